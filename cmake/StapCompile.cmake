@@ -1,0 +1,37 @@
+# How our own code is compiled: warnings, floating point, and kernels per instruction set.
+
+add_library(stap_warnings INTERFACE)
+# -ffp-contract=off: a multiply-add is fused only where the code says fma, so a result does not
+# depend on how the compiler happened to inline a loop (docs/design.md, determinism).
+target_compile_options(stap_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off)
+
+# Kernels (*.isa.cpp) are compiled once per instruction set, each time in a namespace of its own
+# (STAP_ISA, see src/core/simd.h); src/core/isa.cpp picks the set at run time.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(stap_isas portable avx2 avx512)
+else()
+  set(stap_isas portable)
+endif()
+set(stap_isa_flags_portable "")
+set(stap_isa_flags_avx2 -mavx2 -mfma)
+set(stap_isa_flags_avx512 -mavx2 -mfma -mavx512f -mavx512dq -mavx512vl -mavx512bw)
+
+function(stap_add_isa_sources target)
+  foreach(isa IN LISTS stap_isas)
+    add_library(${target}_${isa} OBJECT ${ARGN})
+    target_include_directories(${target}_${isa} PRIVATE
+      ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${target}_${isa} PRIVATE STAP_ISA=${isa})
+    # -O3 in every preset but asan; kernels without optimisation would make debug tests crawl.
+    target_compile_options(${target}_${isa} PRIVATE ${stap_isa_flags_${isa}}
+      $<$<NOT:$<CONFIG:Asan>>:-O3>)
+    target_link_libraries(${target}_${isa} PRIVATE stap_warnings)
+    set_target_properties(${target}_${isa} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)
+  endforeach()
+  list(LENGTH stap_isas count)
+  if(count GREATER 1)
+    target_compile_definitions(${target} PRIVATE STAP_X86_ISAS)
+  endif()
+endfunction()

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace stap {
+
+/// A periodic, uniform grid and the channels on it. Sizes may differ from axis to axis.
+/// A state on it is an array [C, X...], the last axis contiguous.
+struct Grid {
+  std::size_t channels = 1;         ///< C
+  std::vector<std::size_t> points;  ///< X...: points per axis; 1 or 2 axes
+  std::vector<double> lengths;      ///< domain length per axis, in the problem's unit
+
+  std::size_t axes() const { return points.size(); }
+  /// Number of grid points (product over axes).
+  std::size_t points_total() const;
+  /// Number of values of one state: channels x points.
+  std::size_t values() const { return channels * points_total(); }
+  double spacing(std::size_t axis) const {
+    return lengths[axis] / static_cast<double>(points[axis]);
+  }
+  /// "1 x 256" or "4 x 32 x 32", for messages.
+  std::string shape_text() const;
+
+  bool operator==(const Grid&) const = default;
+};
+
+/// A checked grid. Throws Error(config) unless there are 1 or 2 axes, one length per axis, at least
+/// one channel and point everywhere, and every length is finite and above 0.
+Grid make_grid(std::size_t channels, std::vector<std::size_t> points, std::vector<double> lengths);
+
+}  // namespace stap
