@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "stap/core/grid.h"
+#include "stap/core/rng.h"
+#include "stap/nn/options.h"
+
+namespace stap {
+
+/// The one network architecture: a Fourier neural operator on states of `grid`
+/// (lifting, Fourier layers, projection: docs/design.md).
+struct FnoShape {
+  Grid grid;
+  FnoOptions options;
+  bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]
+
+  std::size_t in_channels() const { return grid.channels + (time_input ? 1 : 0); }
+  std::size_t out_channels() const { return grid.channels; }
+  /// Complex modes kept per axis: k on all axes but the last, k/2 + 1 on the last.
+  std::vector<std::size_t> kept() const;
+  std::size_t kept_total() const;
+
+  bool operator==(const FnoShape&) const = default;
+};
+
+/// A checked shape. Throws Error(config) unless there is one even number of modes per axis, none of
+/// them beyond the grid, and every width is at least 1.
+FnoShape make_shape(Grid grid, FnoOptions options, bool time_input = false);
+
+/// A named array, as it stands in a model file.
+struct Tensor {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::vector<float> values;
+
+  bool operator==(const Tensor&) const = default;
+};
+
+/// All weights of one network, in a fixed order. Pointwise weights are [out, in, 1(, 1)], spectral
+/// ones [in, out, modes..., 2] (real, imaginary), the first mode axis of two running -k/2 .. k/2-1.
+using Parameters = std::vector<Tensor>;
+
+/// Parameters of the right names and shapes, all zero.
+Parameters zero_parameters(const FnoShape& shape);
+/// Fresh weights, each a function of (rng, its name, its index).
+Parameters initial_parameters(const FnoShape& shape, const Rng& rng);
+/// Throws Error(data) naming the first tensor whose name or shape is not that of `shape`.
+void check_parameters(const FnoShape& shape, const Parameters& parameters);
+
+/// What stands around the network: u + s FNO((u - m)/s) or m + s FNO((u - m)/s) per channel.
+struct Scaling {
+  std::vector<float> mean, deviation;  ///< [C]; deviation above 0
+  bool operator==(const Scaling&) const = default;
+};
+/// Mean 0, deviation 1.
+Scaling unit_scaling(std::size_t channels);
+
+}  // namespace stap

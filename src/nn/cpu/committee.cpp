@@ -1,0 +1,280 @@
+#include "nn/cpu/committee.h"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "nn/sketch.h"
+#include "stap/core/error.h"
+
+namespace stap::cpu {
+namespace {
+
+// Rows of a call that are worked on before the next ones start: bounds the memory of the mean
+// model's intermediate results.
+constexpr std::size_t kSlice = 1024;
+
+// One application of one member.
+struct Item {
+  std::size_t row;  // of the call
+  int member;
+  const float* from;
+  float* to;
+  float time;
+};
+
+class CpuCommittee final : public Committee {
+ public:
+  CpuCommittee(const Network& network, std::vector<const Member*> members, int threads)
+      : net_(network), members_(std::move(members)), threads_(threads), memory_(to_size(threads)) {}
+
+  const Grid& grid() const override { return net_.shape.grid; }
+  int members() const override { return static_cast<int>(members_.size()); }
+
+  RowsId rows(std::size_t n) override {
+    auto free = std::find_if(blocks_.begin(), blocks_.end(), [](const auto& b) { return !b; });
+    if (free == blocks_.end()) free = blocks_.emplace(blocks_.end());
+    *free = Rows{Buffer<float>(n * grid().values()), n};
+    return RowsId(static_cast<std::uint32_t>(free - blocks_.begin()));
+  }
+
+  void release(RowsId id) override {
+    block(id);
+    blocks_[static_cast<std::size_t>(id)].reset();
+  }
+
+  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
+    const Rows& rows = block(id);
+    check_rows(rows, first, states.count, states.row_size);
+    std::copy(states.values, states.values + states.count * states.row_size,
+              row_of(id, first));
+  }
+
+  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
+    const Rows& rows = block(id);
+    check_rows(rows, first, states.count, states.row_size);
+    const float* from = row_of(id, first);
+    std::copy(from, from + states.count * states.row_size, states.values);
+  }
+
+  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+               std::span<const double> time, RowsId to,
+               std::span<const std::size_t> j) override {
+    check_call(from, i, member, time, to, j);
+    const std::size_t values = grid().values(), all = members_.size();
+    for (std::size_t first = 0; first < i.size(); first += kSlice) {
+      const std::size_t end = std::min(i.size(), first + kSlice);
+      const auto means = static_cast<std::size_t>(
+          std::count(member.begin() + to_difference(first), member.begin() + to_difference(end),
+                     kMean));
+      if (mean_parts_.size() < means * all * values)
+        mean_parts_ = Buffer<float>(means * all * values);
+      std::vector<Item> items;
+      std::size_t mean = 0;
+      for (std::size_t r = first; r < end; ++r) {
+        const float t = time.empty() ? 0.0f : static_cast<float>(time[r]);
+        const float* input = row_of(from, i[r]);
+        if (member[r] != kMean) {
+          items.push_back({r, member[r], input, row_of(to, j[r]), t});
+          continue;
+        }
+        for (std::size_t m = 0; m < all; ++m)
+          items.push_back({r, static_cast<int>(m), input,
+                           mean_parts_.data() + (mean * all + m) * values, t});
+        ++mean;
+      }
+      apply(std::move(items), nullptr, {});
+      mean = 0;
+      for (std::size_t r = first; r < end; ++r)
+        if (member[r] == kMean)
+          average(mean_parts_.data() + mean++ * all * values, row_of(to, j[r]));
+    }
+  }
+
+  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+              std::span<const double> time, std::size_t step, RowsId to,
+              std::span<const std::size_t> j, std::span<double> features) override {
+    check_call(from, i, member, time, to, j);
+    if (features.size() != i.size() * kSketchSize)
+      throw Error(ErrorKind::internal, fmt::format("room for {} feature values, expected {}",
+                                                   features.size(), i.size() * kSketchSize));
+    std::vector<std::optional<SketchMap>> maps(members_.size());
+    std::vector<Item> items;
+    for (std::size_t r = 0; r < i.size(); ++r) {
+      if (member[r] == kMean)
+        throw Error(ErrorKind::internal, "the mean model has no hidden activations to sketch");
+      auto& map = maps[static_cast<std::size_t>(member[r])];
+      if (!map)
+        map.emplace(static_cast<std::size_t>(member[r]), step, net_.layout.projection,
+                    net_.layout.points);
+      items.push_back({r, member[r], row_of(from, i[r]), row_of(to, j[r]),
+                       time.empty() ? 0.0f : static_cast<float>(time[r])});
+    }
+    apply(std::move(items), &maps, features);
+  }
+
+  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                 std::span<const std::size_t> j, std::span<double> out) const override {
+    check_indices(block(x), i);
+    check_indices(block(y), j);
+    check_length(i.size(), j.size());
+    check_length(i.size(), out.size());
+    parallel_for(threads_, i.size(), [&](std::size_t r, int) {
+      const float* a = row_of(x, i[r]);
+      const float* b = row_of(y, j[r]);
+      double sum = 0.0;
+      for (std::size_t v = 0; v < grid().values(); ++v) {
+        const double d = static_cast<double>(a[v]) - static_cast<double>(b[v]);
+        sum += d * d;
+      }
+      out[r] = sum;
+    });
+  }
+
+  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
+    check_indices(block(x), i);
+    const std::size_t all = members_.size();
+    check_length(i.size(), out.size() * all);
+    parallel_for(threads_, out.size(), [&](std::size_t g, int) {
+      double sum = 0.0;
+      for (std::size_t v = 0; v < grid().values(); ++v) {
+        double mean = 0.0;
+        for (std::size_t m = 0; m < all; ++m)
+          mean += static_cast<double>(row_of(x, i[g * all + m])[v]);
+        mean /= static_cast<double>(all);
+        for (std::size_t m = 0; m < all; ++m) {
+          const double d = static_cast<double>(row_of(x, i[g * all + m])[v]) - mean;
+          sum += d * d;
+        }
+      }
+      out[g] = sum / static_cast<double>(all);
+    });
+  }
+
+ private:
+  struct Rows {
+    Buffer<float> values;
+    std::size_t count = 0;
+  };
+
+  static std::size_t to_size(int n) { return static_cast<std::size_t>(n); }
+  static std::ptrdiff_t to_difference(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
+
+  const Rows& block(RowsId id) const {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= blocks_.size() || !blocks_[index])
+      throw Error(ErrorKind::internal, fmt::format("there is no block of rows {}", index));
+    return *blocks_[index];
+  }
+  float* row_of(RowsId id, std::size_t row) {
+    return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
+  }
+  const float* row_of(RowsId id, std::size_t row) const {
+    return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
+  }
+
+  void check_rows(const Rows& rows, std::size_t first, std::size_t n, std::size_t row_size) const {
+    if (row_size != grid().values())
+      throw Error(ErrorKind::data, fmt::format("states of {} values, expected {} ({})", row_size,
+                                               grid().values(), grid().shape_text()));
+    if (first > rows.count || n > rows.count - first)
+      throw Error(ErrorKind::internal, fmt::format("rows {} .. {} of a block of {}", first,
+                                                   first + n, rows.count));
+  }
+  void check_indices(const Rows& rows, std::span<const std::size_t> indices) const {
+    for (std::size_t index : indices)
+      if (index >= rows.count)
+        throw Error(ErrorKind::internal, fmt::format("row {} of a block of {}", index, rows.count));
+  }
+  static void check_length(std::size_t a, std::size_t b) {
+    if (a != b) throw Error(ErrorKind::internal, fmt::format("index spans of {} and {}", a, b));
+  }
+  void check_call(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to, std::span<const std::size_t> j) const {
+    check_indices(block(from), i);
+    check_indices(block(to), j);
+    check_length(i.size(), j.size());
+    check_length(i.size(), member.size());
+    if (net_.shape.time_input || !time.empty()) check_length(i.size(), time.size());
+    for (int m : member)
+      if (m != kMean && (m < 0 || m >= members()))
+        throw Error(ErrorKind::internal, fmt::format("member {} of a committee of {}", m,
+                                                     members()));
+  }
+
+  // Applies all items, those of one member in blocks that share its weights. With maps, adds each
+  // row's sketched hidden activations to its features.
+  void apply(std::vector<Item> items, const std::vector<std::optional<SketchMap>>* maps,
+             std::span<double> features) {
+    std::stable_sort(items.begin(), items.end(),
+                     [](const Item& a, const Item& b) { return a.member < b.member; });
+    const std::size_t threads = to_size(threads_);
+    const std::size_t most =
+        std::clamp<std::size_t>((items.size() + threads - 1) / threads, 1, kForwardRows);
+    std::vector<std::span<const Item>> tasks;
+    for (std::size_t first = 0; first < items.size();) {
+      std::size_t n = 1;
+      while (n < most && first + n < items.size() &&
+             items[first + n].member == items[first].member)
+        ++n;
+      tasks.push_back({items.data() + first, n});
+      first += n;
+    }
+    for (std::size_t t = 0; t < std::min(threads, tasks.size()); ++t)
+      if (!memory_[t]) memory_[t].emplace(net_);
+    parallel_for(static_cast<int>(std::min(threads, tasks.size())), tasks.size(),
+                 [&](std::size_t index, int thread) {
+                   run(tasks[index], *memory_[to_size(thread)], maps, features);
+                 });
+  }
+
+  void run(std::span<const Item> task, ForwardMemory& memory,
+           const std::vector<std::optional<SketchMap>>* maps, std::span<double> features) const {
+    std::array<const float*, kForwardRows> from;
+    std::array<float*, kForwardRows> to;
+    std::array<float, kForwardRows> times;
+    for (std::size_t r = 0; r < task.size(); ++r) {
+      from[r] = task[r].from;
+      to[r] = task[r].to;
+      times[r] = task[r].time;
+    }
+    const auto member = static_cast<std::size_t>(task[0].member);
+    HiddenSink sink;
+    if (maps != nullptr)
+      sink = [&](std::size_t row, std::size_t first, std::size_t n, const float* hidden,
+                 std::size_t ld) {
+        (*maps)[member]->add(first, n, hidden, ld,
+                             features.subspan(task[row].row * kSketchSize, kSketchSize));
+      };
+    forward(net_, members_[member]->view(), {from.data(), task.size()}, times.data(),
+            {to.data(), task.size()}, memory, maps != nullptr ? &sink : nullptr);
+  }
+
+  // The mean of M states, summed in double in member order.
+  void average(const float* parts, float* to) const {
+    const std::size_t values = grid().values(), all = members_.size();
+    for (std::size_t v = 0; v < values; ++v) {
+      double sum = 0.0;
+      for (std::size_t m = 0; m < all; ++m) sum += static_cast<double>(parts[m * values + v]);
+      to[v] = static_cast<float>(sum / static_cast<double>(all));
+    }
+  }
+
+  const Network& net_;
+  std::vector<const Member*> members_;
+  int threads_;
+  std::vector<std::optional<Rows>> blocks_;
+  std::vector<std::optional<ForwardMemory>> memory_;  // per thread, made when first needed
+  Buffer<float> mean_parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Committee> make_committee(const Network& network,
+                                          std::vector<const Member*> members, int threads) {
+  return std::make_unique<CpuCommittee>(network, std::move(members), threads);
+}
+
+}  // namespace stap::cpu

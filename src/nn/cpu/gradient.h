@@ -1,0 +1,90 @@
+// One training step's arithmetic: mean squared error of a batch and its gradient, for several
+// members at once. Rows are worked on in blocks of kBlockRows, spectral weights mode by mode; the
+// sum over blocks is in order, so neither threads nor other members can change a bit.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/buffer.h"
+#include "nn/cpu/network.h"
+#include "stap/nn/engine.h"
+
+namespace stap::cpu {
+
+/// Rows whose dense-weight gradients are summed in one place.
+inline constexpr std::size_t kBlockRows = 4;
+
+/// A batch of one member. Pointers are to states [C][points].
+struct Batch {
+  MemberView member;
+  std::size_t rows = 0;
+  std::array<const float*, kBatchRows> inputs{}, targets{};
+  std::array<float, kBatchRows> times{};
+};
+
+class GradientPass {
+ public:
+  /// For up to `slots` batches a call. Allocates all there is to allocate.
+  GradientPass(const Network& network, std::size_t slots, int threads);
+
+  std::size_t slots() const { return slots_.size(); }
+  /// Batch s goes to slot s. After the call loss(s) and gradient(s) hold its results.
+  void run(std::span<const Batch> batches);
+  /// Mean squared error over rows, channels and points.
+  double loss(std::size_t slot) const;
+  /// In the packed layout (Layout::size values).
+  const float* gradient(std::size_t slot) const { return slots_[slot].gradient.data(); }
+
+ private:
+  struct Slot {
+    Buffer<float> inputs;      // [row][points][in]
+    std::vector<Buffer<float>> fields;  // per layer, [row][points][ld]: the layer's input
+    // slopes[l], l = 1 .. layers-1: GELU's slope at the layer's input, later that field's
+    // gradient; slopes[layers]: gradient of the last layer's output. [row][points][ld]
+    std::vector<Buffer<float>> slopes;
+    std::vector<Buffer<float>> spectra;  // per layer, [mode][row][2][width]: of the layer's input
+    Buffer<float> products;              // of the layer's output, forward; its gradient, backward
+    Buffer<float> blocks;                // dense gradients per block
+    Buffer<float> gradient;
+    Buffer<float> transposed;
+    std::array<double, kBatchRows> loss{};
+    std::size_t rows = 0;
+  };
+  struct Scratch {
+    Buffer<float> field, d_field, hidden, slope, output, transform, adjoint;
+  };
+  struct Task {
+    const Batch& batch;
+    Slot& slot;
+    Scratch& scratch;
+    float* dense;  // this block's dense gradients
+  };
+
+  template <class Work>
+  void for_blocks(std::span<const Batch> batches, const Work& work);
+  template <class Work>
+  void for_modes(std::span<const Batch> batches, const Work& work);
+
+  void lift(const Task& task, std::size_t row) const;
+  void layer_forward(const Task& task, std::size_t l, std::size_t row) const;
+  void last_layer_and_projection(const Task& task, std::size_t row) const;
+  void layer_gradients(const Task& task, std::size_t l, std::size_t row, const float* d_out) const;
+  void layer_backward(const Task& task, std::size_t l, std::size_t row) const;
+  void lift_backward(const Task& task, std::size_t row, const float* d_field) const;
+  void mode_backward(Slot& slot, const Batch& batch, Scratch& scratch, std::size_t l,
+                     std::size_t mode) const;
+
+  float* field_of(Buffer<float>& fields, std::size_t row) const {
+    return fields.data() + row * net_.field_size();
+  }
+
+  const Network& net_;
+  int threads_;
+  std::vector<Slot> slots_;
+  std::vector<Scratch> scratch_;
+};
+
+}  // namespace stap::cpu

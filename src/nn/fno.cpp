@@ -1,0 +1,153 @@
+#include "stap/nn/fno.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+enum class Init { fan_in_uniform, spectral_weight, spectral_bias };
+
+struct TensorPlan {
+  std::string name;
+  std::vector<std::size_t> shape;
+  Init init;
+  std::size_t fan_in;
+};
+
+// Names follow neuraloperator's state dictionary, so that models can be exchanged.
+std::vector<TensorPlan> plan(const FnoShape& shape) {
+  const FnoOptions& o = shape.options;
+  const std::size_t axes = shape.grid.axes();
+  auto pointwise = [&](std::size_t out, std::size_t in) {
+    std::vector<std::size_t> s{out, in};
+    s.insert(s.end(), axes, 1);
+    return s;
+  };
+  std::vector<TensorPlan> tensors;
+  auto layer = [&](const std::string& name, std::size_t out, std::size_t in, bool bias) {
+    tensors.push_back({name + ".weight", pointwise(out, in), Init::fan_in_uniform, in});
+    if (bias) tensors.push_back({name + ".bias", {out}, Init::fan_in_uniform, in});
+  };
+  layer("lifting.fcs.0", o.lifting, shape.in_channels(), true);
+  layer("lifting.fcs.1", o.width, o.lifting, true);
+  for (std::size_t l = 0; l < o.layers; ++l) {
+    std::vector<std::size_t> s{o.width, o.width};
+    for (std::size_t k : shape.kept()) s.push_back(k);
+    s.push_back(2);
+    tensors.push_back({fmt::format("fno_blocks.convs.weight.{}.tensor", l), s,
+                       Init::spectral_weight, o.width});
+  }
+  std::vector<std::size_t> bias{o.layers, o.width};
+  bias.insert(bias.end(), axes, 1);
+  tensors.push_back({"fno_blocks.convs.bias", bias, Init::spectral_bias, o.width});
+  for (std::size_t l = 0; l < o.layers; ++l)
+    layer(fmt::format("fno_blocks.fno_skips.{}", l), o.width, o.width, false);
+  layer("projection.fcs.0", o.projection, o.width, true);
+  layer("projection.fcs.1", shape.out_channels(), o.projection, true);
+  return tensors;
+}
+
+}  // namespace
+
+std::vector<std::size_t> FnoShape::kept() const {
+  std::vector<std::size_t> kept = options.modes;
+  if (!kept.empty()) kept.back() = kept.back() / 2 + 1;
+  return kept;
+}
+
+std::size_t FnoShape::kept_total() const {
+  std::size_t total = 1;
+  for (std::size_t k : kept()) total *= k;
+  return total;
+}
+
+FnoShape make_shape(Grid grid, FnoOptions options, bool time_input) {
+  if (options.modes.size() != grid.axes())
+    throw Error(ErrorKind::config,
+                fmt::format("network.modes [{}] has {} entries, but the grid {} has {} axes: give one "
+                            "number of modes per axis",
+                            fmt::join(options.modes, ", "), options.modes.size(),
+                            grid.shape_text(), grid.axes()));
+  for (std::size_t axis = 0; axis < grid.axes(); ++axis) {
+    const std::size_t modes = options.modes[axis], points = grid.points[axis];
+    if (modes < 2 || modes % 2 != 0)
+      throw Error(ErrorKind::config,
+                  fmt::format("network.modes[{}] is {}, expected an even number, at least 2", axis,
+                              modes));
+    if (modes > points)
+      throw Error(ErrorKind::config,
+                  fmt::format("network.modes[{}] is {}, but that axis has {} points: at most {} "
+                              "modes exist",
+                              axis, modes, points, points / 2 * 2));
+  }
+  auto positive = [](const char* name, std::size_t value) {
+    if (value == 0)
+      throw Error(ErrorKind::config, fmt::format("network.{} is 0, expected at least 1", name));
+  };
+  positive("width", options.width);
+  positive("lifting", options.lifting);
+  positive("projection", options.projection);
+  positive("layers", options.layers);
+  return {std::move(grid), std::move(options), time_input};
+}
+
+Parameters zero_parameters(const FnoShape& shape) {
+  Parameters parameters;
+  for (TensorPlan& t : plan(shape)) {
+    std::size_t size = 1;
+    for (std::size_t n : t.shape) size *= n;
+    parameters.push_back({std::move(t.name), std::move(t.shape), std::vector<float>(size)});
+  }
+  return parameters;
+}
+
+Parameters initial_parameters(const FnoShape& shape, const Rng& rng) {
+  Parameters parameters = zero_parameters(shape);
+  const std::vector<TensorPlan> plans = plan(shape);
+  for (std::size_t t = 0; t < parameters.size(); ++t) {
+    const Rng stream = rng.split(parameters[t].name);
+    const double fan = static_cast<double>(plans[t].fan_in);
+    // Spectral layers map width to width: in + out = 2 width. A complex weight of deviation
+    // sqrt(2/(in+out)) has real and imaginary parts of sqrt(1/(in+out)) each.
+    const double bound = 1.0 / std::sqrt(fan);
+    const double part = std::sqrt(1.0 / (2.0 * fan)), whole = std::sqrt(2.0 / (2.0 * fan));
+    for (std::size_t i = 0; i < parameters[t].values.size(); ++i) {
+      double value = 0.0;
+      switch (plans[t].init) {
+        case Init::fan_in_uniform: value = stream.uniform(i, -bound, bound); break;
+        case Init::spectral_weight: value = part * stream.normal(i); break;
+        case Init::spectral_bias: value = whole * stream.normal(i); break;
+      }
+      parameters[t].values[i] = static_cast<float>(value);
+    }
+  }
+  return parameters;
+}
+
+void check_parameters(const FnoShape& shape, const Parameters& parameters) {
+  const std::vector<TensorPlan> plans = plan(shape);
+  if (plans.size() != parameters.size())
+    throw Error(ErrorKind::data, fmt::format("a network of this shape has {} tensors, found {}",
+                                             plans.size(), parameters.size()));
+  for (std::size_t t = 0; t < plans.size(); ++t) {
+    const Tensor& found = parameters[t];
+    std::size_t size = 1;
+    for (std::size_t n : plans[t].shape) size *= n;
+    if (found.name != plans[t].name || found.shape != plans[t].shape || found.values.size() != size)
+      throw Error(ErrorKind::data,
+                  fmt::format("expected tensor {} [{}], found {} [{}] with {} values", plans[t].name,
+                              fmt::join(plans[t].shape, ", "), found.name,
+                              fmt::join(found.shape, ", "), found.values.size()));
+  }
+}
+
+Scaling unit_scaling(std::size_t channels) {
+  return {std::vector<float>(channels, 0.0f), std::vector<float>(channels, 1.0f)};
+}
+
+}  // namespace stap

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stap/core/committee.h"
+
+namespace stap {
+
+/// The fixed random map from the hidden activations of one (member, step) to kSketchSize
+/// coordinates: every feature goes to four coordinates, one in each quarter, with signs +-1/2 drawn
+/// by Philox from (channel, point, step, member). Distances are kept in expectation.
+class SketchMap {
+ public:
+  SketchMap(std::size_t member, std::size_t step, std::size_t channels, std::size_t points);
+
+  /// Adds the sketch of points first .. first+n-1, hidden [n][ld], to `features`.
+  void add(std::size_t first, std::size_t n, const float* hidden, std::size_t ld,
+           std::span<double> features) const;
+
+ private:
+  std::size_t channels_;
+  std::vector<std::uint16_t> targets_;  // [point][channel][4]: coordinate, top bit: minus
+};
+
+}  // namespace stap

@@ -1,0 +1,170 @@
+// The network of spec/method as nested loops in double precision, one state at a time, with direct
+// DFTs. Slow and obvious: the oracle for the engines.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <numbers>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/nn/engine.h"
+#include "stap/nn/fno.h"
+
+namespace stap::reference {
+
+/// Weights in double, so that finite differences are not drowned by rounding.
+struct DoubleParameters {
+  explicit DoubleParameters(const Parameters& parameters) {
+    for (const Tensor& t : parameters) {
+      names.push_back(t.name);
+      values.emplace_back(t.values.begin(), t.values.end());
+    }
+  }
+  const std::vector<double>& operator[](const std::string& name) const {
+    for (std::size_t t = 0; t < names.size(); ++t)
+      if (names[t] == name) return values[t];
+    throw std::out_of_range(name);
+  }
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> values;
+};
+
+inline double gelu(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
+
+class Fno {
+ public:
+  using Field = std::vector<std::vector<double>>;  // [channel][point]
+
+  Fno(const FnoShape& shape, const DoubleParameters& weights, const Scaling& scaling)
+      : shape_(shape), w_(weights), scaling_(scaling) {}
+
+  /// The state one learned step later; `hidden`, if given, gets the last hidden activations
+  /// before their GELU.
+  std::vector<double> advance(std::span<const float> state, double time,
+                              Field* hidden = nullptr) const {
+    const std::size_t channels = shape_.grid.channels, points = shape_.grid.points_total();
+    Field x(channels, std::vector<double>(points));
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t p = 0; p < points; ++p)
+        x[c][p] = (double(state[c * points + p]) - double(scaling_.mean[c])) /
+                  double(scaling_.deviation[c]);
+    if (shape_.time_input) x.emplace_back(points, time);
+
+    x = pointwise(x, "lifting.fcs.0", true);
+    x = pointwise(activated(x), "lifting.fcs.1", true);
+    const std::vector<double>& bias = w_["fno_blocks.convs.bias"];
+    for (std::size_t l = 0; l < shape_.options.layers; ++l) {
+      Field next = spectral(x, w_["fno_blocks.convs.weight." + std::to_string(l) + ".tensor"]);
+      const Field skip = pointwise(x, "fno_blocks.fno_skips." + std::to_string(l), false);
+      for (std::size_t c = 0; c < next.size(); ++c)
+        for (std::size_t p = 0; p < points; ++p)
+          next[c][p] += skip[c][p] + bias[l * next.size() + c];
+      x = l + 1 < shape_.options.layers ? activated(next) : next;
+    }
+    x = pointwise(x, "projection.fcs.0", true);
+    if (hidden != nullptr) *hidden = x;
+    x = pointwise(activated(x), "projection.fcs.1", true);
+
+    std::vector<double> result(channels * points);
+    for (std::size_t c = 0; c < channels; ++c)
+      for (std::size_t p = 0; p < points; ++p) {
+        const double base = shape_.options.target == FnoOptions::Target::delta
+                                ? double(state[c * points + p])
+                                : double(scaling_.mean[c]);
+        result[c * points + p] = base + double(scaling_.deviation[c]) * x[c][p];
+      }
+    return result;
+  }
+
+  /// Mean squared error over rows, channels and points.
+  double loss(const TransitionsView& batch) const {
+    double sum = 0.0;
+    for (std::size_t r = 0; r < batch.count(); ++r) {
+      const auto out =
+          advance(batch.inputs.row(r), batch.times.empty() ? 0.0 : double(batch.times[r]));
+      for (std::size_t v = 0; v < out.size(); ++v) {
+        const double e = out[v] - double(batch.targets.row(r)[v]);
+        sum += e * e;
+      }
+    }
+    return sum / double(batch.count() * shape_.grid.values());
+  }
+
+ private:
+  using Complex = std::complex<double>;
+
+  static Field activated(Field x) {
+    for (auto& channel : x)
+      for (double& value : channel) value = gelu(value);
+    return x;
+  }
+
+  Field pointwise(const Field& x, const std::string& layer, bool with_bias) const {
+    const std::vector<double>& weight = w_[layer + ".weight"];
+    const std::size_t in = x.size(), out = weight.size() / in, points = x[0].size();
+    Field y(out, std::vector<double>(points));
+    for (std::size_t o = 0; o < out; ++o)
+      for (std::size_t p = 0; p < points; ++p) {
+        y[o][p] = with_bias ? w_[layer + ".bias"][o] : 0.0;
+        for (std::size_t i = 0; i < in; ++i) y[o][p] += weight[o * in + i] * x[i][p];
+      }
+    return y;
+  }
+
+  // exp(2 pi i k p / n) with the angle reduced exactly.
+  static Complex turn(long k, std::size_t p, std::size_t n) {
+    const long m = ((k * long(p)) % long(n) + long(n)) % long(n);
+    return std::polar(1.0, 2.0 * std::numbers::pi * double(m) / double(n));
+  }
+
+  // A one-axis grid is treated as nx = 1, with the single wave number 0 along x.
+  Field spectral(const Field& x, const std::vector<double>& weight) const {
+    const bool two = shape_.grid.axes() == 2;
+    const std::size_t nx = two ? shape_.grid.points[0] : 1, ny = shape_.grid.points.back();
+    const std::size_t kx = two ? shape_.options.modes[0] : 1;
+    const std::size_t ky = shape_.options.modes.back() / 2 + 1;
+    const std::size_t width = x.size();
+    auto wave = [&](std::size_t a) { return two ? long(a) - long(kx / 2) : 0L; };
+
+    std::vector<std::vector<Complex>> modes(width, std::vector<Complex>(kx * ky));
+    for (std::size_t c = 0; c < width; ++c)
+      for (std::size_t a = 0; a < kx; ++a)
+        for (std::size_t b = 0; b < ky; ++b)
+          for (std::size_t i = 0; i < nx; ++i)
+            for (std::size_t j = 0; j < ny; ++j)
+              modes[c][a * ky + b] +=
+                  x[c][i * ny + j] * std::conj(turn(wave(a), i, nx) * turn(long(b), j, ny));
+
+    Field y(width, std::vector<double>(nx * ny));
+    for (std::size_t o = 0; o < width; ++o) {
+      std::vector<Complex> product(kx * ky);
+      for (std::size_t m = 0; m < kx * ky; ++m)
+        for (std::size_t i = 0; i < width; ++i) {
+          const double* w = &weight[((i * width + o) * kx * ky + m) * 2];
+          product[m] += modes[i][m] * Complex(w[0], w[1]);
+        }
+      // Complex inverse along x first, then complex to real along y.
+      for (std::size_t i = 0; i < nx; ++i)
+        for (std::size_t b = 0; b < ky; ++b) {
+          Complex column = 0;
+          for (std::size_t a = 0; a < kx; ++a)
+            column += product[a * ky + b] * turn(wave(a), i, nx);
+          const bool single = b == 0 || 2 * b == ny;
+          for (std::size_t j = 0; j < ny; ++j)
+            y[o][i * ny + j] += (single ? column.real() * turn(long(b), j, ny).real()
+                                        : 2.0 * (column * turn(long(b), j, ny)).real()) /
+                                double(nx * ny);
+        }
+    }
+    return y;
+  }
+
+  FnoShape shape_;
+  const DoubleParameters& w_;
+  Scaling scaling_;
+};
+
+}  // namespace stap::reference

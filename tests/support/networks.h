@@ -1,0 +1,69 @@
+// Small networks and random data for tests of the engines.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "stap/core/rng.h"
+#include "stap/nn/engine.h"
+
+namespace stap::support {
+
+inline FnoShape small_shape(std::vector<std::size_t> points, std::vector<std::size_t> modes,
+                            std::size_t channels = 1, std::size_t width = 5,
+                            std::size_t hidden = 7, bool time_input = false,
+                            FnoOptions::Target target = FnoOptions::Target::delta) {
+  FnoOptions options;
+  options.modes = std::move(modes);
+  options.width = width;
+  options.lifting = hidden;
+  options.projection = hidden + 1;
+  options.target = target;
+  std::vector<double> lengths(points.size(), 1.0);
+  return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options,
+                    time_input);
+}
+
+/// Normal values: smooth data would hide errors in high modes.
+inline States<float> random_states(const Grid& grid, std::size_t count, const Rng& rng) {
+  States<float> states(grid, count);
+  for (std::size_t i = 0; i < states.values().size(); ++i)
+    states.values()[i] = static_cast<float>(rng.normal(i));
+  return states;
+}
+
+inline Scaling some_scaling(std::size_t channels) {
+  Scaling s = unit_scaling(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    s.mean[c] = 0.1f * static_cast<float>(c + 1);
+    s.deviation[c] = 1.3f - 0.2f * static_cast<float>(c);
+  }
+  return s;
+}
+
+/// Random transitions that own their memory.
+struct Transitions {
+  Transitions(const FnoShape& shape, std::size_t count, const Rng& rng)
+      : inputs(random_states(shape.grid, count, rng.split("in"))),
+        targets(random_states(shape.grid, count, rng.split("out"))) {
+    if (shape.time_input)
+      for (std::size_t i = 0; i < count; ++i)
+        times.push_back(static_cast<float>(rng.split("time").uniform(i)));
+  }
+  TransitionsView view() const { return {inputs.view(), targets.view(), times}; }
+
+  States<float> inputs, targets;
+  std::vector<float> times;
+};
+
+inline double relative_l2(const std::vector<double>& a, const std::vector<double>& b) {
+  double error = 0.0, norm = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(error / norm);
+}
+
+}  // namespace stap::support

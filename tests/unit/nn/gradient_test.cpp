@@ -1,0 +1,127 @@
+// The engine's outputs and gradients against the slow twin (tests/reference/fno.h): outputs
+// directly, gradients by central differences of its loss in double.
+#include <gtest/gtest.h>
+
+#include "reference/fno.h"
+#include "stap/nn/engine.h"
+#include "support/networks.h"
+
+namespace stap {
+namespace {
+
+struct Case {
+  std::string name;
+  FnoShape shape;
+  std::size_t rows;
+};
+
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+using support::small_shape;
+
+// Odd sizes, one row, one more row than a block (4), all modes kept, unequal axes, many channels,
+// time input, one layer, exact panel widths.
+std::vector<Case> cases() {
+  using Target = FnoOptions::Target;
+  std::vector<Case> list = {
+      {"Line", small_shape({16}, {6}), 3},
+      {"OneRow", small_shape({16}, {6}), 1},
+      {"FiveRows", small_shape({12}, {4}), 5},
+      {"OddPoints", small_shape({15}, {14}), 2},
+      {"AllModes", small_shape({8}, {8}), 2},
+      {"PrimePoints", small_shape({13}, {4}, 2), 2},
+      {"LongerThanAChunk", small_shape({100}, {10}), 2},
+      {"Channels", small_shape({10}, {4}, 3), 2},
+      {"State", small_shape({10}, {4}, 2, 5, 7, false, Target::state), 2},
+      {"Time", small_shape({10}, {4}, 1, 5, 7, true), 3},
+      {"WidePanels", small_shape({9}, {4}, 1, 16, 32), 2},
+      {"WiderThanAPanel", small_shape({9}, {4}, 1, 19, 33), 2},
+      {"Plane", small_shape({8, 8}, {4, 4}), 2},
+      {"UnequalPlane", small_shape({6, 10}, {4, 6}, 2), 2},
+      {"OddPlane", small_shape({7, 9}, {4, 8}), 1},
+      {"PlaneAllModes", small_shape({6, 6}, {6, 6}), 2},
+      {"PlaneTime", small_shape({5, 6}, {2, 4}, 4, 3, 5, true), 2},
+  };
+  FnoOptions one = small_shape({8}, {4}).options;
+  one.layers = 1;
+  list.push_back({"OneLayer", make_shape(make_grid(1, {8}, {1.0}), one), 2});
+  return list;
+}
+
+class FnoAgainstTwin : public testing::TestWithParam<Case> {
+ protected:
+  FnoAgainstTwin()
+      : shape(GetParam().shape),
+        engine(make_cpu_engine(shape, 1, 2)),
+        data(shape, GetParam().rows, Rng(11)) {
+    engine->load(0, fresh_member(shape, support::some_scaling(shape.grid.channels), Rng(5)));
+  }
+  FnoShape shape;
+  std::unique_ptr<Engine> engine;
+  support::Transitions data;
+};
+
+// float sums of a few hundred terms through six layers: 2e-6 relative is twenty roundings.
+TEST_P(FnoAgainstTwin, AdvancesStates) {
+  const reference::DoubleParameters weights(engine->save(0).weights);
+  const reference::Fno twin(shape, weights, engine->save(0).scaling);
+  const auto committee = engine->committee({0});
+  const std::size_t n = GetParam().rows;
+  const RowsId rows = committee->rows(2 * n);
+  std::vector<std::size_t> from(n), to(n);
+  for (std::size_t r = 0; r < n; ++r) from[r] = r, to[r] = n + r;
+  const std::vector<int> member(n, 0);
+  const std::vector<double> time(data.times.begin(), data.times.end());
+
+  committee->put(rows, 0, data.inputs.view());
+  committee->advance(rows, from, member, time, rows, to);
+  States<float> advanced(shape.grid, n);
+  committee->get(rows, n, advanced.view());
+
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto expected = twin.advance(data.inputs.row(r), time.empty() ? 0.0 : time[r]);
+    const std::vector<double> found(advanced.row(r).begin(), advanced.row(r).end());
+    EXPECT_LT(support::relative_l2(found, expected), 2e-6) << "row " << r;
+  }
+}
+
+// Central differences with step 1e-5 in double are good to about 1e-9; float gradients to about
+// 1e-6 of the tensor's largest, so 2e-5 leaves room for cancellation and none for a wrong factor.
+TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
+  const MemberState member = engine->save(0);
+  reference::DoubleParameters weights(member.weights);
+  const reference::Fno twin(shape, weights, member.scaling);
+
+  Parameters gradient;
+  const double loss = engine->gradient(0, data.view(), gradient);
+
+  EXPECT_NEAR(loss, twin.loss(data.view()), 3e-6 * loss);
+  for (std::size_t t = 0; t < gradient.size(); ++t) {
+    const std::vector<float>& found = gradient[t].values;
+    double largest = 0.0;
+    for (float g : found) largest = std::max(largest, std::abs(double(g)));
+    ASSERT_GT(largest, 0.0) << gradient[t].name;
+    const std::size_t probes = std::min<std::size_t>(found.size(), 10);
+    for (std::size_t probe = 0; probe < probes; ++probe) {
+      // The first and last values always, the rest drawn.
+      const std::size_t i = probe == 0   ? 0
+                            : probe == 1 ? found.size() - 1
+                                         : Rng(t).below(probe, found.size());
+      double& w = weights.values[t][i];
+      const double kept = w, step = 1e-5;
+      w = kept + step;
+      const double above = twin.loss(data.view());
+      w = kept - step;
+      const double below = twin.loss(data.view());
+      w = kept;
+      EXPECT_NEAR(found[i], (above - below) / (2 * step), 2e-5 * largest + 1e-8)
+          << gradient[t].name << "[" << i << "]";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, FnoAgainstTwin, testing::ValuesIn(cases()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace stap
