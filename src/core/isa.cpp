@@ -10,21 +10,6 @@
 namespace stap {
 namespace {
 
-bool cpu_has(Isa isa) {
-#if defined(STAP_X86_ISAS)
-  switch (isa) {
-    case Isa::portable:
-      return true;
-    case Isa::avx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case Isa::avx512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-  }
-#endif
-  return isa == Isa::portable;
-}
-
 Isa choose() {
   constexpr Isa best_first[] = {Isa::avx512, Isa::avx2, Isa::portable};
   if (const char* wish = std::getenv("STAP_ISA"); wish != nullptr && *wish != '\0') {
@@ -45,6 +30,21 @@ Isa choose() {
 }
 
 }  // namespace
+
+bool cpu_has(Isa isa) {
+#if defined(STAP_X86_ISAS)
+  switch (isa) {
+    case Isa::portable:
+      return true;
+    case Isa::avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Isa::avx512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  }
+#endif
+  return isa == Isa::portable;
+}
 
 std::string_view to_string(Isa isa) {
   switch (isa) {

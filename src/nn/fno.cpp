@@ -19,6 +19,12 @@ struct TensorPlan {
   std::size_t fan_in;
 };
 
+std::size_t size_of(const std::vector<std::size_t>& shape) {
+  std::size_t size = 1;
+  for (std::size_t n : shape) size *= n;
+  return size;
+}
+
 // Names follow neuraloperator's state dictionary, so that models can be exchanged.
 std::vector<TensorPlan> plan(const FnoShape& shape) {
   const FnoOptions& o = shape.options;
@@ -96,13 +102,16 @@ FnoShape make_shape(Grid grid, FnoOptions options, bool time_input) {
   return {std::move(grid), std::move(options), time_input};
 }
 
-Parameters zero_parameters(const FnoShape& shape) {
+Parameters parameter_shapes(const FnoShape& shape) {
   Parameters parameters;
-  for (TensorPlan& t : plan(shape)) {
-    std::size_t size = 1;
-    for (std::size_t n : t.shape) size *= n;
-    parameters.push_back({std::move(t.name), std::move(t.shape), std::vector<float>(size)});
-  }
+  for (TensorPlan& t : plan(shape))
+    parameters.push_back({std::move(t.name), std::move(t.shape), {}});
+  return parameters;
+}
+
+Parameters zero_parameters(const FnoShape& shape) {
+  Parameters parameters = parameter_shapes(shape);
+  for (Tensor& t : parameters) t.values.resize(size_of(t.shape));
   return parameters;
 }
 
@@ -136,8 +145,7 @@ void check_parameters(const FnoShape& shape, const Parameters& parameters) {
                                              plans.size(), parameters.size()));
   for (std::size_t t = 0; t < plans.size(); ++t) {
     const Tensor& found = parameters[t];
-    std::size_t size = 1;
-    for (std::size_t n : plans[t].shape) size *= n;
+    const std::size_t size = size_of(plans[t].shape);
     if (found.name != plans[t].name || found.shape != plans[t].shape || found.values.size() != size)
       throw Error(ErrorKind::data,
                   fmt::format("expected tensor {} [{}], found {} [{}] with {} values", plans[t].name,

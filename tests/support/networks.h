@@ -8,7 +8,7 @@
 #include "stap/core/rng.h"
 #include "stap/nn/engine.h"
 
-namespace stap::support {
+namespace stap::test {
 
 inline FnoShape small_shape(std::vector<std::size_t> points, std::vector<std::size_t> modes,
                             std::size_t channels = 1, std::size_t width = 5,
@@ -66,4 +66,4 @@ inline double relative_l2(const std::vector<double>& a, const std::vector<double
   return std::sqrt(error / norm);
 }
 
-}  // namespace stap::support
+}  // namespace stap::test

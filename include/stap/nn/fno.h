@@ -43,6 +43,8 @@ struct Tensor {
 /// ones [in, out, modes..., 2] (real, imaginary), the first mode axis of two running -k/2 .. k/2-1.
 using Parameters = std::vector<Tensor>;
 
+/// The names and shapes of a network's parameters, without values.
+Parameters parameter_shapes(const FnoShape& shape);
 /// Parameters of the right names and shapes, all zero.
 Parameters zero_parameters(const FnoShape& shape);
 /// Fresh weights, each a function of (rng, its name, its index).

@@ -64,7 +64,7 @@ AdamStep adam_step(const FitOptions& o, double rate, std::int64_t step) {
   return s;
 }
 
-// One job of a group, in its current epoch.
+// One job in its current epoch.
 struct Course {
   FitJob* job = nullptr;
   Member* member = nullptr;
@@ -73,6 +73,21 @@ struct Course {
   double squares = 0.0;  // sum over rows of the mean squared error
   double rate = 0.0;
 };
+
+// What it takes to train up to `slots` courses at a time on `threads` threads.
+struct Lane {
+  Lane(const Network& network, std::size_t slots, int threads)
+      : pass(network, slots, threads), batches(slots), active(slots) {}
+  GradientPass pass;
+  std::vector<Batch> batches;
+  std::vector<Course*> active;
+};
+
+std::size_t most_rows(std::span<const FitJob> jobs) {
+  std::size_t most = 0;
+  for (const FitJob& job : jobs) most = std::max(most, job.data.count());
+  return most;
+}
 
 class CpuEngine final : public Engine {
  public:
@@ -86,28 +101,37 @@ class CpuEngine final : public Engine {
 
   void fit(std::span<FitJob> jobs, Observer& observer) override {
     check_jobs(jobs);
-    // As many jobs side by side as keep the threads busy; more would only crowd the cache.
-    const std::size_t fill = (2 * static_cast<std::size_t>(threads_) + 7) / 8;
-    GradientPass pass(net_, std::clamp<std::size_t>(fill, 1, std::max<std::size_t>(jobs.size(), 1)),
-                      threads_);
-    std::vector<Course> group(pass.slots());
-    std::vector<Batch> batches(pass.slots());
-    std::vector<Course*> active(pass.slots());
-    for (Course& course : group) {
-      std::size_t most = 0;
-      for (const FitJob& job : jobs) most = std::max(most, job.data.count());
-      course.order.reserve(most);
-    }
-    auto unfinished = [](const FitJob& job) { return job.epochs_done < job.epochs_stop; };
-    while (std::any_of(jobs.begin(), jobs.end(), unfinished)) {
-      std::size_t in_group = 0;
-      for (std::size_t j = 0; j < jobs.size(); ++j) {
-        if (unfinished(jobs[j])) begin_epoch(jobs[j], group[in_group++]);
-        if (in_group == group.size() || (j + 1 == jobs.size() && in_group > 0)) {
-          run_epoch({group.data(), in_group}, pass, batches, active, observer);
-          in_group = 0;
-        }
-      }
+    std::vector<FitJob*> open;
+    auto find_open = [&] {
+      open.clear();
+      for (FitJob& job : jobs)
+        if (job.epochs_done < job.epochs_stop) open.push_back(&job);
+    };
+    open.reserve(jobs.size());
+    find_open();
+    std::vector<Course> courses(jobs.size());
+    for (std::size_t c = 0; c < jobs.size(); ++c) courses[c].order.reserve(most_rows(jobs));
+    // While there are jobs for all threads, each thread trains one by itself: no waiting between
+    // the phases of a step. What is left over shares all threads, phase by phase. Either way a
+    // member's bits are the same.
+    const auto threads = static_cast<std::size_t>(threads_);
+    auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
+    const std::size_t shared_slots =
+        std::min(std::max(open.size(), std::size_t{1}), (2 * threads + 7) / 8);
+    std::vector<Lane> lanes;
+    for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
+      lanes.emplace_back(net_, 1, 1);
+    Lane shared(net_, shared_slots, threads_);
+
+    for (; !open.empty(); find_open()) {
+      const std::size_t own = on_their_own();
+      for (std::size_t c = 0; c < open.size(); ++c) begin_epoch(*open[c], courses[c]);
+      parallel_for(threads_, own, [&](std::size_t c, int thread) {
+        run_epoch({&courses[c], 1}, lanes[static_cast<std::size_t>(thread)]);
+      });
+      for (std::size_t c = own; c < open.size(); c += shared_slots)
+        run_epoch({&courses[c], std::min(shared_slots, open.size() - c)}, shared);
+      for (std::size_t c = 0; c < open.size(); ++c) end_epoch(courses[c], observer);
     }
   }
 
@@ -222,39 +246,39 @@ class CpuEngine final : public Engine {
   }
 
   // All steps of one epoch of every course; at each step those with rows left take part.
-  void run_epoch(std::span<Course> courses, GradientPass& pass, std::vector<Batch>& batches,
-                 std::vector<Course*>& active, Observer& observer) {
+  void run_epoch(std::span<Course> courses, Lane& lane) {
     for (;;) {
       std::size_t n = 0;
       for (Course& course : courses) {
         if (course.next == course.order.size()) continue;
-        Batch& batch = batches[n];
+        Batch& batch = lane.batches[n];
         batch.rows = 0;
         batch.member = course.member->view();
         const std::size_t end =
             std::min(course.order.size(), course.next + course.job->options.batch);
         for (; course.next < end; ++course.next)
           add_row(course.job->data, course.order[course.next], batch);
-        active[n++] = &course;
+        lane.active[n++] = &course;
       }
       if (n == 0) break;
-      pass.run({batches.data(), n});
+      lane.pass.run({lane.batches.data(), n});
       for (std::size_t s = 0; s < n; ++s)
-        active[s]->squares += pass.loss(s) * static_cast<double>(batches[s].rows);
-      update({active.data(), n}, pass);
+        lane.active[s]->squares += lane.pass.loss(s) * static_cast<double>(lane.batches[s].rows);
+      update({lane.active.data(), n}, lane.pass);
     }
-    for (Course& course : courses) {
-      FitJob& job = *course.job;
-      const int epoch = job.epochs_done++;
-      observer.epoch_done({job.member, epoch, job.options.epochs,
-                           course.squares / static_cast<double>(job.data.count()), course.rate});
-    }
+  }
+
+  void end_epoch(Course& course, Observer& observer) {
+    FitJob& job = *course.job;
+    const int epoch = job.epochs_done++;
+    observer.epoch_done({job.member, epoch, job.options.epochs,
+                         course.squares / static_cast<double>(job.data.count()), course.rate});
   }
 
   void update(std::span<Course* const> courses, const GradientPass& pass) {
     for (Course* course : courses) ++course->member->steps;
     const std::size_t slices = (net_.layout.size + kAdamSlice - 1) / kAdamSlice;
-    parallel_for(threads_, courses.size() * slices, [&](std::size_t index, int) {
+    parallel_for(pass.threads(), courses.size() * slices, [&](std::size_t index, int) {
       const std::size_t s = index / slices, begin = index % slices * kAdamSlice;
       const std::size_t n = std::min(kAdamSlice, net_.layout.size - begin);
       Member& m = *courses[s]->member;

@@ -30,7 +30,7 @@ class GradientPass {
   /// For up to `slots` batches a call. Allocates all there is to allocate.
   GradientPass(const Network& network, std::size_t slots, int threads);
 
-  std::size_t slots() const { return slots_.size(); }
+  int threads() const { return threads_; }
   /// Batch s goes to slot s. After the call loss(s) and gradient(s) hold its results.
   void run(std::span<const Batch> batches);
   /// Mean squared error over rows, channels and points.

@@ -17,7 +17,7 @@ struct Case {
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-using support::small_shape;
+using test::small_shape;
 
 // Odd sizes, one row, one more row than a block (4), all modes kept, unequal axes, many channels,
 // time input, one layer, exact panel widths.
@@ -54,11 +54,11 @@ class FnoAgainstTwin : public testing::TestWithParam<Case> {
       : shape(GetParam().shape),
         engine(make_cpu_engine(shape, 1, 2)),
         data(shape, GetParam().rows, Rng(11)) {
-    engine->load(0, fresh_member(shape, support::some_scaling(shape.grid.channels), Rng(5)));
+    engine->load(0, fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5)));
   }
   FnoShape shape;
   std::unique_ptr<Engine> engine;
-  support::Transitions data;
+  test::Transitions data;
 };
 
 // float sums of a few hundred terms through six layers: 2e-6 relative is twenty roundings.
@@ -81,7 +81,7 @@ TEST_P(FnoAgainstTwin, AdvancesStates) {
   for (std::size_t r = 0; r < n; ++r) {
     const auto expected = twin.advance(data.inputs.row(r), time.empty() ? 0.0 : time[r]);
     const std::vector<double> found(advanced.row(r).begin(), advanced.row(r).end());
-    EXPECT_LT(support::relative_l2(found, expected), 2e-6) << "row " << r;
+    EXPECT_LT(test::relative_l2(found, expected), 2e-6) << "row " << r;
   }
 }
 

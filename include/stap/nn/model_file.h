@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "stap/nn/engine.h"
+
+namespace stap {
+
+/// A trained committee and what is needed to use it or to go on training.
+struct Model {
+  FnoShape shape;
+  std::vector<MemberState> members;
+};
+
+/// Writes a safetensors file (format "model/1"): member m's weights as "m/NAME", its optimiser as
+/// "m/adam1/NAME" and "m/adam2/NAME", its scaling as "m/mean" and "m/deviation"; shape and step
+/// counts as metadata. Written aside and renamed. Throws Error(storage).
+void write_model(const std::filesystem::path& path, const Model& model);
+
+/// Reads it back, bit for bit. Throws Error(data) if the file is missing, damaged, of another
+/// format or inconsistent; reading never runs code and never reads outside the file.
+Model read_model(const std::filesystem::path& path);
+
+}  // namespace stap

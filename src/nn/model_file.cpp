@@ -1,0 +1,139 @@
+#include "stap/nn/model_file.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "nn/safetensors.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "model/1";
+constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
+
+json shape_to_json(const FnoShape& s) {
+  return {{"channels", s.grid.channels},
+          {"points", s.grid.points},
+          {"lengths", s.grid.lengths},
+          {"modes", s.options.modes},
+          {"width", s.options.width},
+          {"lifting", s.options.lifting},
+          {"projection", s.options.projection},
+          {"layers", s.options.layers},
+          {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
+          {"time_input", s.time_input}};
+}
+
+FnoShape shape_from_json(const json& j) {
+  FnoOptions options;
+  options.modes = j.at("modes").get<std::vector<std::size_t>>();
+  options.width = j.at("width").get<std::size_t>();
+  options.lifting = j.at("lifting").get<std::size_t>();
+  options.projection = j.at("projection").get<std::size_t>();
+  options.layers = j.at("layers").get<std::size_t>();
+  if (options.layers > kMaxLayers)
+    throw Error(ErrorKind::data,
+                fmt::format("{} layers, expected at most {}", options.layers, kMaxLayers));
+  const auto target = j.at("target").get<std::string>();
+  if (target != "delta" && target != "state")
+    throw Error(ErrorKind::data, fmt::format("target is '{}', expected delta or state", target));
+  options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
+  return make_shape(make_grid(j.at("channels").get<std::size_t>(),
+                              j.at("points").get<std::vector<std::size_t>>(),
+                              j.at("lengths").get<std::vector<double>>()),
+                    options, j.at("time_input").get<bool>());
+}
+
+// Adds parameters under a prefix; takes them out again in the order of the shape's tensors.
+void add(const std::string& prefix, const Parameters& parameters, TensorFile& file) {
+  for (const Tensor& t : parameters) file.tensors.push_back({prefix + t.name, t.shape, t.values});
+}
+
+std::vector<float> take_values(const std::string& name, const std::vector<std::size_t>& shape,
+                               std::map<std::string, Tensor>& tensors) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end())
+    throw Error(ErrorKind::data, fmt::format("tensor {} is missing", name));
+  if (found->second.shape != shape)
+    throw Error(ErrorKind::data, fmt::format("tensor {} has a shape that does not fit", name));
+  std::vector<float> values = std::move(found->second.values);
+  tensors.erase(found);
+  return values;
+}
+
+Parameters take(const std::string& prefix, const FnoShape& shape,
+                std::map<std::string, Tensor>& tensors) {
+  // Names and shapes first, without values: a wrong shape must not make us allocate.
+  Parameters parameters = parameter_shapes(shape);
+  for (Tensor& t : parameters) t.values = take_values(prefix + t.name, t.shape, tensors);
+  return parameters;
+}
+
+Model model_from_tensors(TensorFile file) {
+  if (file.metadata["format"] != kFormat)
+    throw Error(ErrorKind::data, fmt::format("its format is '{}', expected '{}'",
+                                             file.metadata["format"], kFormat));
+  Model model;
+  model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
+  const auto steps = json::parse(file.metadata.at("steps")).get<std::vector<std::int64_t>>();
+  std::map<std::string, Tensor> tensors;
+  for (Tensor& t : file.tensors) {
+    std::string name = t.name;
+    tensors.emplace(std::move(name), std::move(t));
+  }
+  const std::size_t channels = model.shape.grid.channels;
+  for (std::size_t m = 0; m < steps.size(); ++m) {
+    const std::string prefix = fmt::format("{}/", m);
+    MemberState member;
+    member.steps = steps[m];
+    member.scaling.mean = take_values(prefix + "mean", {channels}, tensors);
+    member.scaling.deviation = take_values(prefix + "deviation", {channels}, tensors);
+    member.weights = take(prefix, model.shape, tensors);
+    if (tensors.contains(prefix + "adam1/" + member.weights[0].name)) {
+      member.moment1 = take(prefix + "adam1/", model.shape, tensors);
+      member.moment2 = take(prefix + "adam2/", model.shape, tensors);
+    }
+    model.members.push_back(std::move(member));
+  }
+  if (!tensors.empty())
+    throw Error(ErrorKind::data, fmt::format("tensor {} belongs to no member",
+                                             tensors.begin()->first));
+  return model;
+}
+
+}  // namespace
+
+void write_model(const std::filesystem::path& path, const Model& model) {
+  TensorFile file;
+  json steps = json::array();
+  for (std::size_t m = 0; m < model.members.size(); ++m) {
+    const MemberState& member = model.members[m];
+    const std::string prefix = fmt::format("{}/", m);
+    const std::size_t channels = member.scaling.mean.size();
+    file.tensors.push_back({prefix + "mean", {channels}, member.scaling.mean});
+    file.tensors.push_back({prefix + "deviation", {channels}, member.scaling.deviation});
+    add(prefix, member.weights, file);
+    add(prefix + "adam1/", member.moment1, file);
+    add(prefix + "adam2/", member.moment2, file);
+    steps.push_back(member.steps);
+  }
+  file.metadata = {{"format", kFormat},
+                   {"shape", shape_to_json(model.shape).dump()},
+                   {"steps", steps.dump()}};
+  write_tensors(path, file);
+}
+
+Model read_model(const std::filesystem::path& path) {
+  TensorFile file = read_tensors(path);
+  try {
+    return model_from_tensors(std::move(file));
+  } catch (const std::exception& e) {
+    throw Error(ErrorKind::data,
+                fmt::format("{} is not a usable model file: {}", path.string(), e.what()));
+  }
+}
+
+}  // namespace stap

@@ -1,0 +1,56 @@
+#include "stap/core/grid.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "stap/core/error.h"
+#include "stap/core/states.h"
+
+namespace stap {
+namespace {
+
+TEST(Grid, CountsValuesAndSpacing) {
+  const Grid plane = make_grid(4, {6, 10}, {3.0, 5.0});
+
+  EXPECT_EQ(plane.axes(), 2u);
+  EXPECT_EQ(plane.points_total(), 60u);
+  EXPECT_EQ(plane.values(), 240u);
+  EXPECT_EQ(plane.spacing(0), 0.5);
+  EXPECT_EQ(plane.shape_text(), "4 x 6 x 10");
+}
+
+TEST(Grid, RefusesWhatIsNoGrid) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+
+  EXPECT_THROW(make_grid(1, {}, {}), Error);
+  EXPECT_THROW(make_grid(1, {2, 2, 2}, {1, 1, 1}), Error);
+  EXPECT_THROW(make_grid(1, {8}, {1, 1}), Error);
+  EXPECT_THROW(make_grid(0, {8}, {1}), Error);
+  EXPECT_THROW(make_grid(1, {0}, {1}), Error);
+  EXPECT_THROW(make_grid(1, {8}, {0}), Error);
+  EXPECT_THROW(make_grid(1, {8}, {inf}), Error);
+}
+
+TEST(States, RowsLieOneAfterTheOther) {
+  States<double> states(make_grid(2, {3}, {1.0}), 4);
+  states.row(2)[5] = 7.0;
+
+  EXPECT_EQ(states.values()[2 * 6 + 5], 7.0);
+  EXPECT_EQ(states.view().rows(2, 1).row(0)[5], 7.0);
+}
+
+TEST(States, ConvertRoundsToNearestAndChecksSizes) {
+  const std::vector<double> from = {1.0, 0.1, 1e300};
+  std::vector<float> to(3), wrong(2);
+
+  convert(from, to);
+
+  EXPECT_EQ(to[0], 1.0f);
+  EXPECT_EQ(to[1], 0.1f);
+  EXPECT_EQ(to[2], std::numeric_limits<float>::infinity());
+  EXPECT_THROW(convert(from, wrong), Error);
+}
+
+}  // namespace
+}  // namespace stap

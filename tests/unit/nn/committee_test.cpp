@@ -1,0 +1,153 @@
+#include "stap/core/committee.h"
+
+#include <gtest/gtest.h>
+
+#include "reference/fno.h"
+#include "stap/core/error.h"
+#include "stap/nn/engine.h"
+#include "support/networks.h"
+
+namespace stap {
+namespace {
+
+using test::small_shape;
+
+class CommitteeTest : public testing::Test {
+ protected:
+  CommitteeTest() {
+    for (int m = 0; m < 3; ++m)
+      engine->load(m, fresh_member(shape, test::some_scaling(1), Rng(7).split("m", m)));
+    x = committee->rows(8);
+    y = committee->rows(8);
+    committee->put(x, 0, states.view());
+  }
+  std::vector<float> row(RowsId id, std::size_t r) const {
+    std::vector<float> values(shape.grid.values());
+    committee->get(id, r, {values.data(), 1, values.size()});
+    return values;
+  }
+
+  FnoShape shape = small_shape({12}, {4});
+  States<float> states = test::random_states(shape.grid, 8, Rng(1));
+  std::unique_ptr<Engine> engine = make_cpu_engine(shape, 4, 2);
+  std::unique_ptr<Committee> committee = engine->committee({0, 1, 2});
+  RowsId x{}, y{};
+};
+
+TEST_F(CommitteeTest, MeanModelIsTheMeanOfTheMembers) {
+  const std::vector<std::size_t> from = {5, 5, 5, 5}, to = {0, 1, 2, 3};
+  const std::vector<int> member = {0, 1, 2, kMean};
+
+  committee->advance(x, from, member, {}, y, to);
+
+  for (std::size_t v = 0; v < shape.grid.values(); ++v) {
+    const double mean = (double(row(y, 0)[v]) + double(row(y, 1)[v]) + double(row(y, 2)[v])) / 3;
+    EXPECT_EQ(row(y, 3)[v], static_cast<float>(mean));
+  }
+  EXPECT_NE(row(y, 0), row(y, 1));
+}
+
+// Mixed members in one call give the same bits as one call each, in place too.
+TEST_F(CommitteeTest, MixedCallsEqualSeparateCalls) {
+  const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::vector<int> member = {2, kMean, 0, 1, 0, kMean, 2, 0};
+
+  committee->advance(x, all, member, {}, y, all);
+  std::vector<std::vector<float>> separate;
+  for (std::size_t r : all) {
+    const std::size_t to[] = {7};
+    const RowsId other = committee->rows(8);
+    committee->advance(x, {&all[r], 1}, {&member[r], 1}, {}, other, to);
+    separate.push_back(row(other, 7));
+    committee->release(other);
+  }
+  committee->advance(x, all, member, {}, x, all);
+
+  for (std::size_t r : all) {
+    EXPECT_EQ(row(y, r), separate[r]) << r;
+    EXPECT_EQ(row(x, r), separate[r]) << r;
+  }
+}
+
+TEST_F(CommitteeTest, DistancesAndSpread) {
+  const std::vector<std::size_t> i = {0, 3}, j = {1, 3}, group = {0, 1, 2, 4, 4, 4};
+  double distance[2], spread[2];
+
+  committee->distance2(x, i, x, j, distance);
+  committee->spread(x, group, spread);
+
+  double expected = 0, expected_spread = 0;
+  for (std::size_t v = 0; v < shape.grid.values(); ++v) {
+    const double a = row(x, 0)[v], b = row(x, 1)[v], c = row(x, 2)[v], mean = (a + b + c) / 3;
+    expected += (a - b) * (a - b);
+    expected_spread +=
+        ((a - mean) * (a - mean) + (b - mean) * (b - mean) + (c - mean) * (c - mean)) / 3;
+  }
+  EXPECT_EQ(distance[0], expected);  // the same order of the same operations
+  EXPECT_EQ(distance[1], 0.0);
+  EXPECT_NEAR(spread[0], expected_spread, 1e-12 * expected_spread);
+  EXPECT_EQ(spread[1], 0.0);
+}
+
+// The slow twin's hidden activations, sent to their coordinates one by one. float sums of 12 x 8
+// activations: 1e-5 of the sketch's norm.
+TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
+  const std::vector<std::size_t> from = {2, 3}, to = {0, 1};
+  const std::vector<int> member = {1, 0};
+  const std::size_t step = 4;
+  std::vector<double> features(2 * kSketchSize, 1.0);
+
+  committee->sketch(x, from, member, {}, step, y, to, features);
+
+  const RowsId plain = committee->rows(2);
+  committee->advance(x, from, member, {}, plain, to);
+  for (std::size_t r = 0; r < 2; ++r) {
+    const MemberState state = engine->save(member[r]);
+    const reference::DoubleParameters weights(state.weights);
+    reference::Fno::Field hidden;
+    reference::Fno(shape, weights, state.scaling).advance(states.row(from[r]), 0.0, &hidden);
+    std::vector<double> expected(kSketchSize, 1.0);
+    for (std::uint32_t c = 0; c < hidden.size(); ++c)
+      for (std::uint32_t p = 0; p < hidden[c].size(); ++p) {
+        const auto bits = philox(
+            {c, p, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(member[r])},
+            {0x736b6574, 0x63683531});
+        for (std::uint32_t k = 0; k < 4; ++k)
+          expected[k * 128 + bits[k] % 128] += (bits[k] >> 31 ? -0.5 : 0.5) * hidden[c][p];
+      }
+    const std::vector<double> found(features.begin() + static_cast<long>(r * kSketchSize),
+                                    features.begin() + static_cast<long>((r + 1) * kSketchSize));
+    EXPECT_LT(test::relative_l2(found, expected), 1e-5);
+    EXPECT_EQ(row(y, r), row(plain, r));
+  }
+}
+
+TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
+  std::vector<float> broken(shape.grid.values(), 1.0f);
+  broken[3] = std::numeric_limits<float>::quiet_NaN();
+  committee->put(x, 6, {broken.data(), 1, broken.size()});
+  const std::vector<std::size_t> all = {5, 6, 7};
+  const std::vector<int> member = {0, 0, 0};
+  const RowsId clean = committee->rows(8);
+  committee->advance(x, {all.data(), 1}, {member.data(), 1}, {}, clean, {all.data(), 1});
+
+  committee->advance(x, all, member, {}, y, all);
+
+  EXPECT_TRUE(std::isnan(row(y, 6)[0]));
+  EXPECT_EQ(row(y, 5), row(clean, 5));
+}
+
+TEST_F(CommitteeTest, RefusesWrongCalls) {
+  const std::vector<std::size_t> one = {0}, two = {0, 1}, far = {8};
+  const std::vector<int> m0 = {0}, m3 = {3};
+
+  EXPECT_THROW(committee->advance(x, one, m0, {}, y, two), Error);
+  EXPECT_THROW(committee->advance(x, far, m0, {}, y, one), Error);
+  EXPECT_THROW(committee->advance(x, one, m3, {}, y, one), Error);
+  EXPECT_THROW(committee->put(x, 7, states.view()), Error);
+  committee->release(y);
+  EXPECT_THROW(committee->advance(x, one, m0, {}, y, one), Error);
+}
+
+}  // namespace
+}  // namespace stap

@@ -1,0 +1,274 @@
+// What the engine promises beyond the right numbers: bit-equal results however the work is cut, exact
+// resume, clear errors.
+#include "stap/nn/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "stap/core/error.h"
+#include "support/networks.h"
+
+// Counts what the program allocates, for NoAllocationInsideTheStepLoop. Not inlined: the compiler
+// would otherwise see malloc and free on their own and warn of a mismatch.
+static std::atomic<std::size_t> allocations{0};
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* p = std::malloc(size)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace stap {
+namespace {
+
+using test::small_shape;
+using test::Transitions;
+
+FitOptions short_training() {
+  FitOptions options;
+  options.epochs = 4;
+  options.batch = 8;
+  return options;
+}
+
+struct Trainee {
+  int member;
+  const Transitions* data;
+  FitOptions options = short_training();
+};
+
+// Trains fresh members (weights and order by `seed of member`) and returns their states.
+std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>& trainees,
+                               int members, int threads) {
+  const auto engine = make_cpu_engine(shape, members, threads);
+  std::vector<FitJob> jobs;
+  for (const Trainee& t : trainees) {
+    const auto id = static_cast<std::uint64_t>(t.data->inputs.count());
+    engine->load(t.member, fresh_member(shape, test::some_scaling(shape.grid.channels),
+                                        Rng(1).split("weights", id)));
+    jobs.push_back({t.member, t.data->view(), t.options, Rng(1).split("order", id), 0,
+                    t.options.epochs});
+  }
+  Observer observer;
+  engine->fit(jobs, observer);
+  std::vector<MemberState> states;
+  for (const Trainee& t : trainees) states.push_back(engine->save(t.member));
+  return states;
+}
+
+class Shapes : public testing::TestWithParam<std::string> {
+ protected:
+  FnoShape shape = GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
+};
+INSTANTIATE_TEST_SUITE_P(Axes, Shapes, testing::Values("line", "plane"),
+                         [](const auto& test) { return test.param; });
+
+// Mutation: summing dense gradients per thread instead of per block.
+TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
+  const Transitions data(shape, 21, Rng(3));
+
+  const auto one = train(shape, {{0, &data}}, 1, 1);
+
+  EXPECT_EQ(one, train(shape, {{0, &data}}, 1, 2));
+  EXPECT_EQ(one, train(shape, {{0, &data}}, 1, 3));
+}
+
+// Four threads and ten members: eight train on a thread of their own, two share all threads.
+// Mutation: a batch that takes its row count or rate from the first job of its group.
+TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
+  std::vector<Transitions> data;
+  for (std::size_t n = 0; n < 10; ++n) data.emplace_back(shape, 5 + 3 * n, Rng(n));
+  std::vector<Trainee> all;
+  for (int m = 0; m < 10; ++m) {
+    all.push_back({m, &data[static_cast<std::size_t>(m)]});
+    all.back().options.epochs = 2 + m % 3;
+    all.back().options.learning_rate = 1e-3 * (1 + m);
+  }
+
+  const auto together = train(shape, all, 10, 4);
+
+  for (std::size_t m : {std::size_t{0}, std::size_t{4}, std::size_t{9}}) {
+    Trainee single = all[m];
+    single.member = 0;
+    EXPECT_EQ(train(shape, {single}, 1, 1)[0], together[m]) << m;
+  }
+}
+
+// Mutation: forgetting Adam's moments or its step count in save() or load().
+TEST_P(Shapes, StopSaveLoadAndGoOn) {
+  const Transitions data(shape, 19, Rng(4));
+  const FitOptions options = short_training();
+  const MemberState start = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
+  Observer observer;
+  FitJob whole{0, data.view(), options, Rng(9), 0, options.epochs};
+  const auto uninterrupted = make_cpu_engine(shape, 1, 2);
+  uninterrupted->load(0, start);
+  uninterrupted->fit({&whole, 1}, observer);
+
+  FitJob job{0, data.view(), options, Rng(9), 0, 1};
+  const auto first = make_cpu_engine(shape, 1, 1);
+  first->load(0, start);
+  first->fit({&job, 1}, observer);
+  const auto second = make_cpu_engine(shape, 3, 2);
+  second->load(2, first->save(0));
+  job.member = 2;
+  job.epochs_stop = options.epochs;
+  second->fit({&job, 1}, observer);
+
+  EXPECT_EQ(job.epochs_done, options.epochs);
+  EXPECT_EQ(second->save(2), uninterrupted->save(0));
+  EXPECT_NE(second->save(2).weights, start.weights);
+}
+
+// Mutation: letting a row's place in its block reach the arithmetic.
+TEST_P(Shapes, AdvanceDoesNotDependOnTheCut) {
+  const std::size_t n = 37;
+  const auto states = test::random_states(shape.grid, n, Rng(6));
+  const MemberState member = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(2));
+  auto advanced = [&](std::size_t cut, int threads) {
+    const auto engine = make_cpu_engine(shape, 1, threads);
+    engine->load(0, member);
+    const auto committee = engine->committee({0});
+    const RowsId in = committee->rows(n), out = committee->rows(n);
+    committee->put(in, 0, states.view());
+    for (std::size_t first = 0; first < n; first += cut) {
+      std::vector<std::size_t> index;
+      for (std::size_t r = first; r < std::min(n, first + cut); ++r) index.push_back(r);
+      const std::vector<int> which(index.size(), 0);
+      committee->advance(in, index, which, {}, out, index);
+    }
+    States<float> result(shape.grid, n);
+    committee->get(out, 0, result.view());
+    return std::vector<float>(result.values().begin(), result.values().end());
+  };
+
+  const auto whole = advanced(n, 1);
+
+  for (std::size_t cut : {std::size_t{1}, std::size_t{3}, std::size_t{16}, std::size_t{17}, n})
+    for (int threads : {1, 2, 3}) EXPECT_EQ(advanced(cut, threads), whole) << cut << " " << threads;
+}
+
+TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
+  struct Recorder : Observer {
+    void epoch_done(const EpochDone& e) override { epochs.push_back(e); }
+    std::vector<EpochDone> epochs;
+  } recorder;
+  const FnoShape shape = small_shape({16}, {6});
+  Transitions data(shape, 10, Rng(3));
+  // Something to learn: the next state is half the present one.
+  for (std::size_t i = 0; i < data.targets.values().size(); ++i)
+    data.targets.values()[i] = 0.5f * data.inputs.values()[i];
+  FitOptions options;
+  options.epochs = 120;
+  options.learning_rate = 1e-2;
+  const auto engine = make_cpu_engine(shape, 1, 1);
+  engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
+  FitJob job{0, data.view(), options, Rng(1), 0, 120};
+
+  engine->fit({&job, 1}, recorder);
+
+  ASSERT_EQ(recorder.epochs.size(), 120u);
+  EXPECT_EQ(recorder.epochs[7].epoch, 7);
+  EXPECT_LT(recorder.epochs.back().loss, 0.5 * recorder.epochs.front().loss);
+  EXPECT_DOUBLE_EQ(recorder.epochs[0].learning_rate, 1e-2);
+  EXPECT_NEAR(recorder.epochs[60].learning_rate, 0.5e-2, 1e-12);
+}
+
+// What happens between two reports of the observer must not allocate.
+TEST(Engine, NoAllocationInsideTheStepLoop) {
+  struct Counter : Observer {
+    void epoch_done(const EpochDone&) override { at[n++ % 8] = allocations.load(); }
+    std::size_t at[8] = {};
+    std::size_t n = 0;
+  } counter;
+  const FnoShape shape = small_shape({24}, {8});
+  const Transitions data(shape, 50, Rng(3));
+  FitOptions options = short_training();
+  const auto engine = make_cpu_engine(shape, 1, 2);
+  engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
+  FitJob job{0, data.view(), options, Rng(1), 0, 4};
+
+  engine->fit({&job, 1}, counter);
+
+  ASSERT_EQ(counter.n, 4u);
+  EXPECT_GT(counter.at[0], 0u);
+  EXPECT_EQ(counter.at[3], counter.at[0]);
+}
+
+TEST(Engine, RefusesWhatItCannotTrain) {
+  const FnoShape shape = small_shape({16}, {6});
+  const auto engine = make_cpu_engine(shape, 1, 1);
+  const Transitions data(shape, 4, Rng(3)), other(small_shape({8}, {6}), 4, Rng(3));
+  Observer observer;
+  auto kind = [&](FitJob job) {
+    try {
+      engine->fit({&job, 1}, observer);
+    } catch (const Error& e) {
+      return e.kind();
+    }
+    return ErrorKind::internal;
+  };
+  FitOptions options = short_training(), huge = options;
+  huge.batch = 33;
+
+  EXPECT_EQ(kind({0, {}, options, Rng(0), 0, 1}), ErrorKind::data);
+  EXPECT_EQ(kind({0, other.view(), options, Rng(0), 0, 1}), ErrorKind::data);
+  EXPECT_EQ(kind({1, data.view(), options, Rng(0), 0, 1}), ErrorKind::config);
+  EXPECT_EQ(kind({0, data.view(), huge, Rng(0), 0, 1}), ErrorKind::config);
+  EXPECT_EQ(kind({0, data.view(), options, Rng(0), 0, 5}), ErrorKind::config);
+  EXPECT_THROW(engine->load(0, fresh_member(small_shape({16}, {8}), unit_scaling(1), Rng(1))),
+               Error);
+  EXPECT_THROW(engine->committee({}), Error);
+  EXPECT_THROW(make_cpu_engine(shape, 0), Error);
+}
+
+TEST(FnoShape, RefusesImpossibleNetworks) {
+  const Grid line = make_grid(1, {16}, {1.0});
+  auto with = [](std::vector<std::size_t> modes, std::size_t width) {
+    FnoOptions options;
+    options.modes = std::move(modes);
+    options.width = width;
+    return options;
+  };
+
+  EXPECT_NO_THROW(make_shape(line, with({16}, 4)));
+  EXPECT_THROW(make_shape(line, with({18}, 4)), Error);     // beyond the grid
+  EXPECT_THROW(make_shape(line, with({5}, 4)), Error);      // odd
+  EXPECT_THROW(make_shape(line, with({0}, 4)), Error);      // none
+  EXPECT_THROW(make_shape(line, with({4, 4}, 4)), Error);   // another number of axes
+  EXPECT_THROW(make_shape(line, with({4}, 0)), Error);      // zero width
+}
+
+// Deviations of the spec, at five standard errors of the sample (4,096 and more values each).
+TEST(InitialParameters, HaveTheStatedSpread) {
+  FnoOptions options;
+  options.modes = {8};
+  const FnoShape shape = make_shape(make_grid(1, {16}, {1.0}), options);
+
+  const Parameters parameters = initial_parameters(shape, Rng(1));
+
+  for (const Tensor& t : parameters) {
+    if (t.values.size() < 4096) continue;
+    double square = 0, largest = 0;
+    for (float v : t.values) {
+      square += double(v) * double(v) / double(t.values.size());
+      largest = std::max(largest, std::abs(double(v)));
+    }
+    const double se = 5.0 / std::sqrt(2.0 * double(t.values.size()));
+    if (t.name.find("convs.weight") != std::string::npos) {
+      EXPECT_NEAR(std::sqrt(square), 0.0883883, 0.0883883 * se) << t.name;
+    } else {
+      const double bound = 1.0 / std::sqrt(double(t.shape[1]));
+      EXPECT_NEAR(std::sqrt(square), bound / std::sqrt(3.0), bound * se) << t.name;
+      EXPECT_LE(largest, bound) << t.name;
+    }
+  }
+  EXPECT_NE(parameters, initial_parameters(shape, Rng(2)));
+}
+
+}  // namespace
+}  // namespace stap

@@ -1,0 +1,132 @@
+#include "stap/nn/model_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "stap/core/error.h"
+#include "support/networks.h"
+#include "support/temp_folder.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+Model some_model() {
+  Model model;
+  model.shape = test::small_shape({6, 10}, {4, 6}, 2, 5, 7, true, FnoOptions::Target::state);
+  for (std::uint64_t m = 0; m < 2; ++m) {
+    MemberState member = fresh_member(model.shape, test::some_scaling(2), Rng(m));
+    member.moment1 = initial_parameters(model.shape, Rng(10 + m));
+    member.moment2 = initial_parameters(model.shape, Rng(20 + m));
+    member.steps = 12345678901 + static_cast<std::int64_t>(m);
+    model.members.push_back(member);
+  }
+  return model;
+}
+
+std::string content(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void overwrite(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<long>(bytes.size()));
+}
+
+ErrorKind kind_of_reading(const fs::path& path) {
+  try {
+    read_model(path);
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find(path.filename().string()), std::string::npos) << e.what();
+    return e.kind();
+  }
+  return ErrorKind::internal;
+}
+
+TEST(ModelFile, ComesBackBitForBit) {
+  const test::TempFolder folder;
+  const Model model = some_model();
+
+  write_model(folder.path() / "model.safetensors", model);
+  const Model back = read_model(folder.path() / "model.safetensors");
+
+  EXPECT_EQ(back.shape, model.shape);
+  EXPECT_EQ(back.members, model.members);
+}
+
+TEST(ModelFile, OptimiserMayBeLeftOut) {
+  const test::TempFolder folder;
+  Model model = some_model();
+  model.members[0].moment1.clear();
+  model.members[0].moment2.clear();
+
+  write_model(folder.path() / "m", model);
+
+  EXPECT_EQ(read_model(folder.path() / "m").members, model.members);
+}
+
+// The layout of the format, read without our own reader: little-endian length, JSON, data.
+TEST(ModelFile, IsASafetensorsFile) {
+  const test::TempFolder folder;
+  write_model(folder.path() / "m", some_model());
+
+  const std::string bytes = content(folder.path() / "m");
+
+  ASSERT_GT(bytes.size(), 8u);
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i)
+    length = length * 256 + static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+  ASSERT_LT(length + 8, bytes.size());
+  EXPECT_EQ(bytes[8], '{');
+  EXPECT_NE(bytes.find("\"0/lifting.fcs.0.weight\":{\"data_offsets\":["), std::string::npos);
+  EXPECT_EQ((8 + length) % 8, 0u);
+}
+
+TEST(ModelFile, DamageIsFound) {
+  const test::TempFolder folder;
+  const fs::path path = folder.path() / "m";
+  write_model(path, some_model());
+  const std::string good = content(path);
+  auto damaged = [&](const std::string& bytes) {
+    overwrite(path, bytes);
+    return kind_of_reading(path);
+  };
+  auto with = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    const std::size_t at = bytes.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return bytes.replace(at, from.size(), to);
+  };
+
+  EXPECT_EQ(kind_of_reading(folder.path() / "missing"), ErrorKind::data);
+  EXPECT_EQ(damaged(""), ErrorKind::data);
+  EXPECT_EQ(damaged("short"), ErrorKind::data);
+  for (std::size_t n = 0; n < good.size(); n += 1 + good.size() / 97)
+    EXPECT_EQ(damaged(good.substr(0, n)), ErrorKind::data) << n;
+  EXPECT_EQ(damaged(good + "tail"), ErrorKind::data);
+  EXPECT_EQ(damaged(std::string(8, '\xff') + good.substr(8)), ErrorKind::data);
+  EXPECT_EQ(damaged(with("\"F32\"", "\"F16\"")), ErrorKind::data);
+  EXPECT_EQ(damaged(with("model/1", "model/9")), ErrorKind::data);
+  EXPECT_EQ(damaged(with("0/mean", "0/maen")), ErrorKind::data);
+  EXPECT_EQ(damaged(with("\\\"width\\\":5", "\\\"width\\\":6")), ErrorKind::data);
+  EXPECT_EQ(damaged(with("\\\"layers\\\":4", "\\\"layers\\\":9")), ErrorKind::data);
+  overwrite(path, good);
+  EXPECT_EQ(read_model(path).members.size(), 2u);
+}
+
+TEST(ModelFile, UnwritablePlaceIsAStorageErrorAndLeavesNothing) {
+  const test::TempFolder folder;
+  try {
+    write_model(folder.path() / "no" / "such" / "folder", some_model());
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::storage);
+  }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace stap
