@@ -357,11 +357,12 @@ void real_forward_block(const FftRealPlan<T>& plan, const T* in, std::size_t in_
   put(out, 0, Complex<T>{zero.re + zero.im, Vec<T>{}});
   if (kept > h) put(out, h, Complex<T>{zero.re - zero.im, Vec<T>{}});
   const Vec<T> half = spread(T(0.5));
+  const T* roots = plan.forward_roots;
   const auto join = [&](std::size_t k, Complex<T> & mean, Complex<T> & turned)
       __attribute__((always_inline)) {
     const Complex<T> a = get(z, k), b = get(z, h - k);
     mean = {half * (a.re + b.re), half * (a.im - b.im)};
-    turned = Complex<T>{a.re - b.re, a.im + b.im} * root(plan.forward_roots + 2 * k);
+    turned = Complex<T>{a.re - b.re, a.im + b.im} * root(roots + 2 * k);
   };
   std::size_t k = 1;
   for (; k <= h / 2 && k < kept && h - k >= kept; ++k) {
@@ -400,12 +401,12 @@ void real_inverse_block(const FftRealPlan<T>& plan, Planes<const T> in, T* out,
   const Vec<T> first = load(in.re);
   const Vec<T> last = kept > h ? load(in.re + h * in.stride) : Vec<T>{};
   put(z, 0, Complex<T>{first - last, first + last});
+  const T* roots = plan.inverse_roots;
   std::size_t k = 1;
   for (; k <= h / 2 && k < kept; ++k) {
     const Complex<T> a = get(in, k), b = h - k < kept ? get(in, h - k) : nothing;
     const Complex<T> sum = {a.re + b.re, a.im - b.im};
-    const Complex<T> turned =
-        Complex<T>{a.re - b.re, a.im + b.im} * root(plan.inverse_roots + 2 * k);
+    const Complex<T> turned = Complex<T>{a.re - b.re, a.im + b.im} * root(roots + 2 * k);
     const Complex<T> mirror = sum - turned, direct = sum + turned;
     put(z, h - k, Complex<T>{-mirror.im, mirror.re});
     put(z, k, Complex<T>{direct.im, direct.re});
@@ -575,9 +576,14 @@ void columns_to_rows(const T* columns, std::size_t column_stride, std::size_t n,
     STAP_UNROLL
     for (std::size_t r = 0; r < w; ++r) x[r] = load(columns + (j + r) * column_stride) * factor;
     transpose<T>(x);
-    STAP_UNROLL
-    for (std::size_t r = 0; r < w; ++r)
-      if (r < rows) store(out + r * row_stride + j, x[r]);
+    if (rows == w) {
+      STAP_UNROLL
+      for (std::size_t r = 0; r < w; ++r) store(out + r * row_stride + j, x[r]);
+    } else {
+      STAP_UNROLL
+      for (std::size_t r = 0; r < w; ++r)
+        if (r < rows) store(out + r * row_stride + j, x[r]);
+    }
   }
 }
 
