@@ -99,8 +99,8 @@ TEST(Family, AMissingOrUnknownNameListsTheChoices) {
   EXPECT_EQ(missing[0].line(), "f.yaml:1:6: pde.name is missing, expected one of wave, heat");
   ASSERT_EQ(unknown.size(), 1u);
   EXPECT_EQ(unknown[0].line(),
-            "f.yaml:1:13: pde.name is 'waev', which is not known; did you mean 'wave'?; known "
-            "names: wave, heat");
+            "f.yaml:1:13: pde.name is 'waev', which is not known; did you mean 'wave'? (known "
+            "names: wave, heat)");
   ASSERT_EQ(number.size(), 1u);
   EXPECT_EQ(number[0].text, "is 3, expected one of wave, heat");
   ASSERT_EQ(empty.size(), 1u);
@@ -115,7 +115,7 @@ TEST(Family, ReportsProblemsOfAllSectionsAtOnce) {
 
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].line(),
-            "f.yaml:1:1: trian is not known; did you mean 'train'?; known sections: pde, train");
+            "f.yaml:1:1: trian is not known; did you mean 'train'? (known sections: pde, train)");
   EXPECT_EQ(problems[1].path, "pde.points");
   EXPECT_EQ(problems[2].path, "train.epochs");
 }

@@ -155,9 +155,9 @@ TEST(Fields, RefusesUnknownKeysWithASuggestion) {
   const std::string near = one_problem("stpes: 3");
   const std::string far = one_problem("banana: 3");
 
-  EXPECT_TRUE(near.starts_with("is not known; did you mean 'steps'?; known keys: periodic, steps"))
+  EXPECT_TRUE(near.starts_with("is not known; did you mean 'steps'? (known keys: periodic, steps"))
       << near;
-  EXPECT_TRUE(far.starts_with("is not known; known keys: periodic")) << far;
+  EXPECT_TRUE(far.starts_with("is not known (known keys: periodic")) << far;
 }
 
 TEST(Fields, CollectsAllProblemsWithPathsAndPositions) {
