@@ -1,0 +1,278 @@
+#pragma once
+
+// A field table says all there is to say about one plain Options struct; parsing, checks,
+// `describe`, the effective config and the JSON Schema come from it.
+//
+//   struct BurgersOptions {                                   // the public header
+//     enum class Limiter { minmod, none };
+//     std::size_t points = 256;
+//     double viscosity = 0.01;
+//     Limiter limiter = Limiter::minmod;
+//   };
+//   const config::Fields<BurgersOptions>& burgers_fields();
+//
+//   const config::Fields<BurgersOptions>& burgers_fields() {  // the .cpp
+//     using Limiter = BurgersOptions::Limiter;
+//     static const config::Fields<BurgersOptions> fields{
+//         {"points", &BurgersOptions::points, "number of grid cells", config::at_least(8)},
+//         {"viscosity", &BurgersOptions::viscosity, "nu; the diffusion is nu/pi",
+//          config::at_least(0), "length^2/time"},
+//         {"limiter", &BurgersOptions::limiter, "slope limiter",
+//          config::choices<Limiter>({{"minmod", Limiter::minmod}, {"none", Limiter::none}})},
+//     };
+//     return fields;
+//   }
+//
+//   const auto options = config::read(burgers_fields(), value, "pde");  // throws, or:
+//   config::parse(burgers_fields(), value, "pde", options, problems);   // collects
+//
+// A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
+// std::size_t, double, std::string, an enum (with choices), std::vector<double>,
+// std::vector<std::size_t>, or a struct with Fields of its own: {"steps", &O::steps, "text",
+// steps_fields()}. family.h gathers entries (name + fields) for `list`, `check` and `schema`.
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stap/config/problems.h"
+#include "stap/config/value.h"
+
+namespace stap::config {
+
+/// What values a field may take. For lists the range holds for every element.
+struct Constraint {
+  std::optional<double> low, high;
+  bool low_open = false, high_open = false;  ///< the end itself is not allowed
+  std::uint64_t multiple = 1;                ///< integers only
+  bool finite = true;                        ///< real numbers: NaN and infinities are refused
+  std::size_t min_length = 0;                ///< lists
+  std::size_t max_length = std::numeric_limits<std::size_t>::max();
+  std::vector<std::pair<std::string, std::int64_t>> choices;  ///< name and code (enums)
+
+  // Each returns a narrowed copy: at_least(0).below(1), at_least(2).multiple_of(2).length(1, 2).
+  Constraint at_least(double limit) const;
+  Constraint above(double limit) const;
+  Constraint at_most(double limit) const;
+  Constraint below(double limit) const;
+  Constraint multiple_of(std::uint64_t step) const;
+  Constraint length(std::size_t least, std::size_t most) const;
+
+  /// ">= 0 and < 1", "minmod | none", ...; empty if anything goes.
+  std::string text() const;
+};
+
+Constraint at_least(double limit);
+Constraint above(double limit);
+Constraint at_most(double limit);
+Constraint below(double limit);
+Constraint between(double low, double high);  ///< both ends allowed
+Constraint multiple_of(std::uint64_t step);
+Constraint length(std::size_t least, std::size_t most);       ///< of a list
+Constraint any_number();                                      ///< also NaN and infinities
+Constraint one_of(std::initializer_list<std::string> words);  ///< for std::string members
+
+template <class Enum>
+Constraint choices(std::initializer_list<std::pair<const char*, Enum>> names) {
+  Constraint result;
+  for (const auto& [name, value] : names)
+    result.choices.emplace_back(name, static_cast<std::int64_t>(value));
+  return result;
+}
+
+enum class Type { boolean, integer, real, text, choice, reals, integers, section };
+
+/// "integer", "list of real numbers", ...
+std::string_view to_string(Type type);
+
+class Table;
+
+/// One field of some Options struct, the struct's type erased.
+struct FieldInfo {
+  std::string name;
+  Type type = Type::text;
+  std::string text;  ///< one line
+  std::string unit;  ///< may be empty
+  Constraint allowed;
+  const Table* section = nullptr;  ///< the fields of a section; it must live as long
+  std::function<Value(const void* options)> get;
+  std::function<void(void* options, const Value&, const std::string& path, Problems&)> read;
+};
+
+/// The fields of an Options struct, its type erased.
+class Table {
+ public:
+  const std::vector<FieldInfo>& fields() const { return fields_; }
+  const void* defaults() const { return defaults_.get(); }
+
+ protected:
+  /// Throws Error(internal) if two fields have one name.
+  Table(std::vector<FieldInfo> fields, std::shared_ptr<const void> defaults);
+
+ private:
+  std::vector<FieldInfo> fields_;
+  std::shared_ptr<const void> defaults_;
+};
+
+template <class Options>
+class Fields;
+
+/// Reads a map into the options (of the table's type): unknown keys (with a suggestion), wrong
+/// types and values out of range become problems and leave the default. Null is an empty map.
+void parse(const Table& table, const Value& value, const std::string& path, void* options,
+           Problems& problems);
+/// The effective config: every field with its value.
+Value to_value(const Table& table, const void* options);
+
+template <class Options>
+void parse(const Fields<Options>& fields, const Value& value, const std::string& path,
+           Options& options, Problems& problems) {
+  parse(static_cast<const Table&>(fields), value, path, static_cast<void*>(&options), problems);
+}
+template <class Options>
+Value to_value(const Fields<Options>& fields, const Options& options) {
+  return to_value(static_cast<const Table&>(fields), static_cast<const void*>(&options));
+}
+/// Options from a map. Throws Error(config) with all problems.
+template <class Options>
+Options read(const Fields<Options>& fields, const Value& value, const std::string& path) {
+  Options options{};
+  Problems problems;
+  parse(fields, value, path, options, problems);
+  problems.throw_if_any();
+  return options;
+}
+
+/// One line of `describe`.
+struct Row {
+  std::string name;  ///< "points"; fields of a section as "section.field"
+  std::string type;
+  std::string preset;  ///< the default, as YAML on one line
+  std::string unit;
+  std::string allowed;
+  std::string text;
+};
+std::vector<Row> describe(const Table& table);
+
+/// JSON Schema (draft 2020-12) of the map: type, properties, additionalProperties: false.
+Value schema(const Table& table);
+
+namespace detail {
+
+// What a member of each supported type is called, reads as, and looks like as a Value.
+template <class T>
+inline constexpr Type kType = Type::choice;
+template <>
+inline constexpr Type kType<bool> = Type::boolean;
+template <>
+inline constexpr Type kType<int> = Type::integer;
+template <>
+inline constexpr Type kType<std::int64_t> = Type::integer;
+template <>
+inline constexpr Type kType<std::uint64_t> = Type::integer;
+template <>
+inline constexpr Type kType<double> = Type::real;
+template <>
+inline constexpr Type kType<std::string> = Type::text;
+template <>
+inline constexpr Type kType<std::vector<double>> = Type::reals;
+template <>
+inline constexpr Type kType<std::vector<std::size_t>> = Type::integers;
+static_assert(std::is_same_v<std::size_t, std::uint64_t>);
+
+void read_member(bool&, const Constraint&, const Value&, const std::string& path, Problems&);
+void read_member(int&, const Constraint&, const Value&, const std::string& path, Problems&);
+void read_member(std::int64_t&, const Constraint&, const Value&, const std::string& path,
+                 Problems&);
+void read_member(std::uint64_t&, const Constraint&, const Value&, const std::string& path,
+                 Problems&);
+void read_member(double&, const Constraint&, const Value&, const std::string& path, Problems&);
+void read_member(std::string&, const Constraint&, const Value&, const std::string& path, Problems&);
+void read_member(std::vector<double>&, const Constraint&, const Value&, const std::string& path,
+                 Problems&);
+void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
+                 const std::string& path, Problems&);
+/// The code of a choice, or empty (and a problem).
+std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
+                                        Problems&);
+Value choice_value(const Constraint&, std::int64_t code);
+
+template <class T>
+Value member_value(const T& member) {
+  return Value(member);
+}
+template <class T>
+Value member_value(const std::vector<T>& members) {
+  return Value(Value::List(members.begin(), members.end()));
+}
+
+}  // namespace detail
+
+/// A row of a Fields table.
+template <class Options>
+struct Field : FieldInfo {
+  template <class T>
+  Field(std::string field_name, T Options::*member, std::string help, Constraint constraint = {},
+        std::string of_unit = "")
+      : FieldInfo{std::move(field_name),
+                  detail::kType<T>,
+                  std::move(help),
+                  std::move(of_unit),
+                  std::move(constraint),
+                  nullptr,
+                  {},
+                  {}} {
+    static_assert(std::is_enum_v<T> || detail::kType<T> != Type::choice, "unsupported member type");
+    if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::vector<std::size_t>>)
+      if (!allowed.low) allowed.low = 0;
+    if constexpr (std::is_enum_v<T>) {
+      get = [member, allow = allowed](const void* options) {
+        return detail::choice_value(
+            allow, static_cast<std::int64_t>(static_cast<const Options*>(options)->*member));
+      };
+      read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
+                                       Problems& problems) {
+        if (const auto code = detail::read_choice(allow, value, path, problems))
+          static_cast<Options*>(options)->*member = static_cast<T>(*code);
+      };
+    } else {
+      get = [member](const void* options) {
+        return detail::member_value(static_cast<const Options*>(options)->*member);
+      };
+      read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
+                                       Problems& problems) {
+        detail::read_member(static_cast<Options*>(options)->*member, allow, value, path, problems);
+      };
+    }
+  }
+
+  /// A section: a struct with fields of its own, which must live as long as this table.
+  template <class T>
+  Field(std::string field_name, T Options::*member, std::string help, const Fields<T>& inner)
+      : FieldInfo{std::move(field_name), Type::section, std::move(help), "", {}, &inner, {}, {}} {
+    get = [member, &inner](const void* options) {
+      return to_value(inner, static_cast<const Options*>(options)->*member);
+    };
+    read = [member, &inner](void* options, const Value& value, const std::string& path,
+                            Problems& problems) {
+      parse(inner, value, path, static_cast<Options*>(options)->*member, problems);
+    };
+  }
+};
+
+template <class Options>
+class Fields : public Table {
+ public:
+  Fields(std::initializer_list<Field<Options>> rows)
+      : Table({rows.begin(), rows.end()}, std::make_shared<const Options>()) {}
+};
+
+}  // namespace stap::config

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stap/config/value.h"
+
+namespace stap::config {
+
+/// One thing wrong with a configuration.
+struct Problem {
+  std::string path;    ///< "pde.points"; empty for the document as a whole
+  std::string text;    ///< "is 4, expected an integer >= 8"
+  std::string origin;  ///< "run.yaml:3:7" or empty
+
+  /// "run.yaml:3:7: pde.points: is 4, expected an integer >= 8"
+  std::string line() const;
+};
+
+/// Collects problems, so that a user sees all of them at once.
+class Problems {
+ public:
+  void add(std::string path, std::string text, const Origin& origin = {});
+  bool empty() const { return list_.empty(); }
+  const std::vector<Problem>& list() const { return list_; }
+  /// Throws Error(config) with one line per problem, if there is any.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Problem> list_;
+};
+
+/// The known word nearest to a misspelt one (edit distance, letter case ignored); empty if none is
+/// near enough to be meant.
+std::string suggest(std::string_view word, std::span<const std::string> known);
+/// "; did you mean 'points'?" or "", then "; known <what>: a, b, c".
+std::string hint(std::string_view word, std::span<const std::string> known, std::string_view what);
+
+}  // namespace stap::config
