@@ -120,34 +120,40 @@ class Burgers final : public Solver {
   const BurgersKernel& kernel_;
 };
 
-void require(bool good, const std::string& message) {
-  if (!good) throw Error(ErrorKind::config, "burgers: " + message);
-}
-
 }  // namespace
 
+const config::Fields<BurgersOptions>& burgers_fields() {
+  using O = BurgersOptions;
+  static const config::Fields<O> fields{
+      {"points", &O::points, "grid cells", config::between(4, 1 << 24)},
+      {"length", &O::length, "length of the periodic interval", config::above(0), "length"},
+      {"viscosity", &O::viscosity, "nu; the diffusion coefficient is nu/pi", config::at_least(0),
+       "length^2/time"},
+      {"dt", &O::dt, "length of one learned step", config::above(0), "time"},
+      {"cfl", &O::cfl, "internal step h = cfl min(dx / max|u|, dx^2 / (2 nu/pi))",
+       config::above(0).at_most(1)},
+      {"max_abs", &O::max_abs, "a state with a larger |u| is refused, a step that makes one fails",
+       config::above(0), "length/time"},
+      {"max_steps", &O::max_steps, "internal steps after which a learned step fails",
+       config::at_least(1)},
+  };
+  return fields;
+}
+
 std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads) {
-  const auto& o = options;
-  require(o.points >= 4, fmt::format("points is {}, expected at least 4", o.points));
-  require(std::isfinite(o.length) && o.length > 0,
-          fmt::format("length is {}, expected a finite value above 0", o.length));
-  require(std::isfinite(o.viscosity) && o.viscosity >= 0,
-          fmt::format("viscosity is {}, expected a finite value, 0 or more", o.viscosity));
-  require(std::isfinite(o.dt) && o.dt > 0,
-          fmt::format("dt is {}, expected a finite value above 0", o.dt));
-  require(o.cfl > 0 && o.cfl <= 1, fmt::format("cfl is {}, expected above 0 and at most 1", o.cfl));
-  require(std::isfinite(o.max_abs) && o.max_abs > 0,
-          fmt::format("max_abs is {}, expected a finite value above 0", o.max_abs));
-  require(o.max_steps >= 1, "max_steps is 0, expected at least 1");
+  // The field table is the one place that states ranges.
+  const auto& fields = burgers_fields();
+  const BurgersOptions o = config::read(fields, config::to_value(fields, options), "burgers");
   // Diffusion alone fixes the least number of internal steps: better said now than after them.
   const double dx = o.length / static_cast<double>(o.points);
-  const double least =
-      o.dt / (o.cfl * dx * dx / (2.0 * o.viscosity / std::numbers::pi));
-  require(least <= static_cast<double>(o.max_steps),
-          fmt::format("dt = {:g} at {} points needs at least {:.3g} internal steps, above max_steps "
-                      "= {}: choose fewer points, a smaller dt or viscosity, or a larger max_steps",
-                      o.dt, o.points, least, o.max_steps));
-  return std::make_unique<Burgers>(options, threads);
+  const double least = o.dt / (o.cfl * dx * dx / (2.0 * o.viscosity / std::numbers::pi));
+  if (!(least <= static_cast<double>(o.max_steps)))
+    throw Error(ErrorKind::config,
+                fmt::format("burgers: dt = {:g} at {} points needs at least {:.3g} internal steps, "
+                            "above max_steps = {}: choose fewer points, a smaller dt or viscosity, "
+                            "or a larger max_steps",
+                            o.dt, o.points, least, o.max_steps));
+  return std::make_unique<Burgers>(o, threads);
 }
 
 }  // namespace stap
