@@ -21,9 +21,11 @@
 //   //      solver = pde_table()[choice->index].make(choice->options);
 
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stap/config/fields.h"
@@ -44,10 +46,14 @@ struct Family {
   std::vector<Entry> entries;  ///< exactly one, called like the family, unless named
 };
 
-/// A family from a table whose rows derive from Entry.
+/// Throws Error(internal) if a name occurs twice or a field is called `name`, which selects the
+/// entry.
+Family named_family(std::string name, std::string text, std::vector<Entry> entries);
+/// The same from a table whose rows derive from Entry.
 template <class Rows>
 Family named_family(std::string name, std::string text, const Rows& rows) {
-  return {std::move(name), std::move(text), true, {rows.begin(), rows.end()}};
+  return named_family(std::move(name), std::move(text),
+                      std::vector<Entry>(std::begin(rows), std::end(rows)));
 }
 Family plain_family(std::string name, std::string text, const Table& fields);
 

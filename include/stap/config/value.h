@@ -62,7 +62,8 @@ class Value {
 
   /// The value as that kind, or empty / null when it is of another kind.
   std::optional<bool> boolean() const;
-  /// An integer, or a real number without fraction (2.0), if T can hold it.
+  /// An integer, or a real number without fraction (2.0), if T can hold it. T: int, std::int64_t
+  /// or std::uint64_t.
   template <std::integral T>
   std::optional<T> integer() const;
   /// An integer or a real number.
@@ -73,6 +74,7 @@ class Value {
 
   /// The value of a map's key; null when there is no such key or this is no map.
   const Value* find(std::string_view key) const;
+  Value* find(std::string_view key);
   /// Sets a key of a map, at the end if it is new. A null value becomes a map first; throws
   /// Error(internal) for other kinds.
   Value& set(std::string_view key, Value value);

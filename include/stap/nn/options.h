@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "stap/config/fields.h"
+
+namespace stap {
+
+/// Shape of a Fourier neural operator. Channels and axes come from the grid it is made for.
+struct FnoOptions {
+  enum class Target { delta, state };
+
+  std::vector<std::size_t> modes{32};  ///< kept Fourier modes per axis, even
+  std::size_t width = 64;              ///< channels of the hidden layers
+  std::size_t lifting = 256;           ///< hidden channels of the pointwise network in front
+  std::size_t projection = 256;        ///< hidden channels of the pointwise network at the end
+  std::size_t layers = 4;
+  Target target = Target::delta;  ///< what the network predicts
+};
+
+/// How a network is trained on transitions.
+struct FitOptions {
+  int epochs = 100;
+  std::size_t batch = 32;       ///< rows per step; the engine's block holds 32
+  double learning_rate = 1e-3;  ///< at the start; falls to 0 along a cosine
+  double beta1 = 0.9;           ///< Adam: decay of the mean gradient
+  double beta2 = 0.999;         ///< Adam: decay of the mean squared gradient
+  double epsilon = 1e-8;        ///< Adam: added to the root of the latter
+};
+
+const config::Fields<FnoOptions>& fno_fields();
+const config::Fields<FitOptions>& fit_fields();
+
+}  // namespace stap

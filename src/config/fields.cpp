@@ -1,0 +1,306 @@
+#include "stap/config/fields.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "config/scalar.h"
+#include "stap/core/error.h"
+
+namespace stap::config {
+namespace {
+
+/// "is 4, expected an integer >= 8"
+std::string expected(const Value& given, std::string_view what, const Constraint& allowed) {
+  const std::string limits = allowed.text();
+  return fmt::format("is {}, expected {}{}{}", shown(given), what, limits.empty() ? "" : " ",
+                     limits);
+}
+
+bool in_range(double number, const Constraint& allowed) {
+  if (allowed.low && !(allowed.low_open ? number > *allowed.low : number >= *allowed.low))
+    return false;
+  return !allowed.high || (allowed.high_open ? number < *allowed.high : number <= *allowed.high);
+}
+
+template <class Integer>
+std::optional<Integer> read_integer(const Constraint& allowed, const Value& value) {
+  const std::optional<Integer> number = value.integer<Integer>();
+  if (!number || !in_range(static_cast<double>(*number), allowed)) return std::nullopt;
+  // The sign does not matter for divisibility; negation in unsigned arithmetic cannot overflow.
+  const auto bits = static_cast<std::uint64_t>(*number);
+  if ((*number < 0 ? ~bits + 1 : bits) % allowed.multiple != 0) return std::nullopt;
+  return number;
+}
+
+std::optional<double> read_real(const Constraint& allowed, const Value& value) {
+  const std::optional<double> number = value.real();
+  if (!number || (allowed.finite && !std::isfinite(*number)) || !in_range(*number, allowed))
+    return std::nullopt;
+  return number;
+}
+
+template <class Integer>
+void read_integer_member(Integer& member, const Constraint& allowed, const Value& value,
+                         const std::string& path, Problems& problems) {
+  if (const auto number = read_integer<Integer>(allowed, value))
+    member = *number;
+  else
+    problems.add(path, expected(value, "an integer", allowed), value.origin());
+}
+
+template <class T, class Read>
+void read_list(std::vector<T>& member, const Constraint& allowed, const Value& value,
+               const std::string& path, Problems& problems, std::string_view what, Read read_one) {
+  const Value::List* list = value.list();
+  if (!list || list->size() < allowed.min_length || list->size() > allowed.max_length) {
+    problems.add(path, expected(value, what, allowed), value.origin());
+    return;
+  }
+  std::vector<T> result;
+  for (const Value& item : *list) {
+    if (const std::optional<T> one = read_one(allowed, item)) {
+      result.push_back(*one);
+      continue;
+    }
+    problems.add(path,
+                 fmt::format("has {} in it, expected {} {}", shown(item), what, allowed.text()),
+                 item.origin());
+    return;
+  }
+  member = std::move(result);
+}
+
+std::vector<std::string> names(const std::vector<FieldInfo>& fields) {
+  std::vector<std::string> result;
+  for (const FieldInfo& field : fields) result.push_back(field.name);
+  return result;
+}
+
+void describe_into(std::vector<Row>& rows, const Table& table, const std::string& prefix,
+                   const Value& presets) {
+  for (const FieldInfo& field : table.fields()) {
+    const Value& preset = *presets.find(field.name);
+    if (field.section) {
+      describe_into(rows, *field.section, prefix + field.name + ".", preset);
+      continue;
+    }
+    std::string text = yaml_text(preset);
+    text.pop_back();  // the line break
+    rows.push_back({prefix + field.name, std::string(to_string(field.type)), std::move(text),
+                    field.unit, field.allowed.text(), field.text});
+  }
+}
+
+void add_range(Value& schema, const Constraint& allowed, bool integers) {
+  if (allowed.low) schema.set(allowed.low_open ? "exclusiveMinimum" : "minimum", *allowed.low);
+  if (allowed.high) schema.set(allowed.high_open ? "exclusiveMaximum" : "maximum", *allowed.high);
+  if (integers && allowed.multiple > 1) schema.set("multipleOf", allowed.multiple);
+}
+
+Value schema_of(const Table& table, const Value& presets);
+
+Value field_schema(const FieldInfo& field, const Value& preset) {
+  Value schema;
+  const auto type = [&](const char* name) -> Value& { return schema.set("type", name), schema; };
+  switch (field.type) {
+    case Type::boolean:
+      type("boolean");
+      break;
+    case Type::integer:
+    case Type::real:
+      type(field.type == Type::integer ? "integer" : "number");
+      add_range(schema, field.allowed, field.type == Type::integer);
+      break;
+    case Type::text:
+    case Type::choice:
+      type("string");
+      if (!field.allowed.choices.empty()) {
+        Value::List words;
+        for (const auto& choice : field.allowed.choices) words.emplace_back(choice.first);
+        schema.set("enum", Value(std::move(words)));
+      }
+      break;
+    case Type::reals:
+    case Type::integers: {
+      Value item;
+      item.set("type", field.type == Type::integers ? "integer" : "number");
+      add_range(item, field.allowed, field.type == Type::integers);
+      type("array").set("items", std::move(item));
+      if (field.allowed.min_length > 0) schema.set("minItems", field.allowed.min_length);
+      if (field.allowed.max_length < std::numeric_limits<std::size_t>::max())
+        schema.set("maxItems", field.allowed.max_length);
+      break;
+    }
+    case Type::section:
+      schema = schema_of(*field.section, preset);
+      break;
+  }
+  schema.set("description",
+             field.unit.empty() ? field.text : fmt::format("{} [{}]", field.text, field.unit));
+  if (!field.section) schema.set("default", preset);
+  return schema;
+}
+
+Value schema_of(const Table& table, const Value& presets) {
+  Value properties{Value::Map{}};
+  for (const FieldInfo& field : table.fields())
+    properties.set(field.name, field_schema(field, *presets.find(field.name)));
+  Value schema;
+  schema.set("type", Value(Value::List{"object", "null"}));
+  schema.set("properties", std::move(properties));
+  schema.set("additionalProperties", false);
+  return schema;
+}
+
+}  // namespace
+
+std::string_view to_string(Type type) {
+  switch (type) {
+    case Type::boolean:
+      return "boolean";
+    case Type::integer:
+      return "integer";
+    case Type::real:
+      return "real number";
+    case Type::text:
+      return "text";
+    case Type::choice:
+      return "choice";
+    case Type::reals:
+      return "list of real numbers";
+    case Type::integers:
+      return "list of integers";
+    case Type::section:
+      return "section";
+  }
+  return "";
+}
+
+Table::Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)())
+    : fields_(std::move(fields)), make_(make_options) {
+  std::vector<std::string> sorted = names(fields_);
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end())
+    throw Error(ErrorKind::internal, fmt::format("a field table has two fields '{}'", *twice));
+}
+
+void parse(const Table& table, const Value& value, const std::string& path, void* options,
+           Problems& problems) {
+  if (value.is_null()) return;
+  if (!value.is_map()) {
+    problems.add(path, fmt::format("is {}, expected a map of options", shown(value)),
+                 value.origin());
+    return;
+  }
+  for (const Value::Member& member : *value.map()) {
+    const auto field = std::ranges::find(table.fields(), member.key, &FieldInfo::name);
+    const std::string member_path = path.empty() ? member.key : path + "." + member.key;
+    if (field == table.fields().end())
+      problems.add(member_path, "is not known" + hint(member.key, names(table.fields()), "keys"),
+                   member.origin);
+    else
+      field->read(options, member.value, member_path, problems);
+  }
+}
+
+Value to_value(const Table& table, const void* options) {
+  Value result{Value::Map{}};
+  for (const FieldInfo& field : table.fields()) result.set(field.name, field.get(options));
+  return result;
+}
+
+std::vector<Row> describe(const Table& table) {
+  std::vector<Row> rows;
+  describe_into(rows, table, "", to_value(table, table.make().get()));
+  return rows;
+}
+
+Value schema(const Table& table) {
+  return schema_of(table, to_value(table, table.make().get()));
+}
+
+namespace detail {
+
+void read_member(bool& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  if (const auto given = value.boolean())
+    member = *given;
+  else
+    problems.add(path, expected(value, "true or false", allowed), value.origin());
+}
+
+void read_member(int& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  read_integer_member(member, allowed, value, path, problems);
+}
+
+void read_member(std::int64_t& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  read_integer_member(member, allowed, value, path, problems);
+}
+
+void read_member(std::uint64_t& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  read_integer_member(member, allowed, value, path, problems);
+}
+
+void read_member(double& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  if (const auto number = read_real(allowed, value))
+    member = *number;
+  else
+    problems.add(path, expected(value, allowed.finite ? "a finite number" : "a number", allowed),
+                 value.origin());
+}
+
+void read_member(std::string& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  if (!allowed.choices.empty()) {
+    if (const auto code = read_choice(allowed, value, path, problems))
+      member = allowed.choices[static_cast<std::size_t>(*code)].first;
+  } else if (const std::string* text = value.text()) {
+    member = *text;
+  } else {
+    problems.add(path, expected(value, "a text (quote what looks like a number)", allowed),
+                 value.origin());
+  }
+}
+
+void read_member(std::vector<double>& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  read_list(member, allowed, value, path, problems,
+            allowed.finite ? "a list of finite numbers" : "a list of numbers", read_real);
+}
+
+void read_member(std::vector<std::size_t>& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Problems& problems) {
+  read_list(member, allowed, value, path, problems, "a list of integers",
+            read_integer<std::size_t>);
+}
+
+std::optional<std::int64_t> read_choice(const Constraint& allowed, const Value& value,
+                                        const std::string& path, Problems& problems) {
+  std::vector<std::string> words;
+  for (const auto& [name, code] : allowed.choices) {
+    if (value.text() && *value.text() == name) return code;
+    words.push_back(name);
+  }
+  const std::string nearest = value.text() ? suggest(*value.text(), words) : "";
+  problems.add(path,
+               fmt::format("is {}, expected one of {}{}", shown(value), fmt::join(words, ", "),
+                           nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+               value.origin());
+  return std::nullopt;
+}
+
+Value choice_value(const Constraint& allowed, std::int64_t code) {
+  for (const auto& choice : allowed.choices)
+    if (choice.second == code) return Value(choice.first);
+  throw Error(ErrorKind::internal, fmt::format("an option holds {}, which has no name", code));
+}
+
+}  // namespace detail
+}  // namespace stap::config

@@ -1,0 +1,127 @@
+#include "stap/config/value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap::config {
+namespace {
+
+struct Same {
+  template <class T, class U>
+  bool operator()(const T& a, const U& b) const {
+    if constexpr (!std::is_same_v<T, U>)
+      return false;
+    else if constexpr (std::is_same_v<T, double>)
+      return a == b || (std::isnan(a) && std::isnan(b));
+    else if constexpr (std::is_same_v<T, Value::Map>)
+      return std::ranges::equal(a, b, [](const Value::Member& x, const Value::Member& y) {
+        return x.key == y.key && x.value == y.value;
+      });
+    else
+      return a == b;
+  }
+};
+
+}  // namespace
+
+std::string Origin::text() const {
+  if (!source) return "";
+  return line > 0 ? fmt::format("{}:{}:{}", *source, line, column) : *source;
+}
+
+std::string_view to_string(Kind kind) {
+  switch (kind) {
+    case Kind::null:
+      return "empty";
+    case Kind::boolean:
+      return "a boolean";
+    case Kind::integer:
+      return "an integer";
+    case Kind::real:
+      return "a real number";
+    case Kind::text:
+      return "a text";
+    case Kind::list:
+      return "a list";
+    case Kind::map:
+      return "a map";
+  }
+  return "";
+}
+
+Value::Value(Map map) : data_(std::move(map)) {}
+
+Kind Value::kind() const {
+  static constexpr Kind kinds[] = {Kind::null, Kind::boolean, Kind::integer, Kind::integer,
+                                   Kind::real, Kind::text,    Kind::list,    Kind::map};
+  return kinds[data_.index()];
+}
+
+std::optional<bool> Value::boolean() const {
+  if (const auto* value = std::get_if<bool>(&data_)) return *value;
+  return std::nullopt;
+}
+
+template <std::integral T>
+std::optional<T> Value::integer() const {
+  if (const auto* value = std::get_if<std::int64_t>(&data_))
+    return std::in_range<T>(*value) ? std::optional(static_cast<T>(*value)) : std::nullopt;
+  if (const auto* value = std::get_if<std::uint64_t>(&data_))
+    return std::in_range<T>(*value) ? std::optional(static_cast<T>(*value)) : std::nullopt;
+  const auto* value = std::get_if<double>(&data_);
+  if (!value || !(std::trunc(*value) == *value)) return std::nullopt;
+  // -low and high + 1 are powers of two, hence exact in double; the largest T may not be.
+  constexpr double low = static_cast<double>(std::numeric_limits<T>::min());
+  constexpr double end = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+  if (!(*value >= low && *value < end)) return std::nullopt;
+  return static_cast<T>(*value);
+}
+template std::optional<int> Value::integer<int>() const;
+template std::optional<std::int64_t> Value::integer<std::int64_t>() const;
+template std::optional<std::uint64_t> Value::integer<std::uint64_t>() const;
+
+std::optional<double> Value::real() const {
+  if (const auto* value = std::get_if<double>(&data_)) return *value;
+  if (const auto* value = std::get_if<std::int64_t>(&data_)) return static_cast<double>(*value);
+  if (const auto* value = std::get_if<std::uint64_t>(&data_)) return static_cast<double>(*value);
+  return std::nullopt;
+}
+
+const Value* Value::find(std::string_view key) const {
+  const Map* members = map();
+  if (!members) return nullptr;
+  const auto found = std::ranges::find(*members, key, &Member::key);
+  return found == members->end() ? nullptr : &found->value;
+}
+
+Value* Value::find(std::string_view key) {
+  return const_cast<Value*>(std::as_const(*this).find(key));
+}
+
+Value& Value::set(std::string_view key, Value value) {
+  if (is_null()) data_ = Map{};
+  Map* members = std::get_if<Map>(&data_);
+  if (!members)
+    throw Error(ErrorKind::internal, fmt::format("key '{}' was set on {}", key, to_string(kind())));
+  auto found = std::ranges::find(*members, key, &Member::key);
+  if (found == members->end()) found = members->insert(found, Member{std::string(key), {}, {}});
+  found->origin = value.origin();
+  found->value = std::move(value);
+  return found->value;
+}
+
+void Value::erase(std::string_view key) {
+  if (Map* members = std::get_if<Map>(&data_))
+    std::erase_if(*members, [&](const Member& member) { return member.key == key; });
+}
+
+bool operator==(const Value& a, const Value& b) {
+  return std::visit(Same{}, a.data_, b.data_);
+}
+
+}  // namespace stap::config

@@ -1,0 +1,42 @@
+#include "stap/nn/options.h"
+
+namespace stap {
+
+const config::Fields<FnoOptions>& fno_fields() {
+  using config::at_least;
+  using Target = FnoOptions::Target;
+  static const config::Fields<FnoOptions> fields{
+      {"modes", &FnoOptions::modes, "kept Fourier modes per axis, counting both signs",
+       at_least(2).multiple_of(2).length(1, 2)},
+      {"width", &FnoOptions::width, "channels of the hidden layers", at_least(1)},
+      {"lifting", &FnoOptions::lifting, "hidden channels of the pointwise network in front",
+       at_least(1)},
+      {"projection", &FnoOptions::projection, "hidden channels of the pointwise network at the end",
+       at_least(1)},
+      {"layers", &FnoOptions::layers, "number of Fourier layers", at_least(1)},
+      {"target", &FnoOptions::target,
+       "what the network predicts: the change over one step, or the next state itself",
+       config::choices<Target>({{"delta", Target::delta}, {"state", Target::state}})},
+  };
+  return fields;
+}
+
+const config::Fields<FitOptions>& fit_fields() {
+  using config::above;
+  using config::at_least;
+  using config::between;
+  static const config::Fields<FitOptions> fields{
+      {"epochs", &FitOptions::epochs, "passes over the transitions", at_least(1)},
+      {"batch", &FitOptions::batch, "transitions per gradient step", between(1, 32)},
+      {"learning_rate", &FitOptions::learning_rate,
+       "step size of Adam at the start; it falls to 0 along a cosine", above(0)},
+      {"beta1", &FitOptions::beta1, "Adam: decay of the mean gradient", at_least(0).below(1)},
+      {"beta2", &FitOptions::beta2, "Adam: decay of the mean squared gradient",
+       at_least(0).below(1)},
+      {"epsilon", &FitOptions::epsilon, "Adam: added to the root of the mean squared gradient",
+       above(0)},
+  };
+  return fields;
+}
+
+}  // namespace stap
