@@ -45,7 +45,8 @@ class Input {
       fail(fmt::format("cannot be read as HDF5: it is damaged, cut short or of another format ({})",
                        h5::last_error()));
     // What lies in other files is not read: a path in a data file must not choose what we open.
-    links_ = Handle(H5Pcreate(H5P_LINK_ACCESS), H5Pclose);
+    // (Access to datasets includes access to links.)
+    links_ = Handle(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
     H5Pset_elink_cb(
         links_.get(),
         [](const char*, const char*, const char*, const char*, unsigned*, hid_t, void*) -> herr_t {
@@ -180,16 +181,14 @@ class Input {
   void refuse_foreign_storage(hid_t dataset, const std::string& name) const {
     const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
     if (!creation) damaged("dataset '" + name + "'");
-    if (H5Pget_external_count(creation.get()) > 0 ||
-        H5Pget_layout(creation.get()) == H5D_VIRTUAL)
+    if (H5Pget_external_count(creation.get()) > 0 || H5Pget_layout(creation.get()) == H5D_VIRTUAL)
       fail(fmt::format("dataset '{}' keeps its values in other files, which are not read", name));
     const int filters = H5Pget_nfilters(creation.get());
     for (int i = 0; i < filters; ++i) {
       unsigned flags = 0, config = 0;
       std::size_t parameters = 0;
-      const H5Z_filter_t filter =
-          H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags, &parameters, nullptr, 0,
-                         nullptr, &config);
+      const H5Z_filter_t filter = H5Pget_filter2(creation.get(), static_cast<unsigned>(i), &flags,
+                                                 &parameters, nullptr, 0, nullptr, &config);
       if (filter >= H5Z_FILTER_RESERVED)
         fail(fmt::format("dataset '{}' needs the filter plug-in {}; store it without, or with gzip",
                          name, filter));
@@ -316,10 +315,9 @@ States<double> read_states(const fs::path& path, const Grid& grid) {
   const bool trajectory = !input.has_link("states");
   if (trajectory && !input.has_link("trajectory")) {
     const std::vector<std::string> there = input.datasets();
-    input.fail(fmt::format(
-        "has neither dataset 'states' ({}) nor 'trajectory' ({}); it has: {}",
-        expected_text(grid, false), expected_text(grid, true),
-        there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
+    input.fail(fmt::format("has neither dataset 'states' ({}) nor 'trajectory' ({}); it has: {}",
+                           expected_text(grid, false), expected_text(grid, true),
+                           there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
   }
   const std::string name = trajectory ? "trajectory" : "states";
   const std::string what = fmt::format("dataset '{}'", name);
@@ -337,8 +335,8 @@ States<double> read_states(const fs::path& path, const Grid& grid) {
     input.fail(fmt::format("{} has shape {}, expected {}", what, shape_text(shape),
                            expected_text(grid, trajectory)));
   if (extent.values == 0)
-    input.fail(fmt::format("{} has shape {}, expected at least one state", what,
-                           shape_text(shape)));
+    input.fail(
+        fmt::format("{} has shape {}, expected at least one state", what, shape_text(shape)));
   input.check_size(shape[0] * grid.values(), sizeof(double), what);
 
   States<double> states(grid, shape[0]);
@@ -353,6 +351,10 @@ States<double> read_states(const fs::path& path, const Grid& grid) {
               states.values().data()) < 0)
     input.damaged(what);
   return states;
+}
+
+void disable_store_exit_handler() {
+  H5dont_atexit();
 }
 
 }  // namespace stap

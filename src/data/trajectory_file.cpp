@@ -47,8 +47,8 @@ struct TrajectoryWriter::File {
   template <class Result>
   Result check(Result result) const {
     if (result < 0)
-      throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", pending.target().string(),
-                                                  h5::last_error()));
+      throw Error(ErrorKind::storage,
+                  fmt::format("cannot write {}: {}", pending.target().string(), h5::last_error()));
     return result;
   }
 
@@ -73,9 +73,9 @@ struct TrajectoryWriter::File {
   }
   void attribute(hid_t object, const char* name, double number) const {
     const Handle one = scalar();
-    const Handle attribute(check(H5Acreate2(object, name, H5T_IEEE_F64LE, one.get(), H5P_DEFAULT,
-                                            H5P_DEFAULT)),
-                           H5Aclose);
+    const Handle attribute(
+        check(H5Acreate2(object, name, H5T_IEEE_F64LE, one.get(), H5P_DEFAULT, H5P_DEFAULT)),
+        H5Aclose);
     check(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &number));
   }
   // A dataset with one value per row; `values` are of the memory type.
@@ -95,9 +95,9 @@ TrajectoryWriter::TrajectoryWriter(std::filesystem::path path, const Grid& grid,
   auto file = std::make_unique<File>(std::move(path), grid, rows, steps);
   File& f = *file;
   check_room(f.pending.target(), grid, rows, steps);
-  f.file = Handle(f.check(H5Fcreate(f.pending.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT,
-                                    H5P_DEFAULT)),
-                  H5Fclose);
+  f.file = Handle(
+      f.check(H5Fcreate(f.pending.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
+      H5Fclose);
   f.attribute(f.file.get(), "format", "trajectories/1");
   f.attribute(f.file.get(), "pde", info.pde);
   f.attribute(f.file.get(), "dt", info.dt);
@@ -126,11 +126,11 @@ TrajectoryWriter::~TrajectoryWriter() {
 void TrajectoryWriter::put(std::size_t time, StatesView<const double> states) {
   const File& f = *file_;
   if (time > f.steps || states.count != f.rows || states.row_size != f.grid.values())
-    throw Error(ErrorKind::internal,
-                fmt::format("time {} with {} states of {} values put into a file of {} times, {} "
-                            "rows and {} values",
-                            time, states.count, states.row_size, f.steps + 1, f.rows,
-                            f.grid.values()));
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("time {} with {} states of {} values put into a file of {} times, {} "
+                    "rows and {} values",
+                    time, states.count, states.row_size, f.steps + 1, f.rows, f.grid.values()));
   const h5::Quiet quiet;
   std::vector<hsize_t> count{f.rows, 1, f.grid.channels};
   count.insert(count.end(), f.grid.points.begin(), f.grid.points.end());

@@ -13,8 +13,9 @@ namespace stap {
 Sampler::Sampler(std::string name, Grid grid, double warm_up)
     : name_(std::move(name)), grid_(std::move(grid)), warm_up_(warm_up) {
   if (!std::isfinite(warm_up) || warm_up < 0)
-    throw Error(ErrorKind::config,
-                fmt::format("{}: warm_up is {}, expected a finite value, 0 or more", name_, warm_up));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("{}: warm_up is {}, expected a finite value, 0 or more", name_, warm_up));
 }
 
 void Sampler::draw(const Rng& stream, std::uint64_t i, std::span<double> state) const {
@@ -34,9 +35,10 @@ States<double> draw_states(const Sampler& sampler, const Rng& stream,
 States<double> draw_initial(const Sampler& sampler, const Rng& stream,
                             std::span<const std::uint64_t> indices, const Solver& warm_up_solver) {
   if (warm_up_solver.dt() != sampler.warm_up() || !(warm_up_solver.grid() == sampler.grid()))
-    throw Error(ErrorKind::internal,
-                fmt::format("{}: the warm-up solver makes steps of {}, expected {} on the same grid",
-                            sampler.name(), warm_up_solver.dt(), sampler.warm_up()));
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("{}: the warm-up solver makes steps of {}, expected {} on the same grid",
+                    sampler.name(), warm_up_solver.dt(), sampler.warm_up()));
   States<double> states = draw_states(sampler, stream, indices);
   std::vector<Query> queries(indices.size());
   std::vector<Answer> answers(indices.size());

@@ -103,12 +103,13 @@ class Burgers final : public Solver {
         answer.status = Answer::Status::ok;
         return;
       case BurgersEnd::How::unbounded:
-        answer.reason = fmt::format("|u| passed max_abs = {:g} or was not finite in internal step {}",
-                                    step_.bound, end.steps);
+        answer.reason =
+            fmt::format("|u| passed max_abs = {:g} or was not finite in internal step {}",
+                        step_.bound, end.steps);
         break;
       case BurgersEnd::How::too_slow:
-        answer.reason =
-            fmt::format("dt = {:g} was not reached in max_steps = {} internal steps", dt(), end.steps);
+        answer.reason = fmt::format("dt = {:g} was not reached in max_steps = {} internal steps",
+                                    dt(), end.steps);
         break;
     }
     answer.status = Answer::Status::failed;

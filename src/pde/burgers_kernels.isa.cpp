@@ -106,7 +106,7 @@ V correct(std::size_t points, const double* half, V factor, V diffusion_over_dx,
     const V value = active ? old - factor * (right - left) : old;
     store(u + i * kRows, value);
     const V size = magnitude(value);
-    peak = larger(peak, size);
+    peak = larger(size, peak);  // in this order a peak of -0 cannot come out: dx / peak >= 0
     all_inside &= size <= bound;
     left = right;
   }
@@ -117,7 +117,7 @@ V correct(std::size_t points, const double* half, V factor, V diffusion_over_dx,
 V peak_of(std::size_t points, const double* u) {
   V peak{};
   for (std::size_t i = kBurgersGhosts; i < points + kBurgersGhosts; ++i)
-    peak = larger(peak, magnitude(load(u + i * kRows)));
+    peak = larger(magnitude(load(u + i * kRows)), peak);
   return peak;
 }
 

@@ -20,7 +20,7 @@ inline double minmod3(double a, double b, double c) {
 inline double riemann_flux(double left, double right) {
   const auto f = [](double u) { return 0.5 * u * u; };
   if (left > right) return 0.5 * (left + right) > 0 ? f(left) : f(right);  // shock and its speed
-  if (left > 0) return f(left);                                           // rarefaction
+  if (left > 0) return f(left);                                            // rarefaction
   if (right < 0) return f(right);
   return 0.0;
 }

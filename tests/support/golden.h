@@ -24,8 +24,7 @@ inline std::vector<std::filesystem::path> files_of_case(const std::filesystem::p
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.path().extension() == ".h5" &&
-        entry.path().filename().string().starts_with(prefix))
+    if (entry.path().extension() == ".h5" && entry.path().filename().string().starts_with(prefix))
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;

@@ -34,9 +34,10 @@ class H5File {
   void dataset(const std::string& name, const std::vector<hsize_t>& shape,
                const std::vector<double>& values, hid_t type = H5T_IEEE_F64LE,
                hid_t creation = H5P_DEFAULT) {
-    const hid_t space = shape.empty() ? check(H5Screate(H5S_SCALAR))
-                                      : check(H5Screate_simple(static_cast<int>(shape.size()),
-                                                               shape.data(), nullptr));
+    const hid_t space =
+        shape.empty()
+            ? check(H5Screate(H5S_SCALAR))
+            : check(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr));
     const hid_t set =
         check(H5Dcreate2(id_, name.c_str(), type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     if (!values.empty())

@@ -139,8 +139,8 @@ TEST(BurgersExact, B4CharacteristicsBeforeTheShock) {
   const auto exact = [=](double x) { return along_characteristics(c, x, time, x - 2, x + 2); };
 
   const Study study = refine(
-      {64, 128, 256, 512, 1024}, 1.0, 0.0, time,
-      [&](double x) { return c + std::sin(2 * pi * x); }, exact, 0.0, 1.0);
+      {64, 128, 256, 512, 1024}, 1.0, 0.0, time, [&](double x) { return c + std::sin(2 * pi * x); },
+      exact, 0.0, 1.0);
 
   EXPECT_NEAR(study.order(), 2.0, 0.2);
 }

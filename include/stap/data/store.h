@@ -8,10 +8,10 @@
 
 #include "stap/core/states.h"
 
-// Reading HDF5 files. Everything here throws Error(data), with the path and what is wrong, for files
-// that are missing, damaged or of the wrong shape or type, and for content that is kept elsewhere
-// (external links and storage, virtual datasets, filters that need a plug-in).
-// HDF5 is not thread-safe: one thread at a time, the writer of trajectory_file.h included.
+// Reading HDF5 files. Everything here throws Error(data), with the path and what is wrong, for
+// files that are missing, damaged or of the wrong shape or type, and for content that is kept
+// elsewhere (external links and storage, virtual datasets, filters that need a plug-in). HDF5 is
+// not thread-safe: one thread at a time, the writer of trajectory_file.h included.
 namespace stap {
 
 /// An array of any rank, last axis contiguous; a scalar has an empty shape and one value.
@@ -43,5 +43,9 @@ std::string read_text_attribute(const std::filesystem::path& path, const std::st
 /// `trajectory` [B, T, C, X...]. B >= 1. Values that are not finite are handed on: refusing them is
 /// the solver's business, row by row.
 States<double> read_states(const std::filesystem::path& path, const Grid& grid);
+
+/// For programs, before any other call: HDF5 then does nothing at exit. All files are closed by
+/// then, but HDF5 1.10 would complain on stderr about damaged ones it could not close.
+void disable_store_exit_handler();
 
 }  // namespace stap

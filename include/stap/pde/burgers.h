@@ -24,7 +24,8 @@ const config::Fields<BurgersOptions>& burgers_fields();
 /// Second-order finite volumes (monotonised-central slopes, Godunov flux, central diffusion,
 /// midpoint rule in time); values are those at the cell centres x_i = (i + 1/2) dx. Every row has
 /// its own internal step h, so nothing of a row depends on its batch mates. `threads`: 0 = all.
-/// Throws Error(config) for options outside their fields' range and for a dt that needs more than max_steps.
+/// Throws Error(config) for options outside their fields' range and for a dt that needs more than
+/// max_steps.
 std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads = 0);
 
 }  // namespace stap

@@ -72,7 +72,7 @@ TEST(Burgers, TellsItsGridStepAndName) {
 // Exact: a constant state solves the equation for any viscosity, and 0 has no speed limit at all.
 TEST(Burgers, ConstantStatesStay) {
   for (double viscosity : {0.0, 0.01})
-    for (double value : {0.0, 1.5, -2.0}) {
+    for (double value : {0.0, -0.0, 1.5, -2.0}) {
       BurgersOptions options;
       options.viscosity = viscosity;
       const std::vector<double> state(options.points, value);
