@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/core/states.h"
+
+// Reading HDF5 files. Everything here throws Error(data), with the path and what is wrong, for
+// files that are missing, damaged or of the wrong shape or type, and for content that is kept
+// elsewhere (external links and storage, virtual datasets, filters that need a plug-in). HDF5 is
+// not thread-safe: one thread at a time, the writer of trajectory_file.h included.
+namespace stap {
+
+/// An array of any rank, last axis contiguous; a scalar has an empty shape and one value.
+template <class T>
+struct Array {
+  std::vector<std::size_t> shape;
+  std::vector<T> values;
+};
+
+/// "4 x 1 x 256", "scalar".
+std::string shape_text(std::span<const std::size_t> shape);
+
+/// A dataset of real numbers, integers or booleans, as double.
+Array<double> read_array(const std::filesystem::path& path, const std::string& dataset);
+/// A dataset of strings.
+Array<std::string> read_text(const std::filesystem::path& path, const std::string& dataset);
+/// Names of all datasets, groups joined by '/', without a leading one; sorted.
+std::vector<std::string> list_datasets(const std::filesystem::path& path);
+
+/// Attributes of a dataset or group; "/" is the file itself.
+bool has_attribute(const std::filesystem::path& path, const std::string& object,
+                   const std::string& name);
+Array<double> read_attribute(const std::filesystem::path& path, const std::string& object,
+                             const std::string& name);
+std::string read_text_attribute(const std::filesystem::path& path, const std::string& object,
+                                const std::string& name);
+
+/// States of this grid: dataset `states` [B, C, X...] or, where there is none, the first time of
+/// `trajectory` [B, T, C, X...]. B >= 1. Values that are not finite are handed on: refusing them is
+/// the solver's business, row by row.
+States<double> read_states(const std::filesystem::path& path, const Grid& grid);
+
+/// For programs, before any other call: HDF5 then does nothing at exit. All files are closed by
+/// then, but HDF5 1.10 would complain on stderr about damaged ones it could not close.
+void disable_store_exit_handler();
+
+}  // namespace stap

@@ -1,0 +1,73 @@
+#include "data/pending_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, const std::string& why) {
+  throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", path.string(), why));
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+// Forces a file or folder to disk; errno says why it failed.
+bool sync(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool synced = fsync(file) == 0;
+  const int error = errno;
+  close(file);
+  errno = error;
+  return synced;
+}
+
+}  // namespace
+
+PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
+  std::error_code error;
+  if (!target_.has_filename()) fail(target_, "expected the name of a file");
+  if (!fs::is_directory(folder_of(target_), error))
+    fail(target_, fmt::format("there is no folder {}", folder_of(target_).string()));
+  if (fs::exists(target_, error) && !fs::is_regular_file(target_, error))
+    fail(target_, "it exists and is not a file");
+  static std::atomic<unsigned> counter{0};
+  for (;;) {  // a name may be left over from a killed process with our id
+    fs::path name = target_;
+    name += fmt::format(".tmp-{}-{}", getpid(), counter++);
+    const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) {
+      close(file);
+      temporary_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST) fail(target_, std::strerror(errno));
+  }
+}
+
+PendingFile::~PendingFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void PendingFile::commit() {
+  if (!sync(temporary_) || std::rename(temporary_.c_str(), target_.c_str()) != 0)
+    fail(target_, std::strerror(errno));
+  temporary_.clear();
+  // The file is in place; only a power cut could still undo the renaming.
+  if (!sync(folder_of(target_))) fail(target_, std::strerror(errno));
+}
+
+}  // namespace stap

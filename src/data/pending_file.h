@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+
+namespace stap {
+
+/// A file written aside and put in its place in one step, so that nobody ever sees half of it.
+class PendingFile {
+ public:
+  /// Creates an empty temporary file beside `target`. Throws Error(storage), with the cause, if
+  /// that folder cannot be written or `target` is something else than a file.
+  explicit PendingFile(std::filesystem::path target);
+  /// Removes the temporary file unless commit() has succeeded.
+  ~PendingFile();
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  const std::filesystem::path& target() const { return target_; }
+  const std::filesystem::path& temporary() const { return temporary_; }
+  /// Forces the temporary file to disk and renames it to the target. Throws Error(storage).
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path temporary_;  // empty once committed
+};
+
+}  // namespace stap

@@ -1,0 +1,23 @@
+#include "stap/ic/ic.h"
+
+#include "stap/ic/burgers.h"
+
+namespace stap {
+
+std::span<const SamplerRow> sampler_table() {
+  static const SamplerRow rows[] = {
+      {{"burgers-paper", "sum of sines of random wave number, as printed", &burgers_paper_fields()},
+       [](const config::Value& options, const Grid& grid) {
+         return make_burgers_paper(config::read(burgers_paper_fields(), options, "initial"), grid);
+       }},
+      {{"burgers-as-coded", "sines, constants, sign, absolute value and window, as programmed",
+        &burgers_as_coded_fields()},
+       [](const config::Value& options, const Grid& grid) {
+         return make_burgers_as_coded(config::read(burgers_as_coded_fields(), options, "initial"),
+                                      grid);
+       }},
+  };
+  return rows;
+}
+
+}  // namespace stap

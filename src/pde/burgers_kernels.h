@@ -1,0 +1,51 @@
+// The Burgers kernel: one register of rows at a time, compiled once per instruction set.
+#pragma once
+
+#include <cstddef>
+
+namespace stap {
+
+/// The most rows any instruction set advances at once.
+inline constexpr std::size_t kBurgersMaxLanes = 8;
+/// Cells before and behind a row that hold its periodic continuation.
+inline constexpr std::size_t kBurgersGhosts = 2;
+
+/// One learned step of one grid.
+struct BurgersStep {
+  std::size_t points = 0;  ///< N
+  double dx = 0.0;
+  double diffusion = 0.0;  ///< D, may be 0
+  double dt = 0.0;
+  double cfl = 0.0;           ///< h = cfl min(dx / max|u|, dx^2 / (2D))
+  double bound = 0.0;         ///< a row ends as `unbounded` when not all |u| <= bound
+  std::size_t max_steps = 0;  ///< a row ends as `too_slow` when this many h do not reach dt
+};
+
+/// How a row ended, after how many internal steps.
+struct BurgersEnd {
+  enum class How { finished, unbounded, too_slow };
+  How how = How::finished;
+  std::size_t steps = 0;
+};
+
+struct BurgersKernel {
+  std::size_t lanes;  ///< rows advanced at once
+  /// Advances rows 0 .. rows-1 (rows <= lanes) by dt. `u` and `work` have
+  /// (points + 2 kBurgersGhosts) x lanes values; cell i of row r is u[(i + kBurgersGhosts) * lanes
+  /// + r]. Cells of lanes without a row must be 0. A row has its own h, and its result does not
+  /// depend on the others; `ends` has `rows` entries.
+  void (*advance)(const BurgersStep& step, std::size_t rows, double* u, double* work,
+                  BurgersEnd* ends);
+};
+
+namespace portable {
+extern const BurgersKernel kBurgersKernel;
+}
+namespace avx2 {
+extern const BurgersKernel kBurgersKernel;
+}
+namespace avx512 {
+extern const BurgersKernel kBurgersKernel;
+}
+
+}  // namespace stap

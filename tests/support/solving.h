@@ -1,0 +1,49 @@
+#pragma once
+
+#include <numbers>
+#include <stdexcept>
+#include <vector>
+
+#include "stap/pde/burgers.h"
+
+namespace stap::test {
+
+/// Answers of one call with these rows.
+inline std::vector<Answer> solve_rows(const Solver& solver,
+                                      const std::vector<std::vector<double>>& rows) {
+  std::vector<Query> queries(rows.size());
+  std::vector<Answer> answers(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    queries[i] = {.id = i, .state = rows[i], .time = 0.0, .params = {}};
+  solver.solve(queries, answers);
+  return answers;
+}
+
+/// One learned step of one row; throws if it is not ok.
+inline std::vector<double> solve_row(const Solver& solver, const std::vector<double>& row) {
+  Answer answer = solve_rows(solver, {row})[0];
+  if (answer.status != Answer::Status::ok) throw std::runtime_error(answer.reason);
+  return answer.state;
+}
+
+/// f at the cell centres of [0, length).
+template <class Function>
+std::vector<double> at_cells(std::size_t points, double length, Function f) {
+  std::vector<double> values(points);
+  for (std::size_t i = 0; i < points; ++i)
+    values[i] = f((static_cast<double>(i) + 0.5) * length / static_cast<double>(points));
+  return values;
+}
+
+/// Options that state the diffusion D itself, as exact solutions do.
+inline BurgersOptions burgers_options(std::size_t points, double length, double diffusion,
+                                      double dt) {
+  BurgersOptions options;
+  options.points = points;
+  options.length = length;
+  options.viscosity = diffusion * std::numbers::pi;
+  options.dt = dt;
+  return options;
+}
+
+}  // namespace stap::test

@@ -1,0 +1,117 @@
+#include "stap/ic/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "stap/core/error.h"
+#include "stap/ic/burgers.h"
+#include "stap/ic/ic.h"
+#include "stap/pde/burgers.h"
+#include "support/solving.h"
+
+namespace stap {
+namespace {
+
+const Grid kLine = make_grid(1, {64}, {1.0});
+
+template <class Act>
+ErrorKind kind_of(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorKind::internal;
+}
+
+TEST(DrawInitial, EvolvesTheDrawnStatesByTheWarmUp) {
+  const auto sampler = make_burgers_paper({}, kLine);
+  BurgersOptions options;
+  options.points = 64;
+  options.dt = sampler->warm_up();
+  const auto solver = make_burgers(options);
+  const std::uint64_t indices[] = {7, 2, 900};
+
+  const States<double> initial = draw_initial(*sampler, Rng(0), indices, *solver);
+
+  ASSERT_EQ(initial.count(), 3u);
+  for (std::size_t b = 0; b < 3; ++b) {
+    std::vector<double> state(64);
+    sampler->draw(Rng(0), indices[b], state);
+    const std::vector<double> expected = test::solve_row(*solver, state);
+    EXPECT_EQ(std::vector<double>(initial.row(b).begin(), initial.row(b).end()), expected);
+  }
+}
+
+TEST(DrawInitial, NamesTheOneThatCannotBeWarmedUp) {
+  BurgersPaperOptions wild;
+  wild.amplitude = 1e6;
+  const auto sampler = make_burgers_paper(wild, kLine);
+  BurgersOptions options;
+  options.points = 64;
+  options.dt = wild.warm_up;
+  const auto solver = make_burgers(options);
+  const std::uint64_t indices[] = {41};
+
+  try {
+    draw_initial(*sampler, Rng(0), indices, *solver);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::numerics);
+    EXPECT_NE(std::string(error.what()).find("41"), std::string::npos) << error.what();
+  }
+}
+
+TEST(DrawInitial, AnotherTimeOrGridIsABug) {
+  const auto sampler = make_burgers_paper({}, kLine);
+  BurgersOptions other_time, other_grid;
+  other_time.points = 64;
+  other_time.dt = 0.5;
+  other_grid.points = 32;
+  other_grid.dt = 0.6;
+
+  EXPECT_EQ(kind_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_time)); }),
+            ErrorKind::internal);
+  EXPECT_EQ(kind_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_grid)); }),
+            ErrorKind::internal);
+}
+
+TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
+  const Grid square = make_grid(1, {8, 8}, {1, 1}), two = make_grid(2, {8}, {1});
+  BurgersPaperOptions no_terms;
+  no_terms.terms = 0;
+  BurgersAsCodedOptions unlikely, backwards, blunt;
+  unlikely.window_probability = 1.5;
+  backwards.warm_up = -1;
+  blunt.window_width = 0;
+
+  EXPECT_EQ(kind_of([&] { make_burgers_paper({}, square); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_burgers_as_coded({}, two); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_burgers_paper(no_terms, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_burgers_as_coded(unlikely, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_burgers_as_coded(backwards, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_burgers_as_coded(blunt, kLine); }), ErrorKind::config);
+}
+
+// The benchmark page's values.
+TEST(Sampler, DefaultsAreThoseOfTheBenchmarks) {
+  EXPECT_EQ(make_burgers_paper({}, kLine)->warm_up(), 0.6);
+  EXPECT_EQ(make_burgers_as_coded({}, kLine)->warm_up(), 0.603);
+}
+
+TEST(SamplerTable, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
+  for (const SamplerRow& row : sampler_table()) {
+    config::Value misspelt;
+    misspelt.set("no_such_option", 1);
+
+    EXPECT_EQ(row.make({}, kLine)->name(), row.name);
+    EXPECT_FALSE(row.text.empty());
+    EXPECT_EQ(kind_of([&] { row.make(misspelt, kLine); }), ErrorKind::config) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace stap

@@ -1,0 +1,38 @@
+#include <gtest/gtest.h>
+
+#include "stap/core/error.h"
+#include "stap/pde/pde.h"
+
+namespace stap {
+namespace {
+
+TEST(PdeTable, EveryEntryIsMadeFromItsDefaults) {
+  for (const PdeRow& row : pde_table()) {
+    const auto solver = row.make({}, 1);
+
+    EXPECT_EQ(solver->name(), row.name);
+    EXPECT_FALSE(row.text.empty());
+  }
+}
+
+// How a warm-up solver is made: the same options with another dt.
+TEST(PdeTable, EveryEntryHasDtAsAnOption) {
+  for (const PdeRow& row : pde_table()) {
+    config::Value options;
+    options.set("dt", 0.0625);
+
+    EXPECT_EQ(row.make(options, 1)->dt(), 0.0625) << row.name;
+  }
+}
+
+TEST(PdeTable, EveryEntryRefusesUnknownKeys) {
+  for (const PdeRow& row : pde_table()) {
+    config::Value options;
+    options.set("no_such_option", 1);
+
+    EXPECT_THROW(row.make(options, 1), Error) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace stap
