@@ -6,6 +6,12 @@ find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
+# yaml-cpp before 0.8 has no namespace (Debian 12: 0.7, Ubuntu 24.04: 0.8).
+if(NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(yaml-cpp::yaml-cpp INTERFACE yaml-cpp)
+endif()
+
 # HDF5's own module gives variables; one interface target keeps them out of the rest.
 # An imported target, so that a static libstap can name it in its exported link line.
 set(HDF5_PREFER_PARALLEL OFF)

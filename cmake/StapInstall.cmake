@@ -1,2 +1,31 @@
 # Install rules and the package that `find_package(stap)` reads.
+include(CMakePackageConfigHelpers)
+
+set(stap_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stap)
+
+install(TARGETS stap EXPORT stapTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT stapTargets NAMESPACE stap:: DESTINATION ${stap_package_dir})
 install(DIRECTORY include/stap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+if(TARGET stap_program)
+  # A shared libstap is found from where the program lies, wherever both are installed.
+  file(RELATIVE_PATH stap_lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(stap_program PROPERTIES INSTALL_RPATH "$ORIGIN/${stap_lib_from_bin}")
+  install(TARGETS stap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# The package file looks for HDF5's library again, first where it was found for this build.
+list(GET HDF5_C_LIBRARIES 0 stap_hdf5_library)
+cmake_path(GET stap_hdf5_library PARENT_PATH stap_hdf5_dir)
+configure_package_config_file(cmake/stapConfig.cmake.in "${PROJECT_BINARY_DIR}/stapConfig.cmake"
+                              INSTALL_DESTINATION ${stap_package_dir})
+# 0.x: a new minor version may change the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/stapConfigVersion.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/stapConfig.cmake"
+              "${PROJECT_BINARY_DIR}/stapConfigVersion.cmake"
+        DESTINATION ${stap_package_dir})

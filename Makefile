@@ -1,0 +1,43 @@
+# A thin front: CMake does the work. `make help` lists what there is.
+JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := program
+.PHONY: program test bench asan format check clean help
+
+# Ninja re-runs CMake when a CMake file changes; this rule is for the first time.
+build/%/build.ninja:
+	@cmake --preset $* || { tools/install-deps --check build; exit 1; }
+
+program: build/release/build.ninja  ## build the program: build/release/stap (the default)
+	@cmake --build build/release -j $(JOBS) --target stap_program
+
+test:  ## install what is missing, build everything, run all tests
+	@tools/install-deps build test
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS)
+	@tools/run-tests build/release
+
+bench:  ## run the benchmarks: build/release/bench.json and a table of it
+	@tools/install-deps build bench
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_bench
+	@tools/bench build/release
+
+asan:  ## unit and property tests under AddressSanitizer and UBSan
+	@tools/install-deps build test
+	@cmake --preset asan
+	@cmake --build build/asan -j $(JOBS)
+	@tools/run-tests build/asan -L 'unit|property'
+
+format:  ## rewrite the sources in the project's style
+	@tools/check-format --fix
+
+check:  ## style and layers, as CI checks them
+	@tools/check-format
+	@tools/check-layers
+
+clean:  ## remove everything that was built
+	rm -rf build
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
