@@ -1,26 +1,32 @@
-// The five paper-size networks: a training step (batch 32, Adam apart) and a forward pass, in useful
-// GFLOP/s and as a ratio to this machine's sgemm (1024^3, same threads) measured in between.
+// The five paper-size networks: a training step (batch 32, Adam apart) and a forward pass, in
+// useful GFLOP/s and as a ratio to this machine's sgemm (1024^3, same threads) measured in between.
 //
 // Useful work, whatever is actually run: 2 per multiply-add of the pointwise layers, 8 per complex
 // multiply-add of the kept modes, 2.5 N log2 N per real transform. A backward pass does the
-// pointwise and spectral products twice more (the gradient of the network's input is not needed) and
-// as many transforms as the forward pass.
+// pointwise and spectral products twice more (the gradient of the network's input is not needed)
+// and as many transforms as the forward pass.
 //
-// Usage: fno_bench [threads]; one JSON object a line.
+// Usage: fno_bench [threads]                    one JSON object a line
+//        fno_bench --peer NAME FILE [threads]    for bench/peers: writes one network, a batch and
+//        our
+//          results to FILE (safetensors), then answers each line read with the ms of one more step
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/parallel.h"
 #include "nn/cpu/gradient.h"
 #include "nn/cpu/member.h"
+#include "nn/safetensors.h"
 #include "stap/core/rng.h"
 #include "stap/nn/engine.h"
 #if defined(STAP_HAVE_OPENBLAS)
@@ -28,9 +34,8 @@
 extern "C" void openblas_set_num_threads(int);
 #endif
 
+namespace stap {
 namespace {
-
-using namespace stap;  // a program of one file
 
 struct Problem {
   std::string name;
@@ -84,76 +89,107 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void measure(const Problem& problem, int threads) {
-  FnoOptions options;
-  options.modes = problem.modes;
-  const FnoShape shape = make_shape(
-      make_grid(problem.channels, problem.points, std::vector<double>(problem.points.size(), 1.0)),
-      options);
-  const Work work = useful_work(shape);
-  const cpu::Network net(shape, active_isa());
-  cpu::Member member(net);
-  const MemberState state = fresh_member(shape, unit_scaling(problem.channels), Rng(1));
-  net.layout.pack(state.weights, member.weights.data());
-  States<float> inputs(shape.grid, kBatchRows), targets(shape.grid, kBatchRows);
-  for (std::size_t i = 0; i < inputs.values().size(); ++i) {
-    inputs.values()[i] = float(Rng(2).normal(i));
-    targets.values()[i] = float(Rng(3).normal(i));
+// A network with fresh weights and a batch of random states, ready to step.
+struct Trial {
+  Trial(const Problem& problem, int thread_count)
+      : threads(thread_count),
+        shape(make_shape(make_grid(problem.channels, problem.points,
+                                   std::vector<double>(problem.points.size(), 1.0)),
+                         options(problem))),
+        state(fresh_member(shape, unit_scaling(problem.channels), Rng(1))),
+        net(shape, active_isa()),
+        member(net),
+        inputs(shape.grid, kBatchRows),
+        targets(shape.grid, kBatchRows),
+        pass(net, 1, thread_count) {
+    net.layout.pack(state.weights, member.weights.data());
+    for (std::size_t i = 0; i < inputs.values().size(); ++i) {
+      inputs.values()[i] = float(Rng(2).normal(i));
+      targets.values()[i] = float(Rng(3).normal(i));
+    }
+    batch.member = member.view();
+    batch.rows = kBatchRows;
+    for (std::size_t r = 0; r < kBatchRows; ++r) {
+      batch.inputs[r] = inputs.row(r).data();
+      batch.targets[r] = targets.row(r).data();
+    }
   }
-  cpu::GradientPass pass(net, 1, threads);
-  cpu::Batch batch;
-  batch.member = member.view();
-  batch.rows = kBatchRows;
-  for (std::size_t r = 0; r < kBatchRows; ++r) {
-    batch.inputs[r] = inputs.row(r).data();
-    batch.targets[r] = targets.row(r).data();
+
+  // The bare network, so that a peer need not know of our scaling.
+  static FnoOptions options(const Problem& problem) {
+    FnoOptions o;
+    o.modes = problem.modes;
+    o.target = FnoOptions::Target::state;
+    return o;
   }
-  const cpu::AdamStep adam{1e-3f, 0.9f, 0.999f, 1.0f, 1e-8f};
-  constexpr std::size_t slice = 16384;
-  auto adam_update = [&] {
-    const std::size_t slices = (net.layout.size + slice - 1) / slice;
-    parallel_for(threads, slices, [&](std::size_t s, int) {
+
+  void step() { pass.run({&batch, 1}); }
+
+  void adam() {
+    constexpr std::size_t slice = 16384;
+    const cpu::AdamStep update{1e-3f, 0.9f, 0.999f, 1.0f, 1e-8f};
+    parallel_for(threads, (net.layout.size + slice - 1) / slice, [&](std::size_t s, int) {
       const std::size_t at = s * slice;
-      net.kernels.adam(std::min(slice, net.layout.size - at), adam, pass.gradient(0) + at,
+      net.kernels.adam(std::min(slice, net.layout.size - at), update, pass.gradient(0) + at,
                        member.weights.data() + at, member.moment1.data() + at,
                        member.moment2.data() + at);
     });
-  };
-  const auto engine = make_cpu_engine(shape, 1, threads);
-  engine->load(0, state);
-  const auto committee = engine->committee({0});
-  constexpr std::size_t forward_rows = 64;
-  const RowsId rows = committee->rows(forward_rows);
-  std::vector<std::size_t> index(forward_rows);
-  for (std::size_t r = 0; r < forward_rows; ++r) index[r] = r;
-  const std::vector<int> which(forward_rows, 0);
-  committee->put(rows, 0, inputs.view());
-  committee->put(rows, kBatchRows, inputs.view());
+  }
 
-  // Interleaved with the yardstick, so that a busy neighbour slows both; medians of the ratios.
-  std::vector<double> train, adam_time, forward, rate, ratio_train, ratio_forward;
-  pass.run({&batch, 1});
-  const int rounds = 7;
-  for (int i = 0; i < rounds; ++i) {
-    const double sgemm = sgemm_rate(threads);
-    const double t = seconds([&] { pass.run({&batch, 1}); });
-    const double a = seconds(adam_update);
-    const double f = seconds([&] { committee->advance(rows, index, which, {}, rows, index); });
-    committee->put(rows, 0, inputs.view());
-    committee->put(rows, kBatchRows, inputs.view());
-    rate.push_back(sgemm);
-    train.push_back(t);
-    adam_time.push_back(a);
-    forward.push_back(f / double(forward_rows));
-    if (sgemm > 0) {
-      ratio_train.push_back(work.train * double(kBatchRows) * 1e-9 / t / sgemm);
-      ratio_forward.push_back(work.forward * 1e-9 / forward.back() / sgemm);
+  int threads;
+  FnoShape shape;
+  MemberState state;
+  cpu::Network net;
+  cpu::Member member;
+  States<float> inputs, targets;
+  cpu::GradientPass pass;
+  cpu::Batch batch;
+};
+
+// Rows advanced by one member, over and over from the same states.
+struct Rollout {
+  explicit Rollout(const Trial& trial) : engine(make_cpu_engine(trial.shape, 1, trial.threads)) {
+    engine->load(0, trial.state);
+    committee = engine->committee({0});
+    from = committee->rows(kRows);
+    to = committee->rows(kRows);
+    for (std::size_t r = 0; r < kRows; ++r) index.push_back(r);
+    for (std::size_t r = 0; r < kRows; r += kBatchRows)
+      committee->put(from, r, trial.inputs.view());
+  }
+  void advance() { committee->advance(from, index, which, {}, to, index); }
+
+  static constexpr std::size_t kRows = 2 * kBatchRows;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Committee> committee;
+  RowsId from{}, to{};
+  std::vector<std::size_t> index;
+  std::vector<int> which = std::vector<int>(kRows, 0);
+};
+
+void measure(const Problem& problem, int threads) {
+  Trial trial(problem, threads);
+  Rollout rollout(trial);
+  const Work work = useful_work(trial.shape);
+
+  // In turns with the yardstick, so that a busy neighbour slows both; medians of the ratios.
+  std::vector<double> train, adam, forward, rate, ratio_train, ratio_forward;
+  trial.step();
+  for (int i = 0; i < 9; ++i) {
+    rate.push_back(sgemm_rate(threads));
+    train.push_back(seconds([&] { trial.step(); }));
+    adam.push_back(seconds([&] { trial.adam(); }));
+    forward.push_back(seconds([&] { rollout.advance(); }) / double(Rollout::kRows));
+    if (rate.back() > 0) {
+      const double unit = 1e-9 / rate.back();
+      ratio_train.push_back(work.train * double(kBatchRows) * unit / train.back());
+      ratio_forward.push_back(work.forward * unit / forward.back());
     }
   }
   const double t = median(train), f = median(forward);
   std::string line = fmt::format(
       R"({{"bench":"fno","name":"{}","threads":{},"isa":"{}","ms_per_train_step":{:.4g},"ms_adam":{:.4g},"ms_per_forward_state":{:.4g},"gflops_train":{:.4g},"gflops_forward":{:.4g})",
-      problem.name, threads, to_string(active_isa()), 1e3 * t, 1e3 * median(adam_time), 1e3 * f,
+      problem.name, threads, to_string(active_isa()), 1e3 * t, 1e3 * median(adam), 1e3 * f,
       work.train * double(kBatchRows) * 1e-9 / t, work.forward * 1e-9 / f);
   if (!ratio_train.empty())
     line += fmt::format(
@@ -163,14 +199,65 @@ void measure(const Problem& problem, int threads) {
   std::fflush(stdout);
 }
 
+// Hands a peer all it needs to do the same step, then steps when told to.
+void serve_peer(const Problem& problem, const std::string& path, int threads) {
+  Trial trial(problem, threads);
+  trial.step();
+  TensorFile file;
+  std::vector<std::size_t> states{kBatchRows, problem.channels};
+  states.insert(states.end(), problem.points.begin(), problem.points.end());
+  auto add_states = [&](const std::string& name, const States<float>& s) {
+    file.tensors.push_back({name, states, {s.values().begin(), s.values().end()}});
+  };
+  add_states("x", trial.inputs);
+  add_states("y", trial.targets);
+  for (const Tensor& t : trial.state.weights)
+    file.tensors.push_back({"weights/" + t.name, t.shape, t.values});
+  Parameters gradient = zero_parameters(trial.shape);
+  trial.net.layout.unpack(trial.pass.gradient(0), gradient);
+  for (const Tensor& t : gradient)
+    file.tensors.push_back({"gradient/" + t.name, t.shape, t.values});
+  Rollout rollout(trial);
+  rollout.advance();
+  States<float> out(trial.shape.grid, kBatchRows);
+  rollout.committee->get(rollout.to, 0, out.view());
+  add_states("out", out);
+  write_tensors(path, file);
+
+  fmt::print("{{\"threads\":{},\"layers\":{},\"modes\":[{}]}}\n", threads,
+             trial.shape.options.layers, fmt::join(problem.modes, ","));
+  std::fflush(stdout);
+  for (std::string line; std::getline(std::cin, line);) {
+    fmt::print("{}\n", 1e3 * seconds([&] { trial.step(); }));
+    std::fflush(stdout);
+  }
+}
+
+const std::vector<Problem>& paper_networks() {
+  static const std::vector<Problem> problems = {{"burgers", 1, {256}, {32}},
+                                                {"kdv", 1, {256}, {256}},
+                                                {"ks", 1, {256}, {128}},
+                                                {"ins", 1, {32, 32}, {16, 16}},
+                                                {"cns", 4, {32, 32}, {32, 32}}};
+  return problems;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const bool peer = !arguments.empty() && arguments[0] == "--peer";
+  const std::size_t rest = peer ? 3 : 0;
+  const int threads =
+      thread_count(arguments.size() > rest ? std::atoi(arguments[rest].c_str()) : 0);
+  for (const Problem& problem : paper_networks()) {
+    if (!peer) measure(problem, threads);
+    if (peer && arguments.size() >= 3 && problem.name == arguments[1])
+      serve_peer(problem, arguments[2], threads);
+  }
+  return 0;
+}
+
 }  // namespace
+}  // namespace stap
 
 int main(int argc, char** argv) {
-  const int threads = thread_count(argc > 1 ? std::atoi(argv[1]) : 0);
-  for (const Problem& problem : {Problem{"burgers", 1, {256}, {32}},
-                                 Problem{"kdv", 1, {256}, {256}},
-                                 Problem{"ks", 1, {256}, {128}},
-                                 Problem{"ins", 1, {32, 32}, {16, 16}},
-                                 Problem{"cns", 4, {32, 32}, {32, 32}}})
-    measure(problem, threads);
+  return stap::run({argv + 1, argv + argc});
 }

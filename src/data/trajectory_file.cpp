@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "data/hdf5.h"
-#include "data/pending_file.h"
+#include "core/pending_file.h"
 #include "stap/core/error.h"
 
 namespace stap {

@@ -17,6 +17,8 @@ struct FnoOptions {
   std::size_t projection = 256;        ///< hidden channels of the pointwise network at the end
   std::size_t layers = 4;
   Target target = Target::delta;  ///< what the network predicts
+
+  bool operator==(const FnoOptions&) const = default;
 };
 
 /// How a network is trained on transitions.
