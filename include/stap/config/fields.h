@@ -23,8 +23,8 @@
 //     return fields;
 //   }
 //
-//   const auto options = config::read(burgers_fields(), value, "pde");  // throws, or:
-//   config::parse(burgers_fields(), value, "pde", options, problems);   // collects
+//   BurgersOptions options = config::read(burgers_fields(), value, "pde");  // throws, or:
+//   config::parse(burgers_fields(), value, "pde", options, problems);       // collects
 //
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
 // std::size_t, double, std::string, an enum (with choices), std::vector<double>,
