@@ -9,7 +9,14 @@
 namespace stap::STAP_ISA {
 namespace {
 
-#define STAP_FFT_INLINE [[gnu::always_inline]] inline
+// Register arrays need all of this inlined; under the sanitizers that would take minutes to
+// compile.
+#if defined(__SANITIZE_ADDRESS__)
+#define STAP_FFT_FORCE_INLINE
+#else
+#define STAP_FFT_FORCE_INLINE __attribute__((always_inline))
+#endif
+#define STAP_FFT_INLINE STAP_FFT_FORCE_INLINE inline
 
 /// x in every lane. Subtracting zero changes no number, so this is one instruction; adding it, as
 /// broadcast() does, would turn -0 into 0 and has to be computed.
@@ -227,9 +234,8 @@ template <class T, int R, class In, class Out>
 void run_stage(const FftStage& stage, const T* twiddles, In in, Out out) {
   const std::size_t s = stage.span, m = stage.count;
   const T* w = twiddles + stage.twiddles;
-  const auto from_memory = [&w](std::size_t k) __attribute__((always_inline)) {
-    return root(w + 2 * (k - 1));
-  };
+  const auto from_memory = [&w](std::size_t k)
+                               STAP_FFT_FORCE_INLINE { return root(w + 2 * (k - 1)); };
   for (std::size_t q = 0; q < s; ++q) butterfly<T, R>(in, q, s * m, out, q, s);
   if (s == 1) {
     for (std::size_t p = 1; p < m; ++p, w += 2 * (R - 1))
@@ -242,9 +248,8 @@ void run_stage(const FftStage& stage, const T* twiddles, In in, Out out) {
       STAP_UNROLL
       for (std::size_t k = 1; k < R; ++k) v[k - 1] = from_memory(k);
       for (std::size_t q = 0; q < s; ++q)
-        butterfly<T, R>(
-            in, q + s * p, s * m, out, q + s * R * p,
-            s, [&v](std::size_t k) __attribute__((always_inline)) { return v[k - 1]; });
+        butterfly<T, R>(in, q + s * p, s * m, out, q + s * R * p, s,
+                        [&v](std::size_t k) STAP_FFT_FORCE_INLINE { return v[k - 1]; });
     } else {
       for (std::size_t q = 0; q < s; ++q)
         butterfly<T, R>(in, q + s * p, s * m, out, q + s * R * p, s, from_memory);
@@ -358,8 +363,7 @@ void real_forward_block(const FftRealPlan<T>& plan, const T* in, std::size_t in_
   if (kept > h) put(out, h, Complex<T>{zero.re - zero.im, Vec<T>{}});
   const Vec<T> half = spread(T(0.5));
   const T* roots = plan.forward_roots;
-  const auto join = [&](std::size_t k, Complex<T> & mean, Complex<T> & turned)
-      __attribute__((always_inline)) {
+  const auto join = [&](std::size_t k, Complex<T>& mean, Complex<T>& turned) STAP_FFT_FORCE_INLINE {
     const Complex<T> a = get(z, k), b = get(z, h - k);
     mean = {half * (a.re + b.re), half * (a.im - b.im)};
     turned = Complex<T>{a.re - b.re, a.im + b.im} * root(roots + 2 * k);

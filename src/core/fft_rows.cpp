@@ -100,21 +100,21 @@ void RealFftRows<T>::inverse(const std::complex<T>* in, std::size_t count, T* ro
 template <class T>
 struct RealFft2<T>::Plan {
   Plan(std::size_t nx, std::size_t ny)
-      : along_x(nx, active_isa()), along_y(ny, active_isa()), modes(ny / 2 + 1) {
-    // Along x the columns are the modes of ky. Where these few would leave lanes empty, as many
-    // states as there are lanes are taken side by side.
-    const std::size_t lanes = along_x.kernels().lanes;
-    group = modes >= 8 * lanes ? 1 : lanes;
-  }
+      : along_x(nx, active_isa()),
+        along_y(ny, active_isa()),
+        modes(ny / 2 + 1),
+        stride((modes + lanes() - 1) / lanes() * lanes()) {}
 
-  /// Values of one plane [nx][group][modes], rounded up to whole cache lines.
+  std::size_t lanes() const { return along_y.kernels().lanes; }
+  /// Values of one plane [nx][stride], rounded up to whole cache lines.
   std::size_t plane() const {
     constexpr std::size_t line = kCacheLine / sizeof(T);
-    return (along_x.size() * group * modes + line - 1) / line * line;
+    return (along_x.size() * stride + line - 1) / line * line;
   }
 
   FftPlan<T> along_x, along_y;
-  std::size_t modes, group;
+  std::size_t modes;
+  std::size_t stride;  ///< modes and columns of zeros that fill the lanes
 };
 
 template <class T>
@@ -139,30 +139,24 @@ void RealFft2<T>::forward(const T* states, std::size_t count, std::complex<T>* o
   const Plan& plan = *plan_;
   const FftKernels<T>& k = plan.along_y.kernels();
   const std::size_t nx = plan.along_x.size(), ny = plan.along_y.size(), m = plan.modes;
-  const std::size_t w = k.lanes;
+  const std::size_t w = plan.lanes(), stride = plan.stride;
   T* re = align(scratch);
   T* im = re + plan.plane();
-  const Block<T> block(plan.along_y, im + plan.plane());
-  for (std::size_t first = 0; first < count; first += plan.group) {
-    const std::size_t states_here = std::min(plan.group, count - first);
-    const std::size_t columns = states_here * m;
-    for (std::size_t b = 0; b < states_here; ++b) {
-      for (std::size_t x = 0; x < nx; x += w) {
-        const std::size_t here = std::min(w, nx - x);
-        const T* rows = states + ((first + b) * nx + x) * ny;
-        k.rows_to_columns(rows, ny, here, ny, block.values, w);
-        plan.along_y.real_forward(block.values, w, block.values, block.values + w, 2 * w, w, m,
-                                  block.rest);
-        k.columns_to_rows(block.values, 2 * w, m, re + x * columns + b * m, columns, here, T(1));
-        k.columns_to_rows(block.values + w, 2 * w, m, im + x * columns + b * m, columns, here,
-                          T(1));
-      }
+  T* rest = im + plan.plane();
+  const Block<T> block(plan.along_y, rest);
+  std::fill(re, rest, T(0));
+  for (std::size_t b = 0; b < count; ++b) {
+    for (std::size_t x = 0; x < nx; x += w) {
+      const std::size_t here = std::min(w, nx - x);
+      k.rows_to_columns(states + (b * nx + x) * ny, ny, here, ny, block.values, w);
+      plan.along_y.real_forward(block.values, w, block.values, block.values + w, 2 * w, w, m,
+                                block.rest);
+      k.columns_to_rows(block.values, 2 * w, m, re + x * stride, stride, here, T(1));
+      k.columns_to_rows(block.values + w, 2 * w, m, im + x * stride, stride, here, T(1));
     }
-    plan.along_x.forward(re, im, columns, re, im, columns, columns, im + plan.plane());
-    for (std::size_t b = 0; b < states_here; ++b)
-      for (std::size_t x = 0; x < nx; ++x)
-        k.interleave(re + x * columns + b * m, im + x * columns + b * m, m,
-                     parts(out + ((first + b) * nx + x) * m));
+    plan.along_x.forward(re, im, stride, re, im, stride, stride, rest);
+    for (std::size_t x = 0; x < nx; ++x)
+      k.interleave(re + x * stride, im + x * stride, m, parts(out + (b * nx + x) * m));
   }
 }
 
@@ -172,29 +166,24 @@ void RealFft2<T>::inverse(const std::complex<T>* in, std::size_t count, T* state
   const Plan& plan = *plan_;
   const FftKernels<T>& k = plan.along_y.kernels();
   const std::size_t nx = plan.along_x.size(), ny = plan.along_y.size(), m = plan.modes;
-  const std::size_t w = k.lanes;
+  const std::size_t w = plan.lanes(), stride = plan.stride;
   const T scale = T(1) / static_cast<T>(nx * ny);
   T* re = align(scratch);
   T* im = re + plan.plane();
-  const Block<T> block(plan.along_y, im + plan.plane());
-  for (std::size_t first = 0; first < count; first += plan.group) {
-    const std::size_t states_here = std::min(plan.group, count - first);
-    const std::size_t columns = states_here * m;
-    for (std::size_t b = 0; b < states_here; ++b)
-      for (std::size_t x = 0; x < nx; ++x)
-        k.deinterleave(parts(in + ((first + b) * nx + x) * m), m, re + x * columns + b * m,
-                       im + x * columns + b * m);
-    plan.along_x.inverse(re, im, columns, re, im, columns, columns, im + plan.plane());
-    for (std::size_t b = 0; b < states_here; ++b) {
-      for (std::size_t x = 0; x < nx; x += w) {
-        const std::size_t here = std::min(w, nx - x);
-        k.rows_to_columns(re + x * columns + b * m, columns, here, m, block.values, 2 * w);
-        k.rows_to_columns(im + x * columns + b * m, columns, here, m, block.values + w, 2 * w);
-        plan.along_y.real_inverse(block.values, block.values + w, 2 * w, block.values, w, w, m,
-                                  block.rest);
-        k.columns_to_rows(block.values, w, ny, states + ((first + b) * nx + x) * ny, ny, here,
-                          scale);
-      }
+  T* rest = im + plan.plane();
+  const Block<T> block(plan.along_y, rest);
+  std::fill(re, rest, T(0));
+  for (std::size_t b = 0; b < count; ++b) {
+    for (std::size_t x = 0; x < nx; ++x)
+      k.deinterleave(parts(in + (b * nx + x) * m), m, re + x * stride, im + x * stride);
+    plan.along_x.inverse(re, im, stride, re, im, stride, stride, rest);
+    for (std::size_t x = 0; x < nx; x += w) {
+      const std::size_t here = std::min(w, nx - x);
+      k.rows_to_columns(re + x * stride, stride, here, m, block.values, 2 * w);
+      k.rows_to_columns(im + x * stride, stride, here, m, block.values + w, 2 * w);
+      plan.along_y.real_inverse(block.values, block.values + w, 2 * w, block.values, w, w, m,
+                                block.rest);
+      k.columns_to_rows(block.values, w, ny, states + (b * nx + x) * ny, ny, here, scale);
     }
   }
 }
