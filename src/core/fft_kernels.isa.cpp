@@ -18,13 +18,6 @@ namespace {
 #endif
 #define STAP_FFT_INLINE STAP_FFT_FORCE_INLINE inline
 
-/// x in every lane. Subtracting zero changes no number, so this is one instruction; adding it, as
-/// broadcast() does, would turn -0 into 0 and has to be computed.
-template <class T>
-STAP_FFT_INLINE Vec<T> spread(T x) {
-  return x - Vec<T>{};
-}
-
 /// A load that stays one load: GCC otherwise folds it into each of the instructions that use the
 /// value and reads memory twice.
 template <class T>
@@ -108,7 +101,7 @@ STAP_FFT_INLINE void put(Packed<T> v, std::size_t j, Complex<T> x) {
 }
 template <class T>
 STAP_FFT_INLINE Complex<T> root(const T* pair) {
-  return {spread(pair[0]), spread(pair[1])};
+  return {broadcast(pair[0]), broadcast(pair[1])};
 }
 
 template <class T>
@@ -138,8 +131,8 @@ struct Short<T, 2> {
 template <class T>
 struct Short<T, 3> {
   STAP_FFT_INLINE static void dft(Complex<T>* x) {
-    const Vec<T> half = spread(T(0.5));
-    const Vec<T> s = spread(T(0.866025403784438646763723170752936183L));
+    const Vec<T> half = broadcast(T(0.5));
+    const Vec<T> s = broadcast(T(0.866025403784438646763723170752936183L));
     const Complex<T> sum = x[1] + x[2], difference = x[1] - x[2];
     const Complex<T> m = minus(x[0], half, sum);
     x[0] = x[0] + sum;
@@ -163,10 +156,10 @@ struct Short<T, 4> {
 template <class T>
 struct Short<T, 5> {
   STAP_FFT_INLINE static void dft(Complex<T>* x) {
-    const Vec<T> c1 = spread(T(0.309016994374947424102293417182819059L));
-    const Vec<T> c2 = spread(T(-0.809016994374947424102293417182819059L));
-    const Vec<T> s1 = spread(T(0.951056516295153572116439333379382143L));
-    const Vec<T> s2 = spread(T(0.587785252292473129168705954639072769L));
+    const Vec<T> c1 = broadcast(T(0.309016994374947424102293417182819059L));
+    const Vec<T> c2 = broadcast(T(-0.809016994374947424102293417182819059L));
+    const Vec<T> s1 = broadcast(T(0.951056516295153572116439333379382143L));
+    const Vec<T> s2 = broadcast(T(0.587785252292473129168705954639072769L));
     const Complex<T> p = x[1] + x[4], q = x[2] + x[3];
     const Complex<T> d = x[1] - x[4], e = x[2] - x[3];
     const Complex<T> a = plus(plus(x[0], c1, p), c2, q);
@@ -184,7 +177,7 @@ struct Short<T, 5> {
 template <class T>
 struct Short<T, 8> {
   STAP_FFT_INLINE static void dft(Complex<T>* x) {
-    const Vec<T> h = spread(T(0.707106781186547524400844362104849039L));
+    const Vec<T> h = broadcast(T(0.707106781186547524400844362104849039L));
     Complex<T> even[4] = {x[0], x[2], x[4], x[6]};
     Complex<T> odd[4] = {x[1], x[3], x[5], x[7]};
     Short<T, 4>::dft(even);
@@ -361,7 +354,7 @@ void real_forward_block(const FftRealPlan<T>& plan, const T* in, std::size_t in_
   const Complex<T> zero = get(z, 0);
   put(out, 0, Complex<T>{zero.re + zero.im, Vec<T>{}});
   if (kept > h) put(out, h, Complex<T>{zero.re - zero.im, Vec<T>{}});
-  const Vec<T> half = spread(T(0.5));
+  const Vec<T> half = broadcast(T(0.5));
   const T* roots = plan.forward_roots;
   const auto join = [&](std::size_t k, Complex<T>& mean, Complex<T>& turned) STAP_FFT_FORCE_INLINE {
     const Complex<T> a = get(z, k), b = get(z, h - k);
@@ -567,7 +560,7 @@ template <class T>
 void columns_to_rows(const T* columns, std::size_t column_stride, std::size_t n, T* out,
                      std::size_t row_stride, std::size_t rows, T scale) {
   constexpr std::size_t w = kLanes<T>;
-  const Vec<T> factor = spread(scale);
+  const Vec<T> factor = broadcast(scale);
   if (n < w) {
     for (std::size_t j = 0; j < n; ++j)
       for (std::size_t r = 0; r < rows; ++r)

@@ -64,7 +64,7 @@ inline void store(T* p, Vec<T> v) {
 }
 template <class T>
 inline Vec<T> broadcast(T x) {
-  return Vec<T>{} + x;
+  return x - Vec<T>{};  // x - 0 is x, so this is one instruction; 0 + x is not (think of -0)
 }
 
 // a*b + c and c - a*b, rounded once where the set has it (portable: twice).
