@@ -69,8 +69,8 @@ std::string suggest(std::string_view word, std::span<const std::string> known) {
 std::string hint(std::string_view word, std::span<const std::string> known, std::string_view what) {
   const std::string nearest = suggest(word, known);
   std::string text = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
-  if (known.empty()) return text + fmt::format("; there are no {}", what);
-  return text + fmt::format("; known {}: {}", what, fmt::join(known, ", "));
+  return text + (known.empty() ? fmt::format(" (there are no {})", what)
+                               : fmt::format(" (known {}: {})", what, fmt::join(known, ", ")));
 }
 
 }  // namespace stap::config

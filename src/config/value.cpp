@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -75,11 +74,11 @@ std::optional<T> Value::integer() const {
     return std::in_range<T>(*value) ? std::optional(static_cast<T>(*value)) : std::nullopt;
   const auto* value = std::get_if<double>(&data_);
   if (!value || !(std::trunc(*value) == *value)) return std::nullopt;
-  // -low and high + 1 are powers of two, hence exact in double; the largest T may not be.
-  constexpr double low = static_cast<double>(std::numeric_limits<T>::min());
-  constexpr double end = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
-  if (!(*value >= low && *value < end)) return std::nullopt;
-  return static_cast<T>(*value);
+  // Beyond 2^53 a real number no longer says which integer was meant.
+  constexpr double most = 9007199254740992.0;
+  if (!(std::abs(*value) <= most)) return std::nullopt;
+  const auto whole = static_cast<std::int64_t>(*value);
+  return std::in_range<T>(whole) ? std::optional(static_cast<T>(whole)) : std::nullopt;
 }
 template std::optional<int> Value::integer<int>() const;
 template std::optional<std::int64_t> Value::integer<std::int64_t>() const;

@@ -62,8 +62,8 @@ class Value {
 
   /// The value as that kind, or empty / null when it is of another kind.
   std::optional<bool> boolean() const;
-  /// An integer, or a real number without fraction (2.0), if T can hold it. T: int, std::int64_t
-  /// or std::uint64_t.
+  /// An integer, or a real number without fraction (2.0; up to 2^53), if T can hold it. T: int,
+  /// std::int64_t or std::uint64_t.
   template <std::integral T>
   std::optional<T> integer() const;
   /// An integer or a real number.

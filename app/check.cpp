@@ -1,0 +1,53 @@
+#include <iostream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "families.h"
+
+namespace stap::app {
+namespace {
+
+config::Value to_json(const config::Value& effective, const config::Problems& problems) {
+  config::Value::List list;
+  for (const config::Problem& problem : problems.list()) {
+    config::Value row;
+    row.set("path", problem.path);
+    row.set("text", problem.text);
+    row.set("origin", problem.origin);
+    list.push_back(std::move(row));
+  }
+  config::Value result;
+  result.set("ok", problems.empty());
+  if (problems.empty()) result.set("config", effective);
+  result.set("problems", config::Value(std::move(list)));
+  return result;
+}
+
+}  // namespace
+
+void run_check(const CheckOptions& options, std::ostream& out) {
+  config::Value document = config::read_yaml(options.file);
+  for (const std::string& assignment : options.overrides)
+    config::apply_override(document, assignment);
+
+  config::Problems problems;
+  const config::Value effective = config::check(families(), document, problems);
+  if (options.json) out << config::json_text(to_json(effective, problems)) << '\n';
+  problems.throw_if_any();
+  if (!options.json) out << config::yaml_text(effective);
+}
+
+void add_check(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = program.add_subcommand(
+      "check", "Check a configuration; print all problems, or what it amounts to");
+  command->add_option("file", options->file, "YAML file")->required();
+  command->add_option("override", options->overrides, "key.path=value, one YAML value each");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example:\n  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");
+  command->callback([options] { run_check(*options, std::cout); });
+}
+
+}  // namespace stap::app

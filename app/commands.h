@@ -1,0 +1,48 @@
+#pragma once
+
+// The program's subcommands, one file each. A new one: app/NAME.cpp with an options struct,
+// run_NAME (does the work; results to `out`, throws stap::Error) and add_NAME (declares the
+// arguments and calls run_NAME), declared here and added to the list in main.cpp.
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace stap::app {
+
+/// Options of the program itself; set before any run_NAME is called.
+struct Globals {
+  bool quiet = false;
+  int threads = 0;  ///< 0: all cores
+};
+
+struct ListOptions {
+  std::string family;  ///< empty: all
+  bool json = false;
+};
+void run_list(const ListOptions& options, std::ostream& out);
+void add_list(CLI::App& program, const Globals& globals);
+
+struct DescribeOptions {
+  std::string name;  ///< an entry, a family, or family.entry
+  bool json = false;
+};
+void run_describe(const DescribeOptions& options, std::ostream& out);
+void add_describe(CLI::App& program, const Globals& globals);
+
+struct CheckOptions {
+  std::string file;
+  std::vector<std::string> overrides;  ///< key.path=value
+  bool json = false;
+};
+void run_check(const CheckOptions& options, std::ostream& out);
+void add_check(CLI::App& program, const Globals& globals);
+
+void run_schema(std::ostream& out);
+void add_schema(CLI::App& program, const Globals& globals);
+
+}  // namespace stap::app

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "families.h"
+#include "stap/core/error.h"
+
+namespace stap::app {
+namespace {
+
+std::vector<config::Family> wanted(const std::string& name) {
+  std::vector<config::Family> result;
+  std::vector<std::string> known;
+  for (const config::Family& family : families()) {
+    if (name.empty() || family.name == name) result.push_back(family);
+    known.push_back(family.name);
+  }
+  if (result.empty())
+    throw Error(ErrorKind::config, fmt::format("there is no family '{}'{}", name,
+                                               config::hint(name, known, "families")));
+  return result;
+}
+
+config::Value to_json(const config::Family& family) {
+  config::Value::List entries;
+  for (const config::Entry& entry : family.entries) {
+    config::Value row;
+    row.set("name", entry.name);
+    row.set("text", entry.text);
+    entries.push_back(std::move(row));
+  }
+  config::Value result;
+  result.set("family", family.name);
+  result.set("text", family.text);
+  result.set("named", family.named);
+  result.set("entries", config::Value(std::move(entries)));
+  return result;
+}
+
+}  // namespace
+
+void run_list(const ListOptions& options, std::ostream& out) {
+  const std::vector<config::Family> chosen = wanted(options.family);
+  if (options.json) {
+    config::Value::List list;
+    for (const config::Family& family : chosen) list.push_back(to_json(family));
+    out << config::json_text(config::Value(std::move(list))) << '\n';
+    return;
+  }
+  std::size_t width = 0;
+  for (const config::Family& family : chosen) {
+    width = std::max(width, family.name.size());
+    if (!family.named) continue;
+    for (const config::Entry& entry : family.entries)
+      width = std::max(width, entry.name.size() + 2);
+  }
+  for (const config::Family& family : chosen) {
+    out << fmt::format("{:<{}}  {}\n", family.name, width, family.text);
+    if (!family.named) continue;
+    for (const config::Entry& entry : family.entries)
+      out << fmt::format("  {:<{}}  {}\n", entry.name, width - 2, entry.text);
+  }
+}
+
+void add_list(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<ListOptions>();
+  CLI::App* command = program.add_subcommand("list", "List families and their entries");
+  command->add_option("family", options->family, "Only this family");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example:\n  stap list train");
+  command->callback([options] { run_list(*options, std::cout); });
+}
+
+}  // namespace stap::app

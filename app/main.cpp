@@ -1,0 +1,100 @@
+#include <omp.h>
+
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "stap/config/problems.h"
+#include "stap/core/error.h"
+#include "stap/core/version.h"
+
+namespace stap::app {
+namespace {
+
+/// CLI11 says only which words were left over; we know what they should have been.
+std::string describe_extra(const CLI::App& program, const CLI::App* command,
+                           const std::string& word) {
+  std::vector<std::string> known;
+  if (word.starts_with("-")) {
+    for (const CLI::App* owner : {&program, command})
+      if (owner)
+        for (const CLI::Option* option : owner->get_options())
+          for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    return fmt::format("unknown option '{}'{}", word, config::hint(word, known, "options"));
+  }
+  if (command) return fmt::format("unexpected argument '{}'", word);
+  for (const CLI::App* sub : program.get_subcommands({})) known.push_back(sub->get_name());
+  return fmt::format("unknown command '{}'{}", word, config::hint(word, known, "commands"));
+}
+
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> used = program.get_subcommands();
+  const CLI::App* command = used.empty() ? nullptr : used.front();
+  const std::vector<std::string> extras = program.remaining(true);
+  const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const std::string what =
+      extra && !extras.empty() ? describe_extra(program, command, extras.front()) : error.what();
+  return fmt::format("{}; see 'stap {}--help'", what, command ? command->get_name() + " " : "");
+}
+
+void run(int argc, char** argv) {
+  Globals globals;
+  CLI::App program(
+      "Active learning of PDE surrogates: decides which initial conditions and which "
+      "time steps to buy from a solver",
+      "stap");
+  program.set_version_flag("--version", fmt::format("stap {}", version()));
+  program.add_flag("--quiet", globals.quiet, "Show no progress");
+  program.add_option("--threads", globals.threads, "Threads to use (default: all cores)")
+      ->check(CLI::Range(1, 4096));
+  program.require_subcommand(0, 1);
+  program.fallthrough();  // global options may follow the command
+  program.parse_complete_callback([&] {
+    if (globals.threads > 0) omp_set_num_threads(globals.threads);
+  });
+  program.footer("Example:\n  stap describe train");
+
+  add_list(program, globals);
+  add_describe(program, globals);
+  add_check(program, globals);
+  add_schema(program, globals);
+
+  try {
+    program.parse(argc, argv);
+    if (program.get_subcommands().empty()) std::cout << program.help();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) throw Error(ErrorKind::config, usage_message(program, error));
+    program.exit(error);  // --help or --version
+  }
+  if (!std::cout.flush())
+    throw Error(ErrorKind::storage, "cannot write to standard output; is the disk full?");
+}
+
+int report(std::string_view message, int exit_code) {
+  fmt::print(stderr, "{} {}\n", painted("stap:", kRed), message);
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace stap::app
+
+int main(int argc, char** argv) {
+  using stap::app::report;
+  constexpr int internal = static_cast<int>(stap::ErrorKind::internal);
+  try {
+    stap::app::run(argc, argv);
+    return 0;
+  } catch (const stap::Error& error) {
+    return report(error.what(), error.exit_code());
+  } catch (const std::bad_alloc&) {
+    return report("internal error: out of memory", internal);
+  } catch (const std::exception& error) {
+    return report(fmt::format("internal error: {}", error.what()), internal);
+  }
+}

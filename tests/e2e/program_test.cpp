@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "support/process.h"
+
+namespace stap::test {
+namespace {
+
+using nlohmann::json;
+
+/// Every error is one message on stderr and nothing on stdout.
+void expect_refused(const Finished& result, int exit_code, const std::string& part) {
+  EXPECT_EQ(result.exit_code, exit_code);
+  EXPECT_EQ(result.out, "");
+  EXPECT_TRUE(result.err.starts_with("stap: ")) << result.err;
+  EXPECT_TRUE(contains(result.err, part));
+}
+
+TEST(Program, AloneShowsHelp) {
+  const Finished result = run_stap({});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "Usage: stap"));
+  EXPECT_EQ(result.err, "");
+}
+
+TEST(Program, SaysItsVersion) {
+  const Finished result = run_stap({"--version"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "stap "));
+  EXPECT_EQ(std::ranges::count(result.out, '.'), 2) << result.out;
+}
+
+TEST(Program, EveryCommandHasHelpWithAnExample) {
+  for (const char* command : {"list", "describe", "check", "schema"}) {
+    const Finished result = run_stap({command, "--help"});
+
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(contains(result.out, std::string("Usage: stap ") + command));
+    EXPECT_TRUE(contains(result.out, std::string("Example:\n  stap ") + command));
+  }
+}
+
+TEST(Program, BadUsageIsExitCode2WithAHint) {
+  expect_refused(run_stap({"lits"}), 2, "unknown command 'lits'; did you mean 'list'?");
+  expect_refused(run_stap({"check", "--jsno", "x.yaml"}), 2, "did you mean '--json'?");
+  expect_refused(run_stap({"check"}), 2, "see 'stap check --help'");
+  expect_refused(run_stap({"list", "train", "more"}), 2, "unexpected argument 'more'");
+  expect_refused(run_stap({"--threads", "0", "list"}), 2, "--threads");
+  expect_refused(run_stap({"--threads", "many", "list"}), 2, "--threads");
+}
+
+TEST(Program, OutputThatCannotBeWrittenIsExitCode6) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+
+  const Finished result = run_process({STAP_TEST_PROGRAM, "schema"}, "/dev/full");
+
+  EXPECT_EQ(result.exit_code, 6);
+  EXPECT_TRUE(contains(result.err, "cannot write"));
+}
+
+TEST(Program, GlobalOptionsMayStandBeforeAndAfterTheCommand) {
+  const Finished before = run_stap({"--quiet", "--threads", "2", "list"});
+  const Finished after = run_stap({"list", "--quiet", "--threads", "2"});
+
+  EXPECT_EQ(before.exit_code, 0);
+  EXPECT_EQ(after.exit_code, 0);
+  EXPECT_EQ(before.out, after.out);
+}
+
+TEST(Program, ListsAndDescribes) {
+  const Finished list = run_stap({"list"});
+  const Finished one = run_stap({"describe", "train"});
+  const Finished unknown = run_stap({"describe", "trian"});
+
+  EXPECT_EQ(list.exit_code, 0);
+  EXPECT_TRUE(contains(list.out, "network"));
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_TRUE(contains(one.out, "learning_rate"));
+  EXPECT_TRUE(contains(one.out, "0.001"));
+  expect_refused(unknown, 2, "did you mean 'train'?");
+  expect_refused(run_stap({"list", "nothing"}), 2, "known families");
+}
+
+// The laws of every entry of every family: it has a text, every field has one, and its defaults
+// pass its own checks.
+TEST(Program, EveryEntryDescribesItselfAndAcceptsItsDefaults) {
+  const TemporaryFolder folder;
+  const json families = json::parse(run_stap({"list", "--json"}).out);
+
+  ASSERT_FALSE(families.empty());
+  for (const json& family : families)
+    for (const json& entry : family["entries"]) {
+      const std::string section = family["family"];
+      const std::string name = entry["name"];
+      const bool named = family["named"];
+      const std::string title = named ? section + "." + name : section;
+      SCOPED_TRACE(title);
+
+      const json described = json::parse(run_stap({"describe", "--json", title}).out);
+      const Finished checked = run_stap(
+          {"check", folder.file("c.yaml", section + ": {" + (named ? "name: " + name : "") + "}")});
+      const Finished again = run_stap({"check", folder.file("again.yaml", checked.out)});
+
+      EXPECT_NE(entry["text"], "");
+      ASSERT_EQ(described.size(), 1u);
+      for (const json& field : described[0]["fields"]) {
+        EXPECT_NE(field["text"], "") << field["name"];
+        const std::string key = field["name"];
+        EXPECT_TRUE(contains(checked.out, key.substr(key.rfind('.') + 1) + ":"));
+      }
+      EXPECT_EQ(checked.exit_code, 0) << checked.err;
+      EXPECT_EQ(again.exit_code, 0) << again.err;
+      EXPECT_EQ(again.out, checked.out);
+    }
+}
+
+TEST(Program, CheckPrintsTheEffectiveConfig) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("run.yaml", "network: {width: 8}\ntrain:\n  epochs: 3\n");
+
+  const Finished result = run_stap({"check", file, "train.batch=4", "network.modes=[16, 8]"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "");
+  EXPECT_TRUE(contains(result.out, "  modes: [16, 8]\n  width: 8\n"));
+  EXPECT_TRUE(contains(result.out, "  epochs: 3\n  batch: 4\n  learning_rate: 0.001\n"));
+}
+
+TEST(Program, CheckShowsAllProblemsAtOnce) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("run.yaml",
+                                       "netwrok: {}\n"
+                                       "network: {widht: 8, modes: [3], layers: four}\n"
+                                       "train: {epochs: 2.5}\n");
+
+  const Finished result = run_stap({"check", file, "train.batch=64"});
+
+  expect_refused(result, 2, "6 problems");
+  EXPECT_TRUE(contains(result.err, file + ":1:1: netwrok is not known; did you mean 'network'?"));
+  EXPECT_TRUE(
+      contains(result.err, file + ":2:11: network.widht is not known; did you mean 'width'?"));
+  EXPECT_TRUE(contains(result.err, "network.modes has 3 in it"));
+  EXPECT_TRUE(contains(result.err, "network.layers is 'four', expected an integer >= 1"));
+  EXPECT_TRUE(contains(result.err, "train.epochs is 2.5, expected an integer >= 1"));
+  EXPECT_TRUE(contains(result.err, "train.batch=64: train.batch is 64"));
+}
+
+TEST(Program, CheckAnswersInJson) {
+  const TemporaryFolder folder;
+  const std::string good = folder.file("good.yaml", "train: {epochs: 3}\n");
+  const std::string bad = folder.file("bad.yaml", "train: {epochs: 0}\n");
+
+  const Finished passed = run_stap({"check", "--json", good});
+  const Finished failed = run_stap({"check", "--json", bad});
+
+  EXPECT_EQ(passed.exit_code, 0);
+  EXPECT_EQ(json::parse(passed.out)["config"]["train"]["epochs"], 3);
+  EXPECT_EQ(failed.exit_code, 2);
+  EXPECT_EQ(json::parse(failed.out)["ok"], false);
+  EXPECT_EQ(json::parse(failed.out)["problems"][0]["path"], "train.epochs");
+}
+
+TEST(Program, CheckRefusesFilesItCannotUse) {
+  const TemporaryFolder folder;
+  const std::string empty = folder.file("empty.yaml", "");
+
+  expect_refused(run_stap({"check", folder.path("missing.yaml")}), 2, "missing.yaml");
+  expect_refused(run_stap({"check", folder.path(".")}), 2, "cannot read");
+  expect_refused(run_stap({"check", folder.file("cut.yaml", "train: {epochs: 3\n")}), 2,
+                 "cut.yaml:");
+  expect_refused(run_stap({"check", folder.file("twice.yaml", "train: {}\ntrain: {}\n")}), 2,
+                 "twice.yaml:2:1");
+  expect_refused(run_stap({"check", folder.file("bytes.yaml", "\xff\xfe\x01")}), 2, "UTF-8");
+  expect_refused(run_stap({"check", folder.file("list.yaml", "[1, 2]\n")}), 2, "expected a map");
+  expect_refused(run_stap({"check", empty, "train.epochs"}), 2, "key.path=value");
+  EXPECT_EQ(run_stap({"check", empty}).exit_code, 0);
+}
+
+TEST(Program, SchemaNamesEveryField) {
+  const json schema = json::parse(run_stap({"schema"}).out);
+  const json described = json::parse(run_stap({"describe", "--json", "train"}).out);
+
+  EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  EXPECT_EQ(schema["additionalProperties"], false);
+  const json& properties = schema["properties"]["train"]["properties"];
+  EXPECT_EQ(properties.size(), described[0]["fields"].size());
+  for (const json& field : described[0]["fields"])
+    EXPECT_TRUE(properties.contains(field["name"])) << field["name"];
+}
+
+}  // namespace
+}  // namespace stap::test

@@ -1,0 +1,100 @@
+#pragma once
+
+// Runs a program the way a user does: arguments in, exit code, stdout and stderr out.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace stap::test {
+
+struct Finished {
+  int exit_code = -1;  ///< 128 + signal if it was killed
+  std::string out;
+  std::string err;
+};
+
+/// A folder of its own for one test, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "stap-test-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("cannot make a temporary folder");
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(const std::string& name) const { return path_ / name; }
+  /// Writes a file and returns its path.
+  std::string file(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Runs command[0] with the other words as arguments (no shell) and waits for it. stdout goes to
+/// `out_path` instead of the result where one is given.
+inline Finished run_process(const std::vector<std::string>& command,
+                            const std::string& out_path = "") {
+  // Files instead of pipes: nothing can block, however much is written.
+  const TemporaryFolder folder;
+  const std::string out = out_path.empty() ? folder.path("out") : out_path;
+  const std::string err = folder.path("err");
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    const int in_fd = open("/dev/null", O_RDONLY);
+    const int out_fd = open(out.c_str(), O_WRONLY | O_CREAT, 0600);
+    const int err_fd = open(err.c_str(), O_WRONLY | O_CREAT, 0600);
+    if (in_fd < 0 || out_fd < 0 || err_fd < 0) _exit(127);
+    dup2(in_fd, STDIN_FILENO);
+    dup2(out_fd, STDOUT_FILENO);
+    dup2(err_fd, STDERR_FILENO);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          out_path.empty() ? content(out) : "", content(err)};
+}
+
+/// Runs the program `stap` of this build.
+inline Finished run_stap(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), STAP_TEST_PROGRAM);
+  return run_process(arguments);
+}
+
+inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
+}
+
+}  // namespace stap::test

@@ -1,0 +1,157 @@
+#include "stap/config/family.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/core/error.h"
+
+namespace stap::config {
+namespace {
+
+struct Wave {
+  int points = 64;
+};
+struct Heat {
+  double conductivity = 0.5;
+};
+struct Train {
+  int epochs = 5;
+};
+
+const Fields<Wave>& wave_fields() {
+  static const Fields<Wave> fields{{"points", &Wave::points, "grid points", at_least(8)}};
+  return fields;
+}
+const Fields<Heat>& heat_fields() {
+  static const Fields<Heat> fields{
+      {"conductivity", &Heat::conductivity, "of the medium", above(0)}};
+  return fields;
+}
+const Fields<Train>& train_fields() {
+  static const Fields<Train> fields{{"epochs", &Train::epochs, "passes", at_least(1)}};
+  return fields;
+}
+
+/// A family's own table, as a PDE's would be: an entry and how to make what it names.
+struct PdeRow : Entry {
+  double (*make)(const Value& options);
+};
+const std::vector<PdeRow>& pde_table() {
+  static const std::vector<PdeRow> rows{
+      {{"wave", "wave equation", &wave_fields()},
+       [](const Value& v) { return double{1} * read(wave_fields(), v, "pde").points; }},
+      {{"heat", "heat equation", &heat_fields()},
+       [](const Value& v) { return read(heat_fields(), v, "pde").conductivity; }},
+  };
+  return rows;
+}
+
+std::vector<Family> families() {
+  return {named_family("pde", "the equation", pde_table()),
+          plain_family("train", "how to train", train_fields())};
+}
+
+Value parsed(std::string_view text) {
+  return parse_yaml(text, "f.yaml");
+}
+
+std::vector<Problem> problems_of(std::string_view text) {
+  Problems problems;
+  check(families(), parsed(text), problems);
+  return problems.list();
+}
+
+TEST(Family, ChoosesByNameAndMakes) {
+  Problems problems;
+
+  const auto choice = choose(families()[0], parsed("{conductivity: 2.5, name: heat}"), problems);
+
+  ASSERT_TRUE(choice.has_value());
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(pde_table()[choice->index].make(choice->options), 2.5);
+}
+
+TEST(Family, EffectiveDocumentHasEveryField) {
+  Problems problems;
+
+  const Value effective = check(families(), parsed("pde: {name: heat}\n"), problems);
+
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(effective, parsed("{pde: {name: heat, conductivity: 0.5}, train: {epochs: 5}}"));
+}
+
+TEST(Family, NamedSectionsNotGivenStayOut) {
+  Problems problems;
+
+  EXPECT_EQ(check(families(), parsed(""), problems), parsed("train: {epochs: 5}"));
+  EXPECT_TRUE(problems.empty());
+}
+
+TEST(Family, AMissingOrUnknownNameListsTheChoices) {
+  const auto missing = problems_of("pde: {points: 64}");
+  const auto unknown = problems_of("pde: {name: waev, points: 64}");
+  const auto number = problems_of("pde: {name: 3}");
+  const auto empty = problems_of("pde:");
+  const auto text = problems_of("pde: wave");
+
+  ASSERT_EQ(missing.size(), 1u);
+  EXPECT_EQ(missing[0].line(), "f.yaml:1:6: pde.name is missing, expected one of wave, heat");
+  ASSERT_EQ(unknown.size(), 1u);
+  EXPECT_EQ(unknown[0].line(),
+            "f.yaml:1:13: pde.name is 'waev', which is not known; did you mean 'wave'? (known "
+            "names: wave, heat)");
+  ASSERT_EQ(number.size(), 1u);
+  EXPECT_EQ(number[0].text, "is 3, expected one of wave, heat");
+  ASSERT_EQ(empty.size(), 1u);
+  EXPECT_EQ(empty[0].text, "is missing, expected one of wave, heat");
+  ASSERT_EQ(text.size(), 1u);
+  EXPECT_EQ(text[0].text, "is 'wave', expected a map such as {name: wave}");
+}
+
+TEST(Family, ReportsProblemsOfAllSectionsAtOnce) {
+  const auto problems =
+      problems_of("trian: {epochs: 3}\npde: {name: wave, points: 4}\ntrain: {epochs: 0}\n");
+
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[0].line(),
+            "f.yaml:1:1: trian is not known; did you mean 'train'? (known sections: pde, train)");
+  EXPECT_EQ(problems[1].path, "pde.points");
+  EXPECT_EQ(problems[2].path, "train.epochs");
+}
+
+TEST(Family, ADocumentThatIsNoMapIsAProblem) {
+  const auto problems = problems_of("[1, 2]");
+
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].line(), "f.yaml:1:1: the document is [1, 2], expected a map of sections");
+}
+
+TEST(Family, SchemaTellsEntriesApartByName) {
+  const auto json = nlohmann::json::parse(json_text(schema(families())));
+
+  EXPECT_EQ(json["$schema"], "https://json-schema.org/draft/2020-12/schema");
+  EXPECT_EQ(json["additionalProperties"], false);
+  const auto& entries = json["properties"]["pde"]["oneOf"];
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(entries[1]["properties"]["name"]["const"], "heat");
+  EXPECT_EQ(entries[1]["required"], nlohmann::json{"name"});
+  EXPECT_EQ(entries[1]["properties"]["conductivity"]["default"], 0.5);
+  EXPECT_EQ(entries[1]["additionalProperties"], false);
+  EXPECT_EQ(json["properties"]["train"]["properties"]["epochs"]["minimum"], 1);
+}
+
+TEST(Family, ClashingNamesAreABug) {
+  struct Bad {
+    std::string name;
+  };
+  static const Fields<Bad> bad{{"name", &Bad::name, "clashes with the entry's name"}};
+  const std::vector<Entry> twice{{"wave", "a", &wave_fields()}, {"wave", "b", &wave_fields()}};
+  const std::vector<Entry> reserved{{"bad", "a", &bad}};
+
+  EXPECT_THROW(named_family("pde", "x", twice), Error);
+  EXPECT_THROW(named_family("pde", "x", reserved), Error);
+}
+
+}  // namespace
+}  // namespace stap::config

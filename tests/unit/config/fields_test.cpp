@@ -1,0 +1,265 @@
+#include "stap/config/fields.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/core/error.h"
+
+namespace stap::config {
+namespace {
+
+struct Inner {
+  double depth = 1.5;
+};
+
+struct Sample {
+  enum class Limiter : unsigned char { minmod, none };
+  bool periodic = true;
+  int steps = 10;
+  std::int64_t offset = -3;
+  std::uint64_t seed = 1;
+  double rate = 1e-3;
+  double anything = 0.0;
+  std::string title = "a title";
+  std::string norm = "l2";
+  Limiter limiter = Limiter::none;
+  std::vector<double> lengths{1.0, 2.5};
+  std::vector<std::size_t> modes{32};
+  Inner inner;
+};
+
+const Fields<Inner>& inner_fields() {
+  static const Fields<Inner> fields{{"depth", &Inner::depth, "depth of the inner part", above(0)}};
+  return fields;
+}
+
+const Fields<Sample>& sample_fields() {
+  using Limiter = Sample::Limiter;
+  static const Fields<Sample> fields{
+      {"periodic", &Sample::periodic, "whether it repeats"},
+      {"steps", &Sample::steps, "number of steps", at_least(1)},
+      {"offset", &Sample::offset, "any offset"},
+      {"seed", &Sample::seed, "seed"},
+      {"rate", &Sample::rate, "rate of change", above(0).at_most(1), "1/time"},
+      {"anything", &Sample::anything, "any number", any_number()},
+      {"title", &Sample::title, "free text"},
+      {"norm", &Sample::norm, "which norm", one_of({"l1", "l2"})},
+      {"limiter", &Sample::limiter, "slope limiter",
+       choices<Limiter>({{"minmod", Limiter::minmod}, {"none", Limiter::none}})},
+      {"lengths", &Sample::lengths, "domain lengths", above(0), "length"},
+      {"modes", &Sample::modes, "modes per axis", at_least(2).multiple_of(2).length(1, 2)},
+      {"inner", &Sample::inner, "inner part", inner_fields()},
+  };
+  return fields;
+}
+
+struct Outcome {
+  Sample options;
+  std::vector<Problem> problems;
+};
+
+Outcome parse_text(std::string_view text) {
+  Outcome outcome;
+  Problems problems;
+  parse(sample_fields(), parse_yaml(text, "s.yaml"), "sample", outcome.options, problems);
+  outcome.problems = problems.list();
+  return outcome;
+}
+
+/// The text of the one problem that this map must have; the options must stay at their defaults.
+std::string one_problem(std::string_view text) {
+  const Outcome outcome = parse_text(text);
+  EXPECT_EQ(outcome.problems.size(), 1u) << text;
+  EXPECT_EQ(to_value(sample_fields(), outcome.options), to_value(sample_fields(), Sample{}))
+      << text;
+  return outcome.problems.empty() ? "" : outcome.problems.front().text;
+}
+
+TEST(Fields, ReadsEveryType) {
+  const Outcome outcome = parse_text(
+      "{periodic: false, steps: 2.0, offset: -9, seed: 18446744073709551615, rate: 1, "
+      "anything: -.inf, title: \"12\", norm: l1, limiter: minmod, lengths: [3, 0.5], "
+      "modes: [4, 8.0], inner: {depth: 7}}");
+
+  const Sample& options = outcome.options;
+  EXPECT_TRUE(outcome.problems.empty());
+  EXPECT_FALSE(options.periodic);
+  EXPECT_EQ(options.steps, 2);
+  EXPECT_EQ(options.offset, -9);
+  EXPECT_EQ(options.seed, UINT64_MAX);
+  EXPECT_EQ(options.rate, 1.0);
+  EXPECT_EQ(options.anything, -INFINITY);
+  EXPECT_EQ(options.title, "12");
+  EXPECT_EQ(options.norm, "l1");
+  EXPECT_EQ(options.limiter, Sample::Limiter::minmod);
+  EXPECT_EQ(options.lengths, (std::vector<double>{3.0, 0.5}));
+  EXPECT_EQ(options.modes, (std::vector<std::size_t>{4, 8}));
+  EXPECT_EQ(options.inner.depth, 7.0);
+}
+
+TEST(Fields, MissingKeysKeepDefaults) {
+  for (const char* text : {"", "{}", "steps: 3"}) {
+    Sample expected;
+    if (*text == 's') expected.steps = 3;
+
+    const Outcome outcome = parse_text(text);
+
+    EXPECT_TRUE(outcome.problems.empty());
+    EXPECT_EQ(to_value(sample_fields(), outcome.options), to_value(sample_fields(), expected));
+  }
+}
+
+TEST(Fields, RefusesWrongTypes) {
+  EXPECT_EQ(one_problem("periodic: 1"), "is 1, expected true or false");
+  EXPECT_EQ(one_problem("steps: many"), "is 'many', expected an integer >= 1");
+  EXPECT_EQ(one_problem("steps: '3'"), "is '3', expected an integer >= 1");
+  EXPECT_EQ(one_problem("steps:"), "is empty, expected an integer >= 1");
+  EXPECT_EQ(one_problem("steps: 2.5"), "is 2.5, expected an integer >= 1");
+  EXPECT_EQ(one_problem("rate: fast"), "is 'fast', expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_problem("rate: true"), "is true, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_problem("title: 12"), "is 12, expected a text (quote what looks like a number)");
+  EXPECT_EQ(one_problem("lengths: 3"), "is 3, expected a list of finite numbers > 0");
+  EXPECT_EQ(one_problem("inner: 3"), "is 3, expected a map of options");
+  EXPECT_EQ(one_problem("[1, 2]"), "is [1, 2], expected a map of options");
+}
+
+TEST(Fields, RefusesValuesOutOfRange) {
+  EXPECT_EQ(one_problem("steps: 0"), "is 0, expected an integer >= 1");
+  EXPECT_EQ(one_problem("steps: 2147483648"), "is 2147483648, expected an integer >= 1");
+  EXPECT_EQ(one_problem("seed: -1"), "is -1, expected an integer >= 0");
+  EXPECT_EQ(one_problem("rate: 0"), "is 0, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_problem("rate: 1.5"), "is 1.5, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_problem("rate: .nan"), "is .nan, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_problem("lengths: [1, .inf]"),
+            "has .inf in it, expected a list of finite numbers > 0");
+  EXPECT_EQ(one_problem("lengths: [1, 0]"), "has 0 in it, expected a list of finite numbers > 0");
+  EXPECT_EQ(one_problem("modes: [3]"),
+            "has 3 in it, expected a list of integers >= 2, even, 1 to 2 of them");
+  EXPECT_EQ(one_problem("modes: []"),
+            "is [], expected a list of integers >= 2, even, 1 to 2 of them");
+  EXPECT_EQ(one_problem("modes: [4, 4, 4]"),
+            "is [4, 4, 4], expected a list of integers >= 2, even, 1 to 2 of them");
+  EXPECT_EQ(one_problem("inner: {depth: -1}"), "is -1, expected a finite number > 0");
+}
+
+TEST(Fields, RefusesUnknownChoicesWithASuggestion) {
+  EXPECT_EQ(one_problem("limiter: minmood"),
+            "is 'minmood', expected one of minmod, none; did you mean 'minmod'?");
+  EXPECT_EQ(one_problem("norm: 2"), "is 2, expected one of l1, l2");
+}
+
+TEST(Fields, RefusesUnknownKeysWithASuggestion) {
+  const std::string near = one_problem("stpes: 3");
+  const std::string far = one_problem("banana: 3");
+
+  EXPECT_TRUE(near.starts_with("is not known; did you mean 'steps'? (known keys: periodic, steps"))
+      << near;
+  EXPECT_TRUE(far.starts_with("is not known (known keys: periodic")) << far;
+}
+
+TEST(Fields, CollectsAllProblemsWithPathsAndPositions) {
+  const Outcome outcome = parse_text("steps: 0\nrate: 2\ninner:\n  dpeth: 3\n  depth: 2\n");
+
+  ASSERT_EQ(outcome.problems.size(), 3u);
+  EXPECT_EQ(outcome.problems[0].line(), "s.yaml:1:8: sample.steps is 0, expected an integer >= 1");
+  EXPECT_EQ(outcome.problems[1].path, "sample.rate");
+  EXPECT_EQ(outcome.problems[2].path, "sample.inner.dpeth");
+  EXPECT_EQ(outcome.problems[2].origin, "s.yaml:4:3");
+  EXPECT_EQ(outcome.options.inner.depth, 2.0);
+}
+
+TEST(Fields, ReadThrowsAllProblems) {
+  try {
+    read(sample_fields(), parse_yaml("{steps: 0, rate: 2}", "s.yaml"), "sample");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    EXPECT_STREQ(error.what(),
+                 "2 problems in the configuration\n"
+                 "  s.yaml:1:9: sample.steps is 0, expected an integer >= 1\n"
+                 "  s.yaml:1:18: sample.rate is 2, expected a finite number > 0 and <= 1");
+  }
+}
+
+TEST(Fields, EffectiveConfigReadsBackEqual) {
+  Sample options;
+  options.seed = UINT64_MAX;
+  options.rate = 0.1 + 0.2;
+  options.anything = -INFINITY;
+  options.title = "true: # \"no\"\n";
+  options.limiter = Sample::Limiter::minmod;
+  options.lengths = {1.0 / 3.0};
+  options.inner.depth = 1e300;
+
+  const Value effective = to_value(sample_fields(), options);
+  const Outcome outcome = parse_text(yaml_text(effective));
+
+  EXPECT_TRUE(outcome.problems.empty());
+  EXPECT_EQ(outcome.options.title, options.title);
+  EXPECT_EQ(to_value(sample_fields(), outcome.options), effective);
+}
+
+TEST(Fields, DescribeListsEveryField) {
+  const std::vector<Row> rows = describe(sample_fields());
+
+  ASSERT_EQ(rows.size(), 12u);
+  EXPECT_EQ(rows[1].name, "steps");
+  EXPECT_EQ(rows[1].type, "integer");
+  EXPECT_EQ(rows[1].preset, "10");
+  EXPECT_EQ(rows[3].allowed, ">= 0");
+  EXPECT_EQ(rows[4].unit, "1/time");
+  EXPECT_EQ(rows[4].allowed, "> 0 and <= 1");
+  EXPECT_EQ(rows[8].preset, "none");
+  EXPECT_EQ(rows[8].allowed, "minmod | none");
+  EXPECT_EQ(rows[9].preset, "[1.0, 2.5]");
+  EXPECT_EQ(rows[11].name, "inner.depth");
+  EXPECT_EQ(rows[11].text, "depth of the inner part");
+}
+
+TEST(Fields, SchemaSaysWhatTheTableSays) {
+  const auto json = nlohmann::json::parse(json_text(schema(sample_fields())));
+
+  const auto& properties = json["properties"];
+  EXPECT_EQ(json["additionalProperties"], false);
+  EXPECT_EQ(properties.size(), sample_fields().fields().size());
+  EXPECT_EQ(properties["periodic"]["type"], "boolean");
+  EXPECT_EQ(properties["steps"]["type"], "integer");
+  EXPECT_EQ(properties["steps"]["minimum"], 1);
+  EXPECT_EQ(properties["steps"]["default"], 10);
+  EXPECT_EQ(properties["rate"]["exclusiveMinimum"], 0);
+  EXPECT_EQ(properties["rate"]["maximum"], 1);
+  EXPECT_EQ(properties["rate"]["description"], "rate of change [1/time]");
+  EXPECT_EQ(properties["limiter"]["enum"], (nlohmann::json{"minmod", "none"}));
+  EXPECT_EQ(properties["norm"]["enum"], (nlohmann::json{"l1", "l2"}));
+  EXPECT_EQ(properties["modes"]["items"]["multipleOf"], 2);
+  EXPECT_EQ(properties["modes"]["minItems"], 1);
+  EXPECT_EQ(properties["modes"]["maxItems"], 2);
+  EXPECT_EQ(properties["inner"]["properties"]["depth"]["default"], 1.5);
+  EXPECT_EQ(properties["inner"]["additionalProperties"], false);
+}
+
+TEST(Fields, TwoFieldsOfOneNameAreABug) {
+  const auto make = [] {
+    return Fields<Inner>{{"depth", &Inner::depth, "a"}, {"depth", &Inner::depth, "b"}};
+  };
+
+  EXPECT_THROW(make(), Error);
+}
+
+TEST(Suggest, FindsSlipsOfThePen) {
+  const std::vector<std::string> known{"points", "viscosity", "learning_rate", "dt"};
+
+  EXPECT_EQ(suggest("poitns", known), "points");
+  EXPECT_EQ(suggest("viscosty", known), "viscosity");
+  EXPECT_EQ(suggest("LearningRate", known), "learning_rate");
+  EXPECT_EQ(suggest("td", known), "dt");
+  EXPECT_EQ(suggest("epochs", known), "");
+  EXPECT_EQ(suggest("x", known), "");
+  EXPECT_EQ(suggest(std::string(1000000, 'p'), known), "");
+}
+
+}  // namespace
+}  // namespace stap::config
