@@ -4,6 +4,7 @@
 // run_NAME (does the work; results to `out`, throws stap::Error) and add_NAME (declares the
 // arguments and calls run_NAME), declared here and added to the list in main.cpp.
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -41,6 +42,16 @@ struct CheckOptions {
 };
 void run_check(const CheckOptions& options, std::ostream& out);
 void add_check(CLI::App& program, const Globals& globals);
+
+struct SolveOptions {
+  std::string pde;
+  std::vector<std::string> overrides;  ///< key=value
+  std::string input, output;
+  std::size_t steps = 0;
+  bool json = false;
+};
+void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out);
+void add_solve(CLI::App& program, const Globals& globals);
 
 void run_schema(std::ostream& out);
 void add_schema(CLI::App& program, const Globals& globals);

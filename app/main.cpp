@@ -64,6 +64,7 @@ void run(int argc, char** argv) {
   add_describe(program, globals);
   add_check(program, globals);
   add_schema(program, globals);
+  add_solve(program, globals);
 
   try {
     program.parse(argc, argv);

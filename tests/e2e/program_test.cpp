@@ -36,7 +36,7 @@ TEST(Program, SaysItsVersion) {
 }
 
 TEST(Program, EveryCommandHasHelpWithAnExample) {
-  for (const char* command : {"list", "describe", "check", "schema"}) {
+  for (const char* command : {"list", "describe", "check", "schema", "solve"}) {
     const Finished result = run_stap({command, "--help"});
 
     EXPECT_EQ(result.exit_code, 0);

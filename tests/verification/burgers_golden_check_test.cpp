@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "support/h5_writing.h"
-#include "support/temp_folder.h"
+#include "support/temporary_folder.h"
 #include "support/trajectory_check.h"
 
 namespace stap {
@@ -33,11 +33,11 @@ void write_exact(const std::filesystem::path& path, double stated_viscosity, dou
 }
 
 TEST(GoldenBurgersCheck, AcceptsExactStatesAndRejectsOthers) {
-  const test::TempFolder folder;
-  write_exact(folder / "burgers_exact.h5", 0.02 * pi, 0.1);
-  write_exact(folder / "burgers_viscosity.h5", 0.021 * pi, 0.1);
-  write_exact(folder / "burgers_dt.h5", 0.02 * pi, 0.105);
-  write_exact(folder / "kdv.h5", 0.02 * pi, 0.1);
+  const test::TemporaryFolder folder;
+  write_exact(folder.path("burgers_exact.h5"), 0.02 * pi, 0.1);
+  write_exact(folder.path("burgers_viscosity.h5"), 0.021 * pi, 0.1);
+  write_exact(folder.path("burgers_dt.h5"), 0.02 * pi, 0.105);
+  write_exact(folder.path("kdv.h5"), 0.02 * pi, 0.1);
 
   const auto files = test::files_of_case(folder.path(), "burgers");
 

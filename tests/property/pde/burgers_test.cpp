@@ -102,7 +102,7 @@ TEST(BurgersLaws, ScalingCommutes) {
   }
 }
 
-// Broken by: an h shared by the lanes of a block, a finished lane that is written again, a block
+// Broken by: an h shared by the lanes of a block, a lane that goes on beyond its dt, a block
 // whose last lanes are read from the next.
 TEST(BurgersLaws, BatchCompositionDoesNotMatter) {
   const auto solver = make_burgers(options());

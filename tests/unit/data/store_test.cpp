@@ -8,13 +8,13 @@
 
 #include "stap/core/error.h"
 #include "support/h5_writing.h"
-#include "support/temp_folder.h"
+#include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
 using test::H5File;
-using test::TempFolder;
+using test::TemporaryFolder;
 using Sizes = std::vector<std::size_t>;
 
 std::vector<double> counting(std::size_t n) {
@@ -41,9 +41,9 @@ std::string data_error(const std::function<void()>& act) {
 const Grid kLine = make_grid(1, {8}, {1.0});
 
 TEST(Store, ReadsNumbersOfEveryKindAsDouble) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
-    H5File file(folder / "a.h5");
+    H5File file(folder.path("a.h5"));
     file.group("params");
     file.dataset("params/lifting.fcs.0.weight", {2, 3}, {1.5, 2, -3, 4, 5, 6}, H5T_IEEE_F32LE);
     file.dataset("whole", {3}, {-7, 0, 9}, H5T_STD_I16BE);
@@ -51,23 +51,23 @@ TEST(Store, ReadsNumbersOfEveryKindAsDouble) {
     file.dataset("none", {0, 4}, {});
   }
 
-  const Array<double> weight = read_array(folder / "a.h5", "params/lifting.fcs.0.weight");
+  const Array<double> weight = read_array(folder.path("a.h5"), "params/lifting.fcs.0.weight");
 
   EXPECT_EQ(weight.shape, (Sizes{2, 3}));
   EXPECT_EQ(weight.values, (std::vector<double>{1.5, 2, -3, 4, 5, 6}));
-  EXPECT_EQ(read_array(folder / "a.h5", "whole").values, (std::vector<double>{-7, 0, 9}));
-  EXPECT_EQ(read_array(folder / "a.h5", "one").shape, Sizes{});
-  EXPECT_EQ(read_array(folder / "a.h5", "one").values, std::vector<double>{42});
-  EXPECT_EQ(read_array(folder / "a.h5", "none").shape, (Sizes{0, 4}));
-  EXPECT_EQ(list_datasets(folder / "a.h5"),
+  EXPECT_EQ(read_array(folder.path("a.h5"), "whole").values, (std::vector<double>{-7, 0, 9}));
+  EXPECT_EQ(read_array(folder.path("a.h5"), "one").shape, Sizes{});
+  EXPECT_EQ(read_array(folder.path("a.h5"), "one").values, std::vector<double>{42});
+  EXPECT_EQ(read_array(folder.path("a.h5"), "none").shape, (Sizes{0, 4}));
+  EXPECT_EQ(list_datasets(folder.path("a.h5")),
             (std::vector<std::string>{"none", "one", "params/lifting.fcs.0.weight", "whole"}));
 }
 
 // Booleans as other programs store them: an enumeration of two bytes.
 TEST(Store, ReadsBooleans) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
-    H5File file(folder / "a.h5");
+    H5File file(folder.path("a.h5"));
     const hid_t boolean = H5Tenum_create(H5T_STD_I8LE);
     std::int8_t code = 0;
     H5Tenum_insert(boolean, "FALSE", &code);
@@ -84,44 +84,45 @@ TEST(Store, ReadsBooleans) {
     H5Tclose(boolean);
   }
 
-  EXPECT_EQ(read_array(folder / "a.h5", "S").values, (std::vector<double>{1, 0, 1}));
+  EXPECT_EQ(read_array(folder.path("a.h5"), "S").values, (std::vector<double>{1, 0, 1}));
 }
 
 TEST(Store, ReadsAttributes) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
-    H5File file(folder / "a.h5");
+    H5File file(folder.path("a.h5"));
     file.attribute("tolerance_out", 1e-5);
     file.attribute("n_modes", 12, H5T_STD_I64LE);
     file.text_attribute("compare", "relative L2");
   }
 
-  EXPECT_EQ(read_attribute(folder / "a.h5", "/", "tolerance_out").values.at(0), 1e-5);
-  EXPECT_EQ(read_attribute(folder / "a.h5", "/", "n_modes").values.at(0), 12);
-  EXPECT_EQ(read_text_attribute(folder / "a.h5", "/", "compare"), "relative L2");
-  EXPECT_TRUE(has_attribute(folder / "a.h5", "/", "n_modes"));
-  EXPECT_FALSE(has_attribute(folder / "a.h5", "/", "modes"));
-  EXPECT_SAYS(data_error([&] { read_attribute(folder / "a.h5", "/", "modes"); }), "modes");
-  EXPECT_SAYS(data_error([&] { read_attribute(folder / "a.h5", "/", "compare"); }), "text");
-  EXPECT_SAYS(data_error([&] { read_text_attribute(folder / "a.h5", "/", "n_modes"); }), "numbers");
-  EXPECT_SAYS(data_error([&] { read_attribute(folder / "a.h5", "/nowhere", "x"); }), "nowhere");
+  EXPECT_EQ(read_attribute(folder.path("a.h5"), "/", "tolerance_out").values.at(0), 1e-5);
+  EXPECT_EQ(read_attribute(folder.path("a.h5"), "/", "n_modes").values.at(0), 12);
+  EXPECT_EQ(read_text_attribute(folder.path("a.h5"), "/", "compare"), "relative L2");
+  EXPECT_TRUE(has_attribute(folder.path("a.h5"), "/", "n_modes"));
+  EXPECT_FALSE(has_attribute(folder.path("a.h5"), "/", "modes"));
+  EXPECT_SAYS(data_error([&] { read_attribute(folder.path("a.h5"), "/", "modes"); }), "modes");
+  EXPECT_SAYS(data_error([&] { read_attribute(folder.path("a.h5"), "/", "compare"); }), "text");
+  EXPECT_SAYS(data_error([&] { read_text_attribute(folder.path("a.h5"), "/", "n_modes"); }),
+              "numbers");
+  EXPECT_SAYS(data_error([&] { read_attribute(folder.path("a.h5"), "/nowhere", "x"); }), "nowhere");
 }
 
 TEST(Store, ReadsStates) {
-  const TempFolder folder;
-  H5File(folder / "a.h5").dataset("states", {3, 1, 8}, counting(24), H5T_IEEE_F32LE);
+  const TemporaryFolder folder;
+  H5File(folder.path("a.h5")).dataset("states", {3, 1, 8}, counting(24), H5T_IEEE_F32LE);
 
-  const States<double> states = read_states(folder / "a.h5", kLine);
+  const States<double> states = read_states(folder.path("a.h5"), kLine);
 
   ASSERT_EQ(states.count(), 3u);
   EXPECT_EQ(states.row(2)[7], 23.0);
 }
 
 TEST(Store, ReadsTheFirstTimeOfATrajectory) {
-  const TempFolder folder;
-  H5File(folder / "a.h5").dataset("trajectory", {2, 3, 1, 8}, counting(48));
+  const TemporaryFolder folder;
+  H5File(folder.path("a.h5")).dataset("trajectory", {2, 3, 1, 8}, counting(48));
 
-  const States<double> states = read_states(folder / "a.h5", kLine);
+  const States<double> states = read_states(folder.path("a.h5"), kLine);
 
   ASSERT_EQ(states.count(), 2u);
   EXPECT_EQ(states.row(0)[0], 0.0);
@@ -130,19 +131,19 @@ TEST(Store, ReadsTheFirstTimeOfATrajectory) {
 }
 
 TEST(Store, ReadsStatesOfTwoAxesAndSeveralChannels) {
-  const TempFolder folder;
-  H5File(folder / "a.h5").dataset("states", {2, 3, 4, 5}, counting(120));
+  const TemporaryFolder folder;
+  H5File(folder.path("a.h5")).dataset("states", {2, 3, 4, 5}, counting(120));
 
-  const States<double> states = read_states(folder / "a.h5", make_grid(3, {4, 5}, {1, 1}));
+  const States<double> states = read_states(folder.path("a.h5"), make_grid(3, {4, 5}, {1, 1}));
 
   EXPECT_EQ(states.row(1)[0], 60.0);
 }
 
 TEST(Store, StatesOfTheWrongShapeNameBothShapes) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto message = [&](const std::string& name, const std::vector<hsize_t>& shape) {
-    H5File(folder / "a.h5").dataset(name, shape, {});
-    return data_error([&] { read_states(folder / "a.h5", kLine); });
+    H5File(folder.path("a.h5")).dataset(name, shape, {});
+    return data_error([&] { read_states(folder.path("a.h5"), kLine); });
   };
 
   EXPECT_SAYS(message("states", {3, 1, 9}), "3 x 1 x 9, expected B x 1 x 8");
@@ -156,50 +157,52 @@ TEST(Store, StatesOfTheWrongShapeNameBothShapes) {
 }
 
 TEST(Store, TextInsteadOfNumbersIsSaid) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
-    H5File file(folder / "a.h5");
+    H5File file(folder.path("a.h5"));
     const hid_t text = H5Tcopy(H5T_C_S1);
     H5Tset_size(text, 4);
     file.dataset("states", {3, 1, 8}, {}, text);
     H5Tclose(text);
   }
 
-  EXPECT_SAYS(data_error([&] { read_states(folder / "a.h5", kLine); }), "holds text");
+  EXPECT_SAYS(data_error([&] { read_states(folder.path("a.h5"), kLine); }), "holds text");
 }
 
 TEST(Store, MissingThingsAreNamed) {
-  const TempFolder folder;
-  H5File(folder / "a.h5").dataset("x", {1}, {1});
+  const TemporaryFolder folder;
+  H5File(folder.path("a.h5")).dataset("x", {1}, {1});
 
-  EXPECT_SAYS(data_error([&] { read_array(folder / "b.h5", "x"); }), "no such file");
+  EXPECT_SAYS(data_error([&] { read_array(folder.path("b.h5"), "x"); }), "no such file");
   EXPECT_SAYS(data_error([&] { read_array(folder.path(), "x"); }), "not a file");
-  const std::string message = data_error([&] { read_array(folder / "a.h5", "y"); });
+  const std::string message = data_error([&] { read_array(folder.path("a.h5"), "y"); });
   EXPECT_SAYS(message, "a.h5");
   EXPECT_SAYS(message, "no dataset 'y'; it has: x");
 }
 
 TEST(Store, FilesThatAreNotHdf5AreSaidToBe) {
-  const TempFolder folder;
-  std::ofstream(folder / "text.h5") << "this is no HDF5 file";
-  std::ofstream(folder / "empty.h5");
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("text.h5")) << "this is no HDF5 file";
+  std::ofstream(folder.path("empty.h5"));
 
-  EXPECT_SAYS(data_error([&] { read_array(folder / "text.h5", "x"); }), "cannot be read as HDF5");
-  EXPECT_SAYS(data_error([&] { read_array(folder / "empty.h5", "x"); }), "cannot be read as HDF5");
+  EXPECT_SAYS(data_error([&] { read_array(folder.path("text.h5"), "x"); }),
+              "cannot be read as HDF5");
+  EXPECT_SAYS(data_error([&] { read_array(folder.path("empty.h5"), "x"); }),
+              "cannot be read as HDF5");
 }
 
 // Cut at many lengths and broken at many bytes: an Error(data) or the right values or other
 // numbers, but never a crash, a hang, another exception or a huge allocation.
 TEST(Store, DamagedFilesNeverCrash) {
-  const TempFolder folder;
-  H5File(folder / "whole.h5").dataset("states", {3, 1, 8}, counting(24));
-  std::ifstream in(folder / "whole.h5", std::ios::binary);
+  const TemporaryFolder folder;
+  H5File(folder.path("whole.h5")).dataset("states", {3, 1, 8}, counting(24));
+  std::ifstream in(folder.path("whole.h5"), std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(in), {}};
   ASSERT_GT(whole.size(), 500u);
   const auto readable = [&](const std::string& bytes) {
-    std::ofstream(folder / "bad.h5", std::ios::binary) << bytes;
+    std::ofstream(folder.path("bad.h5"), std::ios::binary) << bytes;
     try {
-      read_states(folder / "bad.h5", kLine);
+      read_states(folder.path("bad.h5"), kLine);
       return true;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
@@ -222,9 +225,9 @@ TEST(Store, DamagedFilesNeverCrash) {
 
 // 2^40 values that were never written take no room in the file: nothing is allocated for them.
 TEST(Store, ImpossiblyLargeDatasetsAreRefused) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
-    H5File file(folder / "a.h5");
+    H5File file(folder.path("a.h5"));
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     const hsize_t chunk[] = {1, 1, 8};
     H5Pset_chunk(creation, 3, chunk);
@@ -232,37 +235,38 @@ TEST(Store, ImpossiblyLargeDatasetsAreRefused) {
     H5Pclose(creation);
   }
 
-  EXPECT_SAYS(data_error([&] { read_states(folder / "a.h5", kLine); }), "more than a file of");
-  EXPECT_SAYS(data_error([&] { read_array(folder / "a.h5", "states"); }), "more than a file of");
+  EXPECT_SAYS(data_error([&] { read_states(folder.path("a.h5"), kLine); }), "more than a file of");
+  EXPECT_SAYS(data_error([&] { read_array(folder.path("a.h5"), "states"); }),
+              "more than a file of");
 }
 
 TEST(Store, ContentOfOtherFilesIsNotRead) {
-  const TempFolder folder;
-  H5File(folder / "other.h5").dataset("states", {3, 1, 8}, counting(24));
+  const TemporaryFolder folder;
+  H5File(folder.path("other.h5")).dataset("states", {3, 1, 8}, counting(24));
   {
-    H5File file(folder / "a.h5");
-    H5Lcreate_external((folder / "other.h5").c_str(), "states", file.id(), "states", H5P_DEFAULT,
+    H5File file(folder.path("a.h5"));
+    H5Lcreate_external(folder.path("other.h5").c_str(), "states", file.id(), "states", H5P_DEFAULT,
                        H5P_DEFAULT);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_external(creation, (folder / "other.h5").c_str(), 0, 24 * 8);
+    H5Pset_external(creation, folder.path("other.h5").c_str(), 0, 24 * 8);
     file.dataset("raw", {24}, {}, H5T_IEEE_F64LE, creation);
     H5Pclose(creation);
   }
 
-  data_error([&] { read_states(folder / "a.h5", kLine); });
-  data_error([&] { read_array(folder / "a.h5", "states"); });
-  EXPECT_SAYS(data_error([&] { read_array(folder / "a.h5", "raw"); }), "other files");
+  data_error([&] { read_states(folder.path("a.h5"), kLine); });
+  data_error([&] { read_array(folder.path("a.h5"), "states"); });
+  EXPECT_SAYS(data_error([&] { read_array(folder.path("a.h5"), "raw"); }), "other files");
 }
 
 TEST(Store, GroupsThatContainThemselvesEnd) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   {
-    H5File file(folder / "a.h5");
+    H5File file(folder.path("a.h5"));
     file.group("g");
     H5Lcreate_hard(file.id(), "g", file.id(), "g/g", H5P_DEFAULT, H5P_DEFAULT);
   }
 
-  EXPECT_FALSE(data_error([&] { list_datasets(folder / "a.h5"); }).empty());
+  EXPECT_FALSE(data_error([&] { list_datasets(folder.path("a.h5")); }).empty());
 }
 
 // What the host has set up for HDF5's own messages is as it was after a call that failed.

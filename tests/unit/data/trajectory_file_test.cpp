@@ -7,16 +7,16 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
-#include <sstream>
 
 #include "stap/core/error.h"
 #include "stap/data/store.h"
-#include "support/temp_folder.h"
+#include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
-using test::TempFolder;
+using test::content;
+using test::TemporaryFolder;
 using Sizes = std::vector<std::size_t>;
 
 const Grid kLine = make_grid(1, {4}, {1.0});
@@ -39,95 +39,89 @@ States<double> states_of(std::size_t rows, double first) {
   return states;
 }
 
-std::string content(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 TEST(TrajectoryFile, HoldsWhatWasPut) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const RowEnd ends[] = {{}, {Answer::Status::failed, "too steep", 2}};
 
-  TrajectoryWriter writer(folder / "t.h5", kLine, 2, 2, kInfo);
+  TrajectoryWriter writer(folder.path("t.h5"), kLine, 2, 2, kInfo);
   writer.put(0, states_of(2, 0).view());
   writer.put(1, states_of(2, 100).view());
   writer.commit(ends);
 
-  const Array<double> trajectory = read_array(folder / "t.h5", "trajectory");
+  const Array<double> trajectory = read_array(folder.path("t.h5"), "trajectory");
   EXPECT_EQ(trajectory.shape, (Sizes{2, 3, 1, 4}));
   EXPECT_EQ(trajectory.values[0], 0.0);           // row 0, time 0
   EXPECT_EQ(trajectory.values[4], 100.0);         // row 0, time 1
   EXPECT_EQ(trajectory.values[12 + 3], 7.0);      // row 1, time 0, last cell
   EXPECT_EQ(trajectory.values[12 + 4], 104.0);    // row 1, time 1
   EXPECT_TRUE(std::isnan(trajectory.values[8]));  // never put
-  EXPECT_EQ(read_array(folder / "t.h5", "status").values, (std::vector<double>{0, 2}));
-  EXPECT_EQ(read_array(folder / "t.h5", "failed_step").values, (std::vector<double>{-1, 2}));
-  EXPECT_EQ(read_text(folder / "t.h5", "reason").values,
+  EXPECT_EQ(read_array(folder.path("t.h5"), "status").values, (std::vector<double>{0, 2}));
+  EXPECT_EQ(read_array(folder.path("t.h5"), "failed_step").values, (std::vector<double>{-1, 2}));
+  EXPECT_EQ(read_text(folder.path("t.h5"), "reason").values,
             (std::vector<std::string>{"", "too steep"}));
-  EXPECT_EQ(read_text_attribute(folder / "t.h5", "/", "format"), "trajectories/1");
-  EXPECT_EQ(read_text_attribute(folder / "t.h5", "/", "pde"), "burgers");
-  EXPECT_EQ(read_text_attribute(folder / "t.h5", "/", "options"), "points: 4\n");
-  EXPECT_EQ(read_attribute(folder / "t.h5", "/", "dt").values.at(0), 0.25);
+  EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "format"), "trajectories/1");
+  EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "pde"), "burgers");
+  EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "options"), "points: 4\n");
+  EXPECT_EQ(read_attribute(folder.path("t.h5"), "/", "dt").values.at(0), 0.25);
   EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(TrajectoryFile, IsInputForTheNextCall) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const RowEnd ends[] = {{}, {}, {}};
-  TrajectoryWriter writer(folder / "t.h5", kLine, 3, 1, kInfo);
+  TrajectoryWriter writer(folder.path("t.h5"), kLine, 3, 1, kInfo);
   writer.put(0, states_of(3, 5).view());
   writer.commit(ends);
 
-  const States<double> states = read_states(folder / "t.h5", kLine);
+  const States<double> states = read_states(folder.path("t.h5"), kLine);
 
   EXPECT_EQ(states.row(2)[3], 16.0);
 }
 
 TEST(TrajectoryFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
-  const TempFolder folder;
-  std::ofstream(folder / "t.h5") << "old";
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("t.h5")) << "old";
   {
-    TrajectoryWriter writer(folder / "t.h5", kLine, 2, 2, kInfo);
+    TrajectoryWriter writer(folder.path("t.h5"), kLine, 2, 2, kInfo);
     writer.put(0, states_of(2, 0).view());
-    EXPECT_EQ(content(folder / "t.h5"), "old");
+    EXPECT_EQ(content(folder.path("t.h5")), "old");
     EXPECT_EQ(folder.entries(), 2u);
   }
 
-  EXPECT_EQ(content(folder / "t.h5"), "old");
+  EXPECT_EQ(content(folder.path("t.h5")), "old");
   EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(TrajectoryFile, ReplacesAnOldFile) {
-  const TempFolder folder;
-  std::ofstream(folder / "t.h5") << "old";
+  const TemporaryFolder folder;
+  std::ofstream(folder.path("t.h5")) << "old";
   const RowEnd ends[] = {{}};
 
-  TrajectoryWriter writer(folder / "t.h5", kLine, 1, 1, kInfo);
+  TrajectoryWriter writer(folder.path("t.h5"), kLine, 1, 1, kInfo);
   writer.commit(ends);
 
-  EXPECT_EQ(read_array(folder / "t.h5", "trajectory").shape, (Sizes{1, 2, 1, 4}));
+  EXPECT_EQ(read_array(folder.path("t.h5"), "trajectory").shape, (Sizes{1, 2, 1, 4}));
   EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(TrajectoryFile, PlacesThatCannotBeWrittenAreSaidBeforeAnythingElse) {
-  const TempFolder folder;
-  std::filesystem::create_directory(folder / "sub");
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path("sub"));
   const auto create = [&](const std::filesystem::path& path) {
     return storage_error([&] { TrajectoryWriter(path, kLine, 1, 1, kInfo); });
   };
 
-  EXPECT_NE(create(folder / "no" / "t.h5").find("no folder"), std::string::npos);
-  EXPECT_NE(create(folder / "sub").find("not a file"), std::string::npos);
+  EXPECT_NE(create(folder.path("no/t.h5")).find("no folder"), std::string::npos);
+  EXPECT_NE(create(folder.path("sub")).find("not a file"), std::string::npos);
   EXPECT_NE(create("/dev/null").find("not a file"), std::string::npos);
   create("/proc/t.h5");  // a folder in which nobody, not even root, may create a file
   EXPECT_EQ(folder.entries(), 1u);
 }
 
 TEST(TrajectoryFile, MoreThanTheDiskHasIsRefusedAtOnce) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto create = [&](std::size_t rows, std::size_t steps) {
-    return storage_error([&] { TrajectoryWriter(folder / "t.h5", kLine, rows, steps, kInfo); });
+    return storage_error([&] { TrajectoryWriter(folder.path("t.h5"), kLine, rows, steps, kInfo); });
   };
 
   EXPECT_NE(create(std::size_t{1} << 50, 1).find("bytes are free"), std::string::npos);
@@ -139,7 +133,7 @@ TEST(TrajectoryFile, MoreThanTheDiskHasIsRefusedAtOnce) {
 // A disk that is full while the file is begun (here: a limit on the size of files). A lazily
 // written file would pass here and fail after the computing.
 TEST(TrajectoryFile, AFullDiskShowsBeforeTheComputing) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
   const rlimit small{1 << 16, limit.rlim_max};
@@ -147,7 +141,7 @@ TEST(TrajectoryFile, AFullDiskShowsBeforeTheComputing) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
 
   const std::string message =
-      storage_error([&] { TrajectoryWriter(folder / "t.h5", kLine, 10000, 2, kInfo); });
+      storage_error([&] { TrajectoryWriter(folder.path("t.h5"), kLine, 10000, 2, kInfo); });
 
   setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, old_handler);
@@ -156,8 +150,8 @@ TEST(TrajectoryFile, AFullDiskShowsBeforeTheComputing) {
 }
 
 TEST(TrajectoryFile, WrongSizesAreABug) {
-  const TempFolder folder;
-  TrajectoryWriter writer(folder / "t.h5", kLine, 2, 2, kInfo);
+  const TemporaryFolder folder;
+  TrajectoryWriter writer(folder.path("t.h5"), kLine, 2, 2, kInfo);
   const auto kind = [](const std::function<void()>& act) {
     try {
       act();
