@@ -5,6 +5,10 @@
 
 #include "commands.h"
 #include "families.h"
+#include "stap/core/error.h"
+#include "stap/ic/ic.h"
+#include "stap/nn/fno.h"
+#include "stap/pde/pde.h"
 
 namespace stap::app {
 namespace {
@@ -25,6 +29,34 @@ config::Value to_json(const config::Value& effective, const config::Problems& pr
   return result;
 }
 
+// What one section's table cannot know: whether the sections fit each other.
+void check_together(const config::Value& effective, config::Problems& problems) {
+  const config::Value* pde = effective.find("pde");
+  if (pde == nullptr) return;
+  auto part = [&](const char* path, const auto& make) {
+    try {
+      return make();
+    } catch (const Error& e) {
+      problems.add(path, e.what());
+    }
+    return decltype(make()){};
+  };
+  const auto solver = part("pde", [&] {
+    const config::Choice choice = *config::choose(families()[0], *pde, problems);
+    return pde_table()[choice.index].make(choice.options, 1);
+  });
+  if (!solver) return;
+  if (const config::Value* initial = effective.find("initial"))
+    part("initial", [&] {
+      const config::Choice choice = *config::choose(families()[1], *initial, problems);
+      return sampler_table()[choice.index].make(choice.options, solver->grid());
+    });
+  if (const config::Value* network = effective.find("network"))
+    part("network", [&] {
+      return make_shape(solver->grid(), config::read(fno_fields(), *network, "network"));
+    });
+}
+
 }  // namespace
 
 void run_check(const CheckOptions& options, std::ostream& out) {
@@ -34,6 +66,7 @@ void run_check(const CheckOptions& options, std::ostream& out) {
 
   config::Problems problems;
   const config::Value effective = config::check(families(), document, problems);
+  if (problems.empty()) check_together(effective, problems);
   if (options.json) out << config::json_text(to_json(effective, problems)) << '\n';
   problems.throw_if_any();
   if (!options.json) out << config::yaml_text(effective);

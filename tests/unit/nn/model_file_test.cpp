@@ -7,7 +7,7 @@
 
 #include "stap/core/error.h"
 #include "support/networks.h"
-#include "support/temp_folder.h"
+#include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
@@ -47,7 +47,7 @@ ErrorKind kind_of_reading(const fs::path& path) {
 }
 
 TEST(ModelFile, ComesBackBitForBit) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const Model model = some_model();
 
   write_model(folder.path() / "model.safetensors", model);
@@ -58,7 +58,7 @@ TEST(ModelFile, ComesBackBitForBit) {
 }
 
 TEST(ModelFile, OptimiserMayBeLeftOut) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   Model model = some_model();
   model.members[0].moment1.clear();
   model.members[0].moment2.clear();
@@ -70,7 +70,7 @@ TEST(ModelFile, OptimiserMayBeLeftOut) {
 
 // The layout of the format, read without our own reader: little-endian length, JSON, data.
 TEST(ModelFile, IsASafetensorsFile) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   write_model(folder.path() / "m", some_model());
 
   const std::string bytes = content(folder.path() / "m");
@@ -86,7 +86,7 @@ TEST(ModelFile, IsASafetensorsFile) {
 }
 
 TEST(ModelFile, DamageIsFound) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   const fs::path path = folder.path() / "m";
   write_model(path, some_model());
   const std::string good = content(path);
@@ -118,7 +118,7 @@ TEST(ModelFile, DamageIsFound) {
 }
 
 TEST(ModelFile, UnwritablePlaceIsAStorageErrorAndLeavesNothing) {
-  const test::TempFolder folder;
+  const test::TemporaryFolder folder;
   try {
     write_model(folder.path() / "no" / "such" / "folder", some_model());
     FAIL();
