@@ -88,11 +88,8 @@ int main(int argc, char** argv) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line.empty()) continue;
     Json row = Json::parse(line, nullptr, false);
-    if (!row.is_object() || !row.contains("bench") || !row["bench"].is_string() ||
-        !row.contains("name")) {
-      fmt::print(stderr,
-                 "bench_table: expected a JSON object with the keys bench and name, got: {}\n",
-                 line);
+    if (!row.is_object() || !row.contains("bench") || !row["bench"].is_string()) {
+      fmt::print(stderr, "bench_table: expected a JSON object with the key bench, got: {}\n", line);
       return 3;
     }
     const auto kind = row["bench"].get<std::string>();
