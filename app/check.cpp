@@ -52,7 +52,7 @@ void check_together(const config::Value& effective, config::Problems& problems) 
       return sampler_table()[choice.index].make(choice.options, solver->grid());
     });
   if (const config::Value* network = effective.find("network"))
-    part("network", [&] {
+    part("", [&] {  // its message names the key
       return make_shape(solver->grid(), config::read(fno_fields(), *network, "network"));
     });
 }

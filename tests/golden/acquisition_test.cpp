@@ -2,7 +2,7 @@
 // "acquisition", tolerance from its attributes.
 #include <gtest/gtest.h>
 
-#include <string>
+#include <fmt/format.h>
 
 #include "stap/nn/engine.h"
 #include "support/golden.h"
@@ -30,7 +30,7 @@ TEST(AcquisitionGolden, RolloutsAndVariances) {
         member.scaling.mean.push_back(static_cast<float>(v));
       for (double v : read_array(path, "std").values)
         member.scaling.deviation.push_back(static_cast<float>(v));
-      member.weights = test::golden_parameters(path, "m" + std::to_string(m) + "/", shape);
+      member.weights = test::golden_parameters(path, fmt::format("m{}/", m), shape);
       all.push_back(static_cast<int>(m));
       engine->load(all.back(), member);
     }
