@@ -62,6 +62,23 @@ PendingFile::~PendingFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
+void PendingFile::check_room(std::uintmax_t bytes) const {
+  // First a look, since an attempt may take all there is before it fails.
+  std::error_code error;
+  const fs::space_info space = fs::space(folder_of(target_), error);
+  if (!error && space.available < bytes)
+    fail(target_, fmt::format("it needs {} bytes, {} bytes are free", bytes, space.available));
+  // Then the attempt, since quotas and limits do not show in a look.
+  const int file = open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (file < 0) fail(target_, std::strerror(errno));
+  const int problem = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  const bool emptied = ftruncate(file, 0) == 0;
+  close(file);
+  if (problem != 0 || !emptied)
+    fail(target_, fmt::format("no room for {} bytes ({})", bytes,
+                              std::strerror(problem != 0 ? problem : errno)));
+}
+
 void PendingFile::commit() {
   if (!sync(temporary_) || std::rename(temporary_.c_str(), target_.c_str()) != 0)
     fail(target_, std::strerror(errno));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace stap {
@@ -17,6 +18,9 @@ class PendingFile {
 
   const std::filesystem::path& target() const { return target_; }
   const std::filesystem::path& temporary() const { return temporary_; }
+  /// Makes sure that the temporary file can grow to this many bytes; it stays empty. Throws
+  /// Error(storage) if the disk or a limit does not allow it.
+  void check_room(std::uintmax_t bytes) const;
   /// Forces the temporary file to disk and renames it to the target. Throws Error(storage).
   void commit();
 

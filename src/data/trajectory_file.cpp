@@ -15,20 +15,21 @@ using h5::Handle;
 
 namespace {
 
-// HDF5 would fill the disk to its end before it failed.
-void check_room(const std::filesystem::path& target, const Grid& grid, std::size_t rows,
-                std::size_t steps) {
-  const auto fail = [&](const std::string& why) {
-    throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", target.string(), why));
-  };
-  std::size_t bytes = sizeof(double) * grid.values();
-  if (__builtin_mul_overflow(bytes, rows, &bytes) ||
-      __builtin_mul_overflow(bytes, steps + 1, &bytes))
-    fail(fmt::format("{} trajectories of {} steps are too large for any file", rows, steps));
-  std::error_code error;
-  const auto space = std::filesystem::space(target.parent_path() / ".", error);
-  if (!error && space.available < bytes)
-    fail(fmt::format("it needs {} bytes, {} bytes are free", bytes, space.available));
+// Attributes, row ends and HDF5's own tables, per file and per row.
+constexpr std::size_t kOverheadPerFile = 1 << 16, kOverheadPerRow = 256;
+
+std::size_t bytes_of(const PendingFile& file, const Grid& grid, std::size_t rows,
+                     std::size_t steps) {
+  std::size_t per_row = sizeof(double) * grid.values(), bytes = 0;
+  if (__builtin_mul_overflow(per_row, steps + 1, &per_row) ||
+      __builtin_add_overflow(per_row, kOverheadPerRow, &per_row) ||
+      __builtin_mul_overflow(per_row, rows, &bytes) ||
+      __builtin_add_overflow(bytes, kOverheadPerFile, &bytes) ||
+      bytes > static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max()))
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot write {}: {} trajectories of {} steps are too large for a file",
+                            file.target().string(), rows, steps));
+  return bytes;
 }
 
 }  // namespace
@@ -94,7 +95,8 @@ TrajectoryWriter::TrajectoryWriter(std::filesystem::path path, const Grid& grid,
   const h5::Quiet quiet;  // before the file: closing it may fail, too
   auto file = std::make_unique<File>(std::move(path), grid, rows, steps);
   File& f = *file;
-  check_room(f.pending.target(), grid, rows, steps);
+  // Asked before HDF5 is: 1.10 may crash at exit if it could not write all of a file.
+  f.pending.check_room(bytes_of(f.pending, grid, rows, steps));
   f.file = Handle(
       f.check(H5Fcreate(f.pending.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
       H5Fclose);
