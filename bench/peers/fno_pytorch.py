@@ -36,7 +36,7 @@ def read_tensors(path):
 
 
 class Gelu(torch.autograd.Function):
-    """F.gelu with its gradient by formula, for builds of PyTorch whose own gradient is wrong."""
+    """F.gelu whose gradient gets what it can cope with, for builds where it is wrong otherwise."""
 
     @staticmethod
     def forward(context, x):
@@ -46,8 +46,7 @@ class Gelu(torch.autograd.Function):
     @staticmethod
     def backward(context, gradient):
         (x,) = context.saved_tensors
-        phi = 0.5 * (1.0 + torch.erf(x * 0.7071067811865476))
-        return gradient * (phi + x * torch.exp(-0.5 * x * x) * 0.3989422804014327)
+        return torch.ops.aten.gelu_backward(gradient.contiguous(), x.contiguous())
 
 
 def gelu_gradient_is_right():

@@ -7,10 +7,12 @@
 namespace stap {
 
 /// Threads to use when 0 ("all") or more were asked for.
-inline int thread_count(int asked) { return asked > 0 ? asked : omp_get_num_procs(); }
+inline int thread_count(int asked) {
+  return asked > 0 ? asked : omp_get_num_procs();
+}
 
-/// work(task, thread) for task = 0 .. tasks-1, in any order, on up to `threads` threads. `work` must
-/// not throw; tasks must not depend on each other.
+/// work(task, thread) for task = 0 .. tasks-1, in any order, on up to `threads` threads. `work`
+/// must not throw; tasks must not depend on each other.
 template <class Work>
 void parallel_for(int threads, std::size_t tasks, const Work& work) {
   if (threads <= 1 || tasks <= 1) {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "data/hdf5.h"
 #include "core/pending_file.h"
+#include "data/hdf5.h"
 #include "stap/core/error.h"
 
 namespace stap {

@@ -45,8 +45,8 @@ std::vector<TensorPlan> plan(const FnoShape& shape) {
     std::vector<std::size_t> s{o.width, o.width};
     for (std::size_t k : shape.kept()) s.push_back(k);
     s.push_back(2);
-    tensors.push_back({fmt::format("fno_blocks.convs.weight.{}.tensor", l), s,
-                       Init::spectral_weight, o.width});
+    tensors.push_back(
+        {fmt::format("fno_blocks.convs.weight.{}.tensor", l), s, Init::spectral_weight, o.width});
   }
   std::vector<std::size_t> bias{o.layers, o.width};
   bias.insert(bias.end(), axes, 1);
@@ -74,17 +74,18 @@ std::size_t FnoShape::kept_total() const {
 
 FnoShape make_shape(Grid grid, FnoOptions options, bool time_input) {
   if (options.modes.size() != grid.axes())
-    throw Error(ErrorKind::config,
-                fmt::format("network.modes [{}] has {} entries, but the grid {} has {} axes: give one "
-                            "number of modes per axis",
-                            fmt::join(options.modes, ", "), options.modes.size(),
-                            grid.shape_text(), grid.axes()));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("network.modes [{}] has {} entries, but the grid {} has {} axes: give one "
+                    "number of modes per axis",
+                    fmt::join(options.modes, ", "), options.modes.size(), grid.shape_text(),
+                    grid.axes()));
   for (std::size_t axis = 0; axis < grid.axes(); ++axis) {
     const std::size_t modes = options.modes[axis], points = grid.points[axis];
     if (modes < 2 || modes % 2 != 0)
-      throw Error(ErrorKind::config,
-                  fmt::format("network.modes[{}] is {}, expected an even number, at least 2", axis,
-                              modes));
+      throw Error(
+          ErrorKind::config,
+          fmt::format("network.modes[{}] is {}, expected an even number, at least 2", axis, modes));
     if (modes > points)
       throw Error(ErrorKind::config,
                   fmt::format("network.modes[{}] is {}, but that axis has {} points: at most {} "
@@ -128,9 +129,15 @@ Parameters initial_parameters(const FnoShape& shape, const Rng& rng) {
     for (std::size_t i = 0; i < parameters[t].values.size(); ++i) {
       double value = 0.0;
       switch (plans[t].init) {
-        case Init::fan_in_uniform: value = stream.uniform(i, -bound, bound); break;
-        case Init::spectral_weight: value = part * stream.normal(i); break;
-        case Init::spectral_bias: value = whole * stream.normal(i); break;
+        case Init::fan_in_uniform:
+          value = stream.uniform(i, -bound, bound);
+          break;
+        case Init::spectral_weight:
+          value = part * stream.normal(i);
+          break;
+        case Init::spectral_bias:
+          value = whole * stream.normal(i);
+          break;
       }
       parameters[t].values[i] = static_cast<float>(value);
     }
@@ -148,8 +155,8 @@ void check_parameters(const FnoShape& shape, const Parameters& parameters) {
     const std::size_t size = size_of(plans[t].shape);
     if (found.name != plans[t].name || found.shape != plans[t].shape || found.values.size() != size)
       throw Error(ErrorKind::data,
-                  fmt::format("expected tensor {} [{}], found {} [{}] with {} values", plans[t].name,
-                              fmt::join(plans[t].shape, ", "), found.name,
+                  fmt::format("expected tensor {} [{}], found {} [{}] with {} values",
+                              plans[t].name, fmt::join(plans[t].shape, ", "), found.name,
                               fmt::join(found.shape, ", "), found.values.size()));
   }
 }

@@ -41,10 +41,10 @@ FnoShape shape_from_json(const json& j) {
   if (target != "delta" && target != "state")
     throw Error(ErrorKind::data, fmt::format("target is '{}', expected delta or state", target));
   options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
-  return make_shape(make_grid(j.at("channels").get<std::size_t>(),
-                              j.at("points").get<std::vector<std::size_t>>(),
-                              j.at("lengths").get<std::vector<double>>()),
-                    options, j.at("time_input").get<bool>());
+  return make_shape(
+      make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
+                j.at("lengths").get<std::vector<double>>()),
+      options, j.at("time_input").get<bool>());
 }
 
 // Adds parameters under a prefix; takes them out again in the order of the shape's tensors.
@@ -74,8 +74,8 @@ Parameters take(const std::string& prefix, const FnoShape& shape,
 
 Model model_from_tensors(TensorFile file) {
   if (file.metadata["format"] != kFormat)
-    throw Error(ErrorKind::data, fmt::format("its format is '{}', expected '{}'",
-                                             file.metadata["format"], kFormat));
+    throw Error(ErrorKind::data,
+                fmt::format("its format is '{}', expected '{}'", file.metadata["format"], kFormat));
   Model model;
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
   const auto steps = json::parse(file.metadata.at("steps")).get<std::vector<std::int64_t>>();
@@ -99,8 +99,8 @@ Model model_from_tensors(TensorFile file) {
     model.members.push_back(std::move(member));
   }
   if (!tensors.empty())
-    throw Error(ErrorKind::data, fmt::format("tensor {} belongs to no member",
-                                             tensors.begin()->first));
+    throw Error(ErrorKind::data,
+                fmt::format("tensor {} belongs to no member", tensors.begin()->first));
   return model;
 }
 
@@ -120,9 +120,8 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     add(prefix + "adam2/", member.moment2, file);
     steps.push_back(member.steps);
   }
-  file.metadata = {{"format", kFormat},
-                   {"shape", shape_to_json(model.shape).dump()},
-                   {"steps", steps.dump()}};
+  file.metadata = {
+      {"format", kFormat}, {"shape", shape_to_json(model.shape).dump()}, {"steps", steps.dump()}};
   write_tensors(path, file);
 }
 

@@ -23,7 +23,8 @@ static_assert(std::endian::native == std::endian::little, "safetensors data are 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 
 [[noreturn]] void damaged(const std::filesystem::path& path, const std::string& why) {
-  throw Error(ErrorKind::data, fmt::format("{} is not a usable model file: {}", path.string(), why));
+  throw Error(ErrorKind::data,
+              fmt::format("{} is not a usable model file: {}", path.string(), why));
 }
 
 // Offsets and sizes come from a file: every product and sum is checked.
@@ -93,7 +94,8 @@ TensorFile read_tensors(const std::filesystem::path& path) {
   if (size < sizeof length || !in.read(reinterpret_cast<char*>(&length), sizeof length))
     damaged(path, "it is shorter than its header's length");
   if (length > kMaxHeader || length > size - sizeof length)
-    damaged(path, fmt::format("its header should have {} bytes, but the file has {}", length, size));
+    damaged(path,
+            fmt::format("its header should have {} bytes, but the file has {}", length, size));
   std::string text(length, '\0');
   if (!in.read(text.data(), static_cast<std::streamsize>(length)))
     damaged(path, "its header cannot be read");

@@ -12,8 +12,7 @@ constexpr std::array<std::uint32_t, 2> kKey = {0x736b6574, 0x63683531};
 
 }  // namespace
 
-SketchMap::SketchMap(std::size_t member, std::size_t step, std::size_t channels,
-                     std::size_t points)
+SketchMap::SketchMap(std::size_t member, std::size_t step, std::size_t channels, std::size_t points)
     : channels_(channels), targets_(points * channels * 4) {
   auto word = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
   for (std::size_t p = 0; p < points; ++p)

@@ -33,7 +33,9 @@ struct FnoFile {
 
 class FnoGolden : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_FALSE(files.empty()) << "no fno*.h5 in " << test::golden_folder(); }
+  void SetUp() override {
+    ASSERT_FALSE(files.empty()) << "no fno*.h5 in " << test::golden_folder();
+  }
   std::vector<std::filesystem::path> files = test::golden_files("fno");
 };
 

@@ -32,7 +32,9 @@ struct DoubleParameters {
   std::vector<std::vector<double>> values;
 };
 
-inline double gelu(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
+inline double gelu(double x) {
+  return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+}
 
 class Fno {
  public:
@@ -150,8 +152,7 @@ class Fno {
       for (std::size_t i = 0; i < nx; ++i)
         for (std::size_t b = 0; b < ky; ++b) {
           Complex column = 0;
-          for (std::size_t a = 0; a < kx; ++a)
-            column += product[a * ky + b] * turn(wave(a), i, nx);
+          for (std::size_t a = 0; a < kx; ++a) column += product[a * ky + b] * turn(wave(a), i, nx);
           const bool single = b == 0 || 2 * b == ny;
           for (std::size_t j = 0; j < ny; ++j)
             y[o][i * ny + j] += (single ? column.real() * turn(long(b), j, ny).real()

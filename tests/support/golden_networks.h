@@ -23,8 +23,7 @@ inline FnoShape golden_shape(const std::filesystem::path& path,
   options.projection = static_cast<std::size_t>(stated(path, "projection_channels"));
   options.target = target;
   const std::vector<std::size_t> points(states.begin() + 2, states.end());
-  return make_shape(make_grid(states[1], points, std::vector<double>(points.size(), 1.0)),
-                    options);
+  return make_shape(make_grid(states[1], points, std::vector<double>(points.size(), 1.0)), options);
 }
 
 /// All parameters of a network, from datasets prefix + name.

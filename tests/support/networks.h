@@ -11,8 +11,8 @@
 namespace stap::test {
 
 inline FnoShape small_shape(std::vector<std::size_t> points, std::vector<std::size_t> modes,
-                            std::size_t channels = 1, std::size_t width = 5,
-                            std::size_t hidden = 7, bool time_input = false,
+                            std::size_t channels = 1, std::size_t width = 5, std::size_t hidden = 7,
+                            bool time_input = false,
                             FnoOptions::Target target = FnoOptions::Target::delta) {
   FnoOptions options;
   options.modes = std::move(modes);

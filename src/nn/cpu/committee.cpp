@@ -48,8 +48,7 @@ class CpuCommittee final : public Committee {
   void put(RowsId id, std::size_t first, StatesView<const float> states) override {
     const Rows& rows = block(id);
     check_rows(rows, first, states.count, states.row_size);
-    std::copy(states.values, states.values + states.count * states.row_size,
-              row_of(id, first));
+    std::copy(states.values, states.values + states.count * states.row_size, row_of(id, first));
   }
 
   void get(RowsId id, std::size_t first, StatesView<float> states) const override {
@@ -60,15 +59,13 @@ class CpuCommittee final : public Committee {
   }
 
   void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to,
-               std::span<const std::size_t> j) override {
+               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
     check_call(from, i, member, time, to, j);
     const std::size_t values = grid().values(), all = members_.size();
     for (std::size_t first = 0; first < i.size(); first += kSlice) {
       const std::size_t end = std::min(i.size(), first + kSlice);
-      const auto means = static_cast<std::size_t>(
-          std::count(member.begin() + to_difference(first), member.begin() + to_difference(end),
-                     kMean));
+      const auto means = static_cast<std::size_t>(std::count(
+          member.begin() + to_difference(first), member.begin() + to_difference(end), kMean));
       if (mean_parts_.size() < means * all * values)
         mean_parts_ = Buffer<float>(means * all * values);
       std::vector<Item> items;
@@ -81,8 +78,8 @@ class CpuCommittee final : public Committee {
           continue;
         }
         for (std::size_t m = 0; m < all; ++m)
-          items.push_back({r, static_cast<int>(m), input,
-                           mean_parts_.data() + (mean * all + m) * values, t});
+          items.push_back(
+              {r, static_cast<int>(m), input, mean_parts_.data() + (mean * all + m) * values, t});
         ++mean;
       }
       apply(std::move(items), nullptr, {});
@@ -115,8 +112,8 @@ class CpuCommittee final : public Committee {
     apply(std::move(items), &maps, features);
   }
 
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
-                 std::span<const std::size_t> j, std::span<double> out) const override {
+  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
+                 std::span<double> out) const override {
     check_indices(block(x), i);
     check_indices(block(y), j);
     check_length(i.size(), j.size());
@@ -180,8 +177,8 @@ class CpuCommittee final : public Committee {
       throw Error(ErrorKind::data, fmt::format("states of {} values, expected {} ({})", row_size,
                                                grid().values(), grid().shape_text()));
     if (first > rows.count || n > rows.count - first)
-      throw Error(ErrorKind::internal, fmt::format("rows {} .. {} of a block of {}", first,
-                                                   first + n, rows.count));
+      throw Error(ErrorKind::internal,
+                  fmt::format("rows {} .. {} of a block of {}", first, first + n, rows.count));
   }
   void check_indices(const Rows& rows, std::span<const std::size_t> indices) const {
     for (std::size_t index : indices)
@@ -200,8 +197,8 @@ class CpuCommittee final : public Committee {
     if (net_.shape.time_input || !time.empty()) check_length(i.size(), time.size());
     for (int m : member)
       if (m != kMean && (m < 0 || m >= members()))
-        throw Error(ErrorKind::internal, fmt::format("member {} of a committee of {}", m,
-                                                     members()));
+        throw Error(ErrorKind::internal,
+                    fmt::format("member {} of a committee of {}", m, members()));
   }
 
   // Applies all items, those of one member in blocks that share its weights. With maps, adds each
@@ -216,8 +213,7 @@ class CpuCommittee final : public Committee {
     std::vector<std::span<const Item>> tasks;
     for (std::size_t first = 0; first < items.size();) {
       std::size_t n = 1;
-      while (n < most && first + n < items.size() &&
-             items[first + n].member == items[first].member)
+      while (n < most && first + n < items.size() && items[first + n].member == items[first].member)
         ++n;
       tasks.push_back({items.data() + first, n});
       first += n;

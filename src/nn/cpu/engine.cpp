@@ -24,13 +24,13 @@ void check_data(const FnoShape& shape, const TransitionsView& data) {
   const std::size_t values = shape.grid.values();
   if (data.count() == 0) throw Error(ErrorKind::data, "there are no transitions to train on");
   if (data.targets.count != data.count())
-    throw Error(ErrorKind::data, fmt::format("{} inputs but {} targets", data.count(),
-                                             data.targets.count));
-  if (data.inputs.row_size != values || data.targets.row_size != values)
     throw Error(ErrorKind::data,
-                fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
-                            data.inputs.row_size, data.targets.row_size, values,
-                            shape.grid.shape_text()));
+                fmt::format("{} inputs but {} targets", data.count(), data.targets.count));
+  if (data.inputs.row_size != values || data.targets.row_size != values)
+    throw Error(
+        ErrorKind::data,
+        fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
+                    data.inputs.row_size, data.targets.row_size, values, shape.grid.shape_text()));
   const std::size_t times = shape.time_input ? data.count() : 0;
   if (data.times.size() != times)
     throw Error(ErrorKind::data, fmt::format("{} times for {} transitions, expected {}",
@@ -40,12 +40,12 @@ void check_data(const FnoShape& shape, const TransitionsView& data) {
 void check_options(const FitOptions& o) {
   if (o.epochs < 1 || o.batch < 1 || o.batch > kBatchRows || !(o.learning_rate > 0) ||
       !(o.beta1 >= 0 && o.beta1 < 1) || !(o.beta2 >= 0 && o.beta2 < 1) || !(o.epsilon > 0))
-    throw Error(ErrorKind::config,
-                fmt::format("training options epochs {}, batch {}, learning_rate {}, beta1 {}, beta2 "
-                            "{}, epsilon {}: expected epochs >= 1, batch 1 .. {}, rate and epsilon "
-                            "above 0, betas in [0, 1)",
-                            o.epochs, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon,
-                            kBatchRows));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("training options epochs {}, batch {}, learning_rate {}, beta1 {}, beta2 "
+                    "{}, epsilon {}: expected epochs >= 1, batch 1 .. {}, rate and epsilon "
+                    "above 0, betas in [0, 1)",
+                    o.epochs, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon, kBatchRows));
 }
 
 double cosine_rate(const FitOptions& options, int epoch) {
@@ -139,8 +139,8 @@ class CpuEngine final : public Engine {
     check_member(member);
     check_data(net_.shape, batch);
     if (batch.count() > kBatchRows)
-      throw Error(ErrorKind::data,
-                  fmt::format("a batch of {} rows, expected at most {}", batch.count(), kBatchRows));
+      throw Error(ErrorKind::data, fmt::format("a batch of {} rows, expected at most {}",
+                                               batch.count(), kBatchRows));
     GradientPass pass(net_, 1, threads_);
     Batch b;
     b.member = members_[static_cast<std::size_t>(member)].view();
@@ -171,10 +171,10 @@ class CpuEngine final : public Engine {
     if (!state.moment2.empty()) check_parameters(net_.shape, state.moment2);
     if (state.scaling.mean.size() != net_.layout.out ||
         state.scaling.deviation.size() != net_.layout.out)
-      throw Error(ErrorKind::data,
-                  fmt::format("scaling of {} means and {} deviations, expected {} (one per channel)",
-                              state.scaling.mean.size(), state.scaling.deviation.size(),
-                              net_.layout.out));
+      throw Error(
+          ErrorKind::data,
+          fmt::format("scaling of {} means and {} deviations, expected {} (one per channel)",
+                      state.scaling.mean.size(), state.scaling.deviation.size(), net_.layout.out));
     for (float deviation : state.scaling.deviation)
       if (!(deviation > 0))
         throw Error(ErrorKind::data,
@@ -222,8 +222,7 @@ class CpuEngine final : public Engine {
                     fmt::format("training asked for from epoch {} to {} of {}", job.epochs_done,
                                 job.epochs_stop, job.options.epochs));
       char& taken = seen[static_cast<std::size_t>(job.member)];
-      if (taken)
-        throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));
+      if (taken) throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));
       taken = 1;
     }
   }
@@ -305,8 +304,8 @@ MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng)
 
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads) {
   if (members < 1)
-    throw Error(ErrorKind::config, fmt::format("an engine of {} members, expected at least 1",
-                                               members));
+    throw Error(ErrorKind::config,
+                fmt::format("an engine of {} members, expected at least 1", members));
   return std::make_unique<cpu::CpuEngine>(shape, members, threads);
 }
 

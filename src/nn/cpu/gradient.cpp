@@ -325,8 +325,7 @@ void GradientPass::lift_backward(const Task& task, std::size_t row, const float*
     down.y = up.slope;
     down.ldy = net_.hidden_ld;
     k.dense_mul(down);
-    k.outer(n, y.in, y.lifting_padded, up.x, y.in, up.slope, net_.hidden_ld,
-            task.dense + y.lift1);
+    k.outer(n, y.in, y.lifting_padded, up.x, y.in, up.slope, net_.hidden_ld, task.dense + y.lift1);
     k.column_sums(n, y.lifting_padded, up.slope, net_.hidden_ld, task.dense + y.lift1_bias);
   }
 }

@@ -40,7 +40,7 @@ class GradientPass {
 
  private:
   struct Slot {
-    Buffer<float> inputs;      // [row][points][in]
+    Buffer<float> inputs;               // [row][points][in]
     std::vector<Buffer<float>> fields;  // per layer, [row][points][ld]: the layer's input
     // slopes[l], l = 1 .. layers-1: GELU's slope at the layer's input, later that field's
     // gradient; slopes[layers]: gradient of the last layer's output. [row][points][ld]

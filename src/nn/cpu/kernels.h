@@ -46,24 +46,24 @@ struct Dense {
 };
 
 struct AdamStep {
-  float rate;       ///< learning rate / (1 - beta1^t)
+  float rate;  ///< learning rate / (1 - beta1^t)
   float beta1, beta2;
-  float root_scale; ///< 1 / sqrt(1 - beta2^t)
+  float root_scale;  ///< 1 / sqrt(1 - beta2^t)
   float epsilon;
 };
 
 struct Kernels {
   // --- dense layers; the name says which parts of Dense are used ---
-  void (*dense)(const Dense&);                 // x W
-  void (*dense_bias)(const Dense&);            // x W + bias
-  void (*dense_bias_gelu)(const Dense&);       // gelu(x W + bias)
-  void (*dense_bias_gelu_slope)(const Dense&); // ... and its slope
-  void (*dense_bias_add)(const Dense&);        // x W + bias + add
+  void (*dense)(const Dense&);                  // x W
+  void (*dense_bias)(const Dense&);             // x W + bias
+  void (*dense_bias_gelu)(const Dense&);        // gelu(x W + bias)
+  void (*dense_bias_gelu_slope)(const Dense&);  // ... and its slope
+  void (*dense_bias_add)(const Dense&);         // x W + bias + add
   void (*dense_bias_add_gelu)(const Dense&);
   void (*dense_bias_add_gelu_slope)(const Dense&);
-  void (*dense_add)(const Dense&);     // x W + add
-  void (*dense_add_mul)(const Dense&); // (x W + add) * factor
-  void (*dense_mul)(const Dense&);     // x W * factor
+  void (*dense_add)(const Dense&);      // x W + add
+  void (*dense_add_mul)(const Dense&);  // (x W + add) * factor
+  void (*dense_mul)(const Dense&);      // x W * factor
 
   /// gradient panels += x^T d, over points in order.
   void (*outer)(std::size_t points, std::size_t in, std::size_t out_padded, const float* x,
@@ -79,7 +79,8 @@ struct Kernels {
   void (*project)(std::size_t points, std::size_t hidden_padded, std::size_t channels,
                   const float* hidden, std::size_t ld, const float* weight, const float* bias,
                   float* out);
-  /// slope[x][h] *= sum_c d_out[x][c] weight[c][h]; d_weight[c][h] += sum_x d_out[x][c] hidden[x][h].
+  /// slope[x][h] *= sum_c d_out[x][c] weight[c][h]; d_weight[c][h] += sum_x d_out[x][c]
+  /// hidden[x][h].
   void (*project_back)(std::size_t points, std::size_t hidden_padded, std::size_t channels,
                        const float* d_out, const float* weight, const float* hidden, float* slope,
                        std::size_t ld, float* d_weight);

@@ -47,13 +47,15 @@ inline void dense_tile(const Dense& d, std::size_t point, std::size_t o) {
   }
   const float* x = d.x + point * d.ldx;
   const float* w[Cols];
-  STAP_UNROLL for (std::size_t c = 0; c < Cols; ++c) w[c] = d.weight + panel_offset(o + c * L, d.in);
+  STAP_UNROLL for (std::size_t c = 0; c < Cols; ++c) w[c] =
+      d.weight + panel_offset(o + c * L, d.in);
   for (std::size_t i = 0; i < d.in; ++i) {
     V weight[Cols];
     STAP_UNROLL for (std::size_t c = 0; c < Cols; ++c) weight[c] = load(w[c] + i * kPanel);
     STAP_UNROLL for (std::size_t r = 0; r < Rows; ++r) {
       const V value = broadcast(x[r * d.ldx + i]);
-      STAP_UNROLL for (std::size_t c = 0; c < Cols; ++c) sum[r][c] = fma(value, weight[c], sum[r][c]);
+      STAP_UNROLL for (std::size_t c = 0; c < Cols; ++c) sum[r][c] =
+          fma(value, weight[c], sum[r][c]);
     }
   }
   // Through memory, so that the activation is compiled once per tile shape, not once per register.

@@ -14,7 +14,7 @@ struct Layout {
   explicit Layout(const FnoShape& shape);
 
   std::size_t in, out, width, lifting, projection, layers;
-  std::size_t points, modes;      ///< grid points; kept complex modes in all
+  std::size_t points, modes;  ///< grid points; kept complex modes in all
   std::size_t width_padded, lifting_padded, projection_padded;
 
   // Offsets into the packed array: first the dense part, then the spectral weights.

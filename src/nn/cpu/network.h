@@ -65,10 +65,10 @@ struct ForwardMemory {
   Buffer<float> fields, input, hidden, output, spectra, products, scratch;
 };
 
-/// Advances up to kForwardRows states by one learned step with one member. states[r] and advanced[r]
-/// are [C][points]; times may be null. `sink` may be null.
-void forward(const Network& network, const MemberView& member,
-             std::span<const float* const> states, const float* times,
-             std::span<float* const> advanced, ForwardMemory& memory, const HiddenSink* sink);
+/// Advances up to kForwardRows states by one learned step with one member. states[r] and
+/// advanced[r] are [C][points]; times may be null. `sink` may be null.
+void forward(const Network& network, const MemberView& member, std::span<const float* const> states,
+             const float* times, std::span<float* const> advanced, ForwardMemory& memory,
+             const HiddenSink* sink);
 
 }  // namespace stap::cpu

@@ -54,8 +54,7 @@ TEST(FnoProperty, CommutesWithTranslations) {
   for (std::size_t s = 0; s < shapes.size(); ++s) {
     const FnoShape& shape = shapes[s];
     const auto in = test::random_states(shape.grid, 3, Rng(s));
-    const MemberState member =
-        fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(s));
+    const MemberState member = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(s));
 
     const auto left = moved(advance(shape, member, in), 2 + s, 3 + s);
     const auto right = advance(shape, member, moved(in, 2 + s, 3 + s));

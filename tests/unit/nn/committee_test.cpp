@@ -109,9 +109,9 @@ TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
     std::vector<double> expected(kSketchSize, 1.0);
     for (std::uint32_t c = 0; c < hidden.size(); ++c)
       for (std::uint32_t p = 0; p < hidden[c].size(); ++p) {
-        const auto bits = philox(
-            {c, p, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(member[r])},
-            {0x736b6574, 0x63683531});
+        const auto bits =
+            philox({c, p, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(member[r])},
+                   {0x736b6574, 0x63683531});
         for (std::uint32_t k = 0; k < 4; ++k)
           expected[k * 128 + bits[k] % 128] += (bits[k] >> 31 ? -0.5 : 0.5) * hidden[c][p];
       }

@@ -1,5 +1,5 @@
-// What the engine promises beyond the right numbers: bit-equal results however the work is cut, exact
-// resume, clear errors.
+// What the engine promises beyond the right numbers: bit-equal results however the work is cut,
+// exact resume, clear errors.
 #include "stap/nn/engine.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +19,12 @@ static std::atomic<std::size_t> allocations{0};
   if (void* p = std::malloc(size)) return p;
   throw std::bad_alloc();
 }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept {
+  std::free(p);
+}
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
 
 namespace stap {
 namespace {
@@ -50,8 +54,8 @@ std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>
     const auto id = static_cast<std::uint64_t>(t.data->inputs.count());
     engine->load(t.member, fresh_member(shape, test::some_scaling(shape.grid.channels),
                                         Rng(1).split("weights", id)));
-    jobs.push_back({t.member, t.data->view(), t.options, Rng(1).split("order", id), 0,
-                    t.options.epochs});
+    jobs.push_back(
+        {t.member, t.data->view(), t.options, Rng(1).split("order", id), 0, t.options.epochs});
   }
   Observer observer;
   engine->fit(jobs, observer);
@@ -236,11 +240,11 @@ TEST(FnoShape, RefusesImpossibleNetworks) {
   };
 
   EXPECT_NO_THROW(make_shape(line, with({16}, 4)));
-  EXPECT_THROW(make_shape(line, with({18}, 4)), Error);     // beyond the grid
-  EXPECT_THROW(make_shape(line, with({5}, 4)), Error);      // odd
-  EXPECT_THROW(make_shape(line, with({0}, 4)), Error);      // none
-  EXPECT_THROW(make_shape(line, with({4, 4}, 4)), Error);   // another number of axes
-  EXPECT_THROW(make_shape(line, with({4}, 0)), Error);      // zero width
+  EXPECT_THROW(make_shape(line, with({18}, 4)), Error);    // beyond the grid
+  EXPECT_THROW(make_shape(line, with({5}, 4)), Error);     // odd
+  EXPECT_THROW(make_shape(line, with({0}, 4)), Error);     // none
+  EXPECT_THROW(make_shape(line, with({4, 4}, 4)), Error);  // another number of axes
+  EXPECT_THROW(make_shape(line, with({4}, 0)), Error);     // zero width
 }
 
 // Deviations of the spec, at five standard errors of the sample (4,096 and more values each).

@@ -15,7 +15,9 @@ struct Case {
   std::size_t rows;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.name;
+}
 
 using test::small_shape;
 
