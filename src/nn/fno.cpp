@@ -31,7 +31,7 @@ std::vector<TensorPlan> plan(const FnoShape& shape) {
   const std::size_t axes = shape.grid.axes();
   auto pointwise = [&](std::size_t out, std::size_t in) {
     std::vector<std::size_t> s{out, in};
-    s.insert(s.end(), axes, 1);
+    s.resize(2 + axes, 1);
     return s;
   };
   std::vector<TensorPlan> tensors;
@@ -49,7 +49,7 @@ std::vector<TensorPlan> plan(const FnoShape& shape) {
         {fmt::format("fno_blocks.convs.weight.{}.tensor", l), s, Init::spectral_weight, o.width});
   }
   std::vector<std::size_t> bias{o.layers, o.width};
-  bias.insert(bias.end(), axes, 1);
+  bias.resize(2 + axes, 1);
   tensors.push_back({"fno_blocks.convs.bias", bias, Init::spectral_bias, o.width});
   for (std::size_t l = 0; l < o.layers; ++l)
     layer(fmt::format("fno_blocks.fno_skips.{}", l), o.width, o.width, false);
