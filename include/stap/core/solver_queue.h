@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,6 +24,9 @@ class SolverQueue {
   virtual void submit(std::uint64_t id, std::vector<double> state, double time) = 0;
   /// How many queries have no reply yet.
   virtual std::size_t open() const = 0;
+  /// True if next() would not wait; a queue that cannot tell says false. Whoever drives the queue
+  /// takes what is ready before it does work of its own.
+  virtual bool ready() const { return false; }
   /// Waits for a reply. Throws Error(internal) if nothing is open.
   virtual Reply next() = 0;
 };
