@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "stap/acquire/pool.h"
@@ -17,6 +18,8 @@ namespace stap {
 class StepChooser {
  public:
   virtual ~StepChooser() = default;
+  /// As in the table, for messages.
+  virtual std::string_view name() const = 0;
   /// One non-empty pattern per id. `rng` is the round's stream.
   virtual std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
                                       std::span<const std::size_t> ids, const Rng& rng) const = 0;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "stap/acquire/pool.h"
@@ -23,6 +23,8 @@ struct Order {
 class Selector {
  public:
   virtual ~Selector() = default;
+  /// As in the table, for messages.
+  virtual std::string_view name() const = 0;
   /// At most `at_most` ids. `rng` is the round's stream.
   virtual Order order(Committee& committee, const Candidates& candidates, std::size_t at_most,
                       const Rng& rng) const = 0;
