@@ -22,7 +22,8 @@ struct Bought {
 /// Where the budget went. bought + failed + unspent == budget, always (failed queries are charged).
 struct Ledger {
   std::size_t budget = 0, bought = 0, refused = 0, failed = 0, unspent = 0;
-  std::vector<std::string> reasons;  ///< of refusals and failures: "candidate 7, step 3: ..."
+  /// Of refusals and failures, in the plan's order: "candidate 7, step 3: ..." (0-based as above).
+  std::vector<std::string> reasons;
 };
 
 /// One answer of the solver, as it arrives: journalled before it is used, and taken from the
@@ -46,7 +47,9 @@ struct Delivery {
 
 /// Drives one walk per purchase by events: the solver where the bit is 1, the mean model where it
 /// is 0. Two bought steps in a row hand the double state on unrounded. `initial` is the pool in
-/// double. `dt` is the time of one learned step.
+/// double. `dt` is the time of one learned step. An answer that is ok but of the wrong size, or
+/// holds values that are not finite, counts as failed. The queue must have nothing open. Throws
+/// Error(internal) if the plan costs more than the budget or the ledger does not add up.
 Delivery buy(const Plan& plan, std::size_t budget, StatesView<const double> initial, double dt,
              SolverQueue& queue, Committee& committee, const BuyHooks& hooks);
 
