@@ -138,6 +138,24 @@ TEST(UtilityProperty, KeptStatesGiveTheTwinsValuesBitForBit) {
   }
 }
 
+// The mean model may stand in a pair. Breaks if a model is looked up by its number.
+TEST(UtilityProperty, APairMayHoldTheMeanModel) {
+  for (World& world : test::some_worlds(2)) {
+    const auto models = world.models();
+    std::vector<ModelPair> pairs;
+    for (int b = 0; b < world.committee->members(); ++b) pairs.push_back({kMean, b});
+    Utility utility(*world.committee, world.candidates(), world.open, pairs);
+    const Trial trial{1, random_pattern(world.steps, Rng(2))};
+
+    const double value = utility.evaluate({&trial, 1})[0];
+
+    double sum = 0.0;
+    for (const auto& b : models)
+      sum += reference::reduction(world.model(kMean), b, trial.pattern, world.state(1));
+    EXPECT_EQ(value, sum / static_cast<double>(models.size()));
+  }
+}
+
 // Breaks if blocks are summed in another order or a row depends on its neighbours.
 TEST(SpreadScores, DoNotDependOnTheBlock) {
   for (World& world : test::some_worlds(7)) {
