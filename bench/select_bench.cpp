@@ -1,7 +1,9 @@
 // Seconds for choosing what to buy in one round, with fresh networks of paper size and a committee
-// of two: scores of a pool, and the search over the steps of SBAL's candidates until 8 L solver
-// steps are spent. Scores are measured on a part of the pool and extrapolated linearly to 10,000
-// candidates (candidates do not depend on each other).
+// of two: scores of a pool of 10,000, and the search over the steps of SBAL's candidates until 8 L
+// solver steps are spent. Candidates do not depend on each other, so both are measured on a part
+// and extrapolated linearly: the search to as many candidates as the budget buys at the mean cost
+// of the patterns found. Untrained members disagree at once, so their patterns are short and a
+// round searches more candidates than it would with trained ones.
 //
 // Usage: select_bench [candidates] [threads]     one JSON object a line
 #include <algorithm>
@@ -18,7 +20,6 @@
 
 #include "core/parallel.h"
 #include "stap/acquire/methods.h"
-#include "stap/acquire/plan.h"
 #include "stap/nn/engine.h"
 
 namespace stap {
@@ -36,20 +37,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// An order that was made before: leaves only the search to be measured.
-class Given final : public Selector {
- public:
-  explicit Given(Order order) : order_(std::move(order)) {}
-  std::string_view name() const override { return "given"; }
-  Order order(Committee&, const Candidates&, std::size_t, const Rng&) const override {
-    return order_;
-  }
-
- private:
-  Order order_;
-};
-
-void measure(const Problem& problem, std::size_t count, int threads) {
+void measure(const Problem& problem, std::size_t count, std::size_t searched, int threads) {
   constexpr int members = 2;
   constexpr double pool = 10000.0;
   FnoOptions options;
@@ -74,14 +62,20 @@ void measure(const Problem& problem, std::size_t count, int threads) {
   const double score =
       seconds([&] { order = make_sbal({})->order(*committee, candidates, count, Rng(3)); }) /
       static_cast<double>(count) * pool;
-  Plan plan;
-  const double search = seconds(
-      [&] { plan = spend(budget, Given(order), *make_stap({}), *committee, candidates, Rng(3)); });
+  const auto first = std::span(order.ids).first(std::min(searched, order.ids.size()));
+  std::vector<Pattern> patterns;
+  const double search =
+      seconds([&] { patterns = make_stap({})->choose(*committee, candidates, first, Rng(3)); });
+  std::size_t cost = 0;
+  for (const Pattern& pattern : patterns) cost += pattern.cost();
+  const double trajectories =
+      static_cast<double>(budget * patterns.size()) / static_cast<double>(cost);
+  const double search_round = search / static_cast<double>(patterns.size()) * trajectories;
   fmt::print(
-      R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"candidates_measured":{},"extrapolated":"linearly to 10000 candidates","seconds_score_10000":{:.4g},"budget":{},"trajectories":{},"seconds_search_round":{:.4g},"ratio":{:.4g}}})"
+      R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"searched":{},"extrapolated":"linearly to 10000 scores and to the budget's trajectories","budget":{},"trajectories":{:.4g},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g}}})"
       "\n",
-      problem.name, threads, members, problem.steps, count, score, budget, plan.purchases.size(),
-      search, search / score);
+      problem.name, threads, members, problem.steps, count, patterns.size(), budget, trajectories,
+      score, search_round, search_round / score);
   std::fflush(stdout);
 }
 
@@ -95,7 +89,8 @@ int main(int argc, char** argv) {
     std::fputs("select_bench: expected at least 1 candidate\n", stderr);
     return 2;
   }
-  stap::measure({"burgers", {256}, {32}, 13}, count, threads);
-  stap::measure({"ins", {32, 32}, {16, 16}, 26}, count, threads);
+  stap::measure({"burgers", {256}, {32}, 13}, count, 64, threads);
+  // About ten times the work a candidate.
+  stap::measure({"ins", {32, 32}, {16, 16}, 26}, (count + 9) / 10, 16, threads);
   return 0;
 }

@@ -47,7 +47,10 @@ Plan spend(std::size_t budget, const Selector& selector, const StepChooser& choo
   plan.not_finite = order.not_finite;
   std::size_t left = budget;
   for (std::size_t next = 0; left > 0 && next < ids.size();) {
-    const std::size_t likely = (left + candidates.steps - 1) / candidates.steps;
+    // As many as are left to buy if the next ones cost what those before did, at first all steps.
+    const std::size_t spent = plan.purchases.empty() ? candidates.steps : budget - left;
+    const std::size_t bought = std::max<std::size_t>(1, plan.purchases.size());
+    const std::size_t likely = (left * bought + spent - 1) / spent;
     const auto chunk =
         ids.subspan(next, std::min(std::clamp(likely, kFewest, kMost), ids.size() - next));
     const std::vector<Pattern> patterns = chooser.choose(committee, candidates, chunk, rng);

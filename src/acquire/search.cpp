@@ -42,7 +42,9 @@ std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, st
       Pattern proposal = now.flipped(epsilon, searching[c].rng.split("proposal", t));
       // To propose what stands changes nothing.
       if (proposal.cost() == 0 || proposal == now || searching[c].hopeless(proposal)) continue;
-      trials.push_back({c, std::move(proposal)});
+      Trial trial{c, std::move(proposal)};
+      if (per_step(utility.bound(trial), trial.pattern) < searching[c].value) continue;
+      trials.push_back(std::move(trial));
     }
     const std::vector<double> utilities = utility.evaluate(trials);
     for (std::size_t i = 0; i < trials.size(); ++i) {

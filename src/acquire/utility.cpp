@@ -103,6 +103,31 @@ void Utility::measure_pairs() {
   committee_.distance2(rows_, a, rows_, b, pair_distances_);
 }
 
+std::size_t Utility::first_new_step(const Trial& trial) const {
+  return std::max(leading_run(trial.pattern),
+                  trial.pattern.first_difference(standing_[trial.candidate].pattern));
+}
+
+double Utility::bound(const Trial& trial) const {
+  // Sums of the same terms in another order differ by far less than this.
+  constexpr double rounding = 1e-9;
+  const std::size_t c = trial.candidate, first = first_new_step(trial);
+  const std::size_t run = leading_run(trial.pattern);
+  double sum = 0.0, size = 0.0;
+  for (std::size_t p = 0; p < pairs_.size(); ++p)
+    for (std::size_t step = 0; step < steps_; ++step) {
+      const double d = pair_distance(c, p, step);
+      double known = 0.0;
+      if (step < run)
+        known = trial.pattern[0] ? 0.0 : d;
+      else if (step < first)
+        known = standing_[c].distances[at(p, step)];
+      sum += d - known;
+      size += d + known;
+    }
+  return (sum + rounding * size) / static_cast<double>(pairs_.size());
+}
+
 // Fills all of the trial's path that is known already; returns the first step that is not.
 std::size_t Utility::prepare(const Trial& trial) {
   const std::size_t c = trial.candidate;
@@ -112,12 +137,11 @@ std::size_t Utility::prepare(const Trial& trial) {
   path.pattern = trial.pattern;
   const std::size_t run = leading_run(trial.pattern);
   const bool ones = trial.pattern[0];
-  const std::size_t first = std::max(run, trial.pattern.first_difference(standing.pattern));
+  const std::size_t first = first_new_step(trial);
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     for (std::size_t step = 0; step < run; ++step) {
       path.rows[at(p, step)] = rollout_row(c, ones ? model_a_[p] : model_b_[p], step);
-      path.distances[at(p, step)] =
-          ones ? 0.0 : pair_distances_[c * pairs_.size() * steps_ + at(p, step)];
+      path.distances[at(p, step)] = ones ? 0.0 : pair_distance(c, p, step);
     }
     // The place that the standing path does not use.
     for (std::size_t step = first; step < steps_; ++step) {
@@ -176,8 +200,7 @@ double Utility::sum(std::size_t candidate, const Path& path) const {
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     double reduction = 0.0;
     for (std::size_t step = 0; step < steps_; ++step)
-      reduction += pair_distances_[candidate * pairs_.size() * steps_ + at(p, step)] -
-                   path.distances[at(p, step)];
+      reduction += pair_distance(candidate, p, step) - path.distances[at(p, step)];
     total += reduction;
   }
   return total / static_cast<double>(pairs_.size());

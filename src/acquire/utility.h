@@ -42,6 +42,8 @@ class Utility {
   double standing_value(std::size_t candidate) const { return standing_[candidate].value; }
   const Pattern& standing(std::size_t candidate) const { return standing_[candidate].pattern; }
 
+  /// No less than a(u0,S), from what is known without a rollout: distances are not negative.
+  double bound(const Trial& trial) const;
   /// a(u0,S) of each trial, at most one per candidate.
   std::vector<double> evaluate(std::span<const Trial> trials);
   /// The candidate's trial in the last evaluate() becomes the pattern it stands at.
@@ -58,6 +60,7 @@ class Utility {
 
   void roll_out(const Candidates& candidates, std::span<const std::size_t> ids);
   void measure_pairs();
+  std::size_t first_new_step(const Trial& trial) const;
   std::size_t prepare(const Trial& trial);
   double sum(std::size_t candidate, const Path& path) const;
 
@@ -69,6 +72,9 @@ class Utility {
     return candidate * stride_ + models_.size() * steps_ + 2 * at(pair, step);
   }
   std::size_t at(std::size_t pair, std::size_t step) const { return pair * steps_ + step; }
+  double pair_distance(std::size_t candidate, std::size_t pair, std::size_t step) const {
+    return pair_distances_[candidate * pairs_.size() * steps_ + at(pair, step)];
+  }
 
   Committee& committee_;
   std::size_t steps_;
