@@ -1,9 +1,11 @@
-// The committee against values of an independent program: every file whose name starts with
-// "acquisition", tolerance from its attributes.
+// The committee and the scores against values of an independent program: every file whose name
+// starts with "acquisition", tolerance from its attributes.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
 
+#include "acquire/utility.h"
+#include "stap/acquire/pool.h"
 #include "stap/nn/engine.h"
 #include "support/golden.h"
 #include "support/golden_networks.h"
@@ -12,17 +14,16 @@
 namespace stap {
 namespace {
 
-TEST(AcquisitionGolden, RolloutsAndVariances) {
-  const auto files = test::golden_files("acquisition");
-  ASSERT_FALSE(files.empty()) << "no acquisition*.h5 in " << test::golden_folder();
-  for (const auto& path : files) {
-    const Array<double> x = read_array(path, "X"), rollouts = read_array(path, "rollouts");
-    const FnoShape shape = test::golden_shape(path, x.shape, FnoOptions::Target::delta);
-    const auto members = static_cast<std::size_t>(test::stated(path, "members"));
-    const auto steps = static_cast<std::size_t>(test::stated(path, "steps"));
-    const double tolerance = test::stated(path, "tolerance");
-    const std::size_t n = x.shape[0], values = shape.grid.values();
-    const auto engine = make_cpu_engine(shape, static_cast<int>(members), 2);
+// The committee and the initial states of a file.
+struct Case {
+  explicit Case(const std::filesystem::path& path)
+      : x(read_array(path, "X")),
+        shape(test::golden_shape(path, x.shape, FnoOptions::Target::delta)),
+        members(static_cast<std::size_t>(test::stated(path, "members"))),
+        steps(static_cast<std::size_t>(test::stated(path, "steps"))),
+        tolerance(test::stated(path, "tolerance")),
+        initial(test::golden_states(shape.grid, x)),
+        engine(make_cpu_engine(shape, static_cast<int>(members), 2)) {
     std::vector<int> all;
     for (std::size_t m = 0; m < members; ++m) {
       MemberState member;
@@ -34,8 +35,34 @@ TEST(AcquisitionGolden, RolloutsAndVariances) {
       all.push_back(static_cast<int>(m));
       engine->load(all.back(), member);
     }
-    const auto committee = engine->committee(all);
-    const auto initial = test::golden_states(shape.grid, x);
+    committee = engine->committee(all);
+    for (std::size_t b = 0; b < initial.count(); ++b) open.push_back(b);
+  }
+
+  Candidates candidates() const { return {initial.view(), open, steps}; }
+
+  Array<double> x;
+  FnoShape shape;
+  std::size_t members, steps;
+  double tolerance;
+  States<float> initial;
+  std::vector<std::size_t> open;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Committee> committee;
+};
+
+std::vector<std::filesystem::path> files() {
+  const auto found = test::golden_files("acquisition");
+  EXPECT_FALSE(found.empty()) << "no acquisition*.h5 in " << test::golden_folder();
+  return found;
+}
+
+TEST(AcquisitionGolden, RolloutsAndVariances) {
+  for (const auto& path : files()) {
+    const Case golden(path);
+    const auto& [x, shape, members, steps, tolerance, initial, open, engine, committee] = golden;
+    const Array<double> rollouts = read_array(path, "rollouts");
+    const std::size_t n = x.shape[0], values = shape.grid.values();
 
     // Row b * members + m: trajectory b rolled out by member m.
     const RowsId rows = committee->rows(n * members);
@@ -68,6 +95,42 @@ TEST(AcquisitionGolden, RolloutsAndVariances) {
     const auto expected = read_array(path, "prior_variance").values;
     for (std::size_t b = 0; b < n; ++b)
       EXPECT_NEAR(score[b], expected[b], tolerance * expected[b]) << path << " trajectory " << b;
+    EXPECT_EQ(spread_scores(*committee, golden.candidates(), open), score);
+  }
+}
+
+// A value and the file's, relative to the file's; utilities of nothing are exactly 0.
+void expect_close(double value, double expected, double tolerance, const std::string& where) {
+  EXPECT_NEAR(value, expected, tolerance * expected) << where;
+}
+
+TEST(AcquisitionGolden, Utilities) {
+  for (const auto& path : files()) {
+    const Case golden(path);
+    const Array<double> patterns = read_array(path, "S"), pairwise = read_array(path, "pairwise");
+    const double m = static_cast<double>(golden.members);
+    const std::size_t cases = patterns.shape[0], n = golden.initial.count();
+    ASSERT_EQ(pairwise.shape, (std::vector<std::size_t>{cases, n}));
+    Utility utility(*golden.committee, golden.candidates(), golden.open,
+                    ordered_pairs(static_cast<int>(golden.members)));
+    for (std::size_t k = 0; k < cases; ++k) {
+      std::vector<Trial> trials;
+      for (std::size_t b = 0; b < n; ++b) {
+        Pattern pattern(golden.steps);
+        for (std::size_t i = 0; i < golden.steps; ++i)
+          pattern.set(i, patterns.values[(k * n + b) * golden.steps + i] != 0.0);
+        trials.push_back({b, pattern});
+      }
+
+      const std::vector<double> values = utility.evaluate(trials);
+
+      // The file's mean counts a = b.
+      for (std::size_t b = 0; b < n; ++b) {
+        expect_close(values[b], m / (m - 1) * pairwise.values[k * n + b], golden.tolerance,
+                     fmt::format("{} {}", path.string(), trials[b].pattern.text()));
+        utility.accept(b);
+      }
+    }
   }
 }
 

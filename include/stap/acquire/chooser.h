@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stap/acquire/pool.h"
+#include "stap/config/family.h"
+#include "stap/core/pattern.h"
+#include "stap/core/rng.h"
+
+namespace stap {
+
+/// Which steps of an initial condition to buy. A pattern depends on its candidate alone (draws are
+/// keyed by id), never on the others of the call.
+class StepChooser {
+ public:
+  virtual ~StepChooser() = default;
+  /// As in the table, for messages.
+  virtual std::string_view name() const = 0;
+  /// One non-empty pattern per id. `rng` is the round's stream.
+  virtual std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
+                                      std::span<const std::size_t> ids, const Rng& rng) const = 0;
+  virtual int members_needed() const { return 1; }
+};
+
+struct ChooserRow : config::Entry {
+  std::unique_ptr<StepChooser> (*make)(const config::Value& options) = nullptr;
+};
+/// full, stap.
+std::span<const ChooserRow> chooser_table();
+
+}  // namespace stap

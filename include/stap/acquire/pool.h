@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "stap/core/committee.h"
+#include "stap/core/states.h"
+
+namespace stap {
+
+/// The initial conditions a round may choose from. An id is an index into the whole pool and never
+/// changes; `open` holds the ids that are not used yet, ascending.
+struct Candidates {
+  StatesView<const float> states;  ///< the whole pool
+  std::span<const std::size_t> open;
+  std::size_t steps = 0;  ///< L
+};
+
+/// q(u0) = (1/M) sum over members and steps 1..L of the squared distance to the members' mean, each
+/// member rolled out by itself: one value per id of `ids`, not finite where a rollout is not.
+/// Rows are worked on in blocks; the result does not depend on the block.
+std::vector<double> spread_scores(Committee& committee, const Candidates& candidates,
+                                  std::span<const std::size_t> ids, std::size_t block = 512);
+
+}  // namespace stap

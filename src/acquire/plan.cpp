@@ -1,0 +1,71 @@
+#include "stap/acquire/plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+// Candidates whose patterns are asked for at a time: enough to fill the committee's batches, few
+// enough that not many are chosen in vain.
+constexpr std::size_t kFewest = 8, kMost = 64;
+
+void require_members(std::string_view method, int needed, int members, std::string_view instead) {
+  if (members >= needed) return;
+  throw Error(ErrorKind::config,
+              fmt::format("{} needs a committee of at least {} members, this one has {}: train "
+                          "more members, or choose {} instead",
+                          method, needed, members, instead));
+}
+
+}  // namespace
+
+std::size_t Plan::cost() const {
+  std::size_t cost = 0;
+  for (const Purchase& purchase : purchases) cost += purchase.pattern.cost();
+  return cost;
+}
+
+Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
+           Committee& committee, const Candidates& candidates, const Rng& rng) {
+  if (budget == 0)
+    throw Error(ErrorKind::config,
+                "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
+  if (candidates.steps == 0)
+    throw Error(ErrorKind::config, "trajectories have 0 steps, expected at least 1: raise steps");
+  require_members(selector.name(), selector.members_needed(), committee.members(), "random");
+  require_members(chooser.name(), chooser.members_needed(), committee.members(), "full");
+
+  // Every candidate costs at least one step, so no more than `budget` are ever needed.
+  const Order order =
+      selector.order(committee, candidates, std::min(budget, candidates.open.size()), rng);
+  const std::span<const std::size_t> ids = order.ids;
+  Plan plan;
+  plan.not_finite = order.not_finite;
+  std::size_t left = budget;
+  for (std::size_t next = 0; left > 0 && next < ids.size();) {
+    // As many as are left to buy if the next ones cost what those before did, at first all steps.
+    const std::size_t spent = plan.purchases.empty() ? candidates.steps : budget - left;
+    const std::size_t bought = std::max<std::size_t>(1, plan.purchases.size());
+    const std::size_t likely = (left * bought + spent - 1) / spent;
+    const auto chunk =
+        ids.subspan(next, std::min(std::clamp(likely, kFewest, kMost), ids.size() - next));
+    const std::vector<Pattern> patterns = chooser.choose(committee, candidates, chunk, rng);
+    for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {
+      Pattern pattern = patterns[c].first(left);
+      if (pattern.cost() == 0)
+        throw Error(ErrorKind::internal,
+                    fmt::format("{} chose no step of candidate {}", chooser.name(), chunk[c]));
+      left -= pattern.cost();
+      plan.purchases.push_back({chunk[c], std::move(pattern)});
+    }
+    next += chunk.size();
+  }
+  plan.unspent = left;
+  return plan;
+}
+
+}  // namespace stap

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "stap/acquire/pool.h"
+
+namespace stap {
+
+/// Rows in a committee's memory, given back at the end of the scope.
+class ResidentRows {
+ public:
+  ResidentRows(Committee& committee, std::size_t n)
+      : committee_(committee), id_(committee.rows(n)) {}
+  ~ResidentRows() { committee_.release(id_); }
+  ResidentRows(const ResidentRows&) = delete;
+  ResidentRows& operator=(const ResidentRows&) = delete;
+
+  operator RowsId() const { return id_; }
+
+ private:
+  Committee& committee_;
+  RowsId id_;
+};
+
+/// Puts the states of these ids into rows 0, 1, ..., in one transfer.
+inline void put_candidates(Committee& committee, RowsId rows, const Candidates& candidates,
+                           std::span<const std::size_t> ids) {
+  States<float> states(committee.grid(), ids.size());
+  for (std::size_t r = 0; r < ids.size(); ++r) {
+    const auto from = candidates.states.row(ids[r]);
+    std::copy(from.begin(), from.end(), states.row(r).begin());
+  }
+  committee.put(rows, 0, states.view());
+}
+
+/// When the input of a step (1-based) is, in [0,1] over a trajectory of `steps` steps.
+inline double input_time(std::size_t step, std::size_t steps) {
+  return static_cast<double>(step - 1) / static_cast<double>(steps);
+}
+
+}  // namespace stap

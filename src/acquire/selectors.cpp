@@ -1,0 +1,30 @@
+#include "stap/acquire/methods.h"
+
+namespace stap {
+
+const config::Fields<NoOptions>& no_fields() {
+  static const config::Fields<NoOptions> fields{};
+  return fields;
+}
+
+std::span<const SelectorRow> selector_table() {
+  static const SelectorRow rows[] = {
+      {{"random", "uniform without replacement", &no_fields()},
+       [](const config::Value& options) {
+         config::read(no_fields(), options, "base");
+         return make_random();
+       }},
+      {{"qbc", "query by committee: largest spread of the members' rollouts first", &no_fields()},
+       [](const config::Value& options) {
+         config::read(no_fields(), options, "base");
+         return make_qbc();
+       }},
+      {{"sbal", "stochastic batch: drawn in proportion to a power of the spread", &sbal_fields()},
+       [](const config::Value& options) {
+         return make_sbal(config::read(sbal_fields(), options, "base"));
+       }},
+  };
+  return rows;
+}
+
+}  // namespace stap

@@ -1,0 +1,117 @@
+// Scores and search of spec/method as nested loops over plain arrays: every rollout from the start,
+// nothing kept. The oracle for acquire/.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "stap/core/pattern.h"
+#include "stap/core/rng.h"
+
+namespace stap::reference {
+
+using State = std::vector<float>;
+/// One learned step of one model; time of the input in [0,1] over the trajectory.
+using Model = std::function<State(const State&, double time)>;
+
+inline double distance2(const State& x, const State& y) {
+  double sum = 0.0;
+  for (std::size_t v = 0; v < x.size(); ++v) {
+    const double d = static_cast<double>(x[v]) - static_cast<double>(y[v]);
+    sum += d * d;
+  }
+  return sum;
+}
+
+/// u_{b,S,a}: states 1..L, a where the bit is 1, b where it is 0.
+inline std::vector<State> mixed_rollout(const Model& a, const Model& b, const Pattern& s,
+                                        State state) {
+  std::vector<State> states;
+  for (std::size_t i = 0; i < s.steps(); ++i) {
+    const double time = static_cast<double>(i) / static_cast<double>(s.steps());
+    state = s[i] ? a(state, time) : b(state, time);
+    states.push_back(state);
+  }
+  return states;
+}
+inline std::vector<State> rollout(const Model& model, std::size_t steps, const State& u0) {
+  return mixed_rollout(model, model, Pattern(steps), u0);
+}
+
+/// R(a,b,S).
+inline double reduction(const Model& a, const Model& b, const Pattern& s, const State& u0) {
+  const auto ua = rollout(a, s.steps(), u0), ub = rollout(b, s.steps(), u0);
+  const auto mixed = mixed_rollout(a, b, s, u0);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < s.steps(); ++i)
+    sum += distance2(ua[i], ub[i]) - distance2(ua[i], mixed[i]);
+  return sum;
+}
+
+/// a(u0,S) as printed: mean over ordered pairs of different members.
+inline double utility(const std::vector<Model>& members, const Pattern& s, const State& u0) {
+  double sum = 0.0;
+  std::size_t pairs = 0;
+  for (std::size_t a = 0; a < members.size(); ++a)
+    for (std::size_t b = 0; b < members.size(); ++b)
+      if (a != b) {
+        sum += reduction(members[a], members[b], s, u0);
+        ++pairs;
+      }
+  return sum / static_cast<double>(pairs);
+}
+
+/// q(u0).
+inline double spread(const std::vector<Model>& members, std::size_t steps, const State& u0) {
+  std::vector<std::vector<State>> u;
+  for (const Model& m : members) u.push_back(rollout(m, steps, u0));
+  const double count = static_cast<double>(members.size());
+  double sum = 0.0;
+  for (std::size_t i = 0; i < steps; ++i)
+    for (std::size_t v = 0; v < u0.size(); ++v) {
+      double mean = 0.0;
+      for (const auto& states : u) mean += static_cast<double>(states[i][v]) / count;
+      for (const auto& states : u) {
+        const double d = static_cast<double>(states[i][v]) - mean;
+        sum += d * d / count;
+      }
+    }
+  return sum;
+}
+
+struct Best {
+  Pattern pattern;
+  double value = 0.0;  ///< utility per step bought
+};
+
+/// The printed search; `rng` is the candidate's stream.
+inline Best search(const std::vector<Model>& members, std::size_t steps, const State& u0,
+                   std::size_t proposals, double epsilon, const Rng& rng) {
+  Best now{Pattern(steps, true), 0.0};
+  const auto value = [&](const Pattern& s) {
+    return utility(members, s, u0) / static_cast<double>(s.cost());
+  };
+  now.value = value(now.pattern);
+  for (std::size_t t = 0; t < proposals; ++t) {
+    const Pattern proposal = now.pattern.flipped(epsilon, rng.split("proposal", t));
+    if (proposal.cost() == 0) continue;
+    const double of_proposal = value(proposal);
+    if (of_proposal >= now.value) now = {proposal, of_proposal};
+  }
+  return now;
+}
+
+/// The best of all 2^L - 1 patterns.
+inline Best exhaust(const std::vector<Model>& members, std::size_t steps, const State& u0) {
+  Best best;
+  for (std::size_t code = 1; code < (std::size_t{1} << steps); ++code) {
+    Pattern s(steps);
+    for (std::size_t i = 0; i < steps; ++i) s.set(i, (code >> i & 1) != 0);
+    const double value = utility(members, s, u0) / static_cast<double>(s.cost());
+    if (best.pattern.steps() == 0 || value > best.value) best = {s, value};
+  }
+  return best;
+}
+
+}  // namespace stap::reference

@@ -1,0 +1,164 @@
+// A committee whose members are plain functions, so that what it must give is computed by hand. It
+// is strict about the contract of Committee and counts what it is asked for.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "stap/core/committee.h"
+#include "stap/core/rng.h"
+
+namespace stap::test {
+
+class FakeCommittee final : public Committee {
+ public:
+  using Member = std::function<std::vector<float>(const std::vector<float>& state, double time)>;
+
+  FakeCommittee(Grid grid, std::vector<Member> members)
+      : grid_(std::move(grid)), members_(std::move(members)) {}
+
+  /// Rows and calls so far.
+  std::size_t advanced = 0, advance_calls = 0;
+  mutable std::size_t measured = 0, measure_calls = 0;
+  std::size_t blocks_in_use() const {
+    std::size_t n = 0;
+    for (const auto& block : blocks_) n += block.has_value() ? 1 : 0;
+    return n;
+  }
+
+  const Grid& grid() const override { return grid_; }
+  int members() const override { return static_cast<int>(members_.size()); }
+
+  RowsId rows(std::size_t n) override {
+    blocks_.push_back(Block(n, std::vector<float>(grid_.values(), 0.0f)));
+    return RowsId(static_cast<std::uint32_t>(blocks_.size() - 1));
+  }
+  void release(RowsId id) override {
+    block(id);
+    blocks_[static_cast<std::size_t>(id)].reset();
+  }
+  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
+    for (std::size_t r = 0; r < states.count; ++r)
+      block(id).at(first + r).assign(states.row(r).begin(), states.row(r).end());
+  }
+  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
+    for (std::size_t r = 0; r < states.count; ++r) {
+      const auto& row = block(id).at(first + r);
+      std::copy(row.begin(), row.end(), states.row(r).begin());
+    }
+  }
+
+  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
+    require(i.size() == j.size() && i.size() == member.size() && i.size() == time.size(),
+            "spans of different length");
+    std::set<std::size_t> written(j.begin(), j.end());
+    require(written.size() == j.size(), "a row is written twice");
+    for (std::size_t r = 0; r < i.size(); ++r)
+      require(from != to || i[r] == j[r] || written.count(i[r]) == 0,
+              "a row is read and written by different rows");
+    std::vector<std::vector<float>> results;
+    for (std::size_t r = 0; r < i.size(); ++r) {
+      require(time[r] >= 0.0 && time[r] < 1.0, "a time outside [0,1)");
+      results.push_back(apply(member[r], block(from).at(i[r]), time[r]));
+    }
+    for (std::size_t r = 0; r < j.size(); ++r) block(to).at(j[r]) = results[r];
+    advanced += i.size();
+    ++advance_calls;
+  }
+  void sketch(RowsId, std::span<const std::size_t>, std::span<const int>, std::span<const double>,
+              std::size_t, RowsId, std::span<const std::size_t>, std::span<double>) override {
+    throw std::logic_error("the fake committee has no features");
+  }
+  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
+                 std::span<double> out) const override {
+    require(i.size() == j.size() && i.size() == out.size(), "spans of different length");
+    for (std::size_t r = 0; r < i.size(); ++r) {
+      const auto &a = block(x).at(i[r]), &b = block(y).at(j[r]);
+      out[r] = 0.0;
+      for (std::size_t v = 0; v < a.size(); ++v) {
+        const double d = double{a[v]} - double{b[v]};
+        out[r] += d * d;
+      }
+    }
+    measured += i.size();
+    ++measure_calls;
+  }
+  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
+    const std::size_t m = members_.size();
+    require(i.size() == out.size() * m, "spans of different length");
+    for (std::size_t g = 0; g < out.size(); ++g) {
+      double sum = 0.0;
+      for (std::size_t v = 0; v < grid_.values(); ++v) {
+        double mean = 0.0;
+        for (std::size_t k = 0; k < m; ++k)
+          mean += double{block(x).at(i[g * m + k])[v]} / static_cast<double>(m);
+        for (std::size_t k = 0; k < m; ++k) {
+          const double d = double{block(x).at(i[g * m + k])[v]} - mean;
+          sum += d * d;
+        }
+      }
+      out[g] = sum / static_cast<double>(m);
+    }
+  }
+
+  /// What a member, or the mean model, makes of a state.
+  std::vector<float> apply(int member, const std::vector<float>& state, double time) const {
+    if (member != kMean) return members_.at(static_cast<std::size_t>(member))(state, time);
+    std::vector<double> sum(state.size(), 0.0);
+    for (const Member& m : members_) {
+      const std::vector<float> part = m(state, time);
+      for (std::size_t v = 0; v < sum.size(); ++v) sum[v] += double{part[v]};
+    }
+    std::vector<float> mean(state.size());
+    for (std::size_t v = 0; v < sum.size(); ++v)
+      mean[v] = static_cast<float>(sum[v] / static_cast<double>(members_.size()));
+    return mean;
+  }
+
+ private:
+  using Block = std::vector<std::vector<float>>;
+
+  static void require(bool holds, const char* what) {
+    if (!holds) throw std::logic_error(what);
+  }
+  Block& block(RowsId id) { return blocks_.at(static_cast<std::size_t>(id)).value(); }
+  const Block& block(RowsId id) const { return blocks_.at(static_cast<std::size_t>(id)).value(); }
+
+  Grid grid_;
+  std::vector<Member> members_;
+  std::vector<std::optional<Block>> blocks_;
+};
+
+/// u -> A u + time * drift with a random matrix near 0.9 times the identity. The drift makes a
+/// wrong time visible.
+inline FakeCommittee::Member linear_member(std::size_t values, const Rng& rng) {
+  std::vector<float> a(values * values), drift(values);
+  for (std::size_t k = 0; k < a.size(); ++k)
+    a[k] = static_cast<float>(0.25 * rng.normal(k)) + (k % (values + 1) == 0 ? 0.9f : 0.0f);
+  for (std::size_t v = 0; v < values; ++v)
+    drift[v] = static_cast<float>(0.3 * rng.split("drift").normal(v));
+  return [values, a, drift](const std::vector<float>& state, double time) {
+    std::vector<float> next(values);
+    for (std::size_t v = 0; v < values; ++v) {
+      float sum = static_cast<float>(time) * drift[v];
+      for (std::size_t w = 0; w < values; ++w) sum += a[v * values + w] * state[w];
+      next[v] = sum;
+    }
+    return next;
+  };
+}
+
+inline std::vector<FakeCommittee::Member> linear_members(std::size_t count, std::size_t values,
+                                                         const Rng& rng) {
+  std::vector<FakeCommittee::Member> members;
+  for (std::size_t m = 0; m < count; ++m)
+    members.push_back(linear_member(values, rng.split("member", m)));
+  return members;
+}
+
+}  // namespace stap::test

@@ -1,0 +1,141 @@
+#include "stap/acquire/buy.h"
+
+#include <gtest/gtest.h>
+
+#include "stap/core/error.h"
+#include "support/fake_committee.h"
+#include "support/fake_solver.h"
+
+namespace stap {
+namespace {
+
+using test::FakeCommittee;
+using test::FakeSolver;
+using Fate = FakeSolver::Fate;
+
+const Grid kGrid = make_grid(1, {2}, {1.0});
+
+// One member that adds 1 to value 1: what the mean model did is visible.
+FakeCommittee adding_committee() {
+  return FakeCommittee(kGrid, {[](const std::vector<float>& u, double) {
+                         return std::vector<float>{u[0], u[1] + 1.0f};
+                       }});
+}
+
+struct Shop {
+  explicit Shop(FakeSolver::Decide fate) : pool(kGrid, 2), solver(kGrid, 0.5, std::move(fate)) {
+    pool.row(1)[0] = 1.0;
+    pool.row(0)[1] = pool.row(1)[1] = 0.1;
+  }
+  Delivery buy_all(const std::vector<Purchase>& purchases, std::size_t budget,
+                   const BuyHooks& hooks = {}) {
+    const auto queue = make_batch_queue(solver);
+    return buy({purchases, 0, 0}, budget, pool.view(), 0.5, *queue, committee, hooks);
+  }
+
+  States<double> pool;
+  FakeCommittee committee = adding_committee();
+  FakeSolver solver;
+};
+
+Fate always_ok(std::size_t, std::size_t) {
+  return Fate::ok;
+}
+
+TEST(Buy, HandsTheDoubleStateOnBetweenBoughtSteps) {
+  Shop shop(always_ok);
+
+  const Delivery delivery = shop.buy_all({{0, Pattern::parse("11")}}, 2);
+
+  // 0.75 u + time + 1/3 by hand, times 0 and 0.5.
+  const double first = 0.75 * 0.1 + 1.0 / 3.0, second = 0.75 * first + 0.5 + 1.0 / 3.0;
+  ASSERT_EQ(delivery.bought.size(), 2u);
+  EXPECT_EQ(delivery.bought[0].input[1], 0.1);
+  EXPECT_EQ(delivery.bought[0].output[1], first);
+  EXPECT_EQ(delivery.bought[1].input[1], first);
+  EXPECT_EQ(delivery.bought[1].output[1], second);
+  EXPECT_EQ(shop.committee.advanced, 0u);
+}
+
+TEST(Buy, RoundsToFloatWhereTheMeanModelSteps) {
+  Shop shop(always_ok);
+
+  const Delivery delivery = shop.buy_all({{1, Pattern::parse("0010")}}, 1);
+
+  ASSERT_EQ(delivery.bought.size(), 1u);
+  EXPECT_EQ(delivery.bought[0].candidate, 1u);
+  EXPECT_EQ(delivery.bought[0].step, 2u);
+  EXPECT_EQ(delivery.bought[0].input[1], static_cast<double>(0.1f + 1.0f + 1.0f));
+  EXPECT_EQ(shop.committee.advanced, 2u);  // none after the last bought step
+}
+
+TEST(Buy, BatchesQueriesAndMeanSteps) {
+  Shop shop(always_ok);
+
+  shop.buy_all({{0, Pattern::parse("101")}, {1, Pattern::parse("101")}}, 4);
+
+  EXPECT_EQ(shop.solver.largest_batch, 2u);
+  EXPECT_EQ(shop.committee.advance_calls, 1u);
+  EXPECT_EQ(shop.committee.advanced, 2u);
+}
+
+TEST(Buy, SaysWhereTroubleWas) {
+  Shop shop([](std::size_t candidate, std::size_t step) {
+    if (step != 1) return Fate::ok;
+    return candidate == 0 ? Fate::refused : Fate::not_finite;
+  });
+
+  const Ledger ledger =
+      shop.buy_all({{1, Pattern::parse("111")}, {0, Pattern::parse("111")}}, 7).ledger;
+
+  EXPECT_EQ(ledger.reasons, (std::vector<std::string>{"candidate 1, step 1: answer value 1 is nan",
+                                                      "candidate 0, step 1: told to refuse"}));
+  EXPECT_EQ(ledger.bought, 2u);
+  EXPECT_EQ(ledger.failed, 1u);
+  EXPECT_EQ(ledger.refused, 1u);
+  EXPECT_EQ(ledger.unspent, 4u);  // the plan's 1; candidate 1's last; candidate 0's last two
+}
+
+TEST(Buy, RecordsAnAnswerBeforeItIsUsed) {
+  Shop shop(always_ok);
+  std::vector<std::string> seen;
+  BuyHooks hooks;
+  hooks.recorded = [&](std::size_t, std::size_t step) -> const Answer* {
+    seen.push_back("asked " + std::to_string(step));
+    return nullptr;
+  };
+  hooks.record = [&](const AnswerRecord& record) {
+    seen.push_back("answered " + std::to_string(record.step));
+  };
+
+  shop.buy_all({{0, Pattern::parse("11")}}, 2, hooks);
+
+  EXPECT_EQ(seen, (std::vector<std::string>{"asked 0", "answered 0", "asked 1", "answered 1"}));
+}
+
+TEST(Buy, AHookThatThrowsStopsAndGivesTheRowsBack) {
+  Shop shop(always_ok);
+  BuyHooks hooks;
+  hooks.record = [](const AnswerRecord&) { throw Error(ErrorKind::storage, "disk full"); };
+
+  EXPECT_THROW(shop.buy_all({{0, Pattern::parse("11")}}, 2, hooks), Error);
+  EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
+}
+
+TEST(Buy, RefusesAPlanAboveTheBudget) {
+  Shop shop(always_ok);
+
+  EXPECT_THROW(shop.buy_all({{0, Pattern::parse("11")}}, 1), Error);
+}
+
+TEST(Buy, NothingPlannedIsNothingSpent) {
+  Shop shop(always_ok);
+
+  const Delivery delivery = shop.buy_all({}, 5);
+
+  EXPECT_TRUE(delivery.bought.empty());
+  EXPECT_EQ(delivery.ledger.unspent, 5u);
+}
+
+}  // namespace
+}  // namespace stap
