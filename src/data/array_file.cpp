@@ -32,12 +32,13 @@ struct ArrayWriter::Content {
   h5::Output output;
   std::vector<NamedArray> arrays;
   std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<std::pair<std::string, double>> numbers;
 
   std::uintmax_t bytes() const {
     std::uintmax_t sum = kOverhead;
     for (const NamedArray& array : arrays) sum += array.values.size_bytes() + kOverheadPerObject;
     for (const auto& [name, text] : texts) sum += name.size() + text.size() + kOverheadPerObject;
-    return sum;
+    return sum + numbers.size() * kOverheadPerObject;
   }
 };
 
@@ -71,6 +72,10 @@ void ArrayWriter::add_text_attribute(std::string name, std::string text) {
   content_->texts.emplace_back(std::move(name), std::move(text));
 }
 
+void ArrayWriter::add_attribute(std::string name, double number) {
+  content_->numbers.emplace_back(std::move(name), number);
+}
+
 void ArrayWriter::commit() {
   const h5::Quiet quiet;
   h5::Output& output = content_->output;
@@ -78,6 +83,8 @@ void ArrayWriter::commit() {
   output.create();
   for (const auto& [name, text] : content_->texts)
     output.attribute(output.file(), name.c_str(), text);
+  for (const auto& [name, number] : content_->numbers)
+    output.attribute(output.file(), name.c_str(), number);
   for (const NamedArray& array : content_->arrays) {
     const Handle space = output.space(std::vector<hsize_t>(array.shape.begin(), array.shape.end()));
     const Handle dataset =

@@ -9,10 +9,10 @@
 
 namespace stap {
 
-/// Writes an HDF5 file of named double arrays and text attributes, to be read by read_array and
-/// read_text_attribute (store.h). Equal content gives equal bytes. The file is written aside by
-/// commit(); a place that cannot be written shows in the constructor. Functions throw
-/// Error(storage) with the path and the cause.
+/// Writes an HDF5 file of named double arrays and attributes, to be read by read_array,
+/// read_attribute and read_text_attribute (store.h). Equal content gives equal bytes. The file is
+/// written aside by commit(); a place that cannot be written shows in the constructor. Functions
+/// throw Error(storage) with the path and the cause.
 class ArrayWriter {
  public:
   explicit ArrayWriter(std::filesystem::path path);
@@ -27,6 +27,8 @@ class ArrayWriter {
   void add(std::string name, std::vector<std::size_t> shape, std::span<const double> values);
   /// A text attribute of the file; texts end at their first zero byte.
   void add_text_attribute(std::string name, std::string text);
+  /// A number as an attribute of the file.
+  void add_attribute(std::string name, double number);
   /// Writes all of it and puts the file, safely on disk, in the place of `path`. Once only.
   void commit();
 

@@ -37,6 +37,7 @@ void write(const std::string& path) {
   writer.add("a", {}, one);
   writer.add_text_attribute("format", "some/1");
   writer.add_text_attribute("note", "ä\nb");
+  writer.add_attribute("dt", 0.25);
   writer.commit();
 }
 
@@ -56,6 +57,7 @@ TEST(ArrayFile, HoldsWhatWasAdded) {
   EXPECT_EQ(read_array(path, "a").values, std::vector<double>{7});
   EXPECT_EQ(read_text_attribute(path, "/", "format"), "some/1");
   EXPECT_EQ(read_text_attribute(path, "/", "note"), "ä\nb");
+  EXPECT_EQ(read_attribute(path, "/", "dt").values, std::vector<double>{0.25});
   EXPECT_EQ(folder.entries(), 1u);
 }
 
