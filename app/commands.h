@@ -53,6 +53,24 @@ struct SolveOptions {
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out);
 void add_solve(CLI::App& program, const Globals& globals);
 
+struct PredictOptions {
+  std::string model;  ///< a model file or a run folder
+  std::string input, output;
+  std::size_t steps = 0;
+  bool members = false;
+  bool json = false;
+};
+void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out);
+void add_predict(CLI::App& program, const Globals& globals);
+
+struct EvaluateOptions {
+  std::string model;  ///< a model file or a run folder
+  std::string test;
+  bool json = false;
+};
+void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out);
+void add_evaluate(CLI::App& program, const Globals& globals);
+
 void run_schema(std::ostream& out);
 void add_schema(CLI::App& program, const Globals& globals);
 

@@ -65,6 +65,8 @@ void run(int argc, char** argv) {
   add_check(program, globals);
   add_schema(program, globals);
   add_solve(program, globals);
+  add_predict(program, globals);
+  add_evaluate(program, globals);
 
   try {
     program.parse(argc, argv);

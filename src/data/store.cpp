@@ -239,6 +239,60 @@ std::string expected_text(const Grid& grid, bool trajectory) {
   return (trajectory ? "B x T x " : "B x ") + grid.shape_text();
 }
 
+// Dataset `states` or `trajectory`, checked to be of a grid.
+class RowsDataset {
+ public:
+  RowsDataset(const Input& input, const Grid& grid, bool trajectory)
+      : input_(input),
+        grid_(grid),
+        trajectory_(trajectory),
+        what_(trajectory ? "dataset 'trajectory'" : "dataset 'states'"),
+        dataset_(input.dataset(trajectory ? "trajectory" : "states")),
+        space_(H5Dget_space(dataset_.get()), H5Sclose) {
+    input.expect_numbers(Handle(H5Dget_type(dataset_.get()), H5Tclose), what_);
+    Extent extent = input.extent(space_, what_);
+    shape_ = std::move(extent.shape);
+    const std::size_t before = trajectory ? 2 : 1;  // axes before [C, X...]
+    std::vector<std::size_t> state_shape{grid.channels};
+    state_shape.insert(state_shape.end(), grid.points.begin(), grid.points.end());
+    if (shape_.size() != before + state_shape.size() ||
+        !std::equal(state_shape.begin(), state_shape.end(),
+                    shape_.begin() + static_cast<int>(before)))
+      input.fail(fmt::format("{} has shape {}, expected {}", what_, shape_text(shape_),
+                             expected_text(grid, trajectory)));
+    if (extent.values == 0)
+      input.fail(
+          fmt::format("{} has shape {}, expected at least one state", what_, shape_text(shape_)));
+  }
+
+  std::size_t times() const { return trajectory_ ? shape_[1] : 1; }
+
+  // All B rows at their first `n` times: [B, n, C, X...].
+  States<double> read(std::size_t n) const {
+    input_.check_size(shape_[0] * n * grid_.values(), sizeof(double), what_);
+    States<double> states(grid_, shape_[0] * n);
+    std::vector<hsize_t> start(shape_.size(), 0), count(shape_.begin(), shape_.end());
+    if (trajectory_) count[1] = n;
+    const hsize_t values = states.values().size();
+    const Handle memory(H5Screate_simple(1, &values, nullptr), H5Sclose);
+    if (H5Sselect_hyperslab(space_.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
+                            nullptr) < 0 ||
+        H5Dread(dataset_.get(), H5T_NATIVE_DOUBLE, memory.get(), space_.get(), H5P_DEFAULT,
+                states.values().data()) < 0)
+      input_.damaged(what_);
+    return states;
+  }
+
+ private:
+  const Input& input_;
+  const Grid& grid_;
+  bool trajectory_;
+  std::string what_;
+  Handle dataset_;
+  Handle space_;
+  std::vector<std::size_t> shape_;
+};
+
 }  // namespace
 
 std::string shape_text(std::span<const std::size_t> shape) {
@@ -319,38 +373,14 @@ States<double> read_states(const fs::path& path, const Grid& grid) {
                            expected_text(grid, false), expected_text(grid, true),
                            there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
   }
-  const std::string name = trajectory ? "trajectory" : "states";
-  const std::string what = fmt::format("dataset '{}'", name);
-  const Handle dataset = input.dataset(name);
-  input.expect_numbers(Handle(H5Dget_type(dataset.get()), H5Tclose), what);
-  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
-  const Extent extent = input.extent(space, what);
+  const RowsDataset dataset(input, grid, trajectory);
+  return dataset.read(1);
+}
 
-  const std::size_t before = trajectory ? 2 : 1;  // axes before [C, X...]
-  std::vector<std::size_t> state_shape{grid.channels};
-  state_shape.insert(state_shape.end(), grid.points.begin(), grid.points.end());
-  const std::vector<std::size_t>& shape = extent.shape;
-  if (shape.size() != before + state_shape.size() ||
-      !std::equal(state_shape.begin(), state_shape.end(), shape.begin() + static_cast<int>(before)))
-    input.fail(fmt::format("{} has shape {}, expected {}", what, shape_text(shape),
-                           expected_text(grid, trajectory)));
-  if (extent.values == 0)
-    input.fail(
-        fmt::format("{} has shape {}, expected at least one state", what, shape_text(shape)));
-  input.check_size(shape[0] * grid.values(), sizeof(double), what);
-
-  States<double> states(grid, shape[0]);
-  // Everything, or [all B, first time, all C, all X...] of a trajectory.
-  std::vector<hsize_t> start(shape.size(), 0), count(shape.begin(), shape.end());
-  if (trajectory) count[1] = 1;
-  const hsize_t values = states.values().size();
-  const Handle memory(H5Screate_simple(1, &values, nullptr), H5Sclose);
-  if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, count.data(),
-                          nullptr) < 0 ||
-      H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
-              states.values().data()) < 0)
-    input.damaged(what);
-  return states;
+Trajectories read_trajectories(const fs::path& path, const Grid& grid) {
+  const Input input(path);
+  const RowsDataset dataset(input, grid, true);
+  return {dataset.read(dataset.times()), dataset.times()};
 }
 
 void disable_store_exit_handler() {

@@ -36,7 +36,8 @@ TEST(Program, SaysItsVersion) {
 }
 
 TEST(Program, EveryCommandHasHelpWithAnExample) {
-  for (const char* command : {"list", "describe", "check", "schema", "solve"}) {
+  for (const char* command :
+       {"list", "describe", "check", "schema", "solve", "predict", "evaluate"}) {
     const Finished result = run_stap({command, "--help"});
 
     EXPECT_EQ(result.exit_code, 0);

@@ -44,6 +44,14 @@ std::string read_text_attribute(const std::filesystem::path& path, const std::st
 /// the solver's business, row by row.
 States<double> read_states(const std::filesystem::path& path, const Grid& grid);
 
+/// Whole trajectories of this grid: dataset `trajectory` [B, T, C, X...]; state t of trajectory b
+/// is row b * times + t. B >= 1, T >= 1; values that are not finite are handed on.
+struct Trajectories {
+  States<double> states;
+  std::size_t times = 0;  ///< T
+};
+Trajectories read_trajectories(const std::filesystem::path& path, const Grid& grid);
+
 /// For programs, before any other call: HDF5 then does nothing at exit. All files are closed by
 /// then, but HDF5 1.10 would complain on stderr about damaged ones it could not close.
 void disable_store_exit_handler();

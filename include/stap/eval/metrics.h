@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "stap/config/value.h"
 #include "stap/core/committee.h"
+#include "stap/core/observer.h"
 #include "stap/core/states.h"
 
 namespace stap {
@@ -17,21 +20,44 @@ struct TrajectoriesView {
   std::size_t steps() const { return times - 1; }
 };
 
-/// Errors of a committee's members (never of the mean prediction) on test trajectories, as
-/// spec/method defines them. An average over a trajectory that diverged is infinite.
+/// Errors e of a committee's members (never of the mean prediction) on test trajectories u. Of one
+/// trajectory and member, over steps 1 .. L, all channels and Nx grid points:
+/// RMSE = sqrt(sum e^2 / (L Nx)), NRMSE = sqrt(sum e^2 / sum u^2), MAE = mean |e|. A rollout that
+/// is not finite has infinite error, and so has every average over it; quantiles stay valid.
 struct Metrics {
   std::size_t trajectories = 0, members = 0, steps = 0, points = 0;
   double rmse = 0, nrmse = 0, mae = 0;              ///< mean over trajectories, then members
   double rmse_q50 = 0, rmse_q95 = 0, rmse_q99 = 0;  ///< quantiles over trajectories, then mean
-  std::vector<double> rmse_by_step;  ///< step 1 .. L: mean over trajectories, members
-  std::size_t diverged = 0;          ///< (trajectory, member) pairs that are not finite
+  /// Step 1 .. L: mean over trajectories, then members, of sqrt(sum e^2 / Nx) of that step;
+  /// infinite from the first step at which a rollout is not finite.
+  std::vector<double> rmse_by_step{};
+  std::size_t diverged = 0;  ///< (trajectory, member) pairs that are not finite
 
-  /// rmse on the scale of the published tables, ||e||/(L-1): rmse * sqrt(L Nx) / (L - 1).
+  /// An RMSE on the scale of the published tables, ||e||/(L-1): value * sqrt(L Nx) / (L - 1).
+  /// Infinite for L = 1, where that scale has no meaning.
   double to_published(double value) const;
+
+  bool operator==(const Metrics&) const = default;
 };
 
 /// Rolls every member out from every trajectory's first state. `times` of the network's time input
-/// run over [0, 1]. Rows in blocks; results do not depend on the block.
-Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block = 256);
+/// run over [0, 1]. Rows in blocks; results do not depend on the block, bit for bit: sums are in
+/// double, over the grid, then steps, then trajectories, then members. The observer, if any, hears
+/// of phase "evaluate". Throws Error(data) unless there is at least one trajectory of at least two
+/// times, of the committee's grid, all of it finite.
+Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block = 256,
+                 Observer* observer = nullptr);
+
+/// The value below which `percent` of the values lie, linear between order statistics (position
+/// percent/100 (n-1) of the sorted values). Infinite values sort last. Throws Error(internal) if
+/// there are no values.
+double quantile(std::vector<double> values, int percent);
+
+/// A map with every member by its name, and `rmse_published` and the quantiles' `..._published`.
+config::Value to_value(const Metrics& metrics);
+/// One line of JSON without its line break: the members of `head` (a map or null: round, seed,
+/// ...), then those of the metrics. What is not finite is null. Numbers have as few digits as read
+/// back as the same number, so equal metrics give equal bytes.
+std::string to_json_line(const Metrics& metrics, config::Value head = {});
 
 }  // namespace stap

@@ -148,6 +148,30 @@ TEST(Store, ReadsStatesOfTwoAxesAndSeveralChannels) {
   EXPECT_EQ(states.row(1)[0], 60.0);
 }
 
+TEST(Store, WholeTrajectories) {
+  const TemporaryFolder folder;
+  H5File(folder.path("a.h5")).dataset("trajectory", {2, 3, 1, 8}, counting(48));
+
+  const Trajectories trajectories = read_trajectories(folder.path("a.h5"), kLine);
+
+  EXPECT_EQ(trajectories.times, 3u);
+  ASSERT_EQ(trajectories.states.count(), 6u);
+  EXPECT_EQ(trajectories.states.row(1 * 3 + 2)[7], 47.0);
+  EXPECT_EQ(trajectories.states.row(1)[0], 8.0);
+}
+
+TEST(Store, TrajectoriesOfAnotherShapeAreRefused) {
+  const TemporaryFolder folder;
+  const auto message = [&](const std::string& name, const std::vector<hsize_t>& shape) {
+    H5File(folder.path("a.h5")).dataset(name, shape, {});
+    return data_error([&] { read_trajectories(folder.path("a.h5"), kLine); });
+  };
+
+  EXPECT_SAYS(message("trajectory", {2, 3, 1, 9}), "2 x 3 x 1 x 9, expected B x T x 1 x 8");
+  EXPECT_SAYS(message("trajectory", {0, 3, 1, 8}), "at least one state");
+  EXPECT_SAYS(message("states", {2, 1, 8}), "has no dataset 'trajectory'; it has: states");
+}
+
 TEST(Store, StatesOfTheWrongShapeNameBothShapes) {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& name, const std::vector<hsize_t>& shape) {

@@ -1,0 +1,96 @@
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "stap/eval/metrics.h"
+#include "stap/run/model_of.h"
+
+namespace stap::app {
+namespace {
+
+Metrics evaluate_file(Committee& committee, const std::string& path, Observer& observer) {
+  const Trajectories test = read_trajectories(path, committee.grid());
+  States<float> states(committee.grid(), test.states.count());
+  convert(test.states.values(), states.values());
+  try {
+    return evaluate(committee, {std::as_const(states).view(), test.times}, 64, &observer);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    throw Error(ErrorKind::data, fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+void print_table(const Metrics& metrics, const std::string& model, const std::string& test,
+                 std::ostream& out) {
+  const auto text = [&](double value) {
+    return std::isfinite(value) ? fmt::format("{:.4e}", value)
+                                : fmt::format("div({})", metrics.diverged);
+  };
+  const auto published = [&](double value) {
+    return metrics.steps < 2 ? std::string("-") : text(metrics.to_published(value));
+  };
+  constexpr const char* kRow = "{:<16}{:>12}{:>12}{:>12}{:>12}\n";
+  out << fmt::format("model  {}: {} members\n", model, metrics.members);
+  out << fmt::format("test   {}: {} trajectories of {} steps; {} of {} rollouts diverged\n\n", test,
+                     metrics.trajectories, metrics.steps, metrics.diverged,
+                     metrics.trajectories * metrics.members);
+  out << fmt::format(kRow, "", "mean", "50 %", "95 %", "99 %");
+  out << fmt::format(kRow, "RMSE", text(metrics.rmse), text(metrics.rmse_q50),
+                     text(metrics.rmse_q95), text(metrics.rmse_q99));
+  out << fmt::format(kRow, "RMSE published", published(metrics.rmse), published(metrics.rmse_q50),
+                     published(metrics.rmse_q95), published(metrics.rmse_q99));
+  out << fmt::format("{:<16}{:>12}\n", "NRMSE", text(metrics.nrmse));
+  out << fmt::format("{:<16}{:>12}\n\n", "MAE", text(metrics.mae));
+  for (std::size_t i = 0; i < metrics.rmse_by_step.size(); ++i)
+    out << fmt::format("{:<16}{:>12}\n", fmt::format("RMSE, step {}", i + 1),
+                       text(metrics.rmse_by_step[i]));
+}
+
+}  // namespace
+
+void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  const std::filesystem::path model = model_of(options.model);
+  const Surrogate surrogate = load_surrogate(model, globals.threads);
+  Console console(globals);
+  const Metrics metrics = evaluate_file(*surrogate.committee, options.test, console);
+  if (!options.json) {
+    print_table(metrics, model.string(), options.test, out);
+    return;
+  }
+  config::Value result;
+  result.set("model", model.string());
+  result.set("test", options.test);
+  const config::Value numbers = to_value(metrics);
+  for (const config::Value::Member& member : *numbers.map()) result.set(member.key, member.value);
+  out << config::json_text(result) << '\n';
+}
+
+void add_evaluate(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* command =
+      program.add_subcommand("evaluate", "Measure a trained committee on test trajectories");
+  command
+      ->add_option("model", options->model,
+                   "Model file, or run folder (its newest committee is taken)")
+      ->required();
+  command
+      ->add_option("--test", options->test,
+                   "HDF5 file with `trajectory` [B,T,C,X...], T at least 2")
+      ->required();
+  command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");
+  command->footer(
+      "Errors are of each member, over all steps, averaged over trajectories and members.\n"
+      "RMSE is per grid point; 'RMSE published' is the same on the scale ||e||/(L-1).\n"
+      "Example:\n  stap evaluate runs/one --test solved.h5");
+  command->callback([options, &globals] { run_evaluate(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app

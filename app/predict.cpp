@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "interrupt.h"
+#include "stap/core/error.h"
+#include "stap/data/array_file.h"
+#include "stap/data/store.h"
+#include "stap/eval/rollout.h"
+#include "stap/run/model_of.h"
+
+namespace stap::app {
+namespace {
+
+// Few enough that progress and Ctrl-C are served in time.
+constexpr std::size_t kRowsAtOnce = 64;
+
+struct Interrupted {};
+
+// Rollouts [n, B, L+1, C, X...] from the same initial states: one for each asked member.
+class Prediction {
+ public:
+  Prediction(const States<double>& initial, std::size_t steps, std::size_t rollouts)
+      : row_size_(initial.grid().values()),
+        rows_(initial.count()),
+        times_(steps + 1),
+        values_(rollouts * rows_ * times_ * row_size_) {
+    for (std::size_t n = 0; n < rollouts; ++n)
+      for (std::size_t b = 0; b < rows_; ++b) {
+        const std::span<const double> from = initial.row(b);
+        std::copy(from.begin(), from.end(), state(n, b, 0).begin());
+      }
+  }
+
+  std::span<double> state(std::size_t n, std::size_t b, std::size_t time) {
+    return {values_.data() + ((n * rows_ + b) * times_ + time) * row_size_, row_size_};
+  }
+  std::span<const double> values() const { return values_; }
+  std::size_t rollouts() const { return values_.size() / (rows_ * times_ * row_size_); }
+
+  // Marks rows that are not finite somewhere.
+  void mark_not_finite(std::vector<bool>& rows) const {
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      if (!std::isfinite(values_[i])) rows[i / (times_ * row_size_) % rows_] = true;
+  }
+
+ private:
+  std::size_t row_size_, rows_, times_;
+  std::vector<double> values_;
+};
+
+// Number of values of all rollouts, or the refusal of the writer where there are too many to count.
+std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
+                         std::size_t rollouts) {
+  std::size_t total = grid.values();
+  for (const std::size_t factor : {rows, steps + 1, rollouts})
+    if (__builtin_mul_overflow(total, factor, &total)) return static_cast<std::size_t>(-1);
+  return total;
+}
+
+}  // namespace
+
+void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  const std::filesystem::path model = model_of(options.model);
+  const Surrogate surrogate = load_surrogate(model, globals.threads);
+  Committee& committee = *surrogate.committee;
+  const Grid& grid = surrogate.grid();
+  const States<double> initial = read_states(options.input, grid);
+  const auto members = static_cast<std::size_t>(committee.members());
+  const std::size_t rollouts = 1 + (options.members ? members : 0);
+
+  const auto start = std::chrono::steady_clock::now();
+  const InterruptGuard interrupt;
+  std::optional<ArrayWriter> writer(std::in_place, options.output);
+  writer->check_room(total_values(grid, initial.count(), options.steps, rollouts));
+  Console console(globals);
+  States<float> from(grid, initial.count());
+  convert(initial.values(), from.values());
+  Prediction mean(initial, options.steps, 1);
+  Prediction each(initial, options.steps, rollouts - 1);
+  std::size_t done = 0;
+  const auto roll = [&](int member, Prediction& to, std::size_t n) {
+    roll_out(committee, from.view(), member, options.steps, kRowsAtOnce,
+             [&](std::size_t step, std::size_t first, StatesView<const float> states) {
+               for (std::size_t r = 0; r < states.count; ++r)
+                 convert(states.row(r), to.state(n, first + r, step));
+               if (interrupt.requested()) throw Interrupted{};
+               done += states.count;
+               console.progress({.phase = "predicting",
+                                 .done = done,
+                                 .total = rollouts * initial.count() * options.steps});
+             });
+  };
+  try {
+    roll(kMean, mean, 0);
+    for (std::size_t m = 0; m < each.rollouts(); ++m) roll(static_cast<int>(m), each, m);
+  } catch (const Interrupted&) {
+    writer.reset();  // takes its temporary file along
+    console.warning(fmt::format("interrupted: {} was not written", options.output));
+    interrupt.end_program();
+  }
+
+  std::vector<std::size_t> shape{initial.count(), options.steps + 1, grid.channels};
+  shape.insert(shape.end(), grid.points.begin(), grid.points.end());
+  writer->add_text_attribute("format", "prediction/1");
+  writer->add_text_attribute("model", model.string());
+  writer->add_attribute("steps", static_cast<double>(options.steps));
+  writer->add("mean", shape, mean.values());
+  if (options.members) {
+    shape.insert(shape.begin(), members);
+    writer->add("members", shape, each.values());
+  }
+  writer->commit();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+
+  std::vector<bool> marks(initial.count(), false);
+  mean.mark_not_finite(marks);
+  each.mark_not_finite(marks);
+  const auto not_finite = static_cast<std::size_t>(std::ranges::count(marks, true));
+  if (options.json) {
+    config::Value summary;
+    summary.set("output", options.output);
+    summary.set("model", model.string());
+    summary.set("rows", initial.count());
+    summary.set("steps", options.steps);
+    summary.set("members", members);
+    summary.set("not_finite", not_finite);
+    summary.set("seconds", seconds.count());
+    out << config::json_text(summary) << '\n';
+    return;
+  }
+  out << fmt::format("{}: {} rows of {} steps by {} members of {}: {} not finite; {:.3g} s\n",
+                     options.output, initial.count(), options.steps, members, model.string(),
+                     not_finite, seconds.count());
+}
+
+void add_predict(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<PredictOptions>();
+  CLI::App* command =
+      program.add_subcommand("predict", "Advance states by a trained committee and store them");
+  command
+      ->add_option("model", options->model,
+                   "Model file, or run folder (its newest committee is taken)")
+      ->required();
+  command
+      ->add_option("--input", options->input,
+                   "HDF5 file with `states` [B,C,X...] or `trajectory` [B,T,C,X...] (its first "
+                   "time is used)")
+      ->required();
+  command->add_option("--steps", options->steps, "Learned steps L to make")
+      ->required()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
+  command
+      ->add_option("--output", options->output,
+                   "HDF5 file to write: `mean` [B,L+1,C,X...], the mean model step by step")
+      ->required();
+  command->add_flag("--members", options->members,
+                    "Also write `members` [M,B,L+1,C,X...], each member by itself");
+  command->add_flag("--json", options->json, "Print the summary as JSON");
+  command->footer(
+      "Predictions that are not finite are kept as they are, and counted.\n"
+      "Example:\n  stap predict runs/one --input states.h5 --steps 13 --output out.h5 --members");
+  command->callback([options, &globals] { run_predict(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stap {
+
+/// Writes an HDF5 file of named double arrays and attributes, to be read by read_array,
+/// read_attribute and read_text_attribute (store.h). Equal content gives equal bytes. The file is
+/// written aside by commit(); a place that cannot be written shows in the constructor. Functions
+/// throw Error(storage) with the path and the cause.
+class ArrayWriter {
+ public:
+  explicit ArrayWriter(std::filesystem::path path);
+  /// Without commit() nothing is left and `path` is as it was.
+  ~ArrayWriter();
+
+  /// Whether the disk has room for arrays of this many values in all, for a look before a long
+  /// computation. commit() looks again by itself.
+  void check_room(std::size_t values) const;
+  /// A dataset. The values are not copied: they must live until commit(). Throws Error(internal) if
+  /// there are not as many as the shape says; an empty shape is one value.
+  void add(std::string name, std::vector<std::size_t> shape, std::span<const double> values);
+  /// A text attribute of the file; texts end at their first zero byte.
+  void add_text_attribute(std::string name, std::string text);
+  /// A number as an attribute of the file.
+  void add_attribute(std::string name, double number);
+  /// Writes all of it and puts the file, safely on disk, in the place of `path`. Once only.
+  void commit();
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
+};
+
+}  // namespace stap

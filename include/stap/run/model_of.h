@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "stap/nn/engine.h"
+
+namespace stap {
+
+/// The model file a user means: a file itself, or of a run folder the newest committee,
+/// rounds/NN/committee.safetensors of the highest NN that has one. Throws Error(data) if there is
+/// no such file or folder, or no committee in it.
+std::filesystem::path model_of(const std::filesystem::path& given);
+
+/// A model file, ready to compute.
+struct Surrogate {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Committee> committee;  ///< all members; reads the engine's weights
+
+  const Grid& grid() const { return engine->shape().grid; }
+};
+/// Throws Error(data) if the file is missing, damaged or without members. `threads`: 0 = all.
+Surrogate load_surrogate(const std::filesystem::path& model_file, int threads = 0);
+
+}  // namespace stap

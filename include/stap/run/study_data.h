@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "stap/config/value.h"
+#include "stap/core/observer.h"
+#include "stap/core/solver.h"
+#include "stap/core/states.h"
+
+namespace stap {
+
+/// What all runs of a study share. SHA-256 is of the values as little-endian doubles.
+struct StudyData {
+  States<double> pool;         ///< [pool, C, X...]: row i is candidate i
+  States<double> test;         ///< [test, T, C, X...]: state t of trajectory b is row b * T + t
+  std::size_t test_times = 0;  ///< T = steps + 1
+  std::string pool_sha256{}, test_sha256{};
+};
+
+/// Which data. Candidate i of the pool depends on (pde, initial, data_seed, i) alone, trajectory i
+/// of the test set likewise, on another random stream: not on how many there are.
+struct DataRequest {
+  config::Value pde;      ///< section `pde`, with its name
+  config::Value initial;  ///< section `initial`, with its name
+  std::size_t pool = 10'000;
+  std::size_t test = 1'000;
+  std::size_t steps = 13;  ///< L of the test trajectories
+  std::uint64_t data_seed = 0;
+};
+
+/// The name under which the data are cached: the SHA-256 of all that decides about their bits
+/// (sections with every default filled in, sizes, seed, version, instruction set). Throws
+/// Error(config) with every problem of the sections, and for sizes of 0.
+std::string study_key(const DataRequest& request);
+
+/// Where data are cached: $STAP_CACHE, else $XDG_CACHE_HOME/stap, else $HOME/.cache/stap. Empty,
+/// which means nowhere, if STAP_CACHE is "off" or empty, or if none of them is set.
+std::filesystem::path cache_folder();
+
+/// Reads the data from KEY.h5 in the cache folder or makes them (phases "pool" and "test set") and
+/// puts them there. A cached file that is damaged or does not fit is made anew, a folder that
+/// cannot be written is gone without; the observer is warned of both. Safe against kills and other
+/// processes: files are put in place whole, and all writers of a key write the same bytes.
+/// `solver` is that of request.pde. Throws as study_key does, and Error(numerics) naming the
+/// initial condition or test trajectory that cannot be computed. The file holds `states` (the pool)
+/// and `trajectory` (the test set), as `stap solve` and `stap evaluate` read them.
+StudyData make_study_data(const DataRequest& request, const Solver& solver, int threads,
+                          Observer& observer);
+
+}  // namespace stap

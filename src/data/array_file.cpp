@@ -1,0 +1,98 @@
+#include "stap/data/array_file.h"
+
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "data/hdf5_output.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+
+namespace stap {
+
+using h5::Handle;
+
+namespace {
+
+// HDF5's own tables, for the file and for each of its objects.
+constexpr std::uintmax_t kOverhead = 1 << 14, kOverheadPerObject = 1 << 10;
+
+struct NamedArray {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::span<const double> values;
+};
+
+}  // namespace
+
+struct ArrayWriter::Content {
+  explicit Content(std::filesystem::path path) : output(std::move(path)) {}
+
+  h5::Output output;
+  std::vector<NamedArray> arrays;
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<std::pair<std::string, double>> numbers;
+
+  std::uintmax_t bytes() const {
+    std::uintmax_t sum = kOverhead;
+    for (const NamedArray& array : arrays) sum += array.values.size_bytes() + kOverheadPerObject;
+    for (const auto& [name, text] : texts) sum += name.size() + text.size() + kOverheadPerObject;
+    return sum + numbers.size() * kOverheadPerObject;
+  }
+};
+
+ArrayWriter::ArrayWriter(std::filesystem::path path)
+    : content_(std::make_unique<Content>(std::move(path))) {}
+
+ArrayWriter::~ArrayWriter() {
+  const h5::Quiet quiet;
+  content_.reset();
+}
+
+void ArrayWriter::check_room(std::size_t values) const {
+  constexpr auto most =
+      static_cast<std::uintmax_t>(std::numeric_limits<std::int64_t>::max()) - kOverhead;
+  if (values > most / sizeof(double))
+    content_->output.fail(fmt::format("{} values are too large for a file", values));
+  content_->output.check_room(values * sizeof(double) + kOverhead);
+}
+
+void ArrayWriter::add(std::string name, std::vector<std::size_t> shape,
+                      std::span<const double> values) {
+  std::size_t expected = 1;
+  for (std::size_t size : shape) expected *= size;
+  if (expected != values.size())
+    throw Error(ErrorKind::internal, fmt::format("{} values for an array '{}' of shape {}",
+                                                 values.size(), name, shape_text(shape)));
+  content_->arrays.push_back({std::move(name), std::move(shape), values});
+}
+
+void ArrayWriter::add_text_attribute(std::string name, std::string text) {
+  content_->texts.emplace_back(std::move(name), std::move(text));
+}
+
+void ArrayWriter::add_attribute(std::string name, double number) {
+  content_->numbers.emplace_back(std::move(name), number);
+}
+
+void ArrayWriter::commit() {
+  const h5::Quiet quiet;
+  h5::Output& output = content_->output;
+  output.check_room(content_->bytes());
+  output.create();
+  for (const auto& [name, text] : content_->texts)
+    output.attribute(output.file(), name.c_str(), text);
+  for (const auto& [name, number] : content_->numbers)
+    output.attribute(output.file(), name.c_str(), number);
+  for (const NamedArray& array : content_->arrays) {
+    const Handle space = output.space(std::vector<hsize_t>(array.shape.begin(), array.shape.end()));
+    const Handle dataset =
+        output.dataset(array.name, H5T_IEEE_F64LE, space, output.dataset_creation());
+    output.check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                          array.values.data()));
+  }
+  output.commit();
+}
+
+}  // namespace stap

@@ -1,0 +1,193 @@
+#include "stap/eval/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/eval/rollout.h"
+
+namespace stap {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// Errors of one state; infinite where the prediction is not finite.
+struct StateError {
+  double squared = 0;   // sum over channels and points of e^2
+  double absolute = 0;  // of |e|
+};
+
+StateError state_error(std::span<const float> predicted, std::span<const float> truth) {
+  StateError error;
+  for (std::size_t k = 0; k < truth.size(); ++k) {
+    const double e = static_cast<double>(predicted[k]) - static_cast<double>(truth[k]);
+    error.squared += e * e;
+    error.absolute += std::abs(e);
+  }
+  // Floats cannot overflow a sum of squares in double: this is a value that was not finite.
+  if (!std::isfinite(error.squared)) return {kInfinite, kInfinite};
+  return error;
+}
+
+double mean(std::span<const double> values) {
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+void check(const Committee& committee, const TrajectoriesView& test) {
+  const auto& states = test.states;
+  if (states.row_size != committee.grid().values())
+    throw Error(
+        ErrorKind::data,
+        fmt::format("test states have {} values, expected {} as the model's grid ({})",
+                    states.row_size, committee.grid().values(), committee.grid().shape_text()));
+  if (test.times < 2 || states.count == 0 || states.count % test.times != 0)
+    throw Error(ErrorKind::data,
+                fmt::format("{} test states in trajectories of {} times, expected whole "
+                            "trajectories of at least 2 times, and at least one",
+                            states.count, test.times));
+  for (std::size_t row = 0; row < states.count; ++row)
+    for (float value : states.row(row))
+      if (!std::isfinite(value))
+        throw Error(ErrorKind::data,
+                    fmt::format("test trajectory {} is not finite at time {}; leave out "
+                                "trajectories that did not come to their end",
+                                row / test.times, row % test.times));
+}
+
+// sum over steps 1 .. L of ||u||^2, by trajectory.
+std::vector<double> squared_norms(const TrajectoriesView& test) {
+  std::vector<double> norms(test.count(), 0.0);
+  for (std::size_t b = 0; b < test.count(); ++b)
+    for (std::size_t t = 1; t < test.times; ++t) {
+      double squared = 0;
+      for (float value : test.states.row(b * test.times + t))
+        squared += static_cast<double>(value) * static_cast<double>(value);
+      norms[b] += squared;
+    }
+  return norms;
+}
+
+States<float> initial_states(const Grid& grid, const TrajectoriesView& test) {
+  States<float> initial(grid, test.count());
+  for (std::size_t b = 0; b < test.count(); ++b) {
+    const std::span<const float> from = test.states.row(b * test.times);
+    std::copy(from.begin(), from.end(), initial.row(b).begin());
+  }
+  return initial;
+}
+
+double relative(double squared_error, double squared_norm) {
+  return squared_error == 0 ? 0.0 : std::sqrt(squared_error / squared_norm);
+}
+
+}  // namespace
+
+double quantile(std::vector<double> values, int percent) {
+  if (values.empty()) throw Error(ErrorKind::internal, "a quantile of no values");
+  std::sort(values.begin(), values.end());
+  // In whole hundredths: rounding must not move a position past an order statistic, since the next
+  // one may be infinite.
+  const std::size_t position = static_cast<std::size_t>(percent) * (values.size() - 1);
+  const double low = values[position / 100];
+  if (position % 100 == 0) return low;
+  const double high = values[position / 100 + 1];
+  if (std::isinf(high)) return high;
+  return low + static_cast<double>(position % 100) / 100.0 * (high - low);
+}
+
+double Metrics::to_published(double value) const {
+  if (steps < 2) return kInfinite;
+  return value * std::sqrt(static_cast<double>(steps) * static_cast<double>(points)) /
+         static_cast<double>(steps - 1);
+}
+
+Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block,
+                 Observer* observer) {
+  check(committee, test);
+  const std::size_t count = test.count(), steps = test.steps();
+  const auto members = static_cast<std::size_t>(committee.members());
+  const std::size_t points = committee.grid().points_total();
+  Metrics metrics{.trajectories = count,
+                  .members = members,
+                  .steps = steps,
+                  .points = points,
+                  .rmse_by_step = std::vector<double>(steps, 0.0)};
+  const auto real = [](std::size_t n) { return static_cast<double>(n); };
+  const double per_trajectory = real(steps) * real(points);
+  const States<float> initial = initial_states(committee.grid(), test);
+  const std::vector<double> norms = squared_norms(test);
+
+  for (std::size_t m = 0; m < members; ++m) {
+    std::vector<StateError> sums(count);
+    std::vector<std::vector<double>> by_step(steps, std::vector<double>(count));
+    roll_out(committee, initial.view(), static_cast<int>(m), steps, block,
+             [&](std::size_t step, std::size_t first, StatesView<const float> states) {
+               for (std::size_t r = 0; r < states.count; ++r) {
+                 const std::size_t b = first + r;
+                 StateError error =
+                     state_error(states.row(r), test.states.row(b * test.times + step));
+                 // What has diverged stays so, whatever the network makes of it.
+                 if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
+                 sums[b].squared += error.squared;
+                 sums[b].absolute += error.absolute;
+                 by_step[step - 1][b] = std::sqrt(error.squared / real(points));
+               }
+               if (observer)
+                 observer->progress({.phase = "evaluate",
+                                     .done = (m * count + first) * steps + states.count * step,
+                                     .total = members * count * steps});
+             });
+
+    std::vector<double> rmse(count), nrmse(count), mae(count);
+    for (std::size_t b = 0; b < count; ++b) {
+      rmse[b] = std::sqrt(sums[b].squared / per_trajectory);
+      nrmse[b] = relative(sums[b].squared, norms[b]);
+      mae[b] = sums[b].absolute / (per_trajectory * real(committee.grid().channels));
+      if (std::isinf(rmse[b])) ++metrics.diverged;
+    }
+    metrics.rmse += mean(rmse) / real(members);
+    metrics.nrmse += mean(nrmse) / real(members);
+    metrics.mae += mean(mae) / real(members);
+    metrics.rmse_q50 += quantile(rmse, 50) / real(members);
+    metrics.rmse_q95 += quantile(rmse, 95) / real(members);
+    metrics.rmse_q99 += quantile(rmse, 99) / real(members);
+    for (std::size_t i = 0; i < steps; ++i)
+      metrics.rmse_by_step[i] += mean(by_step[i]) / real(members);
+  }
+  return metrics;
+}
+
+config::Value to_value(const Metrics& metrics) {
+  config::Value value;
+  value.set("trajectories", metrics.trajectories);
+  value.set("members", metrics.members);
+  value.set("steps", metrics.steps);
+  value.set("points", metrics.points);
+  value.set("diverged", metrics.diverged);
+  const std::pair<const char*, double> rows[] = {{"rmse", metrics.rmse},
+                                                 {"rmse_q50", metrics.rmse_q50},
+                                                 {"rmse_q95", metrics.rmse_q95},
+                                                 {"rmse_q99", metrics.rmse_q99}};
+  for (const auto& [name, number] : rows) value.set(name, number);
+  for (const auto& [name, number] : rows)
+    value.set(std::string(name) + "_published", metrics.to_published(number));
+  value.set("nrmse", metrics.nrmse);
+  value.set("mae", metrics.mae);
+  value.set("rmse_by_step",
+            config::Value::List(metrics.rmse_by_step.begin(), metrics.rmse_by_step.end()));
+  return value;
+}
+
+std::string to_json_line(const Metrics& metrics, config::Value head) {
+  const config::Value value = to_value(metrics);
+  for (const config::Value::Member& member : *value.map()) head.set(member.key, member.value);
+  return config::json_text(head, 0);
+}
+
+}  // namespace stap

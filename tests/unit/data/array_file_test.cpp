@@ -1,0 +1,154 @@
+#include "stap/data/array_file.h"
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
+#include <functional>
+
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+using test::content;
+using test::TemporaryFolder;
+using Sizes = std::vector<std::size_t>;
+
+std::string error_text(ErrorKind kind, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+void write(const std::string& path) {
+  const std::vector<double> values{1, 0.1, -3, std::nan(""), 5, 6}, one{7};
+  ArrayWriter writer(path);
+  writer.add("b", {2, 1, 3}, values);
+  writer.add("a", {}, one);
+  writer.add_text_attribute("format", "some/1");
+  writer.add_text_attribute("note", "ä\nb");
+  writer.add_attribute("dt", 0.25);
+  writer.commit();
+}
+
+TEST(ArrayFile, HoldsWhatWasAdded) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.h5");
+
+  write(path);
+
+  EXPECT_EQ(list_datasets(path), (std::vector<std::string>{"a", "b"}));
+  const Array<double> b = read_array(path, "b");
+  EXPECT_EQ(b.shape, (Sizes{2, 1, 3}));
+  EXPECT_EQ(b.values[1], 0.1);
+  EXPECT_TRUE(std::isnan(b.values[3]));
+  EXPECT_EQ(b.values[5], 6.0);
+  EXPECT_EQ(read_array(path, "a").shape, Sizes{});
+  EXPECT_EQ(read_array(path, "a").values, std::vector<double>{7});
+  EXPECT_EQ(read_text_attribute(path, "/", "format"), "some/1");
+  EXPECT_EQ(read_text_attribute(path, "/", "note"), "ä\nb");
+  EXPECT_EQ(read_attribute(path, "/", "dt").values, std::vector<double>{0.25});
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+// Bytes alone would be equal by chance within one second, so the times in the file are looked at.
+TEST(ArrayFile, EqualContentGivesEqualBytes) {
+  const TemporaryFolder folder;
+
+  write(folder.path("a.h5"));
+  write(folder.path("b.h5"));
+
+  EXPECT_EQ(content(folder.path("a.h5")), content(folder.path("b.h5")));
+  const hid_t file = H5Fopen(folder.path("a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, "b", H5P_DEFAULT);
+#if H5_VERSION_GE(1, 12, 0)
+  H5O_info2_t info;
+  ASSERT_GE(H5Oget_info3(dataset, &info, H5O_INFO_TIME), 0);
+#else
+  H5O_info_t info;
+  ASSERT_GE(H5Oget_info2(dataset, &info, H5O_INFO_TIME), 0);
+#endif
+  EXPECT_EQ(info.ctime, 0);
+  EXPECT_EQ(info.mtime, 0);
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
+TEST(ArrayFile, WithoutCommitNothingIsLeftAndTheOldFileStays) {
+  const TemporaryFolder folder;
+  folder.file("a.h5", "old");
+  {
+    const std::vector<double> values{1};
+    ArrayWriter writer(folder.path("a.h5"));
+    writer.add("x", {1}, values);
+  }
+
+  EXPECT_EQ(content(folder.path("a.h5")), "old");
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+TEST(ArrayFile, PlacesThatCannotBeWrittenShowAtOnce) {
+  const TemporaryFolder folder;
+  const auto create = [](const std::string& path) {
+    return error_text(ErrorKind::storage, [&] { ArrayWriter writer(path); });
+  };
+
+  EXPECT_NE(create(folder.path("no/a.h5")).find("no folder"), std::string::npos);
+  EXPECT_NE(create(folder.path().string()).find("not a file"), std::string::npos);
+  create("/proc/a.h5");
+}
+
+TEST(ArrayFile, RoomIsAskedFor) {
+  const TemporaryFolder folder;
+  const ArrayWriter writer(folder.path("a.h5"));
+  const auto room = [&](std::size_t values) {
+    return error_text(ErrorKind::storage, [&] { writer.check_room(values); });
+  };
+
+  writer.check_room(1000);
+  EXPECT_NE(room(std::size_t{1} << 50).find("bytes are free"), std::string::npos);
+  EXPECT_NE(room(std::size_t{1} << 63).find("too large"), std::string::npos);
+}
+
+// A disk that is full when the file is written (here: a limit on the size of files).
+TEST(ArrayFile, AFullDiskLeavesNothing) {
+  const TemporaryFolder folder;
+  const std::vector<double> values(100'000, 1.0);
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{1 << 16, limit.rlim_max};
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+
+  const std::string message = error_text(ErrorKind::storage, [&] {
+    ArrayWriter writer(folder.path("a.h5"));
+    writer.add("x", {values.size()}, values);
+    writer.commit();
+  });
+
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, old_handler);
+  EXPECT_NE(message.find("a.h5"), std::string::npos) << message;
+  EXPECT_EQ(folder.entries(), 0u);
+}
+
+TEST(ArrayFile, AShapeThatDoesNotFitIsOurBug) {
+  const TemporaryFolder folder;
+  ArrayWriter writer(folder.path("a.h5"));
+  const std::vector<double> values(5);
+
+  error_text(ErrorKind::internal, [&] { writer.add("x", {2, 3}, values); });
+}
+
+}  // namespace
+}  // namespace stap

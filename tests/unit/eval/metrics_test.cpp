@@ -1,0 +1,382 @@
+#include "stap/eval/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "reference/metrics.h"
+#include "stap/core/error.h"
+#include "stap/eval/rollout.h"
+#include "support/function_committee.h"
+#include "support/networks.h"
+
+namespace stap {
+namespace {
+
+using test::FunctionCommittee;
+using test::random_states;
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+FunctionCommittee::Function plus(float shift) {
+  return [shift](float value, double) { return value + shift; };
+}
+
+// Trajectories that stand still at the given values, one point and channel per state.
+States<float> still(const std::vector<float>& values, std::size_t times) {
+  States<float> states(make_grid(1, {1}, {1.0}), values.size() * times);
+  for (std::size_t row = 0; row < states.count(); ++row) states.row(row)[0] = values[row / times];
+  return states;
+}
+
+// Two steps of one trajectory on two points: u = (3, 4) always; the member adds 1 per step, so that
+// e = 1 at step 1 and e = 2 at step 2 at both points.
+TEST(Metrics, OneTrajectoryByHand) {
+  States<float> states(make_grid(1, {2}, {1.0}), 3);
+  for (std::size_t t = 0; t < 3; ++t) {
+    states.row(t)[0] = 3;
+    states.row(t)[1] = 4;
+  }
+  FunctionCommittee committee(states.grid(), {plus(1)});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 3});
+
+  EXPECT_EQ(metrics.trajectories, 1u);
+  EXPECT_EQ(metrics.members, 1u);
+  EXPECT_EQ(metrics.steps, 2u);
+  EXPECT_EQ(metrics.points, 2u);
+  EXPECT_EQ(metrics.diverged, 0u);
+  // sum e^2 = 2 (1 + 4) = 10, L Nx = 4, sum u^2 = 2 (9 + 16) = 50.
+  EXPECT_DOUBLE_EQ(metrics.rmse, std::sqrt(10.0 / 4.0));
+  EXPECT_DOUBLE_EQ(metrics.nrmse, std::sqrt(10.0 / 50.0));
+  EXPECT_DOUBLE_EQ(metrics.mae, 1.5);
+  EXPECT_DOUBLE_EQ(metrics.rmse_q50, metrics.rmse);
+  EXPECT_DOUBLE_EQ(metrics.rmse_q99, metrics.rmse);
+  EXPECT_EQ(metrics.rmse_by_step, (std::vector<double>{1, 2}));
+  // ||e|| / (L - 1) = sqrt(10) / 1.
+  EXPECT_DOUBLE_EQ(metrics.to_published(metrics.rmse), std::sqrt(10.0));
+  EXPECT_EQ(committee.open_blocks(), 0);
+}
+
+// Channels add up in RMSE and are averaged over in MAE: with three of them and e = 2 everywhere,
+// RMSE = sqrt(3 4) and MAE = 2.
+TEST(Metrics, ChannelsAddInRmseAndAverageInMae) {
+  const States<float> states(make_grid(3, {2, 2}, {1.0, 1.0}), 2);
+  FunctionCommittee committee(states.grid(), {plus(2)});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2});
+
+  EXPECT_EQ(metrics.points, 4u);
+  EXPECT_DOUBLE_EQ(metrics.rmse, std::sqrt(12.0));
+  EXPECT_DOUBLE_EQ(metrics.mae, 2.0);
+}
+
+// Members' errors are averaged, not the error of their average: +1 and -1 do not cancel.
+TEST(Metrics, AveragesOverMembersAndTrajectories) {
+  const States<float> states = still({1, 2, 4}, 2);
+  FunctionCommittee committee(states.grid(), {plus(1), plus(-1), plus(4)});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2});
+
+  EXPECT_DOUBLE_EQ(metrics.rmse, 2.0);
+  EXPECT_DOUBLE_EQ(metrics.mae, 2.0);
+  // Mean over members of |shift|, over trajectories of 1/|u| (1, 1/2, 1/4).
+  EXPECT_DOUBLE_EQ(metrics.nrmse, 2.0 * 1.75 / 3.0);
+}
+
+TEST(Metrics, QuantilesAreTakenOverTrajectoriesThenAveraged) {
+  // Doubling makes the errors 1, 2, 3, 4, 5; tripling 2, 4, ..., 10.
+  const States<float> states = still({5, 1, 4, 2, 3}, 2);
+  FunctionCommittee committee(states.grid(), {[](float v, double) { return 2 * v; },
+                                              [](float v, double) { return 3 * v; }});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2});
+
+  EXPECT_DOUBLE_EQ(metrics.rmse_q50, (3.0 + 6.0) / 2);
+  EXPECT_DOUBLE_EQ(metrics.rmse_q95, (4.8 + 9.6) / 2);
+  EXPECT_DOUBLE_EQ(metrics.rmse_q99, (4.96 + 9.92) / 2);
+}
+
+// Values of numpy.quantile([1, 2, 4, 8], [0, .5, .95, .99, 1]) by hand: positions 0, 1.5, 2.85,
+// 2.97, 3.
+TEST(Quantile, IsLinearBetweenOrderStatistics) {
+  const std::vector<double> values{8, 1, 4, 2};
+
+  EXPECT_EQ(quantile(values, 0), 1.0);
+  EXPECT_DOUBLE_EQ(quantile(values, 50), 3.0);
+  EXPECT_DOUBLE_EQ(quantile(values, 95), 4 + 0.85 * 4);
+  EXPECT_DOUBLE_EQ(quantile(values, 99), 4 + 0.97 * 4);
+  EXPECT_EQ(quantile(values, 100), 8.0);
+  EXPECT_EQ(quantile({7}, 95), 7.0);
+  EXPECT_THROW(quantile({}, 50), Error);
+}
+
+TEST(Quantile, InfiniteValuesSortLast) {
+  // 101 values 0 .. 99 and infinity: the 99 % quantile is exactly the largest finite one.
+  std::vector<double> values{kInfinite};
+  for (int i = 0; i < 100; ++i) values.push_back(i);
+
+  EXPECT_EQ(quantile(values, 99), 99.0);
+  EXPECT_EQ(quantile(values, 100), kInfinite);
+  EXPECT_EQ(quantile({1, kInfinite}, 50), kInfinite);
+  EXPECT_EQ(quantile({1, 2, kInfinite}, 50), 2.0);
+  EXPECT_EQ(quantile({1, kInfinite, kInfinite, kInfinite}, 95), kInfinite);
+}
+
+// The first member loses trajectory 1 (above 3) at its second step; it comes back to finite numbers
+// at the third, which must not make it good again.
+TEST(Metrics, ADivergedTrajectoryHasInfiniteError) {
+  const States<float> states = still({1, 3, 1, 1, 1}, 4);
+  const auto loses = [](float value, double time) {
+    if (value > 3.5f) return kNan;
+    return std::isnan(value) ? 3.0f : value + static_cast<float>(time > -1);
+  };
+  FunctionCommittee committee(states.grid(), {loses, plus(1)});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 4});
+
+  EXPECT_EQ(metrics.diverged, 1u);
+  EXPECT_EQ(metrics.rmse, kInfinite);
+  EXPECT_EQ(metrics.nrmse, kInfinite);
+  EXPECT_EQ(metrics.mae, kInfinite);
+  // e = 1, 2, 3 for the others: RMSE = sqrt(14/3).
+  EXPECT_DOUBLE_EQ(metrics.rmse_q50, std::sqrt(14.0 / 3.0));
+  EXPECT_EQ(metrics.rmse_q99, kInfinite);
+  EXPECT_EQ(metrics.rmse_by_step, (std::vector<double>{1, kInfinite, kInfinite}));
+  EXPECT_EQ(metrics.to_published(metrics.rmse), kInfinite);
+}
+
+TEST(Metrics, AnInfinitePredictionCountsAsDiverged) {
+  const States<float> states = still({1}, 2);
+  FunctionCommittee committee(
+      states.grid(), {[](float, double) { return std::numeric_limits<float>::infinity(); }});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2});
+
+  EXPECT_EQ(metrics.diverged, 1u);
+  EXPECT_EQ(metrics.rmse_q50, kInfinite);
+}
+
+// Huge but finite predictions are errors, not divergence: sums are in double.
+TEST(Metrics, HugeFinitePredictionsStayFinite) {
+  const States<float> states = still({1}, 2);
+  FunctionCommittee committee(states.grid(), {[](float, double) { return 3e38f; }});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2});
+
+  EXPECT_EQ(metrics.diverged, 0u);
+  EXPECT_NEAR(metrics.rmse / 3e38, 1.0, 1e-6);  // 3e38f is 3e38 to float precision
+}
+
+TEST(Metrics, ZeroTruthHasNoRelativeErrorUnlessThereIsAnError) {
+  const States<float> states = still({0}, 2);
+  FunctionCommittee right(states.grid(), {plus(0)}), wrong(states.grid(), {plus(1)});
+
+  EXPECT_EQ(evaluate(right, {states.view(), 2}).nrmse, 0.0);
+  EXPECT_EQ(evaluate(wrong, {states.view(), 2}).nrmse, kInfinite);
+}
+
+TEST(Metrics, TimeRunsOverZeroToOne) {
+  const States<float> states = still({0, 0, 0}, 5);
+  std::vector<double> times;
+  FunctionCommittee committee(states.grid(), {[&](float value, double time) {
+                                times.push_back(time);
+                                return value;
+                              }});
+
+  evaluate(committee, {states.view(), 5}, 3);
+
+  EXPECT_EQ(times,
+            (std::vector<double>{0, 0, 0, 0.25, 0.25, 0.25, 0.5, 0.5, 0.5, 0.75, 0.75, 0.75}));
+}
+
+TEST(Metrics, TestsThatDoNotFitAreRefused) {
+  const States<float> states = still({1, 2}, 3);
+  FunctionCommittee committee(states.grid(), {plus(0)});
+  FunctionCommittee other(make_grid(1, {2}, {1.0}), {plus(0)});
+  const States<float> gap = still({1, kNan}, 3);
+  const auto message = [](Committee& with, const TrajectoriesView& test) -> std::string {
+    try {
+      evaluate(with, test);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::data);
+      return error.what();
+    }
+    return "";
+  };
+
+  EXPECT_NE(message(other, {states.view(), 3}).find("1 x 2"), std::string::npos);
+  EXPECT_NE(message(committee, {states.view(), 1}).find("at least 2"), std::string::npos);
+  EXPECT_NE(message(committee, {states.view(), 4}).find("whole"), std::string::npos);
+  EXPECT_NE(message(committee, {states.view().rows(0, 0), 3}).find("at least one"),
+            std::string::npos);
+  EXPECT_NE(message(committee, {gap.view(), 3}).find("trajectory 1"), std::string::npos);
+}
+
+// Golden: what must be added to a published log RMSE (spec: Burgers and KdV, KS, INS and CNS).
+TEST(Metrics, PublishedScale) {
+  const auto shift = [](std::size_t steps, std::size_t points) {
+    const Metrics metrics{.steps = steps, .points = points};
+    return -std::log(metrics.to_published(1.0));
+  };
+
+  // Stated to three decimals.
+  EXPECT_NEAR(shift(13, 256), -1.570, 5e-4);
+  EXPECT_NEAR(shift(26, 256), -1.183, 5e-4);
+  EXPECT_NEAR(shift(26, 1024), -1.876, 5e-4);
+  EXPECT_EQ((Metrics{.steps = 1, .points = 4}.to_published(1.0)), kInfinite);
+}
+
+// Real networks against the plain twin, and the block must not show. Breaking mutations: a sum kept
+// per block, a remainder block forgotten, members mixed up.
+TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
+  const FnoShape shape = test::small_shape({6, 4}, {4, 4}, 2, 5, 7, true);
+  const std::size_t count = 7, steps = 3, times = steps + 1, members = 2;
+  const auto engine = make_cpu_engine(shape, 2, 1);
+  for (int m = 0; m < 2; ++m)
+    engine->load(m, fresh_member(shape, test::some_scaling(2),
+                                 Rng(5).split("member", static_cast<std::uint64_t>(m))));
+  const auto committee = engine->committee({0, 1});
+  const States<float> truth = random_states(shape.grid, count * times, Rng(6));
+  const auto rollout_of = [&](auto&& state_at) {
+    reference::Rollout rollout(steps, {std::vector<double>(24), std::vector<double>(24)});
+    for (std::size_t t = 0; t < steps; ++t) {
+      const std::span<const float> state = state_at(t);
+      for (std::size_t k = 0; k < 48; ++k)
+        rollout[t][k / 24][k % 24] = static_cast<double>(state[k]);
+    }
+    return rollout;
+  };
+
+  double rmse = 0, nrmse = 0, mae = 0, q50 = 0, q95 = 0, q99 = 0;
+  std::vector<double> by_step(steps, 0.0);
+  for (int m = 0; m < 2; ++m) {
+    std::vector<double> all;
+    for (std::size_t b = 0; b < count; ++b) {
+      States<float> predicted(shape.grid, times);
+      std::copy_n(truth.row(b * times).begin(), 48, predicted.row(0).begin());
+      const RowsId rows = committee->rows(1);
+      committee->put(rows, 0, predicted.view().rows(0, 1));
+      for (std::size_t t = 0; t < steps; ++t) {
+        const std::size_t zero[] = {0};
+        const double time[] = {static_cast<double>(t) / 3.0};
+        const int member[] = {m};
+        committee->advance(rows, zero, member, time, rows, zero);
+        committee->get(rows, 0, predicted.view().rows(t + 1, 1));
+      }
+      committee->release(rows);
+      const reference::Errors errors = reference::errors_of(
+          rollout_of([&](std::size_t t) { return std::as_const(predicted).row(t + 1); }),
+          rollout_of([&](std::size_t t) { return truth.row(b * times + t + 1); }));
+      const double share = 1.0 / static_cast<double>(count * members);
+      rmse += errors.rmse * share;
+      nrmse += errors.nrmse * share;
+      mae += errors.mae * share;
+      for (std::size_t t = 0; t < steps; ++t) by_step[t] += errors.by_step[t] * share;
+      all.push_back(errors.rmse);
+    }
+    q50 += reference::quantile_of(all, 0.50) / 2;
+    q95 += reference::quantile_of(all, 0.95) / 2;
+    q99 += reference::quantile_of(all, 0.99) / 2;
+  }
+  const Metrics whole = evaluate(*committee, {truth.view(), times});
+
+  // Sums of a few hundred numbers of the same sign, in another order.
+  const double tolerance = 1e-13;
+  EXPECT_NEAR(whole.rmse, rmse, tolerance * rmse);
+  EXPECT_NEAR(whole.nrmse, nrmse, tolerance * nrmse);
+  EXPECT_NEAR(whole.mae, mae, tolerance * mae);
+  EXPECT_NEAR(whole.rmse_q50, q50, tolerance * q50);
+  EXPECT_NEAR(whole.rmse_q95, q95, tolerance * q95);
+  EXPECT_NEAR(whole.rmse_q99, q99, tolerance * q99);
+  for (std::size_t t = 0; t < steps; ++t)
+    EXPECT_NEAR(whole.rmse_by_step[t], by_step[t], tolerance * by_step[t]);
+  for (const std::size_t block : {1u, 3u, 7u, 100u})
+    EXPECT_EQ(evaluate(*committee, {truth.view(), times}, block), whole) << block;
+}
+
+TEST(Metrics, ThreadsDoNotShow) {
+  const FnoShape shape = test::small_shape({16}, {8});
+  const States<float> truth = random_states(shape.grid, 40, Rng(6));
+  const auto with = [&](int threads) {
+    const auto engine = make_cpu_engine(shape, 1, threads);
+    engine->load(0, fresh_member(shape, unit_scaling(1), Rng(5)));
+    return evaluate(*engine->committee({0}), {truth.view(), 4});
+  };
+
+  EXPECT_EQ(with(1), with(3));
+}
+
+TEST(Metrics, ProgressEndsAtItsTotal) {
+  struct Last : Observer {
+    void progress(const Progress& event) override {
+      EXPECT_EQ(event.phase, "evaluate");
+      EXPECT_GT(event.done, done);
+      done = event.done;
+      total = event.total;
+    }
+    std::size_t done = 0, total = 0;
+  } last;
+  const States<float> states = still({1, 2, 3, 4, 5}, 4);
+  FunctionCommittee committee(states.grid(), {plus(1), plus(2)});
+
+  evaluate(committee, {states.view(), 4}, 2, &last);
+
+  EXPECT_EQ(last.total, 30u);
+  EXPECT_EQ(last.done, 30u);
+}
+
+TEST(Metrics, JsonLineHasTheHeadFirstAndNullForInfinite) {
+  const Metrics metrics{.trajectories = 3,
+                        .members = 2,
+                        .steps = 5,
+                        .points = 20,
+                        .rmse = kInfinite,
+                        .nrmse = 0.1,
+                        .mae = 1e-7,
+                        .rmse_q50 = 0.5,
+                        .rmse_q95 = 2,
+                        .rmse_q99 = kInfinite,
+                        .rmse_by_step = {0.25, kInfinite},
+                        .diverged = 1};
+  config::Value head;
+  head.set("round", 4);
+
+  const std::string line = to_json_line(metrics, head);
+
+  // sqrt(L Nx) / (L - 1) = 10 / 4.
+  EXPECT_EQ(line,
+            R"({"round":4,"trajectories":3,"members":2,"steps":5,"points":20,"diverged":1,)"
+            R"("rmse":null,"rmse_q50":0.5,"rmse_q95":2.0,"rmse_q99":null,)"
+            R"("rmse_published":null,"rmse_q50_published":1.25,"rmse_q95_published":5.0,)"
+            R"("rmse_q99_published":null,"nrmse":0.1,"mae":1e-07,"rmse_by_step":[0.25,null]})");
+}
+
+// Breaking mutation: fewer digits than a double needs.
+TEST(Metrics, JsonNumbersReadBackAsTheSameNumber) {
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const double number = std::exp(20 * Rng(3).normal(i));
+
+    const auto line = nlohmann::json::parse(to_json_line(Metrics{.rmse = number}));
+
+    EXPECT_EQ(line.at("rmse").get<double>(), number);
+  }
+}
+
+TEST(Rollout, RowsAreGivenBackWhenAVisitorThrows) {
+  const States<float> states = still({1, 2}, 1);
+  FunctionCommittee committee(states.grid(), {plus(1)});
+
+  EXPECT_THROW(roll_out(committee, states.view(), 0, 3, 1,
+                        [](std::size_t, std::size_t, StatesView<const float>) { throw 1; }),
+               int);
+
+  EXPECT_EQ(committee.open_blocks(), 0);
+}
+
+}  // namespace
+}  // namespace stap
