@@ -1,0 +1,488 @@
+#include "stap/run/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "run/files.h"
+#include "stap/acquire/buy.h"
+#include "stap/core/error.h"
+#include "stap/core/isa.h"
+#include "stap/core/version.h"
+#include "stap/eval/metrics.h"
+#include "stap/nn/model_file.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr const char* kRunFormat = "run/1";
+constexpr const char* kPlanFormat = "plan/1";
+
+// A value of a map that must be there, as T.
+template <class T>
+T field(const Value& map, const char* key, const fs::path& path) {
+  const Value* value = map.find(key);
+  std::optional<T> found;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (value != nullptr && value->text() != nullptr) found = *value->text();
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (value != nullptr) found = value->real();
+  } else {
+    if (value != nullptr) found = value->integer<T>();
+  }
+  if (!found)
+    throw Error(ErrorKind::data,
+                fmt::format("{}: {} is missing or of another type", path.string(), key));
+  return *found;
+}
+
+// --- plans ---
+
+Value plan_to_value(const Plan& plan) {
+  Value::List purchases;
+  for (const Purchase& p : plan.purchases) {
+    Value row;
+    row.set("candidate", p.candidate);
+    row.set("pattern", p.pattern.text());
+    purchases.push_back(std::move(row));
+  }
+  Value value;
+  value.set("format", kPlanFormat);
+  value.set("cost", plan.cost());
+  value.set("unspent", plan.unspent);
+  value.set("not_finite", plan.not_finite);
+  value.set("purchases", Value(std::move(purchases)));
+  return value;
+}
+
+Plan read_plan(const fs::path& path, std::size_t pool, std::size_t steps) {
+  const Value value = read_document(path);
+  if (field<std::string>(value, "format", path) != kPlanFormat)
+    throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kPlanFormat));
+  Plan plan;
+  plan.unspent = field<std::uint64_t>(value, "unspent", path);
+  plan.not_finite = field<std::uint64_t>(value, "not_finite", path);
+  const Value* purchases = value.find("purchases");
+  if (purchases == nullptr || !purchases->is_list())
+    throw Error(ErrorKind::data, fmt::format("{}: purchases is not a list", path.string()));
+  for (const Value& row : *purchases->list()) {
+    Purchase p{field<std::uint64_t>(row, "candidate", path),
+               Pattern::parse(field<std::string>(row, "pattern", path))};
+    if (p.candidate >= pool || p.pattern.steps() != steps)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: candidate {} with pattern {} does not fit the study",
+                              path.string(), p.candidate, p.pattern.text()));
+    plan.purchases.push_back(std::move(p));
+  }
+  return plan;
+}
+
+// --- the journal's answers ---
+
+using AnswerKey = std::pair<std::size_t, std::size_t>;  // candidate, step
+
+Value answer_to_value(std::size_t acquisition, const AnswerRecord& record) {
+  Value body;
+  body.set("acquisition", acquisition);
+  body.set("candidate", record.candidate);
+  body.set("step", record.step);
+  body.set("status", to_string(record.answer.status));
+  body.set("reason", record.answer.reason);
+  body.set("attempts", record.answer.attempts);
+  body.set("seconds", record.answer.seconds);
+  body.set("state", encode_doubles(record.answer.state));
+  return body;
+}
+
+std::map<AnswerKey, Answer> recorded_answers(const Run& run, std::size_t acquisition) {
+  std::map<AnswerKey, Answer> answers;
+  const fs::path path = run.folder / "journal.jsonl";
+  for (const JournalLine& line : run.journal.lines()) {
+    if (line.type != "answer" ||
+        field<std::uint64_t>(line.body, "acquisition", path) != acquisition)
+      continue;
+    Answer answer;
+    const auto status = field<std::string>(line.body, "status", path);
+    answer.status = status == "ok"        ? Answer::Status::ok
+                    : status == "refused" ? Answer::Status::refused
+                                          : Answer::Status::failed;
+    answer.reason = field<std::string>(line.body, "reason", path);
+    answer.attempts = field<int>(line.body, "attempts", path);
+    answer.seconds = field<double>(line.body, "seconds", path);
+    answer.state = decode_doubles(field<std::string>(line.body, "state", path));
+    answers[{field<std::uint64_t>(line.body, "candidate", path),
+             field<std::uint64_t>(line.body, "step", path)}] = std::move(answer);
+  }
+  return answers;
+}
+
+// Buys a plan, appends what comes, and puts the training set on disk.
+void fulfil(Run& run, const Plan& plan, std::size_t budget, Committee& committee) {
+  const std::size_t acquisition = run.transitions.acquisitions;
+  const auto known = recorded_answers(run, acquisition);
+  BuyHooks hooks;
+  hooks.recorded = [&](std::size_t candidate, std::size_t step) -> const Answer* {
+    const auto found = known.find({candidate, step});
+    return found == known.end() ? nullptr : &found->second;
+  };
+  hooks.record = [&](const AnswerRecord& record) {
+    run.journal.append("answer", answer_to_value(acquisition, record));
+  };
+  const auto queue = make_batch_queue(*run.solver);
+  const Delivery delivery =
+      buy(plan, budget, run.data->pool.view(), run.solver->dt(), *queue, committee, hooks);
+  for (const Bought& b : delivery.bought) {
+    run.transitions.origins.push_back({acquisition, b.candidate, b.step});
+    run.transitions.inputs.insert(run.transitions.inputs.end(), b.input.begin(), b.input.end());
+    run.transitions.outputs.insert(run.transitions.outputs.end(), b.output.begin(), b.output.end());
+  }
+  for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
+  ++run.transitions.acquisitions;
+  const Ledger& l = delivery.ledger;
+  Value ledger;
+  ledger.set("acquisition", acquisition);
+  ledger.set("budget", l.budget);
+  ledger.set("bought", l.bought);
+  ledger.set("refused", l.refused);
+  ledger.set("failed", l.failed);
+  ledger.set("unspent", l.unspent);
+  Value::List reasons;
+  for (const std::string& reason : l.reasons) reasons.emplace_back(reason);
+  ledger.set("reasons", Value(std::move(reasons)));
+  run.journal.append("ledger", std::move(ledger));
+  write_transitions(run.folder / "transitions.h5", run.transitions);
+}
+
+// The initial trajectories: full ones, of ids drawn uniformly from the pool.
+Plan initial_plan(const Run& run) {
+  const StudyOptions& o = run.study.options;
+  std::vector<std::uint32_t> order;
+  shuffle(Rng(o.seed).split("initial"), o.pool, order);
+  Plan plan;
+  for (std::size_t i = 0; i < o.initial; ++i)
+    plan.purchases.push_back({order[i], Pattern(o.steps, true)});
+  return plan;
+}
+
+// Mean and deviation per channel over all states of the initial trajectories, then frozen.
+Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
+  const std::size_t channels = set.grid.channels, points = set.grid.points_total();
+  const std::size_t values = set.grid.values();
+  Scaling scaling = unit_scaling(channels);
+  for (std::size_t c = 0; c < channels; ++c) {
+    // Two passes: the deviation of values far from 0 would drown in one.
+    auto for_each = [&](const auto& visit) {
+      for (std::size_t i = 0; i < set.count(); ++i) {
+        if (set.origins[i].acquisition != 0) continue;
+        for (std::size_t p = 0; p < points; ++p) visit(set.inputs[i * values + c * points + p]);
+        if (set.origins[i].step + 1 == steps)
+          for (std::size_t p = 0; p < points; ++p) visit(set.outputs[i * values + c * points + p]);
+      }
+    };
+    double n = 0, sum = 0, squares = 0;
+    for_each([&](double v) { n += 1, sum += v; });
+    const double mean = sum / n;
+    for_each([&](double v) { squares += (v - mean) * (v - mean); });
+    scaling.mean[c] = static_cast<float>(mean);
+    const double deviation = std::sqrt(squares / n);
+    scaling.deviation[c] = deviation > 0 ? static_cast<float>(deviation) : 1.0f;
+  }
+  return scaling;
+}
+
+// --- opening ---
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("model name"))
+      if (const std::size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "unknown";
+}
+
+std::string manifest(const Run& run) {
+  Value value;
+  value.set("format", "manifest/1");
+  value.set("version", version());
+  value.set("compiler", __VERSION__);
+  value.set("device", "cpu");
+  value.set("cpu", cpu_model());
+  value.set("instruction_set", to_string(active_isa()));
+  value.set("solver", run.solver->name());
+  value.set("seed", run.study.options.seed);
+  value.set("data_seed", run.study.options.data_seed);
+  value.set("pool_sha256", run.data->pool_sha256);
+  value.set("test_sha256", run.data->test_sha256);
+  return config::json_text(value) + "\n";
+}
+
+// A folder without a configuration may hold what a run that was killed early has left, and nothing
+// else: we do not scatter files among a user's own.
+void check_ours(const fs::path& folder) {
+  if (fs::exists(folder / "config.yaml") || !fs::exists(folder)) return;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "journal.jsonl" || name == "rounds" || name.starts_with("manifest.json") ||
+        name.starts_with("config.yaml"))
+      continue;
+    throw Error(ErrorKind::config, fmt::format("{} holds {} and no run: give a new or empty folder",
+                                               folder.string(), name));
+  }
+}
+
+// What killed processes were writing when they died; we hold the lock, so nobody writes now.
+void remove_leftovers(const fs::path& folder) {
+  std::vector<fs::path> leftovers;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.path().filename().string().find(".tmp-") != std::string::npos)
+      leftovers.push_back(entry.path());
+  std::error_code ignored;
+  for (const fs::path& path : leftovers) fs::remove(path, ignored);
+}
+
+Value document_of(const Study& study) {
+  Value document;
+  document.set("format", kRunFormat);
+  for (const auto& member : *study.effective.map()) document.set(member.key, member.value);
+  return document;
+}
+
+// Fresh folder: writes its first files, the configuration last, so that a folder with one is whole.
+// Old folder: checks that it is this study's.
+void claim_folder(const Run& run, Observer& observer) {
+  const fs::path config_path = run.folder / "config.yaml";
+  make_folder(run.folder / "rounds");
+  if (!fs::exists(config_path)) {
+    write_text(run.folder / "manifest.json", manifest(run));
+    write_text(config_path, config::yaml_text(document_of(run.study)));
+    return;
+  }
+  const Value there = read_document(config_path);
+  const auto format = field<std::string>(there, "format", config_path);
+  if (format != kRunFormat)
+    throw Error(ErrorKind::data, fmt::format("{} is a folder of format '{}', expected '{}'",
+                                             run.folder.string(), format, kRunFormat));
+  const auto differing = differences(document_of(run.study), there);
+  if (!differing.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("{} holds a run of another configuration; choose another folder or "
+                            "the old configuration:\n  {}",
+                            run.folder.string(), fmt::join(differing, "\n  ")));
+  const fs::path manifest_path = run.folder / "manifest.json";
+  const Value old = read_document(manifest_path);
+  const auto isa = field<std::string>(old, "instruction_set", manifest_path);
+  if (isa != to_string(active_isa()))
+    observer.warning(
+        fmt::format("{} was begun with instruction set {}, this is {}: the result will "
+                    "not be bit-equal to an uninterrupted run (STAP_ISA={} would)",
+                    run.folder.string(), isa, to_string(active_isa()), isa));
+  if (field<std::string>(old, "pool_sha256", manifest_path) != run.data->pool_sha256 ||
+      field<std::string>(old, "test_sha256", manifest_path) != run.data->test_sha256)
+    throw Error(ErrorKind::data,
+                fmt::format("{} was begun with another pool or test set", run.folder.string()));
+}
+
+void read_metrics(Run& run) {
+  const fs::path path = run.folder / "metrics.jsonl";
+  if (!fs::exists(path)) return;
+  const std::string text = read_text_file(path);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    if (end == std::string::npos)
+      throw Error(ErrorKind::data, fmt::format("{}: its last line is cut off", path.string()));
+    run.metrics.push_back(text.substr(begin, end - begin));
+    const Value line = config::parse_yaml(run.metrics.back(), path.string());
+    if (field<std::uint64_t>(line, "round", path) + 1 != run.metrics.size())
+      throw Error(ErrorKind::data, fmt::format("{}: line {} is of another round", path.string(),
+                                               run.metrics.size()));
+    begin = end + 1;
+  }
+}
+
+// Weights of this round: finished, half trained, or fresh.
+void load_training(Run& run) {
+  run.members.clear();
+  run.epochs_done = 0;
+  const fs::path finished = run.round_folder() / "committee.safetensors";
+  const fs::path half = run.round_folder() / "training.safetensors";
+  const StudyOptions& o = run.study.options;
+  if (fs::exists(finished) || fs::exists(half)) {
+    Model model = read_model(fs::exists(finished) ? finished : half);
+    if (model.shape != run.shape || model.members.size() != static_cast<std::size_t>(o.members))
+      throw Error(ErrorKind::data,
+                  fmt::format("{} holds networks of another shape", run.round_folder().string()));
+    run.members = std::move(model.members);
+    const std::size_t batch = run.study.train.batch;
+    const auto steps_per_epoch =
+        static_cast<std::int64_t>((run.transitions.count() + batch - 1) / batch);
+    run.epochs_done = static_cast<int>(run.members[0].steps / steps_per_epoch);
+    return;
+  }
+  for (int m = 0; m < o.members; ++m)
+    run.members.push_back(
+        fresh_member(run.shape, run.scaling,
+                     run.stream("weights").split("member", static_cast<std::uint64_t>(m))));
+}
+
+void begin_round(Run& run) {
+  run.round = run.transitions.acquisitions - 1;
+  make_folder(run.round_folder());
+  load_training(run);
+  const bool evaluated = run.metrics.size() > run.round;
+  const bool trained = run.epochs_done == run.study.train.epochs;
+  run.phase = !trained                               ? Run::Phase::train
+              : !evaluated                           ? Run::Phase::evaluate
+              : run.round < run.study.options.rounds ? Run::Phase::acquire
+                                                     : Run::Phase::done;
+}
+
+// Measures a phase and writes its seconds down.
+template <class Work>
+auto timed(const Run& run, std::string_view phase, const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  add_timing(run, phase,
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return result;
+}
+
+}  // namespace
+
+std::filesystem::path Run::round_folder() const {
+  return folder / "rounds" / fmt::format("{:02}", round);
+}
+
+Rng Run::stream(std::string_view purpose) const {
+  return Rng(study.options.seed).split(purpose, round);
+}
+
+Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data,
+             std::shared_ptr<const Solver> solver, Observer& observer) {
+  const Grid grid = solver->grid();
+  FnoShape shape = make_shape(grid, study.network);
+  check_ours(folder);
+  make_folder(folder);
+  Journal journal(folder / "journal.jsonl");
+  const std::size_t pool = study.options.pool;
+  Run run{.study = std::move(study),
+          .folder = std::move(folder),
+          .shape = std::move(shape),
+          .journal = std::move(journal),
+          .data = std::move(data),
+          .solver = std::move(solver),
+          .transitions = {},
+          .scaling = {},
+          .used = std::vector<char>(pool, 0),
+          .metrics = {},
+          .members = {}};
+  remove_leftovers(run.folder);
+  claim_folder(run, observer);
+  read_metrics(run);
+  const fs::path transitions = run.folder / "transitions.h5";
+  const Plan initial = initial_plan(run);
+  if (fs::exists(transitions)) {
+    run.transitions = read_transitions(transitions, grid);
+    for (const Purchase& p : initial.purchases) run.used[p.candidate] = 1;
+    for (run.round = 0; run.round + 1 < run.transitions.acquisitions; ++run.round) {
+      const Plan plan = read_plan(run.round_folder() / "plan.json", run.study.options.pool,
+                                  run.study.options.steps);
+      for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
+    }
+  } else {
+    run.transitions.grid = grid;
+    timed(run, "initial", [&] {
+      // Full patterns never ask the mean model: any committee of this shape will do.
+      const auto engine = make_cpu_engine(run.shape, 1, 1);
+      fulfil(run, initial, initial.cost(), *engine->committee({0}));
+      return 0;
+    });
+  }
+  if (run.transitions.count() == 0)
+    throw Error(ErrorKind::solver, fmt::format("{}: no step of the initial trajectories could be "
+                                               "solved; see journal.jsonl",
+                                               run.folder.string()));
+  run.scaling = initial_scaling(run.transitions, run.study.options.steps);
+  begin_round(run);
+  return run;
+}
+
+void add_timing(const Run& run, std::string_view phase, double seconds) {
+  std::ofstream out(run.folder / "timings.jsonl", std::ios::app);
+  Value value;
+  value.set("round", run.round);
+  value.set("phase", phase);
+  value.set("seconds", seconds);
+  out << config::json_text(value, 0) << '\n';
+}
+
+void save_training(Run& run) {
+  const bool finished = run.epochs_done == run.study.train.epochs;
+  write_model(run.round_folder() / (finished ? "committee.safetensors" : "training.safetensors"),
+              {run.shape, run.members});
+  if (!finished) return;
+  std::error_code ignored;
+  fs::remove(run.round_folder() / "training.safetensors", ignored);
+  run.phase = run.metrics.size() > run.round ? Run::Phase::acquire : Run::Phase::evaluate;
+}
+
+void evaluate_round(Run& run, Committee& committee) {
+  const Metrics metrics = timed(run, "evaluate", [&] {
+    const States<double>& exact = run.data->test;
+    States<float> test(exact.grid(), exact.count());
+    convert(exact.values(), test.values());
+    return evaluate(committee, {std::as_const(test).view(), run.data->test_times});
+  });
+  Value head;
+  head.set("round", run.round);
+  head.set("transitions", run.transitions.count());
+  run.metrics.push_back(to_json_line(metrics, std::move(head)));
+  write_text(run.folder / "metrics.jsonl", fmt::format("{}\n", fmt::join(run.metrics, "\n")));
+  if (run.round > 0 && run.study.options.keep_committees == StudyOptions::Keep::last) {
+    std::error_code ignored;
+    fs::remove(
+        run.folder / "rounds" / fmt::format("{:02}", run.round - 1) / "committee.safetensors",
+        ignored);
+  }
+  run.phase = run.round < run.study.options.rounds ? Run::Phase::acquire : Run::Phase::done;
+}
+
+void acquire_round(Run& run, Committee& committee, Observer& observer) {
+  const StudyOptions& o = run.study.options;
+  const fs::path path = run.round_folder() / "plan.json";
+  Plan plan;
+  if (fs::exists(path)) {
+    plan = read_plan(path, o.pool, o.steps);
+  } else {
+    plan = timed(run, "select", [&] {
+      States<float> pool(run.shape.grid, o.pool);
+      convert(run.data->pool.values(), pool.values());
+      std::vector<std::size_t> open;
+      for (std::size_t id = 0; id < o.pool; ++id)
+        if (!run.used[id]) open.push_back(id);
+      return spend(o.budget, *make_selector(run.study), *make_chooser(run.study), committee,
+                   {std::as_const(pool).view(), open, o.steps}, run.stream("select"));
+    });
+    write_text(path, config::json_text(plan_to_value(plan), 1) + "\n");
+  }
+  if (plan.unspent > 0)
+    observer.warning(
+        fmt::format("{}, round {}: the pool is empty, {} of {} solver steps stay unspent",
+                    run.folder.string(), run.round, plan.unspent, o.budget));
+  timed(run, "acquire", [&] {
+    fulfil(run, plan, o.budget, committee);
+    return 0;
+  });
+  begin_round(run);
+}
+
+}  // namespace stap

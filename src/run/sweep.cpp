@@ -1,0 +1,156 @@
+#include "stap/run/sweep.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "run/files.h"
+#include "stap/config/problems.h"
+#include "stap/core/error.h"
+#include "stap/run/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Pool, test set and solver, shared by runs whose problem is the same.
+struct Problem {
+  std::shared_ptr<const Solver> solver;
+  std::shared_ptr<const StudyData> data;
+};
+
+class Problems {
+ public:
+  Problems(int threads, Observer& observer) : threads_(threads), observer_(observer) {}
+
+  Problem of(const Study& study) {
+    const StudyOptions& o = study.options;
+    DataRequest request;
+    request.pde = *study.effective.find("pde");
+    request.initial = *study.effective.find("initial");
+    request.pool = o.pool;
+    request.test = o.test;
+    request.steps = o.steps;
+    request.data_seed = o.data_seed;
+    const std::string key =
+        fmt::format("{}{}{} {} {} {}", config::yaml_text(request.pde),
+                    config::yaml_text(request.initial), o.pool, o.test, o.steps, o.data_seed);
+    Problem& problem = made_[key];
+    if (!problem.solver) {
+      problem.solver = make_solver(study, threads_);
+      problem.data = std::make_shared<StudyData>(
+          make_study_data(request, *problem.solver, threads_, observer_));
+    }
+    return problem;
+  }
+
+ private:
+  int threads_;
+  Observer& observer_;
+  std::map<std::string, Problem> made_;
+};
+
+// sweep.json: the runs in the order of the grid, for tables.
+void write_order(const std::vector<SweepRun>& runs, const fs::path& folder) {
+  config::Value::List names;
+  for (const SweepRun& run : runs) names.emplace_back(run.name);
+  config::Value value;
+  value.set("format", "sweep/1");
+  value.set("runs", config::Value(std::move(names)));
+  make_folder(folder);
+  write_text(folder / "sweep.json", config::json_text(value) + "\n");
+}
+
+}  // namespace
+
+config::Value load_config(const std::string& name) {
+  std::error_code ignored;
+  if (fs::is_regular_file(name, ignored)) return config::read_yaml(name);
+  std::vector<std::string> known;
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return config::parse_yaml(preset.text, "preset " + name);
+    known.push_back(preset.name);
+  }
+  throw Error(ErrorKind::config, fmt::format("there is no file and no preset '{}'{}", name,
+                                             config::hint(name, known, "presets")));
+}
+
+std::string full_key(const std::string& key) {
+  if (key.find('.') != std::string::npos) return key;
+  for (const config::FieldInfo& field : study_fields().fields())
+    if (field.name == key && key != "steps" && key != "initial") return "study." + key;
+  return key;
+}
+
+void apply_setting(config::Value& document, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  config::apply_override(document,
+                         equals == std::string::npos
+                             ? assignment
+                             : full_key(assignment.substr(0, equals)) + assignment.substr(equals));
+}
+
+GridAxis parse_axis(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    throw Error(ErrorKind::config,
+                fmt::format("--grid '{}', expected key=value,value,... as in seed=0,1,2", text));
+  GridAxis axis{text.substr(0, equals), {""}};
+  int depth = 0;
+  for (char c : text.substr(equals + 1)) {
+    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
+    if (c == ',' && depth == 0) {
+      axis.values.emplace_back();
+    } else {
+      axis.values.back() += c;
+    }
+  }
+  for (const std::string& value : axis.values)
+    if (value.empty())
+      throw Error(ErrorKind::config, fmt::format("--grid '{}' has an empty value", text));
+  return axis;
+}
+
+std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<GridAxis>& axes) {
+  std::vector<SweepRun> runs{{"", base}};
+  for (const GridAxis& axis : axes) {
+    std::vector<SweepRun> more;
+    for (const SweepRun& run : runs)
+      for (const std::string& value : axis.values) {
+        SweepRun next = run;
+        // A method given here replaces one that the configuration has, in either form.
+        if (axis.key == "method")
+          for (const char* key : {"base", "steps"}) next.document.erase(key);
+        apply_setting(next.document, axis.key + "=" + value);
+        next.name += fmt::format("{}{}={}", next.name.empty() ? "" : ",", axis.key, value);
+        more.push_back(std::move(next));
+      }
+    runs = std::move(more);
+  }
+  for (SweepRun& run : runs) std::replace(run.name.begin(), run.name.end(), '/', '_');
+  return runs;
+}
+
+LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int threads,
+              Observer& observer, const std::function<bool()>& stop) {
+  // All configurations first: a mistake in the last run must not show after an hour.
+  std::vector<Study> studies;
+  for (const SweepRun& run : runs) studies.push_back(make_study(run.document));
+  if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder);
+  Problems problems(threads, observer);
+  std::vector<Run> open;
+  open.reserve(runs.size());
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const Problem problem = problems.of(studies[r]);
+    open.push_back(open_run(std::move(studies[r]),
+                            runs[r].name.empty() ? folder : folder / runs[r].name, problem.data,
+                            problem.solver, observer));
+  }
+  return run_loop(open, threads, observer, stop);
+}
+
+}  // namespace stap
