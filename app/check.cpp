@@ -5,10 +5,8 @@
 
 #include "commands.h"
 #include "families.h"
-#include "stap/core/error.h"
-#include "stap/ic/ic.h"
-#include "stap/nn/fno.h"
-#include "stap/pde/pde.h"
+#include "stap/run/study.h"
+#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -29,40 +27,12 @@ config::Value to_json(const config::Value& effective, const config::Problems& pr
   return result;
 }
 
-// What one section's table cannot know: whether the sections fit each other.
-void check_together(const config::Value& effective, config::Problems& problems) {
-  const config::Value* pde = effective.find("pde");
-  if (pde == nullptr) return;
-  auto part = [&](const char* path, const auto& make) {
-    try {
-      return make();
-    } catch (const Error& e) {
-      problems.add(path, e.what());
-    }
-    return decltype(make()){};
-  };
-  const auto solver = part("pde", [&] {
-    const config::Choice choice = *config::choose(families()[0], *pde, problems);
-    return pde_table()[choice.index].make(choice.options, 1);
-  });
-  if (!solver) return;
-  if (const config::Value* initial = effective.find("initial"))
-    part("initial", [&] {
-      const config::Choice choice = *config::choose(families()[1], *initial, problems);
-      return sampler_table()[choice.index].make(choice.options, solver->grid());
-    });
-  if (const config::Value* network = effective.find("network"))
-    part("", [&] {  // its message names the key
-      return make_shape(solver->grid(), config::read(fno_fields(), *network, "network"));
-    });
-}
-
 }  // namespace
 
 void run_check(const CheckOptions& options, std::ostream& out) {
-  config::Value document = config::read_yaml(options.file);
-  for (const std::string& assignment : options.overrides)
-    config::apply_override(document, assignment);
+  config::Value document = load_config(options.file);
+  for (const std::string& assignment : options.overrides) apply_setting(document, assignment);
+  expand_method(document);
 
   config::Problems problems;
   const config::Value effective = config::check(families(), document, problems);
@@ -76,7 +46,7 @@ void add_check(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* command = program.add_subcommand(
       "check", "Check a configuration; print all problems, or what it amounts to");
-  command->add_option("file", options->file, "YAML file")->required();
+  command->add_option("file", options->file, "YAML file or name of a preset")->required();
   command->add_option("override", options->overrides, "key.path=value, one YAML value each");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");

@@ -53,6 +53,24 @@ struct SolveOptions {
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out);
 void add_solve(CLI::App& program, const Globals& globals);
 
+struct StudyCommandOptions {
+  std::string config;                  ///< file or preset
+  std::vector<std::string> overrides;  ///< key=value
+  std::vector<std::string> grid;       ///< sweep only: key=a,b,c
+  std::string folder;
+  std::string stop_after;  ///< "90s", "9m", "1h"; empty: never
+};
+void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out);
+void add_run(CLI::App& program, const Globals& globals);
+void add_sweep(CLI::App& program, const Globals& globals);
+
+struct TableOptions {
+  std::string folder, baseline;
+  bool json = false;
+};
+void run_table(const TableOptions& options, std::ostream& out);
+void add_table(CLI::App& program, const Globals& globals);
+
 struct PredictOptions {
   std::string model;  ///< a model file or a run folder
   std::string input, output;

@@ -29,13 +29,31 @@ Console::~Console() {
   end_bar();
 }
 
-void Console::epoch_done(const EpochDone& event) {
-  show(fmt::format("member {}", event.member), static_cast<std::size_t>(event.epoch + 1),
-       static_cast<std::size_t>(event.epochs), fmt::format(", loss {:.3e}", event.loss));
+void Console::progress(const Progress& event) {
+  show(std::string(event.phase), event.done, event.total, time_left(event.done, event.total));
 }
 
-void Console::progress(const Progress& event) {
-  show(std::string(event.phase), event.done, event.total, "");
+void Console::note(std::string_view text) {
+  end_bar();
+  if (!quiet_) fmt::print(stderr, "{}\n", text);
+}
+
+// ", 12 s left", from the pace since this work was first seen; nothing while that says little.
+std::string Console::time_left(std::size_t done, std::size_t total) {
+  if (total == 0) return "";
+  const double part = static_cast<double>(done) / static_cast<double>(total);
+  const auto now = std::chrono::steady_clock::now();
+  if (total != since_total_ || part < since_part_) {
+    since_ = now;
+    since_part_ = part;
+    since_total_ = total;
+  }
+  const double seconds = std::chrono::duration<double>(now - since_).count();
+  if (part - since_part_ < 0.01 || seconds < 0.5 || done == total) return "";
+  const double left = seconds * (1 - part) / (part - since_part_);
+  return left < 100    ? fmt::format(", {:.0f} s left", left)
+         : left < 6000 ? fmt::format(", {:.0f} min left", left / 60)
+                       : fmt::format(", {:.1f} h left", left / 3600);
 }
 
 void Console::warning(std::string_view text) {

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "families.h"
 #include "stap/core/error.h"
+#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -64,11 +65,17 @@ void run_list(const ListOptions& options, std::ostream& out) {
     for (const config::Entry& entry : family.entries)
       out << fmt::format("  {:<{}}  {}\n", entry.name, width - 2, entry.text);
   }
+  if (!options.family.empty()) return;
+  out << fmt::format("\n{:<{}}  whole configurations for 'stap run' and 'stap sweep':", "presets",
+                     width);
+  for (const Preset& preset : presets()) out << ' ' << preset.name;
+  out << '\n';
 }
 
 void add_list(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ListOptions>();
-  CLI::App* command = program.add_subcommand("list", "List families and their entries");
+  CLI::App* command =
+      program.add_subcommand("list", "List sections, their entries and the presets");
   command->add_option("family", options->family, "Only this family");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap list train");

@@ -58,13 +58,16 @@ void run(int argc, char** argv) {
   program.parse_complete_callback([&] {
     if (globals.threads > 0) omp_set_num_threads(globals.threads);
   });
-  program.footer("Example:\n  stap describe train");
+  program.footer("Example:\n  stap run demo --out my-run");
 
   add_list(program, globals);
   add_describe(program, globals);
   add_check(program, globals);
   add_schema(program, globals);
   add_solve(program, globals);
+  add_run(program, globals);
+  add_sweep(program, globals);
+  add_table(program, globals);
   add_predict(program, globals);
   add_evaluate(program, globals);
 

@@ -36,8 +36,8 @@ TEST(Program, SaysItsVersion) {
 }
 
 TEST(Program, EveryCommandHasHelpWithAnExample) {
-  for (const char* command :
-       {"list", "describe", "check", "schema", "solve", "predict", "evaluate"}) {
+  for (const char* command : {"list", "describe", "check", "schema", "solve", "predict", "evaluate",
+                              "run", "sweep", "table"}) {
     const Finished result = run_stap({command, "--help"});
 
     EXPECT_EQ(result.exit_code, 0);
@@ -171,7 +171,7 @@ TEST(Program, CheckRefusesFilesItCannotUse) {
   const std::string empty = folder.file("empty.yaml", "");
 
   expect_refused(run_stap({"check", folder.path("missing.yaml")}), 2, "missing.yaml");
-  expect_refused(run_stap({"check", folder.path(".")}), 2, "cannot read");
+  expect_refused(run_stap({"check", folder.path(".")}), 2, "there is no file");
   expect_refused(run_stap({"check", folder.file("cut.yaml", "train: {epochs: 3\n")}), 2,
                  "cut.yaml:");
   expect_refused(run_stap({"check", folder.file("twice.yaml", "train: {}\ntrain: {}\n")}), 2,

@@ -52,6 +52,23 @@ inline Finished run_process(const std::vector<std::string>& command,
           out_path.empty() ? content(out) : "", content(err)};
 }
 
+/// Starts the program `stap` of this build without waiting for it; its output goes nowhere.
+inline pid_t start_stap(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), STAP_TEST_PROGRAM);
+  std::vector<char*> words;
+  for (std::string& word : arguments) words.push_back(word.data());
+  words.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    const int nowhere = open("/dev/null", O_RDWR);
+    for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+  return child;
+}
+
 /// Runs the program `stap` of this build.
 inline Finished run_stap(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), STAP_TEST_PROGRAM);

@@ -1,0 +1,125 @@
+// `stap run` and `stap sweep`: a run is a sweep of one, in the folder itself.
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "interrupt.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "stap/run/sweep.h"
+#include "stap/run/table.h"
+
+namespace stap::app {
+namespace {
+
+std::optional<std::chrono::duration<double>> parse_duration(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  double number = 0;
+  std::size_t used = 0;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string unit = text.substr(used);
+  const double factor = unit.empty() || unit == "s" ? 1.0
+                        : unit == "m"               ? 60.0
+                        : unit == "h"               ? 3600.0
+                                                    : 0.0;
+  if (used == 0 || factor == 0.0 || !(number > 0))
+    throw Error(ErrorKind::config,
+                fmt::format("--stop-after '{}', expected a time such as 90s, 9m or 1.5h", text));
+  return std::chrono::duration<double>(number * factor);
+}
+
+void add_common(CLI::App& command, StudyCommandOptions& options) {
+  command.add_option("config", options.config, "YAML file or name of a preset")->required();
+  command.add_option("setting", options.overrides, "key=value, for example train.epochs=20 seed=3");
+  command.add_option("--out", options.folder, "Folder; the same command again continues there")
+      ->required();
+  command.add_option("--stop-after", options.stop_after,
+                     "Stop cleanly at the next checkpoint after this time (90s, 9m, 1h)");
+}
+
+}  // namespace
+
+void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  const auto limit = parse_duration(options.stop_after);
+  config::Value document = load_config(options.config);
+  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  std::vector<GridAxis> axes;
+  for (const std::string& text : options.grid) axes.push_back(parse_axis(text));
+  const std::vector<SweepRun> runs = expand_grid(document, axes);
+
+  Console console(globals);
+  const InterruptGuard interrupt;
+  const auto start = std::chrono::steady_clock::now();
+  const LoopEnd end = drive(runs, options.folder, globals.threads, console, [&] {
+    return interrupt.requested() || (limit && std::chrono::steady_clock::now() - start > *limit);
+  });
+  console.finish();
+  if (end == LoopEnd::stopped) {
+    console.note(
+        fmt::format("stopped at a checkpoint; the same command continues in {}", options.folder));
+    if (interrupt.requested()) interrupt.end_program();
+    return;
+  }
+  out << table_text(make_table(read_results(options.folder))) << "results in " << options.folder
+      << '\n';
+}
+
+void add_run(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<StudyCommandOptions>();
+  CLI::App* command =
+      program.add_subcommand("run", "Run one study: train, evaluate, select, buy, round by round");
+  add_common(*command, *options);
+  command->footer("Example:\n  stap run demo method=sbal+stap seed=1 --out my-run");
+  command->callback([options, &globals] { run_study(*options, globals, std::cout); });
+}
+
+void add_sweep(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<StudyCommandOptions>();
+  CLI::App* command =
+      program.add_subcommand("sweep", "Run a study for every combination of some settings");
+  add_common(*command, *options);
+  command
+      ->add_option("--grid", options->grid,
+                   "key=a,b,c; may be given several times, for every combination")
+      ->required()
+      ->allow_extra_args(false);  // one axis each, or settings would be taken for more
+  command->footer(
+      "Example:\n  stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 --out "
+      "my-sweep");
+  command->callback([options, &globals] { run_study(*options, globals, std::cout); });
+}
+
+void run_table(const TableOptions& options, std::ostream& out) {
+  const auto rows = make_table(read_results(options.folder), options.baseline);
+  if (options.json) {
+    out << config::json_text(table_value(rows)) << '\n';
+  } else {
+    out << table_text(rows);
+  }
+}
+
+void add_table(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<TableOptions>();
+  CLI::App* command =
+      program.add_subcommand("table", "Compare the runs of a sweep: means, paired differences");
+  command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
+  command->add_option("--baseline", options->baseline,
+                      "Row that the others are compared with (default: the first)");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example:\n  stap table my-sweep --baseline random");
+  command->callback([options] { run_table(*options, std::cout); });
+}
+
+}  // namespace stap::app

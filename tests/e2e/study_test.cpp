@@ -1,0 +1,227 @@
+// `stap run`, `sweep` and `table` as a user runs them: results, continuation after real kills,
+// errors.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/core/rng.h"
+#include "support/process.h"
+#include "support/small_study.h"
+
+namespace stap::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class StudyProgram : public ::testing::Test {
+ protected:
+  StudyProgram() { setenv("STAP_CACHE", folder_.path("cache").c_str(), 1); }
+  ~StudyProgram() override { unsetenv("STAP_CACHE"); }
+
+  std::vector<std::string> words(const std::string& command, const std::string& out,
+                                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> list{command, "demo"};
+    for (const std::string& setting : small_study()) list.push_back(setting);
+    list.insert(list.end(), more.begin(), more.end());
+    list.insert(list.end(), {"--out", folder_.path(out)});
+    return list;
+  }
+  // What must be equal between two runs of one study: errors, and the last weights.
+  std::string essence(const std::string& run) const {
+    const std::string metrics = content(folder_.path(run + "/metrics.jsonl"));
+    const std::string weights = content(folder_.path(run + "/rounds/02/committee.safetensors"));
+    EXPECT_NE(metrics, "");
+    EXPECT_NE(weights, "");
+    return metrics + weights;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
+  const Finished result = run_stap(words("run", "r"));
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "sbal+stap"));
+  EXPECT_TRUE(contains(result.out, folder_.path("r")));
+  EXPECT_TRUE(contains(result.err, "round 2 of 2, training"));
+  for (const char* file : {"config.yaml", "manifest.json", "journal.jsonl", "metrics.jsonl",
+                           "timings.jsonl", "transitions.h5", "rounds/00/plan.json"})
+    EXPECT_TRUE(fs::exists(folder_.path(std::string("r/") + file))) << file;
+  std::istringstream lines(content(folder_.path("r/metrics.jsonl")));
+  std::size_t round = 0;
+  for (std::string line; std::getline(lines, line); ++round) {
+    const json metrics = json::parse(line);
+    EXPECT_EQ(metrics.at("round"), round);
+    EXPECT_EQ(metrics.at("transitions"), 3 * 5 + 9 * round);  // the ledger: exactly the budget
+    EXPECT_GT(metrics.at("rmse").get<double>(), 0.0);
+  }
+  EXPECT_EQ(round, 3u);
+}
+
+TEST_F(StudyProgram, SameBytesForAnyThreadsAloneOrInASweep) {
+  ASSERT_EQ(run_stap(words("run", "one", {"method=sbal+stap", "--threads", "1"})).exit_code, 0);
+  ASSERT_EQ(run_stap(words("run", "two", {"method=sbal+stap", "--threads", "2"})).exit_code, 0);
+
+  const Finished sweep = run_stap(words(
+      "sweep", "s", {"--grid", "method=random,sbal,sbal+stap", "--grid", "seed=0,1", "--quiet"}));
+
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
+  EXPECT_EQ(sweep.err, "");
+  EXPECT_EQ(essence("one"), essence("two"));
+  EXPECT_EQ(essence("one"), essence("s/method=sbal+stap,seed=0"));
+  EXPECT_NE(essence("one"), essence("s/method=sbal+stap,seed=1"));
+  // Equal seeds share round 0: the first lines agree, whatever the method.
+  const std::string random = content(folder_.path("s/method=random,seed=0/metrics.jsonl"));
+  const std::string stap = content(folder_.path("s/method=sbal+stap,seed=0/metrics.jsonl"));
+  EXPECT_EQ(random.substr(0, random.find('\n')), stap.substr(0, stap.find('\n')));
+  EXPECT_NE(random, stap);
+}
+
+// A real process is killed again and again, at random moments, until it gets through: 30 kills at
+// least, over as many runs as that takes.
+TEST_F(StudyProgram, KilledAnywhereEndsWithTheSameBytes) {
+  ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
+  const std::string expected = essence("whole");
+  const Rng rng(2024);
+  std::uint64_t kills = 0;
+  for (int attempt = 0; kills < 30; ++attempt) {
+    const std::string name = "killed" + std::to_string(attempt);
+    for (bool finished = false; !finished;) {
+      const pid_t child = start_stap(words("run", name, {"--quiet"}));
+      // From the first milliseconds (reading, opening) to most of a whole run.
+      const double wait = 0.5 * rng.uniform(2 * kills) * rng.uniform(2 * kills + 1);
+      std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+      kill(child, SIGKILL);
+      int status = 0;
+      waitpid(child, &status, 0);
+      finished = WIFEXITED(status);
+      if (finished) {
+        EXPECT_EQ(WEXITSTATUS(status), 0);
+      }
+      kills += finished ? 0 : 1;
+      if (kills >= 30 && !finished) {
+        EXPECT_EQ(run_stap(words("run", name, {"--quiet"})).exit_code, 0);
+        finished = true;
+      }
+    }
+    EXPECT_EQ(essence(name), expected) << "attempt " << attempt;
+  }
+}
+
+TEST_F(StudyProgram, StopsCleanlyAndContinues) {
+  ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
+
+  const Finished stopped = run_stap(words("run", "r", {"--stop-after", "0.001s"}));
+  EXPECT_EQ(stopped.exit_code, 0);
+  EXPECT_TRUE(contains(stopped.err, "the same command continues"));
+  EXPECT_FALSE(fs::exists(folder_.path("r/rounds/02/committee.safetensors")));
+  const pid_t child = start_stap(words("run", "r", {"train.epochs=12"}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) || WIFEXITED(status));
+  ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
+
+  EXPECT_EQ(essence("r"), essence("whole"));
+}
+
+TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
+  ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
+
+  const Finished other = run_stap(words("run", "r", {"seed=1"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_TRUE(contains(other.err, "study.seed: 1 here, 0 there"));
+
+  std::string config = content(folder_.path("r/config.yaml"));
+  config.replace(config.find("run/1"), 5, "run/9");
+  folder_.file("r/config.yaml", config);
+  EXPECT_EQ(run_stap(words("run", "r")).exit_code, 3);
+  EXPECT_EQ(run_stap({"table", folder_.path("r")}).exit_code, 3);
+  folder_.file("r/config.yaml", "{damaged");
+  EXPECT_EQ(run_stap(words("run", "r")).exit_code, 3);
+  fs::create_directory(folder_.path("mine"));
+  folder_.file("mine/thesis.tex", "text");
+  EXPECT_EQ(run_stap(words("run", "mine")).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder_.path("mine/journal.jsonl")));
+  EXPECT_EQ(run_stap({"table", folder_.path("nowhere")}).exit_code, 3);
+}
+
+TEST_F(StudyProgram, BadInputIsExitCode2) {
+  auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    const Finished result = run_stap(words("run", "bad", more));
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(contains(result.err, part));
+    EXPECT_FALSE(fs::exists(folder_.path("bad")));
+  };
+
+  refused({"budget=0"}, "study.budget");
+  refused({"study.initial=41"}, "the pool has 40");
+  refused({"method=qbc", "members=1"}, "at least 2");
+  refused({"method=sbal+stab"}, "did you mean 'stap'?");
+  refused({"--stop-after", "soon"}, "--stop-after");
+  EXPECT_EQ(run_stap({"run", "dmeo", "--out", folder_.path("x")}).exit_code, 2);
+  EXPECT_EQ(run_stap({"sweep", "demo", "--grid", "seed", "--out", folder_.path("x")}).exit_code, 2);
+}
+
+// Three initial conditions are left after the initial ones: the pool runs dry in the first round.
+TEST_F(StudyProgram, AnEmptyPoolIsReportedAndEndsTheRound) {
+  const Finished result = run_stap(words("run", "dry", {"pool=6", "budget=100", "method=random"}));
+
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "the pool is empty"));
+}
+
+TEST_F(StudyProgram, TwoProcessesInOneFolderAreRefused) {
+  const pid_t first = start_stap(words("run", "r", {"train.epochs=400", "--quiet"}));
+  while (!fs::exists(folder_.path("r/config.yaml")))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+
+  const Finished second = run_stap(words("run", "r", {"train.epochs=400"}));
+  kill(first, SIGKILL);
+  waitpid(first, nullptr, 0);
+
+  EXPECT_EQ(second.exit_code, 6);
+  EXPECT_TRUE(contains(second.err, "in use"));
+}
+
+TEST_F(StudyProgram, TableComparesMethodsPairedBySeed) {
+  ASSERT_EQ(run_stap(words("sweep", "s", {"--grid", "method=sbal,random", "--grid", "seed=0,1,2"}))
+                .exit_code,
+            0);
+
+  const Finished text = run_stap({"table", folder_.path("s")});
+  const Finished result = run_stap({"table", folder_.path("s"), "--baseline", "random", "--json"});
+
+  EXPECT_LT(text.out.find("sbal"), text.out.find("random"));  // the order of the grid
+  const json table = json::parse(result.out);
+  ASSERT_EQ(table.at("rows").size(), 2u);
+  const json& random = table["rows"][0];
+  const json& sbal = table["rows"][1];
+  EXPECT_EQ(random.at("label"), "random");
+  EXPECT_EQ(sbal.at("difference_pairs"), 3);
+  // The paired difference is the difference of the means; computed here from the runs themselves.
+  double mean[2] = {0, 0};
+  for (int seed = 0; seed < 3; ++seed)
+    for (int m = 0; m < 2; ++m) {
+      std::istringstream lines(
+          content(folder_.path("s/method=" + std::string(m == 0 ? "random" : "sbal") +
+                               ",seed=" + std::to_string(seed) + "/metrics.jsonl")));
+      for (std::string line; std::getline(lines, line);)
+        mean[m] += std::log(json::parse(line).at("rmse").get<double>()) / 9;
+    }
+  EXPECT_NEAR(random.at("log_rmse_mean").get<double>(), mean[0], 1e-12);
+  EXPECT_NEAR(sbal.at("difference_mean").get<double>(), mean[1] - mean[0], 1e-12);
+  EXPECT_EQ(run_stap({"table", folder_.path("s"), "--baseline", "sbla"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace stap::test
