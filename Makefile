@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := program
-.PHONY: program test bench asan format check clean help
+.PHONY: program demo test bench asan format check clean help
 
 # Ninja re-runs CMake when a CMake file changes; this rule is for the first time.
 build/%/build.ninja:
@@ -10,6 +10,13 @@ build/%/build.ninja:
 
 program: build/release/build.ninja  ## build the program: build/release/stap (the default)
 	@cmake --build build/release -j $(JOBS) --target stap_program
+
+demo:  ## set up, build the program and run a small study of three methods and three seeds
+	@tools/install-deps build
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@build/release/stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 \
+	  --out build/demo
 
 test:  ## install what is missing, build everything, run all tests
 	@tools/install-deps build test
@@ -26,7 +33,7 @@ bench:  ## run the benchmarks: build/release/bench.json and a table of it
 asan:  ## unit and property tests under AddressSanitizer and UBSan
 	@tools/install-deps build test
 	@cmake --preset asan
-	@cmake --build build/asan -j $(JOBS)
+	@cmake --build build/asan -j $(JOBS) --target stap_unit_tests stap_property_tests
 	@tools/run-tests build/asan -L 'unit|property'
 
 format:  ## rewrite the sources in the project's style
