@@ -1,5 +1,3 @@
-#include <omp.h>
-
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -55,9 +53,6 @@ void run(int argc, char** argv) {
       ->check(CLI::Range(1, 4096));
   program.require_subcommand(0, 1);
   program.fallthrough();  // global options may follow the command
-  program.parse_complete_callback([&] {
-    if (globals.threads > 0) omp_set_num_threads(globals.threads);
-  });
   program.footer("Example:\n  stap run demo --out my-run");
 
   add_list(program, globals);

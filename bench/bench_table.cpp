@@ -2,7 +2,6 @@
 // object as one JSON array to the file given, and prints a table per kind of benchmark.
 //
 //   cat lines | bench_table OUT.json
-#include <omp.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,6 +10,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ std::string now_utc() {
 
 Json header() {
   return {{"bench", "header"},         {"date", now_utc()},
-          {"cpu", cpu_model()},        {"threads", omp_get_max_threads()},
+          {"cpu", cpu_model()},        {"threads", std::thread::hardware_concurrency()},
           {"compiler", STAP_COMPILER}, {"isa", std::string(stap::to_string(stap::active_isa()))}};
 }
 

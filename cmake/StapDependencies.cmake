@@ -1,6 +1,6 @@
 # What the library and the program need; all are packages of Debian 12 and Ubuntu 24.04
 # (docs/dependencies.md says why each). Nothing is downloaded.
-find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)

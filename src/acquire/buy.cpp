@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "acquire/resident_rows.h"
 #include "stap/core/committee.h"
 #include "stap/core/error.h"
+#include "stap/core/resident_rows.h"
 
 namespace stap {
 namespace {

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "acquire/resident_rows.h"
+#include "acquire/candidate_rows.h"
 #include "stap/acquire/pool.h"
+#include "stap/core/resident_rows.h"
 
 namespace stap {
 namespace {

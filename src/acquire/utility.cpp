@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "acquire/candidate_rows.h"
+
 namespace stap {
 namespace {
 

@@ -4,8 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "acquire/resident_rows.h"
+#include "stap/acquire/pool.h"
 #include "stap/core/pattern.h"
+#include "stap/core/resident_rows.h"
 
 namespace stap {
 

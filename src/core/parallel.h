@@ -1,26 +1,27 @@
 #pragma once
 
-#include <omp.h>
-
 #include <cstddef>
 
 namespace stap {
 
 /// Threads to use when 0 ("all") or more were asked for.
-inline int thread_count(int asked) {
-  return asked > 0 ? asked : omp_get_num_procs();
-}
+int thread_count(int asked);
 
-/// work(task, thread) for task = 0 .. tasks-1, in any order, on up to `threads` threads. `work`
-/// must not throw; tasks must not depend on each other.
+/// What parallel_for hands to the threads: call(work, task, thread).
+using ParallelCall = void (*)(const void* work, std::size_t task, int thread);
+void run_parallel(int threads, std::size_t tasks, ParallelCall call, const void* work);
+
+/// work(task, thread) for task = 0 .. tasks-1, in any order, on up to `threads` threads (thread =
+/// 0 .. threads-1; 0 is the caller's). `work` must not throw; tasks must not depend on each other.
+/// A loop inside a loop, or beside one of another thread, runs on its caller's thread alone.
 template <class Work>
 void parallel_for(int threads, std::size_t tasks, const Work& work) {
-  if (threads <= 1 || tasks <= 1) {
-    for (std::size_t task = 0; task < tasks; ++task) work(task, 0);
-    return;
-  }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-  for (std::size_t task = 0; task < tasks; ++task) work(task, omp_get_thread_num());
+  run_parallel(
+      threads, tasks,
+      [](const void* w, std::size_t task, int thread) {
+        (*static_cast<const Work*>(w))(task, thread);
+      },
+      &work);
 }
 
 }  // namespace stap

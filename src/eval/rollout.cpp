@@ -7,27 +7,9 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/core/resident_rows.h"
 
 namespace stap {
-namespace {
-
-// Rows of the committee, given back also when a visitor throws.
-class ResidentRows {
- public:
-  ResidentRows(Committee& committee, std::size_t n)
-      : committee_(committee), id_(committee.rows(n)) {}
-  ~ResidentRows() { committee_.release(id_); }
-  ResidentRows(const ResidentRows&) = delete;
-  ResidentRows& operator=(const ResidentRows&) = delete;
-
-  RowsId id() const { return id_; }
-
- private:
-  Committee& committee_;
-  RowsId id_;
-};
-
-}  // namespace
 
 void roll_out(Committee& committee, StatesView<const float> initial, int member, std::size_t steps,
               std::size_t block, const RolloutVisitor& visit) {
@@ -46,12 +28,11 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
   for (std::size_t first = 0; first < initial.count; first += most) {
     const std::size_t n = std::min(most, initial.count - first);
     const auto part = [n](const auto& all) { return std::span(all).first(n); };
-    committee.put(rows.id(), 0, initial.rows(first, n));
+    committee.put(rows, 0, initial.rows(first, n));
     for (std::size_t step = 1; step <= steps; ++step) {
-      std::fill(time.begin(), time.end(),
-                static_cast<double>(step - 1) / static_cast<double>(steps));
-      committee.advance(rows.id(), part(index), part(members), part(time), rows.id(), part(index));
-      committee.get(rows.id(), 0, states.view().rows(0, n));
+      std::fill(time.begin(), time.end(), input_time(step, steps));
+      committee.advance(rows, part(index), part(members), part(time), rows, part(index));
+      committee.get(rows, 0, states.view().rows(0, n));
       visit(step, first, states.view().rows(0, n));
     }
   }

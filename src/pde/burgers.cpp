@@ -1,7 +1,5 @@
 #include "stap/pde/burgers.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "pde/burgers_kernels.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
@@ -46,7 +45,7 @@ class Burgers final : public Solver {
               .cfl = options.cfl,
               .bound = options.max_abs,
               .max_steps = options.max_steps},
-        threads_(threads > 0 ? threads : omp_get_max_threads()),
+        threads_(thread_count(threads)),
         kernel_(kernel_of(active_isa())) {}
 
  private:
@@ -61,20 +60,19 @@ class Burgers final : public Solver {
     const std::size_t lanes = kernel_.lanes;
     const std::size_t blocks = (queries.size() + lanes - 1) / lanes;
     const int team = static_cast<int>(std::min(blocks, static_cast<std::size_t>(threads_)));
-    // All memory is had here: an exception must not leave a parallel region.
+    // All memory is had here: work on other threads must not throw.
     const std::size_t buffer = (step_.points + 2 * kBurgersGhosts) * lanes;
     std::vector<double> memory(static_cast<std::size_t>(team) * 2 * buffer);
     std::vector<BurgersEnd> ends(queries.size());
     for (Answer* answer : answers) answer->state.resize(step_.points);
 
-#pragma omp parallel for num_threads(team) schedule(dynamic)
-    for (std::size_t block = 0; block < blocks; ++block) {
-      double* u = memory.data() + static_cast<std::size_t>(omp_get_thread_num()) * 2 * buffer;
+    parallel_for(team, blocks, [&](std::size_t block, int thread) {
+      double* u = memory.data() + static_cast<std::size_t>(thread) * 2 * buffer;
       const std::size_t first = block * lanes;
       const std::size_t rows = std::min(lanes, queries.size() - first);
       advance_block(queries.subspan(first, rows), answers.subspan(first, rows), u, u + buffer,
                     ends.data() + first);
-    }
+    });
 
     for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], *answers[i]);
   }

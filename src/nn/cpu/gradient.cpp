@@ -179,17 +179,8 @@ void GradientPass::last_layer_and_projection(const Task& task, std::size_t row) 
   double squares = 0.0;
   for (std::size_t p = 0; p < y.points; p += kChunk) {
     const std::size_t n = std::min(kChunk, y.points - p);
-    Dense up{};
-    up.points = n;
-    up.in = y.width;
-    up.out_padded = y.projection_padded;
-    up.x = z + p * net_.field_ld;
-    up.ldx = net_.field_ld;
-    up.weight = member.packed + y.project1;
-    up.bias = member.packed + y.project1_bias;
-    up.y = scratch.hidden.data();
+    Dense up = net_.projection_hidden(member, z + p * net_.field_ld, n, scratch.hidden.data());
     up.slope = scratch.slope.data();
-    up.ldy = net_.hidden_ld;
     k.dense_bias_gelu_slope(up);
     float* output = scratch.output.data();
     k.project(n, y.projection_padded, y.out, up.y, net_.hidden_ld, member.packed + y.project2,
@@ -297,17 +288,8 @@ void GradientPass::lift_backward(const Task& task, std::size_t row, const float*
   const float* input = task.slot.inputs.data() + row * y.points * y.in;
   for (std::size_t p = 0; p < y.points; p += kChunk) {
     const std::size_t n = std::min(kChunk, y.points - p);
-    Dense up{};
-    up.points = n;
-    up.in = y.in;
-    up.out_padded = y.lifting_padded;
-    up.x = input + p * y.in;
-    up.ldx = y.in;
-    up.weight = member.packed + y.lift1;
-    up.bias = member.packed + y.lift1_bias;
-    up.y = task.scratch.hidden.data();
+    Dense up = net_.lifting_hidden(member, input + p * y.in, n, task.scratch.hidden.data());
     up.slope = task.scratch.slope.data();
-    up.ldy = net_.hidden_ld;
     k.dense_bias_gelu_slope(up);
 
     const float* d = d_field + p * net_.field_ld;

@@ -30,22 +30,42 @@ void Network::scale_input(const MemberView& member, const float* state, float ti
     for (std::size_t p = 0; p < points; ++p) input[p * in + layout.out] = time;
 }
 
+Dense Network::lifting_hidden(const MemberView& member, const float* input, std::size_t n,
+                              float* hidden) const {
+  Dense d{};
+  d.points = n;
+  d.in = layout.in;
+  d.out_padded = layout.lifting_padded;
+  d.x = input;
+  d.ldx = layout.in;
+  d.weight = member.packed + layout.lift1;
+  d.bias = member.packed + layout.lift1_bias;
+  d.y = hidden;
+  d.ldy = hidden_ld;
+  return d;
+}
+
+Dense Network::projection_hidden(const MemberView& member, const float* field, std::size_t n,
+                                 float* hidden) const {
+  Dense d{};
+  d.points = n;
+  d.in = layout.width;
+  d.out_padded = layout.projection_padded;
+  d.x = field;
+  d.ldx = field_ld;
+  d.weight = member.packed + layout.project1;
+  d.bias = member.packed + layout.project1_bias;
+  d.y = hidden;
+  d.ldy = hidden_ld;
+  return d;
+}
+
 void Network::lift(const MemberView& member, const float* input, float* hidden,
                    float* field) const {
   const Layout& y = layout;
   for (std::size_t p = 0; p < y.points; p += kChunk) {
     const std::size_t n = std::min(kChunk, y.points - p);
-    Dense first{};
-    first.points = n;
-    first.in = y.in;
-    first.out_padded = y.lifting_padded;
-    first.x = input + p * y.in;
-    first.ldx = y.in;
-    first.weight = member.packed + y.lift1;
-    first.bias = member.packed + y.lift1_bias;
-    first.y = hidden;
-    first.ldy = hidden_ld;
-    kernels.dense_bias_gelu(first);
+    kernels.dense_bias_gelu(lifting_hidden(member, input + p * y.in, n, hidden));
 
     Dense second{};
     second.points = n;
@@ -144,16 +164,8 @@ void forward(const Network& net, const MemberView& member, std::span<const float
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t p = 0; p < y.points; p += kChunk) {
       const std::size_t n = std::min(kChunk, y.points - p);
-      Dense d{};
-      d.points = n;
-      d.in = y.width;
-      d.out_padded = y.projection_padded;
-      d.x = field[r] + p * net.field_ld;
-      d.ldx = net.field_ld;
-      d.weight = member.packed + y.project1;
-      d.bias = member.packed + y.project1_bias;
-      d.y = memory.hidden.data();
-      d.ldy = net.hidden_ld;
+      const Dense d =
+          net.projection_hidden(member, field[r] + p * net.field_ld, n, memory.hidden.data());
       if (sink == nullptr) {
         net.kernels.dense_bias_gelu(d);
       } else {

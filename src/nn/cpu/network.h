@@ -49,9 +49,15 @@ class Network {
 
   /// State [C][points] (and time) -> scaled network input [points][in].
   void scale_input(const MemberView& member, const float* state, float time, float* input) const;
+  /// The lifting's hidden layer of n points from `input`, and the projection's from `field`, into
+  /// `hidden` (stride hidden_ld): everything set but the slope.
+  Dense lifting_hidden(const MemberView& member, const float* input, std::size_t n,
+                       float* hidden) const;
+  Dense projection_hidden(const MemberView& member, const float* field, std::size_t n,
+                          float* hidden) const;
   /// Network input -> first field; `hidden` has kChunk x hidden_ld values.
   void lift(const MemberView& member, const float* input, float* hidden, float* field) const;
-  /// A run of points of a Fourier layer's dense part, everything but weight, y and the rest set.
+  /// The dense part of Fourier layer l for all points: everything set but the slope.
   Dense layer(const MemberView& member, std::size_t l, const float* x, const float* add,
               float* y) const;
   /// Network output [points][C] of some points -> advanced state there.

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <span>
 
-#include "stap/acquire/pool.h"
+#include "stap/core/committee.h"
 
 namespace stap {
 
@@ -23,17 +21,6 @@ class ResidentRows {
   Committee& committee_;
   RowsId id_;
 };
-
-/// Puts the states of these ids into rows 0, 1, ..., in one transfer.
-inline void put_candidates(Committee& committee, RowsId rows, const Candidates& candidates,
-                           std::span<const std::size_t> ids) {
-  States<float> states(committee.grid(), ids.size());
-  for (std::size_t r = 0; r < ids.size(); ++r) {
-    const auto from = candidates.states.row(ids[r]);
-    std::copy(from.begin(), from.end(), states.row(r).begin());
-  }
-  committee.put(rows, 0, states.view());
-}
 
 /// When the input of a step (1-based) is, in [0,1] over a trajectory of `steps` steps.
 inline double input_time(std::size_t step, std::size_t steps) {

@@ -1,0 +1,69 @@
+#include "core/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace stap {
+namespace {
+
+// Each task exactly once, thread numbers in range, for loops that follow each other at once: a
+// helper that wakes late must not take part in the wrong loop.
+TEST(ParallelFor, DoesEveryTaskOnceInManyLoops) {
+  for (int threads : {1, 2, 3, 7})
+    for (std::size_t loop = 0; loop < 2000; ++loop) {
+      const std::size_t tasks = loop % 13;
+      std::vector<int> done(tasks, 0);
+      std::atomic<int> strange{0};
+
+      parallel_for(threads, tasks, [&](std::size_t task, int thread) {
+        ++done[task];  // one writer each, or the loop is wrong
+        if (thread < 0 || thread >= threads) ++strange;
+      });
+
+      for (std::size_t task = 0; task < tasks; ++task) ASSERT_EQ(done[task], 1) << loop;
+      ASSERT_EQ(strange, 0);
+    }
+}
+
+TEST(ParallelFor, UsesSeveralThreadsWithNumbersOfTheirOwn) {
+  std::vector<std::thread::id> who(2);
+  std::atomic<int> arrived{0};
+
+  // Two tasks that wait for each other can only end on two threads.
+  parallel_for(2, 2, [&](std::size_t, int thread) {
+    who[static_cast<std::size_t>(thread)] = std::this_thread::get_id();
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  });
+
+  EXPECT_NE(who[0], who[1]);
+  EXPECT_EQ(who[0], std::this_thread::get_id());
+}
+
+TEST(ParallelFor, LoopsInsideAndBesideALoopWork) {
+  std::atomic<int> inner{0};
+  parallel_for(3, 5, [&](std::size_t, int) {
+    parallel_for(3, 4, [&](std::size_t, int thread) {
+      EXPECT_EQ(thread, 0);
+      ++inner;
+    });
+  });
+  EXPECT_EQ(inner, 20);
+
+  std::atomic<int> beside{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c)
+    callers.emplace_back([&] {
+      for (int loop = 0; loop < 200; ++loop)
+        parallel_for(2, 3, [&](std::size_t, int) { ++beside; });
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(beside, 4 * 200 * 3);
+}
+
+}  // namespace
+}  // namespace stap
