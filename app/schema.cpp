@@ -8,7 +8,13 @@
 namespace stap::app {
 
 void run_schema(std::ostream& out) {
-  out << config::json_text(config::schema(families())) << '\n';
+  config::Value schema = config::schema(families());
+  // The shorthand for base and steps is no section of its own.
+  config::Value method;
+  method.set("type", "string");
+  method.set("description", "short for base and steps, for example sbal+stap");
+  schema.find("properties")->set("method", std::move(method));
+  out << config::json_text(schema) << '\n';
 }
 
 void add_schema(CLI::App& program, const Globals&) {

@@ -66,6 +66,14 @@ TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
   EXPECT_EQ(round, 3u);
 }
 
+// Editors check a configuration by the schema: it must know every key a preset may have.
+TEST_F(StudyProgram, SchemaKnowsMethodAndEverySectionOfAStudy) {
+  const json schema = json::parse(run_stap({"schema"}).out);
+
+  for (const char* key : {"pde", "initial", "network", "train", "study", "base", "steps", "method"})
+    EXPECT_TRUE(schema.at("properties").contains(key)) << key;
+}
+
 TEST_F(StudyProgram, SameBytesForAnyThreadsAloneOrInASweep) {
   ASSERT_EQ(run_stap(words("run", "one", {"method=sbal+stap", "--threads", "1"})).exit_code, 0);
   ASSERT_EQ(run_stap(words("run", "two", {"method=sbal+stap", "--threads", "2"})).exit_code, 0);
