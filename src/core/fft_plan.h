@@ -40,6 +40,9 @@ class FftPlan {
   std::size_t size() const { return complex_.plan.n; }
   std::size_t scratch_size() const { return kernels_->scratch(complex_.plan, real_); }
   const FftKernels<T>& kernels() const { return *kernels_; }
+  /// For kernels that call kernels() themselves, as lane kernels do.
+  const FftComplexPlan<T>& complex() const { return complex_.plan; }
+  const FftRealPlan<T>& real() const { return real_; }
 
   // As in stap/core/fft.h.
   void forward(const T* in_re, const T* in_im, std::size_t in_stride, T* out_re, T* out_im,

@@ -43,7 +43,10 @@ States<double> draw_initial(const Sampler& sampler, const Rng& stream,
   std::vector<Query> queries(indices.size());
   std::vector<Answer> answers(indices.size());
   for (std::size_t b = 0; b < indices.size(); ++b)
-    queries[b] = {.id = indices[b], .state = states.row(b), .time = 0.0, .params = {}};
+    queries[b] = {.id = indices[b],
+                  .state = states.row(b),
+                  .time = -sampler.warm_up(),  // time is counted from the initial condition
+                  .params = {}};
   warm_up_solver.solve(queries, answers);
   for (std::size_t b = 0; b < indices.size(); ++b) {
     if (answers[b].status != Answer::Status::ok)

@@ -1,38 +1,17 @@
 #include "stap/pde/burgers.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <numbers>
 
 #include <fmt/format.h>
 
 #include "core/parallel.h"
 #include "pde/burgers_kernels.h"
+#include "pde/lane_blocks.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 
 namespace stap {
 namespace {
-
-const BurgersKernel& kernel_of(Isa isa) {
-  switch (isa) {
-#if defined(STAP_X86_ISAS)
-    case Isa::avx512:
-      return avx512::kBurgersKernel;
-    case Isa::avx2:
-      return avx2::kBurgersKernel;
-#endif
-    default:
-      return portable::kBurgersKernel;
-  }
-}
-
-double peak_of(std::span<const double> state) {
-  double peak = 0.0;
-  for (double value : state) peak = std::max(peak, std::abs(value));
-  return peak;
-}
 
 class Burgers final : public Solver {
  public:
@@ -46,7 +25,7 @@ class Burgers final : public Solver {
               .bound = options.max_abs,
               .max_steps = options.max_steps},
         threads_(thread_count(threads)),
-        kernel_(kernel_of(active_isa())) {}
+        kernel_(STAP_CHOOSE_ISA(active_isa(), kBurgersKernel)) {}
 
  private:
   std::string guard(const Query& query) const override {
@@ -58,60 +37,21 @@ class Burgers final : public Solver {
   void compute(std::span<const Query* const> queries,
                std::span<Answer* const> answers) const override {
     const std::size_t lanes = kernel_.lanes;
-    const std::size_t blocks = (queries.size() + lanes - 1) / lanes;
-    const int team = static_cast<int>(std::min(blocks, static_cast<std::size_t>(threads_)));
-    // All memory is had here: work on other threads must not throw.
-    const std::size_t buffer = (step_.points + 2 * kBurgersGhosts) * lanes;
-    std::vector<double> memory(static_cast<std::size_t>(team) * 2 * buffer);
-    std::vector<BurgersEnd> ends(queries.size());
-    for (Answer* answer : answers) answer->state.resize(step_.points);
+    const LaneBlocks blocks{.lanes = lanes,
+                            .values = step_.points,
+                            .margin = kBurgersGhosts,
+                            .work = (step_.points + 2 * kBurgersGhosts) * lanes,
+                            .threads = threads_};
+    std::vector<LaneEnd> ends(queries.size());
 
-    parallel_for(team, blocks, [&](std::size_t block, int thread) {
-      double* u = memory.data() + static_cast<std::size_t>(thread) * 2 * buffer;
-      const std::size_t first = block * lanes;
-      const std::size_t rows = std::min(lanes, queries.size() - first);
-      advance_block(queries.subspan(first, rows), answers.subspan(first, rows), u, u + buffer,
-                    ends.data() + first);
+    advance_in_lanes(blocks, queries, answers, ends, [&](const LaneBlock& block) {
+      kernel_.advance(step_, block.queries.size(), block.state - kBurgersGhosts * lanes, block.work,
+                      block.ends);
     });
 
-    for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], *answers[i]);
-  }
-
-  void advance_block(std::span<const Query* const> queries, std::span<Answer* const> answers,
-                     double* u, double* work, BurgersEnd* ends) const {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point start = Clock::now();
-    const std::size_t lanes = kernel_.lanes, rows = queries.size();
-    double* const cells = u + kBurgersGhosts * lanes;
-    std::fill_n(cells, step_.points * lanes, 0.0);
-    for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t i = 0; i < step_.points; ++i) cells[i * lanes + r] = queries[r]->state[i];
-
-    kernel_.advance(step_, rows, u, work, ends);
-
-    for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t i = 0; i < step_.points; ++i) answers[r]->state[i] = cells[i * lanes + r];
-    const std::chrono::duration<double> taken = Clock::now() - start;
-    for (Answer* answer : answers) answer->seconds = taken.count() / static_cast<double>(rows);
-  }
-
-  void conclude(const BurgersEnd& end, Answer& answer) const {
-    switch (end.how) {
-      case BurgersEnd::How::finished:
-        answer.status = Answer::Status::ok;
-        return;
-      case BurgersEnd::How::unbounded:
-        answer.reason =
-            fmt::format("|u| passed max_abs = {:g} or was not finite in internal step {}",
-                        step_.bound, end.steps);
-        break;
-      case BurgersEnd::How::too_slow:
-        answer.reason = fmt::format("dt = {:g} was not reached in max_steps = {} internal steps",
-                                    dt(), end.steps);
-        break;
-    }
-    answer.status = Answer::Status::failed;
-    answer.state.clear();
+    const std::string bound =
+        fmt::format("|u| passed max_abs = {:g} or was not finite", step_.bound);
+    for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], bound, dt(), *answers[i]);
   }
 
   BurgersStep step_;

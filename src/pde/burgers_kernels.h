@@ -3,10 +3,11 @@
 
 #include <cstddef>
 
+#include "core/isa_choice.h"
+#include "pde/lane_end.h"
+
 namespace stap {
 
-/// The most rows any instruction set advances at once.
-inline constexpr std::size_t kBurgersMaxLanes = 8;
 /// Cells before and behind a row that hold its periodic continuation.
 inline constexpr std::size_t kBurgersGhosts = 2;
 
@@ -21,31 +22,16 @@ struct BurgersStep {
   std::size_t max_steps = 0;  ///< a row ends as `too_slow` when this many h do not reach dt
 };
 
-/// How a row ended, after how many internal steps.
-struct BurgersEnd {
-  enum class How { finished, unbounded, too_slow };
-  How how = How::finished;
-  std::size_t steps = 0;
-};
-
 struct BurgersKernel {
   std::size_t lanes;  ///< rows advanced at once
   /// Advances rows 0 .. rows-1 (rows <= lanes) by dt. `u` and `work` have
   /// (points + 2 kBurgersGhosts) x lanes values; cell i of row r is u[(i + kBurgersGhosts) * lanes
-  /// + r]. Cells of lanes without a row must be 0. A row has its own h, and its result does not
-  /// depend on the others; `ends` has `rows` entries.
+  /// + r]. Lanes without a row may hold anything finite. A row has its own h, and its result does
+  /// not depend on the others; `ends` has `rows` entries.
   void (*advance)(const BurgersStep& step, std::size_t rows, double* u, double* work,
-                  BurgersEnd* ends);
+                  LaneEnd* ends);
 };
 
-namespace portable {
-extern const BurgersKernel kBurgersKernel;
-}
-namespace avx2 {
-extern const BurgersKernel kBurgersKernel;
-}
-namespace avx512 {
-extern const BurgersKernel kBurgersKernel;
-}
+STAP_DECLARE_PER_ISA(BurgersKernel, kBurgersKernel);
 
 }  // namespace stap

@@ -8,7 +8,7 @@ namespace {
 using V = Vec<double>;
 using Mask = VecOf<double>::mask;
 constexpr std::size_t kRows = kLanes<double>;
-static_assert(kRows <= kBurgersMaxLanes);
+static_assert(kRows <= kMaxLanes);
 
 inline V smaller(V a, V b) {
   return a < b ? a : b;
@@ -121,7 +121,7 @@ V peak_of(std::size_t points, const double* u) {
   return peak;
 }
 
-void advance(const BurgersStep& step, std::size_t rows, double* u, double* half, BurgersEnd* ends) {
+void advance(const BurgersStep& step, std::size_t rows, double* u, double* half, LaneEnd* ends) {
   const std::size_t n = step.points;
   const V bound = broadcast(step.bound);
   const V diffusion_over_dx = broadcast(step.diffusion / step.dx);
@@ -148,9 +148,9 @@ void advance(const BurgersStep& step, std::size_t rows, double* u, double* half,
     for (std::size_t r = 0; r < rows; ++r) {
       if (!active[r] || (inside[r] && !last[r] && taken < step.max_steps)) continue;
       ends[r].steps = taken;
-      ends[r].how = !inside[r] ? BurgersEnd::How::unbounded
-                    : last[r]  ? BurgersEnd::How::finished
-                               : BurgersEnd::How::too_slow;
+      ends[r].how = !inside[r] ? LaneEnd::How::unbounded
+                    : last[r]  ? LaneEnd::How::finished
+                               : LaneEnd::How::too_slow;
       active[r] = 0;
       --open;
     }

@@ -13,7 +13,7 @@ namespace stap {
 struct Query {
   std::uint64_t id = 0;
   std::span<const double> state;   ///< [C, X...] of the solver's grid
-  double time = 0.0;               ///< of the input state
+  double time = 0.0;               ///< of the input state; 0 at u^0, negative during a warm-up
   std::span<const double> params;  ///< of parametric problems; empty otherwise
 };
 

@@ -130,12 +130,12 @@ TEST(BurgersKernel, UnstableLaneEndsAndLeavesTheOthersAlone) {
                          .cfl = 20.0,
                          .bound = 1e6,
                          .max_steps = 1000};
-  BurgersEnd ends[2];
+  LaneEnd ends[2];
 
   kernel.advance(step, 2, u.data(), work.data(), ends);
 
-  EXPECT_EQ(ends[0].how, BurgersEnd::How::unbounded);
-  EXPECT_EQ(ends[1].how, BurgersEnd::How::finished);
+  EXPECT_EQ(ends[0].how, LaneEnd::How::unbounded);
+  EXPECT_EQ(ends[1].how, LaneEnd::How::finished);
   for (std::size_t i = 0; i < points; ++i)
     EXPECT_EQ(u[(i + kBurgersGhosts) * kernel.lanes + 1], 0.5);
 }

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "stap/config/fields.h"
+#include "stap/core/solver.h"
+
+namespace stap {
+
+/// Compressible Navier-Stokes for an ideal gas on a periodic rectangle, no heat conduction.
+/// Channels: density, velocity x, velocity y, pressure.
+struct CnsOptions {
+  enum class Viscosity { dynamic, kinematic };
+
+  std::vector<std::size_t> points = {32, 32};  ///< cells along x, y; at least 4
+  std::vector<double> lengths = {1.0, 1.0};
+  double gamma = 5.0 / 3.0;       ///< above 1
+  double shear_viscosity = 0.05;  ///< eta, 0 or more
+  double bulk_viscosity = 0.05;   ///< zeta, 0 or more
+  Viscosity viscosity = Viscosity::dynamic;
+  double dt = 0.5 / 26;               ///< one learned step
+  double cfl = 0.3;                   ///< in (0, 1]
+  double pressure_floor = 1e-4;       ///< smaller pressures are raised to it
+  double max_abs = 1e4;               ///< larger values of any channel: refused, failed in a step
+  std::size_t max_steps = 1'000'000;  ///< internal steps before a row fails
+};
+
+const config::Fields<CnsOptions>& cns_fields();
+
+/// Second-order finite volumes: limited linear reconstruction, HLLC fluxes, central viscous fluxes,
+/// two-stage time step, values at cell centres. `dynamic`: the full stress tensor with constant eta
+/// and zeta. `kinematic`: eta and zeta times the local density, and in a face with normal n only
+/// the normal derivatives: tau_nn = rho (4 eta/3 + zeta) d_n v_n, tau_nt = rho eta d_n v_t. Every
+/// row has its own internal step. Refuses states whose density or pressure is not positive.
+/// `threads`: 0 = all. Throws Error(config) for options outside their fields' range.
+std::unique_ptr<Solver> make_cns(const CnsOptions& options, int threads = 0);
+
+}  // namespace stap
