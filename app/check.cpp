@@ -5,8 +5,8 @@
 
 #include "commands.h"
 #include "families.h"
+#include "stap/run/presets.h"
 #include "stap/run/study.h"
-#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -29,8 +29,16 @@ config::Value to_json(const config::Value& effective, const config::Problems& pr
 
 }  // namespace
 
+void add_with(CLI::App& command, std::vector<std::string>& overlays) {
+  command
+      .add_option("--with", overlays,
+                  "File or preset laid over the configuration, such as 20-rounds; may be given "
+                  "several times")
+      ->allow_extra_args(false);  // one name each, or settings would be taken for more
+}
+
 void run_check(const CheckOptions& options, std::ostream& out) {
-  config::Value document = load_config(options.file);
+  config::Value document = load_config(options.file, options.overlays);
   for (const std::string& assignment : options.overrides) apply_setting(document, assignment);
   expand_method(document);
 
@@ -48,6 +56,7 @@ void add_check(CLI::App& program, const Globals&) {
       "check", "Check a configuration; print all problems, or what it amounts to");
   command->add_option("file", options->file, "YAML file or name of a preset")->required();
   command->add_option("override", options->overrides, "key.path=value, one YAML value each");
+  add_with(*command, options->overlays);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");
   command->callback([options] { run_check(*options, std::cout); });

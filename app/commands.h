@@ -35,8 +35,12 @@ struct DescribeOptions {
 void run_describe(const DescribeOptions& options, std::ostream& out);
 void add_describe(CLI::App& program, const Globals& globals);
 
+/// --with NAME, which may be given several times.
+void add_with(CLI::App& command, std::vector<std::string>& overlays);
+
 struct CheckOptions {
   std::string file;
+  std::vector<std::string> overlays;   ///< --with
   std::vector<std::string> overrides;  ///< key.path=value
   bool json = false;
 };
@@ -53,8 +57,19 @@ struct SolveOptions {
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out);
 void add_solve(CLI::App& program, const Globals& globals);
 
+struct GenerateOptions {
+  std::string config;                  ///< file or preset
+  std::vector<std::string> overlays;   ///< --with
+  std::vector<std::string> overrides;  ///< key=value
+  std::string folder;
+  bool json = false;
+};
+void run_generate(const GenerateOptions& options, const Globals& globals, std::ostream& out);
+void add_generate(CLI::App& program, const Globals& globals);
+
 struct StudyCommandOptions {
   std::string config;                  ///< file or preset
+  std::vector<std::string> overlays;   ///< --with
   std::vector<std::string> overrides;  ///< key=value
   std::vector<std::string> grid;       ///< sweep only: key=a,b,c
   std::string folder;

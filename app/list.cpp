@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "families.h"
 #include "stap/core/error.h"
-#include "stap/run/sweep.h"
+#include "stap/run/presets.h"
 
 namespace stap::app {
 namespace {
@@ -66,10 +66,11 @@ void run_list(const ListOptions& options, std::ostream& out) {
       out << fmt::format("  {:<{}}  {}\n", entry.name, width - 2, entry.text);
   }
   if (!options.family.empty()) return;
-  out << fmt::format("\n{:<{}}  whole configurations for 'stap run' and 'stap sweep':", "presets",
-                     width);
-  for (const Preset& preset : presets()) out << ' ' << preset.name;
-  out << '\n';
+  out << "\npresets, for 'stap run', 'sweep', 'generate' and 'check':\n";
+  std::size_t preset_width = 0;
+  for (const Preset& preset : presets()) preset_width = std::max(preset_width, preset.name.size());
+  for (const Preset& preset : presets())
+    out << fmt::format("  {:<{}}  {}\n", preset.name, preset_width, preset_summary(preset));
 }
 
 void add_list(CLI::App& program, const Globals&) {

@@ -60,6 +60,7 @@ void run(int argc, char** argv) {
   add_check(program, globals);
   add_schema(program, globals);
   add_solve(program, globals);
+  add_generate(program, globals);
   add_run(program, globals);
   add_sweep(program, globals);
   add_table(program, globals);

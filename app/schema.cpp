@@ -14,6 +14,14 @@ void run_schema(std::ostream& out) {
   method.set("type", "string");
   method.set("description", "short for base and steps, for example sbal+stap");
   schema.find("properties")->set("method", std::move(method));
+  // Neither is the name of what a document is laid over.
+  config::Value name, names, extends;
+  name.set("type", "string");
+  names.set("type", "array");
+  names.set("items", name);
+  extends.set("oneOf", config::Value(config::Value::List{name, names}));
+  extends.set("description", "presets or files that this document is laid over, in this order");
+  schema.find("properties")->set("extends", std::move(extends));
   out << config::json_text(schema) << '\n';
 }
 

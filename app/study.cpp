@@ -42,6 +42,7 @@ std::optional<std::chrono::duration<double>> parse_duration(const std::string& t
 void add_common(CLI::App& command, StudyCommandOptions& options) {
   command.add_option("config", options.config, "YAML file or name of a preset")->required();
   command.add_option("setting", options.overrides, "key=value, for example train.epochs=20 seed=3");
+  add_with(command, options.overlays);
   command.add_option("--out", options.folder, "Folder; the same command again continues there")
       ->required();
   command.add_option("--stop-after", options.stop_after,
@@ -53,7 +54,7 @@ void add_common(CLI::App& command, StudyCommandOptions& options) {
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const auto limit = parse_duration(options.stop_after);
-  config::Value document = load_config(options.config);
+  config::Value document = load_config(options.config, options.overlays);
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
   std::vector<GridAxis> axes;
   for (const std::string& text : options.grid) axes.push_back(parse_axis(text));

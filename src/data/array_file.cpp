@@ -21,8 +21,38 @@ constexpr std::uintmax_t kOverhead = 1 << 14, kOverheadPerObject = 1 << 10;
 struct NamedArray {
   std::string name;
   std::vector<std::size_t> shape;
-  std::span<const double> values;
+  std::size_t values = 0;
+  std::function<std::span<const double>()> next;  // the next piece, whole rows of the first axis
 };
+
+std::size_t values_of(const std::vector<std::size_t>& shape) {
+  std::size_t values = 1;
+  for (std::size_t size : shape) values *= size;
+  return values;
+}
+
+// Writes an array piece by piece.
+void write_pieces(const h5::Output& output, const Handle& dataset, const NamedArray& array) {
+  const std::vector<hsize_t> shape(array.shape.begin(), array.shape.end());
+  const std::size_t row = array.values / array.shape[0];
+  for (std::size_t first = 0; first < array.shape[0];) {
+    const std::span<const double> piece = array.next();
+    const std::size_t rows = piece.size() / row;
+    if (rows == 0 || rows * row != piece.size() || rows > array.shape[0] - first)
+      throw Error(ErrorKind::internal,
+                  fmt::format("a piece of {} values at row {} of an array '{}' of shape {}",
+                              piece.size(), first, array.name, shape_text(array.shape)));
+    std::vector<hsize_t> start(shape.size(), 0), count = shape;
+    start[0] = first;
+    count[0] = rows;
+    const Handle memory = output.space(count), where = output.space(shape);
+    output.check(H5Sselect_hyperslab(where.get(), H5S_SELECT_SET, start.data(), nullptr,
+                                     count.data(), nullptr));
+    output.check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), where.get(), H5P_DEFAULT,
+                          piece.data()));
+    first += rows;
+  }
+}
 
 }  // namespace
 
@@ -36,7 +66,8 @@ struct ArrayWriter::Content {
 
   std::uintmax_t bytes() const {
     std::uintmax_t sum = kOverhead;
-    for (const NamedArray& array : arrays) sum += array.values.size_bytes() + kOverheadPerObject;
+    for (const NamedArray& array : arrays)
+      sum += array.values * sizeof(double) + kOverheadPerObject;
     for (const auto& [name, text] : texts) sum += name.size() + text.size() + kOverheadPerObject;
     return sum + numbers.size() * kOverheadPerObject;
   }
@@ -60,12 +91,20 @@ void ArrayWriter::check_room(std::size_t values) const {
 
 void ArrayWriter::add(std::string name, std::vector<std::size_t> shape,
                       std::span<const double> values) {
-  std::size_t expected = 1;
-  for (std::size_t size : shape) expected *= size;
-  if (expected != values.size())
+  if (values_of(shape) != values.size())
     throw Error(ErrorKind::internal, fmt::format("{} values for an array '{}' of shape {}",
                                                  values.size(), name, shape_text(shape)));
-  content_->arrays.push_back({std::move(name), std::move(shape), values});
+  content_->arrays.push_back(
+      {std::move(name), std::move(shape), values.size(), [values] { return values; }});
+}
+
+void ArrayWriter::add_pieces(std::string name, std::vector<std::size_t> shape,
+                             std::function<std::span<const double>()> next) {
+  const std::size_t values = values_of(shape);
+  if (shape.empty() || values == 0)
+    throw Error(ErrorKind::internal,
+                fmt::format("an array '{}' of shape {} in pieces", name, shape_text(shape)));
+  content_->arrays.push_back({std::move(name), std::move(shape), values, std::move(next)});
 }
 
 void ArrayWriter::add_text_attribute(std::string name, std::string text) {
@@ -89,8 +128,11 @@ void ArrayWriter::commit() {
     const Handle space = output.space(std::vector<hsize_t>(array.shape.begin(), array.shape.end()));
     const Handle dataset =
         output.dataset(array.name, H5T_IEEE_F64LE, space, output.dataset_creation());
-    output.check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                          array.values.data()));
+    if (array.shape.empty() || array.values == 0)
+      output.check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                            array.next().data()));
+    else
+      write_pieces(output, dataset, array);
   }
   output.commit();
 }

@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,6 +28,15 @@ void write_text(const fs::path& path, const std::string& text) {
   out.close();
   if (!out) throw Error(ErrorKind::storage, fmt::format("cannot write {}", path.string()));
   pending.commit();
+}
+
+void remove_leftovers(const fs::path& folder) {
+  std::vector<fs::path> leftovers;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.path().filename().string().find(".tmp-") != std::string::npos)
+      leftovers.push_back(entry.path());
+  std::error_code ignored;
+  for (const fs::path& path : leftovers) fs::remove(path, ignored);
 }
 
 std::string read_text_file(const fs::path& path) {

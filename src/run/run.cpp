@@ -240,16 +240,6 @@ void check_ours(const fs::path& folder) {
   }
 }
 
-// What killed processes were writing when they died; we hold the lock, so nobody writes now.
-void remove_leftovers(const fs::path& folder) {
-  std::vector<fs::path> leftovers;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.path().filename().string().find(".tmp-") != std::string::npos)
-      leftovers.push_back(entry.path());
-  std::error_code ignored;
-  for (const fs::path& path : leftovers) fs::remove(path, ignored);
-}
-
 Value document_of(const Study& study) {
   Value document;
   document.set("format", kRunFormat);

@@ -4,21 +4,16 @@
 #include <bit>
 #include <chrono>
 #include <cstdlib>
-#include <memory>
-#include <numeric>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "run/make_data.h"
 #include "stap/core/error.h"
-#include "stap/core/isa.h"
 #include "stap/core/sha256.h"
-#include "stap/core/version.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
-#include "stap/ic/ic.h"
-#include "stap/pde/pde.h"
+#include "stap/run/study.h"
 
 namespace stap {
 namespace {
@@ -26,139 +21,54 @@ namespace {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "hashes are of little-endian values");
 
-// Goes up whenever a solver or sampler is changed so that its numbers change.
-constexpr const char* kFormat = "study/1";
-// Rows computed between two reports of progress.
-constexpr std::size_t kRowsAtOnce = 256;
 constexpr std::chrono::hours kStale{24};
-
-struct Sections {
-  config::Value effective;  // pde and initial, every field with its value
-  config::Choice pde, initial;
-};
-
-Sections check_sections(const DataRequest& request) {
-  const config::Family families[] = {
-      config::named_family("pde", "the equation and its solver", pde_table()),
-      config::named_family("initial", "how initial conditions are drawn", sampler_table())};
-  config::Value document;
-  document.set("pde", request.pde);
-  document.set("initial", request.initial);
-  config::Problems problems;
-  config::Value effective = config::check(families, document, problems);
-  if (request.pool == 0) problems.add("pool", "is 0, expected at least one initial condition");
-  if (request.test == 0) problems.add("test", "is 0, expected at least one trajectory");
-  if (request.steps == 0) problems.add("steps", "is 0, expected at least one step");
-  problems.throw_if_any();
-  // What passed the check names an entry.
-  std::optional<config::Choice> pde = config::choose(families[0], *effective.find("pde"), problems);
-  std::optional<config::Choice> initial =
-      config::choose(families[1], *effective.find("initial"), problems);
-  return {std::move(effective), *std::move(pde), *std::move(initial)};
-}
-
-// All that decides about the bits, in one order.
-std::string request_text(const DataRequest& request, const Sections& sections) {
-  config::Value text;
-  text.set("format", kFormat);
-  text.set("version", version());
-  text.set("instruction_set", to_string(active_isa()));
-  text.set("pool", request.pool);
-  text.set("test", request.test);
-  text.set("steps", request.steps);
-  text.set("data_seed", request.data_seed);
-  for (const config::Value::Member& section : *sections.effective.map())
-    text.set(section.key, section.value);
-  return config::yaml_text(text);
-}
 
 std::string hash(std::span<const double> values) {
   return sha256_hex(std::as_bytes(values));
 }
 
-// Makes the data, with no thought of a cache.
-class Maker {
- public:
-  Maker(const DataRequest& request, const Sections& sections, const Solver& solver, int threads,
-        Observer& observer)
-      : request_(request), solver_(solver), observer_(observer) {
-    sampler_ =
-        sampler_table()[sections.initial.index].make(sections.initial.options, solver.grid());
-    if (sampler_->warm_up() > 0) {
-      config::Value options = sections.pde.options;
-      options.set("dt", sampler_->warm_up());
-      warm_up_ = pde_table()[sections.pde.index].make(options, threads);
-    }
+// The block [first, first + n) is made by make(first, n) and copied to where it belongs.
+template <class Make>
+States<double> in_blocks(const Grid& grid, std::size_t count, std::size_t states_per_row,
+                         int threads, const Make& make) {
+  States<double> all(grid, count * states_per_row);
+  BlockSize size(states_per_row * grid.values() * sizeof(double), threads);
+  for (std::size_t first = 0; first < count;) {
+    const std::size_t n = std::min(size.rows(), count - first);
+    const auto start = std::chrono::steady_clock::now();
+    const States<double> block = make(first, n);
+    std::copy(block.values().begin(), block.values().end(),
+              all.row(first * states_per_row).begin());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    size.took(n, seconds.count());
+    first += n;
   }
+  return all;
+}
 
-  States<double> pool() const {
-    const Rng stream = Rng(request_.data_seed).split("pool");
-    States<double> pool(solver_.grid(), request_.pool);
-    for (std::size_t first = 0; first < request_.pool; first += kRowsAtOnce) {
-      const std::size_t n = std::min(kRowsAtOnce, request_.pool - first);
-      const States<double> part = initial(stream, first, n);
-      std::copy(part.values().begin(), part.values().end(), pool.row(first).begin());
-      observer_.progress({.phase = "pool", .done = first + n, .total = request_.pool});
-    }
-    return pool;
-  }
-
-  States<double> test() const {
-    const Rng stream = Rng(request_.data_seed).split("test");
-    const std::size_t times = request_.steps + 1;
-    States<double> test(solver_.grid(), request_.test * times);
-    for (std::size_t first = 0; first < request_.test; first += kRowsAtOnce) {
-      const std::size_t n = std::min(kRowsAtOnce, request_.test - first);
-      const States<double> start = initial(stream, first, n);
-      for (std::size_t b = 0; b < n; ++b)
-        std::copy(start.row(b).begin(), start.row(b).end(), test.row((first + b) * times).begin());
-      for (std::size_t step = 0; step < request_.steps; ++step) {
-        advance(first, n, step, test);
-        observer_.progress({.phase = "test set",
-                            .done = first * request_.steps + n * (step + 1),
-                            .total = request_.test * request_.steps});
-      }
-    }
-    return test;
-  }
-
- private:
-  // Initial conditions first .. first+n-1 of a stream.
-  States<double> initial(const Rng& stream, std::size_t first, std::size_t n) const {
-    std::vector<std::uint64_t> indices(n);
-    std::iota(indices.begin(), indices.end(), first);
-    return warm_up_ ? draw_initial(*sampler_, stream, indices, *warm_up_)
-                    : draw_states(*sampler_, stream, indices);
-  }
-
-  // Step `step` (from 0) of trajectories first .. first+n-1.
-  void advance(std::size_t first, std::size_t n, std::size_t step, States<double>& test) const {
-    const auto row = [&](std::size_t b) { return (first + b) * (request_.steps + 1) + step; };
-    std::vector<Query> queries(n);
-    std::vector<Answer> answers(n);
-    for (std::size_t b = 0; b < n; ++b)
-      queries[b] = {.id = first + b,
-                    .state = test.row(row(b)),
-                    .time = static_cast<double>(step) * solver_.dt(),
-                    .params = {}};
-    solver_.solve(queries, answers);
-    for (std::size_t b = 0; b < n; ++b) {
-      if (answers[b].status != Answer::Status::ok)
-        throw Error(ErrorKind::numerics,
-                    fmt::format("test trajectory {} was {} at step {} of {}: {}; a test set must "
-                                "be whole, so choose other initial conditions or solver options",
-                                first + b, to_string(answers[b].status), step + 1, request_.steps,
-                                answers[b].reason));
-      std::copy(answers[b].state.begin(), answers[b].state.end(), test.row(row(b) + 1).begin());
-    }
-  }
-
-  const DataRequest& request_;
-  const Solver& solver_;
-  Observer& observer_;
-  std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<Solver> warm_up_;  // null: initial conditions are used as drawn
-};
+StudyData make_all(const DataRequest& request, const DataMaker& maker, const Grid& grid,
+                   int threads, Observer& observer) {
+  StudyData data;
+  data.test_times = request.steps + 1;
+  observer.progress({.phase = "pool", .done = 0, .total = request.pool});
+  data.pool = in_blocks(grid, request.pool, 1, threads, [&](std::size_t first, std::size_t n) {
+    States<double> block = maker.pool(first, n);
+    observer.progress({.phase = "pool", .done = first + n, .total = request.pool});
+    return block;
+  });
+  observer.progress({.phase = "test set", .done = 0, .total = request.test * request.steps});
+  data.test = in_blocks(grid, request.test, data.test_times, threads,
+                        [&](std::size_t first, std::size_t n) {
+                          return maker.test(first, n, [&](std::size_t steps) {
+                            observer.progress({.phase = "test set",
+                                               .done = first * request.steps + n * steps,
+                                               .total = request.test * request.steps});
+                          });
+                        });
+  data.pool_sha256 = hash(data.pool.values());
+  data.test_sha256 = hash(data.test.values());
+  return data;
+}
 
 // Throws Error(data) if the file is not what it should be.
 StudyData read_cached(const fs::path& path, const DataRequest& request, const std::string& text,
@@ -167,7 +77,7 @@ StudyData read_cached(const fs::path& path, const DataRequest& request, const st
     if (!fits)
       throw Error(ErrorKind::data, fmt::format("{}: {} does not fit", path.string(), what));
   };
-  expect(read_text_attribute(path, "/", "format") == kFormat, "its format");
+  expect(read_text_attribute(path, "/", "format") == kDataFormat, "its format");
   expect(read_text_attribute(path, "/", "request") == text, "what it was made for");
   Trajectories test = read_trajectories(path, grid);
   StudyData data{.pool = read_states(path, grid),
@@ -194,7 +104,7 @@ void write_cached(const fs::path& path, const DataRequest& request, const std::s
     return sizes;
   };
   ArrayWriter writer(path);
-  writer.add_text_attribute("format", kFormat);
+  writer.add_text_attribute("format", kDataFormat);
   writer.add_text_attribute("request", text);
   writer.add_text_attribute("pool_sha256", data.pool_sha256);
   writer.add_text_attribute("test_sha256", data.test_sha256);
@@ -218,8 +128,20 @@ void remove_stale(const fs::path& folder) {
 
 }  // namespace
 
+DataRequest data_request(const config::Value& effective) {
+  const auto options = config::read(study_fields(), *effective.find("study"), "study");
+  DataRequest request;
+  request.pde = *effective.find("pde");
+  request.initial = *effective.find("initial");
+  request.pool = options.pool;
+  request.test = options.test;
+  request.steps = options.steps;
+  request.data_seed = options.data_seed;
+  return request;
+}
+
 std::string study_key(const DataRequest& request) {
-  const std::string text = request_text(request, check_sections(request));
+  const std::string text = config::yaml_text(request_document(request, check_sections(request)));
   return sha256_hex(std::as_bytes(std::span(text)));
 }
 
@@ -236,8 +158,8 @@ fs::path cache_folder() {
 
 StudyData make_study_data(const DataRequest& request, const Solver& solver, int threads,
                           Observer& observer) {
-  const Sections sections = check_sections(request);
-  const std::string text = request_text(request, sections);
+  const DataSections sections = check_sections(request);
+  const std::string text = config::yaml_text(request_document(request, sections));
   const fs::path folder = cache_folder();
   const fs::path path = folder / (study_key(request) + ".h5");
   std::error_code error;
@@ -251,10 +173,8 @@ StudyData make_study_data(const DataRequest& request, const Solver& solver, int 
     }
   }
 
-  const Maker maker(request, sections, solver, threads, observer);
-  StudyData data{.pool = maker.pool(), .test = maker.test(), .test_times = request.steps + 1};
-  data.pool_sha256 = hash(data.pool.values());
-  data.test_sha256 = hash(data.test.values());
+  const DataMaker maker(request, sections, solver, threads);
+  StudyData data = make_all(request, maker, solver.grid(), threads, observer);
   if (!folder.empty()) {
     try {
       write_cached(path, request, text, data);

@@ -28,17 +28,10 @@ class Problems {
   Problems(int threads, Observer& observer) : threads_(threads), observer_(observer) {}
 
   Problem of(const Study& study) {
-    const StudyOptions& o = study.options;
-    DataRequest request;
-    request.pde = *study.effective.find("pde");
-    request.initial = *study.effective.find("initial");
-    request.pool = o.pool;
-    request.test = o.test;
-    request.steps = o.steps;
-    request.data_seed = o.data_seed;
-    const std::string key =
-        fmt::format("{}{}{} {} {} {}", config::yaml_text(request.pde),
-                    config::yaml_text(request.initial), o.pool, o.test, o.steps, o.data_seed);
+    const DataRequest request = data_request(study.effective);
+    const std::string key = fmt::format("{}{}{} {} {} {}", config::yaml_text(request.pde),
+                                        config::yaml_text(request.initial), request.pool,
+                                        request.test, request.steps, request.data_seed);
     Problem& problem = made_[key];
     if (!problem.solver) {
       problem.solver = make_solver(study, threads_);
@@ -66,33 +59,6 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder) {
 }
 
 }  // namespace
-
-config::Value load_config(const std::string& name) {
-  std::error_code ignored;
-  if (fs::is_regular_file(name, ignored)) return config::read_yaml(name);
-  std::vector<std::string> known;
-  for (const Preset& preset : presets()) {
-    if (preset.name == name) return config::parse_yaml(preset.text, "preset " + name);
-    known.push_back(preset.name);
-  }
-  throw Error(ErrorKind::config, fmt::format("there is no file and no preset '{}'{}", name,
-                                             config::hint(name, known, "presets")));
-}
-
-std::string full_key(const std::string& key) {
-  if (key.find('.') != std::string::npos) return key;
-  for (const config::FieldInfo& field : study_fields().fields())
-    if (field.name == key && key != "steps" && key != "initial") return "study." + key;
-  return key;
-}
-
-void apply_setting(config::Value& document, const std::string& assignment) {
-  const std::size_t equals = assignment.find('=');
-  config::apply_override(document,
-                         equals == std::string::npos
-                             ? assignment
-                             : full_key(assignment.substr(0, equals)) + assignment.substr(equals));
-}
 
 GridAxis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');

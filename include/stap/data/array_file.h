@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,12 @@ class ArrayWriter {
   /// A dataset. The values are not copied: they must live until commit(). Throws Error(internal) if
   /// there are not as many as the shape says; an empty shape is one value.
   void add(std::string name, std::vector<std::size_t> shape, std::span<const double> values);
+  /// A dataset that is never in memory as a whole: while commit() runs, `next` is called for one
+  /// piece after the other, whole rows of the first axis, until all of them are there; a piece must
+  /// live until the next call. The bytes of the file do not depend on how it is cut. commit()
+  /// throws Error(internal) for a piece that is empty, no whole rows or too large.
+  void add_pieces(std::string name, std::vector<std::size_t> shape,
+                  std::function<std::span<const double>()> next);
   /// A text attribute of the file; texts end at their first zero byte.
   void add_text_attribute(std::string name, std::string text);
   /// A number as an attribute of the file.

@@ -31,6 +31,9 @@ struct DataRequest {
   std::uint64_t data_seed = 0;
 };
 
+/// What a checked configuration (every field with its value, pde and initial among them) asks for.
+DataRequest data_request(const config::Value& effective);
+
 /// The name under which the data are cached: the SHA-256 of all that decides about their bits
 /// (sections with every default filled in, sizes, seed, version, instruction set). Throws
 /// Error(config) with every problem of the sections, and for sizes of 0.

@@ -9,22 +9,9 @@
 #include "stap/config/value.h"
 #include "stap/core/observer.h"
 #include "stap/run/loop.h"
+#include "stap/run/presets.h"
 
 namespace stap {
-
-/// A configuration by name: a file, or a built-in preset. Throws Error(config), with a suggestion.
-config::Value load_config(const std::string& name);
-
-struct Preset {
-  std::string name, text;
-};
-/// The built-in ones (presets/*.yaml).
-std::span<const Preset> presets();
-
-/// "seed=3" is short for "study.seed=3": the same for every field of `study`.
-std::string full_key(const std::string& key);
-/// apply_override with short keys.
-void apply_setting(config::Value& document, const std::string& assignment);
 
 /// One axis of a sweep: a key and its values as written.
 struct GridAxis {

@@ -29,8 +29,8 @@ using test::TemporaryFolder;
 // Counts what was computed, and keeps what was warned of.
 struct Record : Observer {
   void progress(const Progress& event) override {
-    if (event.phase == "pool") ++pool_events;
-    if (event.phase == "test set") ++test_events;
+    if (event.phase == "pool" && event.done > 0) ++pool_events;
+    if (event.phase == "test set" && event.done > 0) ++test_events;
     if (on_progress) on_progress(event);
   }
   void warning(std::string_view text) override { warnings.emplace_back(text); }

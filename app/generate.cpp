@@ -1,0 +1,106 @@
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "families.h"
+#include "interrupt.h"
+#include "stap/data/store.h"
+#include "stap/run/generate.h"
+#include "stap/run/presets.h"
+#include "stap/run/study.h"
+
+namespace stap::app {
+namespace {
+
+// The sections that decide about the data, every field with its value. The rest of the document is
+// looked at for mistakes only: it need not fit, and a method need not be given.
+config::Value checked(const GenerateOptions& options) {
+  config::Value document = load_config(options.config, options.overlays);
+  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  expand_method(document);
+  config::Problems problems;
+  const config::Value all = config::check(families(), document, problems);
+  config::Value effective;
+  for (const char* section : {"pde", "initial", "study"}) {
+    if (const config::Value* there = all.find(section))
+      effective.set(section, *there);
+    else if (document.find(section) == nullptr)
+      problems.add(section, "is missing; 'stap list' shows what there is");
+  }
+  if (problems.empty()) check_together(effective, problems);
+  problems.throw_if_any();
+  return effective;
+}
+
+void print_summary(const std::string& folder, const DataRequest& request, const Generated& done,
+                   std::ostream& out) {
+  out << fmt::format("{}/pool.h5: {} initial conditions, SHA-256 {}\n", folder, request.pool,
+                     done.pool_sha256);
+  out << fmt::format("{}/test.h5: {} trajectories of {} steps, SHA-256 {}\n", folder, request.test,
+                     request.steps, done.test_sha256);
+  out << fmt::format("{:.3g} s of computing\n", done.seconds);
+}
+
+config::Value to_json(const std::string& folder, const DataRequest& request,
+                      const Generated& done) {
+  config::Value value;
+  value.set("folder", folder);
+  value.set("finished", done.finished);
+  value.set("pool", request.pool);
+  value.set("test", request.test);
+  value.set("steps", request.steps);
+  if (done.finished) {
+    value.set("pool_sha256", done.pool_sha256);
+    value.set("test_sha256", done.test_sha256);
+  }
+  value.set("seconds", done.seconds);
+  return value;
+}
+
+}  // namespace
+
+void run_generate(const GenerateOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  Study study;
+  study.effective = checked(options);
+  const DataRequest request = data_request(study.effective);
+  const auto solver = make_solver(study, globals.threads);
+  const InterruptGuard interrupt;
+  Console console(globals);
+  const Generated done = generate(request, *solver, options.folder, globals.threads, console,
+                                  [&] { return interrupt.requested(); });
+  console.finish();
+  if (!done.finished)
+    console.note(
+        fmt::format("stopped after a block; the same command continues in {}", options.folder));
+  if (options.json)
+    out << config::json_text(to_json(options.folder, request, done)) << std::endl;
+  else if (done.finished)
+    print_summary(options.folder, request, done, out);
+  if (!done.finished) interrupt.end_program();
+}
+
+void add_generate(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<GenerateOptions>();
+  CLI::App* command = program.add_subcommand(
+      "generate", "Make a study's pool of initial conditions and its test trajectories as files");
+  command->add_option("config", options->config, "YAML file or name of a preset")->required();
+  command->add_option("setting", options->overrides, "key=value, for example pool=100 data_seed=1");
+  add_with(*command, options->overlays);
+  command
+      ->add_option("--out", options->folder,
+                   "Folder for pool.h5 and test.h5; the same command again continues there")
+      ->required();
+  command->add_flag("--json", options->json, "Print the summary as JSON");
+  command->footer(
+      "pool.h5 holds `states` [B,C,X...], test.h5 `trajectory` [B,T,C,X...], as 'stap solve' and\n"
+      "'stap evaluate' read them. Ctrl-C stops after the block that is being made.\n"
+      "Example:\n  stap generate demo --out my-data");
+  command->callback([options, &globals] { run_generate(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app

@@ -1,0 +1,162 @@
+#include "stap/run/presets.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/config/problems.h"
+#include "stap/core/error.h"
+#include "stap/run/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::string_view kOverlays = "overlays/";  // may be left out
+
+// Where a name leads: a file, or else a preset.
+struct Source {
+  std::string title;  // for messages, and to find circles
+  fs::path file;      // empty for presets
+  const Preset* preset = nullptr;
+};
+
+const Preset* find_preset(const std::string& name) {
+  for (const std::string& candidate : {name, std::string(kOverlays) + name})
+    for (const Preset& preset : presets())
+      if (preset.name == candidate) return &preset;
+  return nullptr;
+}
+
+// `from`: the document that says it, null for a name given by the user. `said`: where.
+Source find_source(const std::string& name, const Source* from, const std::string& said) {
+  const bool files = from == nullptr || from->preset == nullptr;
+  if (files) {
+    const fs::path path = from == nullptr ? fs::path(name) : from->file.parent_path() / name;
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored))
+      return {fs::weakly_canonical(path, ignored).string(), path, nullptr};
+  }
+  if (const Preset* preset = find_preset(name)) return {"preset " + preset->name, {}, preset};
+  std::vector<std::string> known;
+  for (const Preset& preset : presets())
+    known.push_back(preset.name.starts_with(kOverlays) ? preset.name.substr(kOverlays.size())
+                                                       : preset.name);
+  throw Error(ErrorKind::config,
+              fmt::format("{}there is {}no preset '{}'{}", said.empty() ? "" : said + ": ",
+                          files ? "no file and " : "", name, config::hint(name, known, "presets")));
+}
+
+std::vector<Value> names_in(const Value& extends) {
+  std::vector<Value> names = extends.is_list() ? *extends.list() : std::vector<Value>{extends};
+  for (const Value& name : names)
+    if (name.text() == nullptr || name.text()->empty())
+      throw Error(ErrorKind::config,
+                  fmt::format("{}: extends is not the name of a preset or a file, or a list of "
+                              "them, as in extends: paper/burgers",
+                              name.origin().text()));
+  return names;
+}
+
+// `open`: the documents that are being loaded, outermost first.
+Value load(const Source& source, std::vector<std::string>& open) {
+  const auto begin = std::find(open.begin(), open.end(), source.title);
+  if (begin != open.end())
+    throw Error(ErrorKind::config, fmt::format("a configuration extends itself: {} -> {}",
+                                               fmt::join(begin, open.end(), " -> "), source.title));
+  open.push_back(source.title);
+  Value own = source.preset != nullptr ? config::parse_yaml(source.preset->text, source.title)
+                                       : config::read_yaml(source.file.string());
+  Value document;
+  if (const Value* extends = own.find("extends"))
+    for (const Value& name : names_in(*extends))
+      overlay(document, load(find_source(*name.text(), &source, name.origin().text()), open));
+  own.erase("extends");
+  overlay(document, own);
+  open.pop_back();
+  return document;
+}
+
+void merge(Value& into, const Value& over) {
+  if (over.is_null() && into.is_map()) return;
+  if (!over.is_map() || !into.is_map()) {
+    into = over;
+    return;
+  }
+  Value::Map members = *into.map();  // not by set(), which would forget where a key was written
+  for (const Value::Member& member : *over.map()) {
+    const auto there = std::ranges::find(members, member.key, &Value::Member::key);
+    if (there == members.end())
+      members.push_back(member);
+    else
+      merge(there->value, member.value);
+  }
+  const config::Origin origin = into.origin();
+  into = Value(std::move(members));
+  into.set_origin(origin);
+}
+
+bool is_named(const std::string& section) {
+  return std::ranges::any_of(study_families(), [&](const config::Family& family) {
+    return family.named && family.name == section;
+  });
+}
+
+}  // namespace
+
+std::string preset_summary(const Preset& preset) {
+  const std::string line = preset.text.substr(0, preset.text.find('\n'));
+  return line.starts_with("# ") ? line.substr(2) : "";
+}
+
+Value load_config(const std::string& name, const std::vector<std::string>& overlays) {
+  std::vector<std::string> open;
+  Value document = load(find_source(name, nullptr, ""), open);
+  for (const std::string& over : overlays)
+    overlay(document, load(find_source(over, nullptr, "--with"), open));
+  return document;
+}
+
+void overlay(Value& document, const Value& over) {
+  // Anything but two maps is for the check of the result to complain about.
+  if (document.is_map() && over.is_map()) {
+    if (over.find("method") != nullptr) {
+      for (const char* key : {"base", "steps"}) document.erase(key);
+    } else if (over.find("base") != nullptr || over.find("steps") != nullptr) {
+      expand_method(document);
+    }
+    for (const Value::Member& section : *over.map()) {
+      const Value* old = document.find(section.key);
+      const Value* name = section.value.find("name");
+      if (old == nullptr || name == nullptr || !is_named(section.key)) continue;
+      const Value* old_name = old->find("name");
+      if (old_name != nullptr && !(*old_name == *name)) document.erase(section.key);
+    }
+  }
+  merge(document, over);
+}
+
+std::string full_key(const std::string& key) {
+  if (key.find('.') != std::string::npos) return key;
+  for (const config::FieldInfo& field : study_fields().fields())
+    if (field.name == key && key != "steps" && key != "initial") return "study." + key;
+  return key;
+}
+
+void apply_setting(Value& document, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string key = assignment.substr(0, equals);
+  if (key == "extends")
+    throw Error(
+        ErrorKind::config,
+        fmt::format("'{}': extends belongs into a file; here, use --with NAME", assignment));
+  config::apply_override(document, equals == std::string::npos
+                                       ? assignment
+                                       : full_key(key) + assignment.substr(equals));
+}
+
+}  // namespace stap
