@@ -150,5 +150,46 @@ TEST(ArrayFile, AShapeThatDoesNotFitIsOurBug) {
   error_text(ErrorKind::internal, [&] { writer.add("x", {2, 3}, values); });
 }
 
+// Broken by: pieces written at a wrong row, space taken when the first piece comes.
+TEST(ArrayFile, PiecesGiveTheBytesOfTheWhole) {
+  const TemporaryFolder folder;
+  std::vector<double> values(7 * 6);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  {
+    ArrayWriter writer(folder.path("whole.h5"));
+    writer.add("x", {7, 2, 3}, values);
+    writer.commit();
+  }
+
+  for (std::size_t rows : {1u, 2u, 3u, 7u}) {
+    std::size_t first = 0;
+    ArrayWriter writer(folder.path("pieces.h5"));
+    writer.add_pieces("x", {7, 2, 3}, [&] {
+      const std::size_t n = std::min<std::size_t>(rows, 7 - first);
+      first += n;
+      return std::span<const double>(values).subspan((first - n) * 6, n * 6);
+    });
+    writer.commit();
+
+    EXPECT_EQ(content(folder.path("pieces.h5")), content(folder.path("whole.h5"))) << rows;
+  }
+}
+
+TEST(ArrayFile, PiecesThatDoNotFitAreOurBugAndLeaveNothing) {
+  const TemporaryFolder folder;
+  const std::vector<double> values(24);
+  for (std::size_t size : {0u, 5u, 18u})  // nothing, no whole rows, more than there are
+    error_text(ErrorKind::internal, [&] {
+      ArrayWriter writer(folder.path("a.h5"));
+      writer.add_pieces("x", {2, 6}, [&] { return std::span<const double>(values).first(size); });
+      writer.commit();
+    });
+
+  EXPECT_EQ(folder.entries(), 0u);
+  ArrayWriter writer(folder.path("a.h5"));
+  error_text(ErrorKind::internal, [&] { writer.add_pieces("x", {}, {}); });
+  error_text(ErrorKind::internal, [&] { writer.add_pieces("x", {0, 3}, {}); });
+}
+
 }  // namespace
 }  // namespace stap

@@ -1,0 +1,225 @@
+// `stap generate` as a user runs it: files, continuation after real kills, refusals.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/core/rng.h"
+#include "stap/core/sha256.h"
+#include "stap/data/store.h"
+#include "support/process.h"
+
+namespace stap::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class GenerateProgram : public ::testing::Test {
+ protected:
+  GenerateProgram() { setenv("STAP_CACHE", folder_.path("cache").c_str(), 1); }
+  ~GenerateProgram() override { unsetenv("STAP_CACHE"); }
+
+  // A problem of several blocks in each file that takes some tenths of a second.
+  std::vector<std::string> words(const std::string& out,
+                                 const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> list{"generate",      "demo",     "pde.points=48", "pool=700",
+                                  "study.steps=5", "test=200", "--out",         folder_.path(out)};
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
+  }
+  std::string essence(const std::string& out) const {
+    const std::string pool = content(folder_.path(out + "/pool.h5"));
+    const std::string test = content(folder_.path(out + "/test.h5"));
+    EXPECT_NE(pool, "");
+    EXPECT_NE(test, "");
+    return pool + test;
+  }
+
+  TemporaryFolder folder_;
+  const Grid grid_ = make_grid(1, {48}, {1.0});
+};
+
+std::string sha256_of(const States<double>& states) {
+  return sha256_hex(std::as_bytes(states.values()));
+}
+
+TEST_F(GenerateProgram, WritesPoolAndTestSet) {
+  const Finished result = run_stap(words("d"));
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "pool.h5: 700 initial conditions"));
+  EXPECT_TRUE(contains(result.err, "test set: 200 of 200"));
+  const States<double> pool = read_states(folder_.path("d/pool.h5"), grid_);
+  const Trajectories test = read_trajectories(folder_.path("d/test.h5"), grid_);
+  EXPECT_EQ(pool.count(), 700u);
+  EXPECT_EQ(test.times, 6u);
+  EXPECT_EQ(test.states.count(), 200u * 6);
+  EXPECT_EQ(read_text_attribute(folder_.path("d/pool.h5"), "/", "sha256"), sha256_of(pool));
+  EXPECT_EQ(read_text_attribute(folder_.path("d/test.h5"), "/", "sha256"), sha256_of(test.states));
+  for (const char* file : {"d/pool.h5", "d/test.h5"}) {
+    const auto attribute = [&](const char* name) {
+      return read_text_attribute(folder_.path(file), "/", name);
+    };
+    EXPECT_EQ(attribute("format"), "data/1");
+    EXPECT_EQ(json::parse(attribute("pde")).at("points"), 48);
+    EXPECT_TRUE(json::parse(attribute("initial")).contains("warm_up"));
+    EXPECT_EQ(attribute("data_seed"), "0");
+    for (const char* name : {"version", "instruction_set"}) EXPECT_NE(attribute(name), "") << name;
+  }
+  EXPECT_FALSE(fs::exists(folder_.path("d/parts")));
+  std::size_t entries = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder_.path("d"))) ++entries;
+  EXPECT_EQ(entries, 4u);  // and config.yaml, journal.jsonl
+}
+
+// `stap run` makes the same values for itself.
+TEST_F(GenerateProgram, GivesTheValuesThatAStudyUses) {
+  const std::vector<std::string> small{"pool=40",        "test=8",          "study.steps=3",
+                                       "rounds=0",       "study.initial=2", "train.epochs=1",
+                                       "network.width=4"};
+  std::vector<std::string> run{"run", "demo", "--out", folder_.path("r"), "--quiet"};
+  std::vector<std::string> make{"generate", "demo", "--out", folder_.path("d"), "--json"};
+  for (const std::string& setting : small) run.push_back(setting), make.push_back(setting);
+
+  ASSERT_EQ(run_stap(run).exit_code, 0);
+  const Finished made = run_stap(make);
+
+  const json manifest = json::parse(content(folder_.path("r/manifest.json")));
+  const json summary = json::parse(made.out);
+  EXPECT_EQ(summary.at("finished"), true);
+  EXPECT_EQ(summary.at("pool_sha256"), manifest.at("pool_sha256"));
+  EXPECT_EQ(summary.at("test_sha256"), manifest.at("test_sha256"));
+}
+
+TEST_F(GenerateProgram, SameBytesForAnyThreadsAndWhenRunAgain) {
+  ASSERT_EQ(run_stap(words("one", {"--threads", "1"})).exit_code, 0);
+  ASSERT_EQ(run_stap(words("three", {"--threads", "3", "--quiet"})).exit_code, 0);
+  const std::string first = essence("one");
+
+  const Finished again = run_stap(words("one", {"--quiet"}));
+
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.err, "");
+  EXPECT_EQ(essence("one"), first);
+  EXPECT_EQ(essence("three"), first);
+}
+
+// A real process is killed twenty times, at random moments, and started again each time.
+TEST_F(GenerateProgram, KilledAnywhereEndsWithTheSameBytes) {
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_EQ(run_stap(words("whole")).exit_code, 0);
+  const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - start;
+  const std::string expected = essence("whole");
+  const Rng rng(7);
+  int kills = 0;
+  std::uint64_t starts = 0;
+  for (int attempt = 0; kills < 20; ++attempt) {
+    ASSERT_LT(attempt, 200) << "it is over before it can be killed";
+    const std::string name = "killed" + std::to_string(attempt);
+    for (bool finished = false; !finished;) {
+      const pid_t child = start_stap(words(name, {"--quiet"}));
+      if (kills < 20) {
+        std::this_thread::sleep_for(whole * rng.uniform(starts++));
+        kill(child, SIGKILL);
+      }
+      int status = 0;
+      waitpid(child, &status, 0);
+      finished = WIFEXITED(status);
+      ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0);
+      kills += finished ? 0 : 1;
+    }
+    EXPECT_EQ(essence(name), expected) << "attempt " << attempt;
+    EXPECT_FALSE(fs::exists(folder_.path(name + "/parts")));
+  }
+}
+
+// Large enough that it cannot be over when the signal comes.
+TEST_F(GenerateProgram, CtrlCStopsAfterABlockAndTheSameCommandContinues) {
+  const std::vector<std::string> more{"pool=20000", "initial.warm_up=2.0"};
+  ASSERT_EQ(run_stap(words("whole", more)).exit_code, 0);
+
+  const pid_t child = start_stap(words("d", more));
+  const auto parts = [&] {
+    std::error_code ignored;
+    return fs::exists(folder_.path("d/parts"), ignored) &&
+           fs::directory_iterator(folder_.path("d/parts"), ignored) != fs::directory_iterator();
+  };
+  for (int i = 0; i < 2000 && !parts(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);  // 130 in a shell
+  EXPECT_FALSE(fs::exists(folder_.path("d/test.h5")));
+  EXPECT_TRUE(parts());
+  EXPECT_EQ(run_stap(words("d", more)).exit_code, 0);
+  EXPECT_EQ(essence("d"), essence("whole"));
+}
+
+TEST_F(GenerateProgram, RefusesOtherFolders) {
+  ASSERT_EQ(run_stap(words("d")).exit_code, 0);
+  const std::string before = essence("d");
+
+  const Finished other = run_stap(words("d", {"data_seed=1"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_TRUE(contains(other.err, "data_seed: 1 here, 0 there"));
+  // What does not decide about the data may differ.
+  EXPECT_EQ(run_stap(words("d", {"seed=1", "method=random", "network.width=3"})).exit_code, 0);
+  EXPECT_EQ(essence("d"), before);
+
+  fs::create_directory(folder_.path("mine"));
+  folder_.file("mine/thesis.tex", "text");
+  EXPECT_EQ(run_stap(words("mine")).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder_.path("mine/journal.jsonl")));
+  fs::create_directory(folder_.path("run"));
+  folder_.file("run/config.yaml", "format: run/1\n");
+  EXPECT_EQ(run_stap(words("run")).exit_code, 3);
+  EXPECT_EQ(run_stap(words("/proc/no")).exit_code, 6);
+}
+
+TEST_F(GenerateProgram, TwoProcessesInOneFolderAreRefused) {
+  const std::vector<std::string> more{"pool=100000"};
+  const pid_t first = start_stap(words("d", more));
+  while (!fs::exists(folder_.path("d/config.yaml")))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+
+  const Finished second = run_stap(words("d", more));
+  kill(first, SIGKILL);
+  waitpid(first, nullptr, 0);
+
+  EXPECT_EQ(second.exit_code, 6);
+  EXPECT_TRUE(contains(second.err, "in use"));
+}
+
+TEST_F(GenerateProgram, BadInputIsExitCode2) {
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    const Finished result = run_stap(words("bad", more));
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(contains(result.err, part));
+    EXPECT_FALSE(fs::exists(folder_.path("bad")));
+  };
+
+  refused({"pool=0"}, "study.pool");
+  refused({"pde.name=burger"}, "did you mean 'burgers'?");
+  refused({"extends=paper/burgers"}, "--with");
+  refused({"--with", "20-round"}, "did you mean '20-rounds'?");
+  EXPECT_EQ(run_stap({"generate", "20-rounds", "--out", folder_.path("x")}).exit_code, 2);
+}
+
+// A state that cannot be warmed up is named; what was made before stays for the next attempt.
+TEST_F(GenerateProgram, ARowThatCannotBeComputedIsNamed) {
+  const Finished result = run_stap(words("d", {"pde.max_abs=0.2"}));
+
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  EXPECT_TRUE(contains(result.err, "initial condition"));
+}
+
+}  // namespace
+}  // namespace stap::test
