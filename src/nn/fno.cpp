@@ -72,7 +72,7 @@ std::size_t FnoShape::kept_total() const {
   return total;
 }
 
-FnoShape make_shape(Grid grid, FnoOptions options, bool time_input) {
+FnoShape make_shape(Grid grid, FnoOptions options) {
   if (options.modes.size() != grid.axes())
     throw Error(
         ErrorKind::config,
@@ -100,7 +100,7 @@ FnoShape make_shape(Grid grid, FnoOptions options, bool time_input) {
   positive("lifting", options.lifting);
   positive("projection", options.projection);
   positive("layers", options.layers);
-  return {std::move(grid), std::move(options), time_input};
+  return {std::move(grid), std::move(options)};
 }
 
 Parameters parameter_shapes(const FnoShape& shape) {

@@ -24,7 +24,7 @@ json shape_to_json(const FnoShape& s) {
           {"projection", s.options.projection},
           {"layers", s.options.layers},
           {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
-          {"time_input", s.time_input}};
+          {"time_input", s.options.time_input}};
 }
 
 FnoShape shape_from_json(const json& j) {
@@ -41,10 +41,11 @@ FnoShape shape_from_json(const json& j) {
   if (target != "delta" && target != "state")
     throw Error(ErrorKind::data, fmt::format("target is '{}', expected delta or state", target));
   options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
+  options.time_input = j.at("time_input").get<bool>();
   return make_shape(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),
-      options, j.at("time_input").get<bool>());
+      options);
 }
 
 // Adds parameters under a prefix; takes them out again in the order of the shape's tensors.

@@ -17,6 +17,8 @@ const config::Fields<FnoOptions>& fno_fields() {
       {"target", &FnoOptions::target,
        "what the network predicts: the change over one step, or the next state itself",
        config::choices<Target>({{"delta", Target::delta}, {"state", Target::state}})},
+      {"time_input", &FnoOptions::time_input,
+       "also give it the time, 0 at the start of a trajectory and 1 at its end"},
   };
   return fields;
 }

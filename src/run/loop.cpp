@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/core/resident_rows.h"
 
 namespace stap {
 namespace {
@@ -83,13 +84,17 @@ class Account : public Observer {
 
 // A run's training data as the engine wants it.
 struct TrainingData {
-  explicit TrainingData(const TransitionSet& set)
+  TrainingData(const TransitionSet& set, bool time_input, std::size_t steps)
       : inputs(set.grid, set.count()), outputs(set.grid, set.count()) {
     convert(set.inputs, inputs.values());
     convert(set.outputs, outputs.values());
+    if (time_input)
+      for (const Provenance& origin : set.origins)
+        times.push_back(static_cast<float>(input_time(origin.step + 1, steps)));
   }
-  TransitionsView view() const { return {inputs.view(), outputs.view(), {}}; }
+  TransitionsView view() const { return {inputs.view(), outputs.view(), times}; }
   States<float> inputs, outputs;
+  std::vector<float> times;
 };
 
 std::string round_text(const Run& run) {
@@ -117,7 +122,7 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
   data.reserve(training.size());
   for (std::size_t r : training) {
     Run& run = *group.runs[r];
-    data.emplace_back(run.transitions);
+    data.emplace_back(run.transitions, run.shape.options.time_input, run.study.options.steps);
     for (int m = 0; m < group.members; ++m)
       group.engine->load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
   }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/rng.h"
+#include "stap/nn/model_file.h"
 #include "support/process.h"
 #include "support/small_study.h"
 
@@ -70,7 +71,8 @@ TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
 TEST_F(StudyProgram, SchemaKnowsMethodAndEverySectionOfAStudy) {
   const json schema = json::parse(run_stap({"schema"}).out);
 
-  for (const char* key : {"pde", "initial", "network", "train", "study", "base", "steps", "method"})
+  for (const char* key :
+       {"pde", "initial", "network", "train", "study", "base", "steps", "method", "extends"})
     EXPECT_TRUE(schema.at("properties").contains(key)) << key;
 }
 
@@ -91,6 +93,20 @@ TEST_F(StudyProgram, SameBytesForAnyThreadsAloneOrInASweep) {
   const std::string stap = content(folder_.path("s/method=sbal+stap,seed=0/metrics.jsonl"));
   EXPECT_EQ(random.substr(0, random.find('\n')), stap.substr(0, stap.find('\n')));
   EXPECT_NE(random, stap);
+}
+
+// Training, rollouts and purchases all hand the time on: the networks have one input more, and it
+// makes a difference.
+TEST_F(StudyProgram, TimeCanBeAnInputOfTheNetwork) {
+  ASSERT_EQ(run_stap(words("run", "plain")).exit_code, 0);
+
+  const Finished result = run_stap(words("run", "timed", {"network.time_input=true"}));
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(content(folder_.path("timed/metrics.jsonl")),
+            content(folder_.path("plain/metrics.jsonl")));
+  EXPECT_EQ(read_model(folder_.path("timed/rounds/02/committee.safetensors")).shape.in_channels(),
+            2u);
 }
 
 // A real process is killed thirty times, at random moments of a run, and started again each time:

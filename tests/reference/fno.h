@@ -53,7 +53,7 @@ class Fno {
       for (std::size_t p = 0; p < points; ++p)
         x[c][p] = (double(state[c * points + p]) - double(scaling_.mean[c])) /
                   double(scaling_.deviation[c]);
-    if (shape_.time_input) x.emplace_back(points, time);
+    if (shape_.options.time_input) x.emplace_back(points, time);
 
     x = pointwise(x, "lifting.fcs.0", true);
     x = pointwise(activated(x), "lifting.fcs.1", true);

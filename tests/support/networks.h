@@ -20,9 +20,9 @@ inline FnoShape small_shape(std::vector<std::size_t> points, std::vector<std::si
   options.lifting = hidden;
   options.projection = hidden + 1;
   options.target = target;
+  options.time_input = time_input;
   std::vector<double> lengths(points.size(), 1.0);
-  return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options,
-                    time_input);
+  return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options);
 }
 
 /// Normal values: smooth data would hide errors in high modes.
@@ -47,7 +47,7 @@ struct Transitions {
   Transitions(const FnoShape& shape, std::size_t count, const Rng& rng)
       : inputs(random_states(shape.grid, count, rng.split("in"))),
         targets(random_states(shape.grid, count, rng.split("out"))) {
-    if (shape.time_input)
+    if (shape.options.time_input)
       for (std::size_t i = 0; i < count; ++i)
         times.push_back(static_cast<float>(rng.split("time").uniform(i)));
   }

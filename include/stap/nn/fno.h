@@ -15,9 +15,8 @@ namespace stap {
 struct FnoShape {
   Grid grid;
   FnoOptions options;
-  bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]
 
-  std::size_t in_channels() const { return grid.channels + (time_input ? 1 : 0); }
+  std::size_t in_channels() const { return grid.channels + (options.time_input ? 1 : 0); }
   std::size_t out_channels() const { return grid.channels; }
   /// Complex modes kept per axis: k on all axes but the last, k/2 + 1 on the last.
   std::vector<std::size_t> kept() const;
@@ -28,7 +27,7 @@ struct FnoShape {
 
 /// A checked shape. Throws Error(config) unless there is one even number of modes per axis, none of
 /// them beyond the grid, and every width is at least 1.
-FnoShape make_shape(Grid grid, FnoOptions options, bool time_input = false);
+FnoShape make_shape(Grid grid, FnoOptions options);
 
 /// A named array, as it stands in a model file.
 struct Tensor {

@@ -17,6 +17,7 @@ struct FnoOptions {
   std::size_t projection = 256;        ///< hidden channels of the pointwise network at the end
   std::size_t layers = 4;
   Target target = Target::delta;  ///< what the network predicts
+  bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]
 
   bool operator==(const FnoOptions&) const = default;
 };

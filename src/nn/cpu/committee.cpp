@@ -194,7 +194,7 @@ class CpuCommittee final : public Committee {
     check_indices(block(to), j);
     check_length(i.size(), j.size());
     check_length(i.size(), member.size());
-    if (net_.shape.time_input || !time.empty()) check_length(i.size(), time.size());
+    if (net_.shape.options.time_input || !time.empty()) check_length(i.size(), time.size());
     for (int m : member)
       if (m != kMean && (m < 0 || m >= members()))
         throw Error(ErrorKind::internal,

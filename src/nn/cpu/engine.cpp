@@ -31,7 +31,7 @@ void check_data(const FnoShape& shape, const TransitionsView& data) {
         ErrorKind::data,
         fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
                     data.inputs.row_size, data.targets.row_size, values, shape.grid.shape_text()));
-  const std::size_t times = shape.time_input ? data.count() : 0;
+  const std::size_t times = shape.options.time_input ? data.count() : 0;
   if (data.times.size() != times)
     throw Error(ErrorKind::data, fmt::format("{} times for {} transitions, expected {}",
                                              data.times.size(), data.count(), times));

@@ -26,7 +26,7 @@ void Network::scale_input(const MemberView& member, const float* state, float ti
     for (std::size_t p = 0; p < points; ++p)
       input[p * in + c] = (state[c * points + p] - mean) * inverse;
   }
-  if (shape.time_input)
+  if (shape.options.time_input)
     for (std::size_t p = 0; p < points; ++p) input[p * in + layout.out] = time;
 }
 
