@@ -67,7 +67,8 @@ void check_ours(const fs::path& folder) {
     throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", folder.string()));
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name != "journal.jsonl" && !name.starts_with("config.yaml."))
+    if (name != "journal.jsonl" && !name.starts_with("config.yaml.tmp-") &&
+        !name.starts_with("test.h5.tmp-"))
       throw Error(ErrorKind::config,
                   fmt::format("{} holds {} and no generated data: give a new or empty folder",
                               folder.string(), name));

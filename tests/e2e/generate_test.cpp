@@ -131,7 +131,7 @@ TEST_F(GenerateProgram, KilledAnywhereEndsWithTheSameBytes) {
       int status = 0;
       waitpid(child, &status, 0);
       finished = WIFEXITED(status);
-      ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0);
+      ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0) << run_stap(words(name)).err;
       kills += finished ? 0 : 1;
     }
     EXPECT_EQ(essence(name), expected) << "attempt " << attempt;

@@ -135,6 +135,18 @@ TEST(Generate, BlocksOfAFinishedFileAreRemoved) {
   EXPECT_EQ(essence(folder.path()), before);
 }
 
+// Killed while it asked for room, or wrote its first file: what it left is ours.
+TEST(Generate, ContinuesInAFolderThatWasBarelyBegun) {
+  const TemporaryFolder folder;
+  folder.file("journal.jsonl", "");
+  folder.file("test.h5.tmp-1-0", "x");
+  folder.file("config.yaml.tmp-1-1", "x");
+
+  EXPECT_TRUE(make(folder.path()).finished);
+
+  EXPECT_EQ(folder.entries(), 4u);  // nothing of it is left
+}
+
 TEST(Generate, AFinishedFileThatIsDamagedIsSaid) {
   const TemporaryFolder folder;
   make(folder.path());
