@@ -21,11 +21,9 @@ using Scheme = InsOptions::Scheme;
 using std::numbers::pi;
 using test::at_points;
 using test::Field;
-using test::largest;
 using test::largest_difference;
 using test::solve_field;
 
-constexpr Scheme kSchemes[] = {Scheme::crank_nicolson, Scheme::ifrk4};
 const std::complex<double> kI(0.0, 1.0);
 
 InsOptions unforced(std::size_t points, double viscosity, double dt, Scheme scheme, double step) {
@@ -173,7 +171,7 @@ TEST(InsOrder, InterplayOfEddies) {
       options.step = step;
       ends.push_back(solve_field(*make_ins(options), initial));
     }
-    EXPECT_GT(largest_difference(ends.back(), initial), 0.5);
+    EXPECT_GT(largest_difference(ends.back(), initial), 0.3);
     std::vector<double> difference;
     for (std::size_t i = 1; i < ends.size(); ++i)
       difference.push_back(largest_difference(ends[i], ends[i - 1]));
@@ -186,7 +184,7 @@ TEST(InsOrder, InterplayOfEddies) {
 
 // Both schemes go to the same limit: crank_nicolson extrapolated to h = 0 is ifrk4's answer.
 TEST(InsOrder, SchemesShareTheirLimit) {
-  InsOptions options = unforced(16, 1e-3, 0.2, Scheme::ifrk4, 0.005);
+  InsOptions options = unforced(16, 1e-3, 0.2, Scheme::ifrk4, 0.0025);
   const Field initial = test::eddies(options, 8, 3.0);
   const Field expected = solve_field(*make_ins(options), initial);
   options.scheme = Scheme::crank_nicolson;
@@ -198,18 +196,19 @@ TEST(InsOrder, SchemesShareTheirLimit) {
   Field limit(fine.size());
   for (std::size_t i = 0; i < fine.size(); ++i) limit[i] = 2 * fine[i] - coarse[i];
 
-  // First-order parts cancel: (1e-4)^2 of rates of order 10 is left, 1e-3 of a step's error.
+  // First-order parts cancel; second-order ones, smaller by some h, are left.
   const double error = largest_difference(fine, expected);
-  EXPECT_LT(largest_difference(limit, expected), 2e-3 * error);
+  EXPECT_LT(largest_difference(limit, expected), 5e-3 * error);
 }
 
 // N4: without viscosity and forcing, energy and enstrophy of the truncated equations are constant;
-// what is left is the time error. Without the cut of the product it would not go away with h.
+// what is left is the time error, of fourth order at least. Without the cut of the product it would
+// not go away with h.
 TEST(InsExact, N4EnergyAndEnstrophyStay) {
   const std::vector<double> steps = {0.05, 0.025, 0.0125, 0.00625};
   InsOptions options = unforced(16, 0.0, 1.0, Scheme::ifrk4, 0.0);
   const reference::Ins exact(options);
-  const Field initial = test::eddies(options, 9, 3.0);  // |k| <= 3, and the product keeps 5
+  const Field initial = test::eddies(options, 9, 6.0);  // |k| <= 3, and the product keeps 5
   std::vector<double> energy, enstrophy;
   for (double step : steps) {
     options.step = step;
@@ -223,8 +222,8 @@ TEST(InsExact, N4EnergyAndEnstrophyStay) {
 
   EXPECT_GT(test::measured_order(steps, energy), 3.8);
   EXPECT_GT(test::measured_order(steps, enstrophy), 3.8);
-  EXPECT_LT(energy.back(), 1e-7);
-  EXPECT_LT(enstrophy.back(), 1e-7);
+  EXPECT_LT(energy.back(), 1e-10);
+  EXPECT_LT(enstrophy.back(), 1e-9);
 }
 
 // Space: an oblique shear layer w = g(x + y) moves nothing by itself, a mean velocity carries it:
