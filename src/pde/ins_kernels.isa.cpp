@@ -266,7 +266,7 @@ void fill_factors(const InsStep& step, std::size_t lane, std::size_t level, cons
     work.factor_y[ky * kRows + lane] = step.factor_y[level * my + ky];
 }
 
-/// f(E, k, mode, rate): for every mode with its integrating factor over h/2 and its rate.
+/// f(E, ky, at, rate) for every mode: its integrating factor over h/2, where it lies, its rate.
 template <class Function>
 void for_modes(const InsStep& step, const Work& work, Function f) {
   const std::size_t nx = step.nx;

@@ -35,7 +35,7 @@ const config::Fields<InsOptions>& ins_fields();
 /// first derivatives are 0 at Nyquist, the Laplacian is not; values at x_i = i dx, y_j = j dy, axes
 /// [x, y].
 /// crank_nicolson: diffusion implicit, the rest (forcing too) explicit, fixed steps h = dt / whole
-/// number; first order in time, second where product and forcing are steady.
+/// number; first order in time, second where product and forcing do not change.
 /// ifrk4: integrating factor for diffusion and classical Runge-Kutta; h = dt / whole number is
 /// halved, row by row and step by step, until h max(|u| Kx + |v| Ky) <= 2.4 with K of the last wave
 /// number that the product keeps (the limit of stability is 2.83).
