@@ -31,12 +31,18 @@ struct InsOptions {
 
 const config::Fields<InsOptions>& ins_fields();
 
-/// Pseudospectral; the product v . grad w (and only it) keeps |kx| <= Nx/3 and |ky| <= Ny/3,
-/// derivatives are 0 at Nyquist; values at x_i = i dx, y_j = j dy, axes [x, y].
-/// crank_nicolson: diffusion implicit, the rest explicit, fixed steps h = dt / whole number.
-/// ifrk4: integrating factor and classical Runge-Kutta; steps are halved, row by row, where the
-/// flow is too fast for `step`. `threads`: 0 = all. Throws Error(config) for options outside their
-/// fields' range or a dt that needs more than max_steps.
+/// Pseudospectral; the product (V + v) . grad w (and only it) keeps |kx| <= Nx/3, |ky| <= Ny/3;
+/// first derivatives are 0 at Nyquist, the Laplacian is not; values at x_i = i dx, y_j = j dy, axes
+/// [x, y].
+/// crank_nicolson: diffusion implicit, the rest (forcing too) explicit, fixed steps h = dt / whole
+/// number; first order in time, second where product and forcing do not change.
+/// ifrk4: integrating factor for diffusion and classical Runge-Kutta; h = dt / whole number is
+/// halved, row by row and step by step, until h max(|u| Kx + |v| Ky) <= 2.4 with K of the last wave
+/// number that the product keeps (the limit of stability is 2.83).
+/// A row fails when, after an internal step, the root mean square of w is above max_abs or not
+/// finite, or when at dt max|w| is; ifrk4 also when it needs more than max_steps. `threads`: 0 =
+/// all. Throws Error(config) for options outside their fields' range or a dt that needs more than
+/// max_steps.
 std::unique_ptr<Solver> make_ins(const InsOptions& options, int threads = 0);
 
 }  // namespace stap

@@ -1,0 +1,105 @@
+#include "stap/pde/ins.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/parallel.h"
+#include "pde/ins_tables.h"
+#include "pde/lane_blocks.h"
+#include "stap/core/error.h"
+#include "stap/core/isa.h"
+
+namespace stap {
+namespace {
+
+using Scheme = InsOptions::Scheme;
+
+class Ins final : public Solver {
+ public:
+  Ins(const InsOptions& options, int threads)
+      : Solver("ins", make_grid(1, options.points, options.lengths), options.dt),
+        tables_(options, active_isa()),
+        threads_(thread_count(threads)),
+        kernel_(ins_kernel(active_isa())) {}
+
+ private:
+  std::string guard(const Query& query) const override {
+    const double peak = peak_of(query.state);
+    if (peak <= tables_.step.bound) return {};
+    return fmt::format("max|w| is {:.6g}, above max_abs = {:g}", peak, tables_.step.bound);
+  }
+
+  void compute(std::span<const Query* const> queries,
+               std::span<Answer* const> answers) const override {
+    const LaneBlocks blocks{.lanes = kernel_.lanes,
+                            .values = grid().values(),
+                            .margin = 0,
+                            .work = kernel_.work(tables_.step),
+                            .threads = threads_};
+    std::vector<LaneEnd> ends(queries.size());
+
+    advance_in_lanes(blocks, queries, answers, ends, [&](const LaneBlock& block) {
+      std::array<double, kMaxLanes> times{};
+      for (std::size_t r = 0; r < block.queries.size(); ++r) times[r] = block.queries[r]->time;
+      kernel_.advance(tables_.step, times.data(), block.queries.size(), block.state, block.work,
+                      block.ends);
+    });
+
+    const std::string bound =
+        fmt::format("|w| passed max_abs = {:g} or was not finite", tables_.step.bound);
+    for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], bound, dt(), *answers[i]);
+  }
+
+  InsTables tables_;
+  int threads_;
+  const InsKernel& kernel_;
+};
+
+}  // namespace
+
+const config::Fields<InsOptions>& ins_fields() {
+  using O = InsOptions;
+  static const config::Fields<O> fields{
+      {"points", &O::points, "grid points along x and y, even",
+       config::between(8, 1 << 12).multiple_of(2).length(2, 2)},
+      {"lengths", &O::lengths, "lengths of the periodic rectangle", config::above(0).length(2, 2),
+       "length"},
+      {"viscosity", &O::viscosity, "kinematic viscosity", config::at_least(0), "length^2/time"},
+      {"forcing",
+       &O::forcing,
+       "amplitude of f = forcing (sin p + cos p), p = 2 pi (x/X + y/Y + forcing_rate max(t, 0))",
+       {},
+       "1/time^2"},
+      {"forcing_rate", &O::forcing_rate, "turns of the forcing's phase; 0: steady", {}, "1/time"},
+      {"mean_velocity", &O::mean_velocity, "velocity added to that of the vorticity",
+       config::length(2, 2), "length/time"},
+      {"dt", &O::dt, "length of one learned step", config::above(0), "time"},
+      {"scheme", &O::scheme,
+       "crank_nicolson: the benchmark's, first order in time; ifrk4: fourth order, larger steps",
+       config::choices<Scheme>(
+           {{"crank_nicolson", Scheme::crank_nicolson}, {"ifrk4", Scheme::ifrk4}})},
+      {"step", &O::step, "largest internal step; 0: 1e-3, or 0.05 for ifrk4", config::at_least(0),
+       "time"},
+      {"max_abs", &O::max_abs, "a state with a larger |w| is refused, a step that makes one fails",
+       config::above(0).at_most(1e100), "1/time"},
+      {"max_steps", &O::max_steps, "internal steps after which a learned step fails",
+       config::between(1, 1e12)},
+  };
+  return fields;
+}
+
+std::unique_ptr<Solver> make_ins(const InsOptions& options, int threads) {
+  // The field table is the one place that states ranges.
+  const auto& fields = ins_fields();
+  const InsOptions o = config::read(fields, config::to_value(fields, options), "ins");
+  if (!(ins_steps(o) <= static_cast<double>(o.max_steps)))
+    throw Error(ErrorKind::config,
+                fmt::format("ins: dt = {:g} in internal steps of {:g} needs {:.6g} of them, above "
+                            "max_steps = {}: choose a smaller dt, a larger step or a larger "
+                            "max_steps",
+                            o.dt, ins_largest_step(o), ins_steps(o), o.max_steps));
+  return std::make_unique<Ins>(o, threads);
+}
+
+}  // namespace stap
