@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ic/window.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -83,7 +84,7 @@ class BurgersAsCoded final : public Sampler {
     const double n = static_cast<double>(state.size()), width = options_.window_width;
     for (std::size_t i = 0; i < state.size(); ++i) {
       const double x = (static_cast<double>(i) + 0.5) / n;
-      state[i] *= 0.5 * (std::tanh((x - left) / width) - std::tanh((x - right) / width));
+      state[i] *= window(x, left, right, width);
     }
   }
 
