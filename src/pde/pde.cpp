@@ -1,6 +1,8 @@
 #include "stap/pde/pde.h"
 
 #include "stap/pde/burgers.h"
+#include "stap/pde/kdv.h"
+#include "stap/pde/ks.h"
 
 namespace stap {
 
@@ -9,6 +11,15 @@ std::span<const PdeRow> pde_table() {
       {{"burgers", "u_t + u u_x = (viscosity/pi) u_xx on a periodic interval", &burgers_fields()},
        [](const config::Value& options, int threads) {
          return make_burgers(config::read(burgers_fields(), options, "pde"), threads);
+       }},
+      {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)", &kdv_fields()},
+       [](const config::Value& options, int threads) {
+         return make_kdv(config::read(kdv_fields(), options, "pde"), threads);
+       }},
+      {{"ks", "u_t + u_xx + u_xxxx + u u_x = 0 on a periodic interval (Kuramoto-Sivashinsky)",
+        &ks_fields()},
+       [](const config::Value& options, int threads) {
+         return make_ks(config::read(ks_fields(), options, "pde"), threads);
        }},
   };
   return rows;
