@@ -18,7 +18,7 @@ struct KdvOptions {
   Scheme scheme = Scheme::dopri5;      ///< error control per row, or fixed exponential steps
   double atol = 1e-6;                  ///< dopri5: error per step allowed at a point, absolute ...
   double rtol = 1e-8;                  ///< ... and relative to |u|
-  double step = 0.05;                  ///< etdrk4: the largest internal step; h = dt / whole number
+  double step = 0.0125;                ///< etdrk4: the largest internal step; h = dt / whole number
   double max_abs = 20.0;               ///< larger |u|: refused as input, failed during a step
   std::size_t max_steps = 10'000'000;  ///< internal steps, rejected ones too, before a row fails
 };
