@@ -19,13 +19,14 @@ void put(double* row, Etdrk4Column column, Complex value) {
 }  // namespace
 
 Etdrk4Coefficients etdrk4_coefficients(Complex z, double h) {
-  // The closed forms lose all digits near z = 0. They are entire functions, so each is its mean
-  // over a circle of radius 1, where the closed form is harmless. The error of n points falls as
-  // 1/n!: 32 are far more than enough.
+  // The closed forms lose all digits near 0. They are entire functions, so each is its mean over a
+  // circle around z, of a radius that keeps it away from 0. The error of n points falls as
+  // radius^n / n!: 32 are more than enough.
   constexpr int kPoints = 32;
+  const double radius = std::abs(std::abs(z) - 1.0) < 0.5 ? 2.0 : 1.0;
   Complex stage = 0, first = 0, middle = 0, last = 0;
   for (int j = 0; j < kPoints; ++j) {
-    const Complex r = z + std::polar(1.0, 2.0 * std::numbers::pi * (j + 0.5) / kPoints);
+    const Complex r = z + std::polar(radius, 2.0 * std::numbers::pi * (j + 0.5) / kPoints);
     const Complex e = std::exp(r), cube = r * r * r;
     stage += (std::exp(r / 2.0) - 1.0) / r;
     first += (-4.0 - r + e * (4.0 - 3.0 * r + r * r)) / cube;
