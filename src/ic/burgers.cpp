@@ -1,63 +1,25 @@
 #include "stap/ic/burgers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "stap/core/error.h"
+#include "ic/interval.h"
+#include "ic/window.h"
 
 namespace stap {
 namespace {
 
-constexpr double kTwoPi = 2.0 * std::numbers::pi;
-
-// Adds A sin(2 pi k x / X + phi) at the cell centres.
-void add_sine(double amplitude, double wave_number, double phase, std::span<double> state) {
-  const double n = static_cast<double>(state.size());
-  for (std::size_t i = 0; i < state.size(); ++i)
-    state[i] +=
-        amplitude * std::sin(kTwoPi * wave_number * (static_cast<double>(i) + 0.5) / n + phase);
-}
-
-const Grid& require_line(const Grid& grid, const char* name) {
-  if (grid.axes() != 1 || grid.channels != 1)
-    throw Error(ErrorKind::config,
-                fmt::format("{}: the grid is {}, expected one channel and one axis", name,
-                            grid.shape_text()));
-  return grid;
-}
-
-// Every quantity has a stream of its own, so a draw keeps its value when options change how many
-// others there are.
-class BurgersPaper final : public Sampler {
- public:
-  BurgersPaper(const BurgersPaperOptions& options, const Grid& grid)
-      : Sampler("burgers-paper", require_line(grid, "burgers-paper"), options.warm_up),
-        options_(options) {}
-
- private:
-  void fill(const Rng& rng, std::span<double> state) const override {
-    const Rng amplitude = rng.split("amplitude"), phase = rng.split("phase");
-    const Rng wave_number = rng.split("wave number");
-    std::fill(state.begin(), state.end(), 0.0);
-    for (std::size_t j = 0; j < options_.terms; ++j)
-      add_sine(amplitude.uniform(j, 0.0, options_.amplitude),
-               static_cast<double>(1 + wave_number.below(j, options_.max_wave_number)),
-               phase.uniform(j, 0.0, kTwoPi), state);
-  }
-
-  BurgersPaperOptions options_;
-};
-
 class BurgersAsCoded final : public Sampler {
  public:
   BurgersAsCoded(const BurgersAsCodedOptions& options, const Grid& grid)
-      : Sampler("burgers-as-coded", require_line(grid, "burgers-as-coded"), options.warm_up),
+      : Sampler("burgers-as-coded", require_interval(grid, "burgers-as-coded"), options.warm_up),
         options_(options) {}
 
  private:
+  // Every quantity has a stream of its own, so a draw keeps its value when options change how many
+  // others there are.
   void fill(const Rng& rng, std::span<double> state) const override {
     std::vector<std::size_t> times_drawn(options_.terms, 0);
     const Rng which = rng.split("wave number");
@@ -67,15 +29,16 @@ class BurgersAsCoded final : public Sampler {
     std::fill(state.begin(), state.end(), 0.0);
     for (std::size_t j = 0; j < options_.terms; ++j)
       add_sine(amplitude.uniform(j, 0.0, options_.amplitude),
-               static_cast<double>((j + 1) * times_drawn[j]), phase.uniform(j, 0.0, kTwoPi), state);
+               static_cast<double>((j + 1) * times_drawn[j]),
+               phase.uniform(j, 0.0, 2.0 * std::numbers::pi), state);
 
     if (rng.split("sign").below(0, 2) == 1)
       for (double& value : state) value = -value;
     if (rng.split("absolute").uniform(0) < options_.absolute_probability)
       for (double& value : state) value = std::abs(value);
-    const Rng window = rng.split("window");
-    if (window.uniform(0) < options_.window_probability)
-      apply_window(window.uniform(1, 0.1, 0.45), window.uniform(2, 0.55, 0.9), state);
+    const Rng edges = rng.split("window");
+    if (edges.uniform(0) < options_.window_probability)
+      apply_window(edges.uniform(1, 0.1, 0.45), edges.uniform(2, 0.55, 0.9), state);
   }
 
   // Left and right end as fractions of the length.
@@ -83,7 +46,7 @@ class BurgersAsCoded final : public Sampler {
     const double n = static_cast<double>(state.size()), width = options_.window_width;
     for (std::size_t i = 0; i < state.size(); ++i) {
       const double x = (static_cast<double>(i) + 0.5) / n;
-      state[i] *= 0.5 * (std::tanh((x - left) / width) - std::tanh((x - right) / width));
+      state[i] *= window(x, left, right, width);
     }
   }
 
@@ -91,19 +54,6 @@ class BurgersAsCoded final : public Sampler {
 };
 
 }  // namespace
-
-const config::Fields<BurgersPaperOptions>& burgers_paper_fields() {
-  using O = BurgersPaperOptions;
-  static const config::Fields<O> fields{
-      {"terms", &O::terms, "number of sines", config::between(1, 1000)},
-      {"max_wave_number", &O::max_wave_number, "wave numbers are drawn from 1 to this",
-       config::between(1, 1e6)},
-      {"amplitude", &O::amplitude, "amplitudes are drawn from 0 to this", config::at_least(0)},
-      {"warm_up", &O::warm_up, "time a drawn state is evolved before it is used",
-       config::at_least(0), "time"},
-  };
-  return fields;
-}
 
 const config::Fields<BurgersAsCodedOptions>& burgers_as_coded_fields() {
   using O = BurgersAsCodedOptions;
@@ -127,15 +77,9 @@ const config::Fields<BurgersAsCodedOptions>& burgers_as_coded_fields() {
   return fields;
 }
 
-std::unique_ptr<Sampler> make_burgers_paper(const BurgersPaperOptions& options, const Grid& grid) {
-  // The field table is the one place that states ranges.
-  const auto& fields = burgers_paper_fields();
-  config::read(fields, config::to_value(fields, options), "burgers-paper");
-  return std::make_unique<BurgersPaper>(options, grid);
-}
-
 std::unique_ptr<Sampler> make_burgers_as_coded(const BurgersAsCodedOptions& options,
                                                const Grid& grid) {
+  // The field table is the one place that states ranges.
   const auto& fields = burgers_as_coded_fields();
   config::read(fields, config::to_value(fields, options), "burgers-as-coded");
   return std::make_unique<BurgersAsCoded>(options, grid);

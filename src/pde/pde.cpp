@@ -1,7 +1,10 @@
 #include "stap/pde/pde.h"
 
 #include "stap/pde/burgers.h"
+#include "stap/pde/cns.h"
 #include "stap/pde/ins.h"
+#include "stap/pde/kdv.h"
+#include "stap/pde/ks.h"
 
 namespace stap {
 
@@ -11,9 +14,23 @@ std::span<const PdeRow> pde_table() {
        [](const config::Value& options, int threads) {
          return make_burgers(config::read(burgers_fields(), options, "pde"), threads);
        }},
+      {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)", &kdv_fields()},
+       [](const config::Value& options, int threads) {
+         return make_kdv(config::read(kdv_fields(), options, "pde"), threads);
+       }},
+      {{"ks", "u_t + u_xx + u_xxxx + u u_x = 0 on a periodic interval (Kuramoto-Sivashinsky)",
+        &ks_fields()},
+       [](const config::Value& options, int threads) {
+         return make_ks(config::read(ks_fields(), options, "pde"), threads);
+       }},
       {{"ins", "vorticity of an incompressible flow on a periodic rectangle", &ins_fields()},
        [](const config::Value& options, int threads) {
          return make_ins(config::read(ins_fields(), options, "pde"), threads);
+       }},
+      {{"cns", "compressible Navier-Stokes for an ideal gas on a periodic rectangle",
+        &cns_fields()},
+       [](const config::Value& options, int threads) {
+         return make_cns(config::read(cns_fields(), options, "pde"), threads);
        }},
   };
   return rows;

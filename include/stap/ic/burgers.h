@@ -8,18 +8,10 @@
 
 namespace stap {
 
-/// u(x) = sum over terms of A sin(2 pi k x / X + phi) with A ~ U[0, amplitude], phi ~ U[0, 2 pi]
-/// and k ~ U{1 .. max_wave_number}: the printed set-up.
-struct BurgersPaperOptions {
-  std::size_t terms = 2;
-  std::size_t max_wave_number = 4;
-  double amplitude = 1.0;
-  double warm_up = 0.6;
-};
-
 /// What the published program draws. One term A_k sin(2 pi k n_k x / X + phi_k) for each k = 1 ..
-/// terms, with A and phi as above and n_k how often k came up in `draws` draws from 1 .. terms: a
-/// term that never came up adds the constant A sin(phi). Then, in this order: a random sign; with
+/// terms, with A ~ U[0, amplitude], phi ~ U[0, 2 pi] and n_k how often k came up in `draws` draws
+/// from 1 .. terms: a term that never came up adds the constant A sin(phi). (The printed set-up is
+/// the sampler `sines`, stap/ic/sines.h.) Then, in this order: a random sign; with
 /// `absolute_probability` the absolute value; with `window_probability` a factor
 /// (tanh((x - l)/w) - tanh((x - r)/w)) / 2 with l ~ U[0.1, 0.45] X, r ~ U[0.55, 0.9] X and
 /// w = window_width X.
@@ -33,12 +25,10 @@ struct BurgersAsCodedOptions {
   double warm_up = 0.603;
 };
 
-const config::Fields<BurgersPaperOptions>& burgers_paper_fields();
 const config::Fields<BurgersAsCodedOptions>& burgers_as_coded_fields();
 
-/// Values at the cell centres x_i = (i + 1/2) dx. Throw Error(config) unless the grid has one axis
+/// Values at the cell centres x_i = (i + 1/2) dx. Throws Error(config) unless the grid has one axis
 /// and one channel and the options are in the range of their fields.
-std::unique_ptr<Sampler> make_burgers_paper(const BurgersPaperOptions& options, const Grid& grid);
 std::unique_ptr<Sampler> make_burgers_as_coded(const BurgersAsCodedOptions& options,
                                                const Grid& grid);
 

@@ -1,100 +1,25 @@
-// The distributions of the Burgers samplers against formulas. Statistics are compared at five
-// standard errors: one comparison of a correct sampler fails with probability 6e-7, all of this
-// file together with less than 2e-5 (and the streams are fixed, so it does so always or never).
+// The distribution of burgers-as-coded against formulas. All comparisons of this file together fail
+// for a correct sampler with a probability below 1e-5 (support/sampling.h).
 #include "stap/ic/burgers.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <numeric>
+
+#include "support/sampling.h"
 
 namespace stap {
 namespace {
 
-using std::numbers::pi;
+using test::drawn;
+using test::expect_mean;
+using test::expect_powers;
+using test::expect_share;
 
 constexpr std::size_t kPoints = 32;
 constexpr std::uint64_t kDraws = 20000;
 const Grid kLine = make_grid(1, {kPoints}, {1.0});
-
-std::vector<double> drawn(const Sampler& sampler, std::uint64_t i, std::uint64_t seed = 0) {
-  std::vector<double> state(sampler.grid().values());
-  sampler.draw(Rng(seed), i, state);
-  return state;
-}
-
-// Mean and its standard error.
-struct Estimate {
-  double mean = 0, error = 0;
-};
-Estimate estimate(const std::vector<double>& samples) {
-  const double n = static_cast<double>(samples.size());
-  double sum = 0, squares = 0;
-  for (double s : samples) sum += s;
-  for (double s : samples) squares += (s - sum / n) * (s - sum / n);
-  return {sum / n, std::sqrt(squares / n / n)};
-}
-void expect_mean(const std::vector<double>& samples, double expected, const std::string& what) {
-  const Estimate e = estimate(samples);
-  EXPECT_NEAR(e.mean, expected, 5 * e.error + 1e-15) << what;
-}
-void expect_share(std::size_t hits, std::size_t trials, double probability,
-                  const std::string& what) {
-  const double n = static_cast<double>(trials);
-  EXPECT_NEAR(static_cast<double>(hits) / n, probability,
-              5 * std::sqrt(probability * (1 - probability) / n))
-      << what;
-}
-
-// Mean over the grid of the square of Fourier mode m's part of the state.
-double mode_power(const std::vector<double>& u, std::size_t m) {
-  double re = 0, im = 0;
-  const double n = static_cast<double>(u.size());
-  for (std::size_t i = 0; i < u.size(); ++i) {
-    const double angle = 2 * pi * static_cast<double>(m * i % u.size()) / n;
-    re += u[i] * std::cos(angle) / n;
-    im += u[i] * std::sin(angle) / n;
-  }
-  return (m == 0 ? 1 : 2) * (re * re + im * im);
-}
-
-// For modes 0 .. 9: the mean over draws of their power.
-void expect_powers(const Sampler& sampler, const std::vector<double>& expected) {
-  std::vector<std::vector<double>> power(expected.size());
-  for (std::uint64_t i = 0; i < kDraws; ++i) {
-    const std::vector<double> u = drawn(sampler, i);
-    for (std::size_t m = 0; m < expected.size(); ++m) power[m].push_back(mode_power(u, m));
-  }
-  for (std::size_t m = 0; m < expected.size(); ++m)
-    expect_mean(power[m], expected[m], "mode " + std::to_string(m));
-}
-
-// A term of amplitude A ~ U[0,1] has the power E[A^2]/2 = 1/6. Two terms, each wave number with
-// probability 1/4: 1/12 in each of the modes 1 to 4, nothing elsewhere.
-// Broken by: wave numbers 0..3 or 1..3, amplitudes in [-1,1] or fixed, one term more or less.
-TEST(BurgersPaper, PowerOfEveryMode) {
-  const double p = 1.0 / 12;
-  expect_powers(*make_burgers_paper({}, kLine), {0, p, p, p, p, 0, 0, 0, 0, 0});
-}
-
-// Random phases make every point alike: mean 0, mean square 1/3. Broken by: phases in [0, pi].
-TEST(BurgersPaper, PointsAreAlike) {
-  const auto sampler = make_burgers_paper({}, kLine);
-  std::vector<double> first, squares, products;
-  for (std::uint64_t i = 0; i < kDraws; ++i) {
-    const std::vector<double> u = drawn(*sampler, i);
-    first.push_back(u[0]);
-    squares.push_back(u[0] * u[0]);
-    products.push_back(u[0] * u[kPoints / 2]);
-  }
-
-  expect_mean(first, 0.0, "mean");
-  expect_mean(squares, 1.0 / 3, "mean square");
-  // Half a period away: odd wave numbers change sign, even ones do not, and they are equally many.
-  expect_mean(products, 0.0, "correlation");
-}
 
 // Four terms of power 1/6. Term k has wave number 0 with probability 9/16 (never drawn), k with 3/8
 // (drawn once) and 2k with 1/16 (drawn twice). The constants' power is 4 x 9/16 x 1/6 = 3/8.
@@ -105,7 +30,7 @@ TEST(BurgersAsCoded, PowerOfEveryMode) {
   options.window_probability = 0;
   const double once = 3.0 / 8 / 6, twice = 1.0 / 16 / 6;
 
-  expect_powers(*make_burgers_as_coded(options, kLine),
+  expect_powers(*make_burgers_as_coded(options, kLine), kDraws,
                 {3.0 / 8, once, once + twice, once, once + twice, 0, twice, 0, twice, 0});
 }
 
@@ -181,37 +106,13 @@ TEST(BurgersAsCoded, WindowHasTheStatedEdges) {
 }
 
 // Broken by: a shared counter, keys made of positions.
-TEST(BurgersSamplers, StateDependsOnStreamAndIndexOnly) {
-  const auto paper = make_burgers_paper({}, kLine);
-  const auto coded = make_burgers_as_coded({}, kLine);
-  const Sampler* const samplers[] = {paper.get(), coded.get()};
-  const std::uint64_t forth[] = {0, 1, 2, 1000000000000}, back[] = {1000000000000, 2, 1, 0};
-  for (const Sampler* sampler : samplers) {
-    const States<double> a = draw_states(*sampler, Rng(3), forth);
-    const States<double> b = draw_states(*sampler, Rng(3), back);
-
-    for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_TRUE(std::equal(a.row(i).begin(), a.row(i).end(), b.row(3 - i).begin()));
-      EXPECT_NE(drawn(*sampler, forth[i], 3), drawn(*sampler, forth[i], 4));
-      EXPECT_NE(drawn(*sampler, forth[i], 3), drawn(*sampler, forth[i] + 1, 3));
-    }
-  }
-}
-
-// Neighbours in i are no more alike than any two: the correlation of u at one point vanishes.
-// Broken by: a key that mixes i badly.
-TEST(BurgersSamplers, NeighboursAreUncorrelated) {
-  const auto sampler = make_burgers_paper({}, kLine);
-  std::vector<double> products;
-  for (std::uint64_t i = 0; i + 1 < kDraws; i += 2)
-    products.push_back(drawn(*sampler, i)[3] * drawn(*sampler, i + 1)[3]);
-
-  expect_mean(products, 0.0, "product of neighbours");
+TEST(BurgersAsCoded, StateDependsOnStreamAndIndexOnly) {
+  test::expect_pure_draws(*make_burgers_as_coded({}, kLine));
 }
 
 // A state is a function on the interval: three times as many cells have the same values at the
 // cell centres both grids share. Broken by: a coordinate at the cells' left ends, an index for x.
-TEST(BurgersSamplers, FinerGridsSampleTheSameFunction) {
+TEST(BurgersAsCoded, FinerGridsSampleTheSameFunction) {
   const Grid fine = make_grid(1, {3 * kPoints}, {1.0});
   for (std::uint64_t i = 0; i < 50; ++i) {
     const std::vector<double> a = drawn(*make_burgers_as_coded({}, kLine), i);
@@ -219,20 +120,6 @@ TEST(BurgersSamplers, FinerGridsSampleTheSameFunction) {
     // Rounding of x, 1e-16, times slopes of up to 100.
     for (std::size_t j = 0; j < kPoints; ++j) EXPECT_NEAR(a[j], b[3 * j + 1], 1e-12);
   }
-}
-
-// |u| <= number of terms x amplitude. Broken by: an amplitude above the stated one.
-TEST(BurgersSamplers, ValuesAreBounded) {
-  BurgersPaperOptions options;
-  options.terms = 3;
-  options.amplitude = 0.5;
-  const auto sampler = make_burgers_paper(options, kLine);
-  double largest = 0;
-  for (std::uint64_t i = 0; i < 5000; ++i)
-    for (double value : drawn(*sampler, i)) largest = std::max(largest, std::abs(value));
-
-  EXPECT_LE(largest, 1.5);
-  EXPECT_GT(largest, 1.2);
 }
 
 }  // namespace

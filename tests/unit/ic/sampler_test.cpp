@@ -7,7 +7,9 @@
 
 #include "stap/core/error.h"
 #include "stap/ic/burgers.h"
+#include "stap/ic/gaussian_field.h"
 #include "stap/ic/ic.h"
+#include "stap/ic/sines.h"
 #include "stap/pde/burgers.h"
 #include "support/solving.h"
 
@@ -15,6 +17,12 @@ namespace stap {
 namespace {
 
 const Grid kLine = make_grid(1, {64}, {1.0});
+
+SinesOptions with_warm_up() {
+  SinesOptions options;
+  options.warm_up = 0.6;
+  return options;
+}
 
 template <class Act>
 ErrorKind kind_of(Act act) {
@@ -28,7 +36,7 @@ ErrorKind kind_of(Act act) {
 }
 
 TEST(DrawInitial, EvolvesTheDrawnStatesByTheWarmUp) {
-  const auto sampler = make_burgers_paper({}, kLine);
+  const auto sampler = make_sines(with_warm_up(), kLine);
   BurgersOptions options;
   options.points = 64;
   options.dt = sampler->warm_up();
@@ -47,9 +55,10 @@ TEST(DrawInitial, EvolvesTheDrawnStatesByTheWarmUp) {
 }
 
 TEST(DrawInitial, NamesTheOneThatCannotBeWarmedUp) {
-  BurgersPaperOptions wild;
-  wild.amplitude = 1e6;
-  const auto sampler = make_burgers_paper(wild, kLine);
+  SinesOptions wild;
+  wild.amplitude_high = 1e6;
+  wild.warm_up = 0.6;
+  const auto sampler = make_sines(wild, kLine);
   BurgersOptions options;
   options.points = 64;
   options.dt = wild.warm_up;
@@ -66,7 +75,7 @@ TEST(DrawInitial, NamesTheOneThatCannotBeWarmedUp) {
 }
 
 TEST(DrawInitial, AnotherTimeOrGridIsABug) {
-  const auto sampler = make_burgers_paper({}, kLine);
+  const auto sampler = make_sines(with_warm_up(), kLine);
   BurgersOptions other_time, other_grid;
   other_time.points = 64;
   other_time.dt = 0.5;
@@ -81,16 +90,24 @@ TEST(DrawInitial, AnotherTimeOrGridIsABug) {
 
 TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
   const Grid square = make_grid(1, {8, 8}, {1, 1}), two = make_grid(2, {8}, {1});
-  BurgersPaperOptions no_terms;
+  SinesOptions no_terms, upside_down;
   no_terms.terms = 0;
+  upside_down.amplitude_low = 2;
+  GaussianFieldOptions no_shift, half;
+  no_shift.shift = 0;
+  half.wave_vectors = GaussianFieldOptions::WaveVectors::half;
   BurgersAsCodedOptions unlikely, backwards, blunt;
   unlikely.window_probability = 1.5;
   backwards.warm_up = -1;
   blunt.window_width = 0;
 
-  EXPECT_EQ(kind_of([&] { make_burgers_paper({}, square); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_sines({}, square); }), ErrorKind::config);
   EXPECT_EQ(kind_of([&] { make_burgers_as_coded({}, two); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_burgers_paper(no_terms, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_sines(no_terms, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_sines(upside_down, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_gaussian_field({}, two); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_gaussian_field(no_shift, kLine); }), ErrorKind::config);
+  EXPECT_EQ(kind_of([&] { make_gaussian_field(half, square); }), ErrorKind::config);
   EXPECT_EQ(kind_of([&] { make_burgers_as_coded(unlikely, kLine); }), ErrorKind::config);
   EXPECT_EQ(kind_of([&] { make_burgers_as_coded(backwards, kLine); }), ErrorKind::config);
   EXPECT_EQ(kind_of([&] { make_burgers_as_coded(blunt, kLine); }), ErrorKind::config);
@@ -98,7 +115,8 @@ TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
 
 // The benchmark page's values.
 TEST(Sampler, DefaultsAreThoseOfTheBenchmarks) {
-  EXPECT_EQ(make_burgers_paper({}, kLine)->warm_up(), 0.6);
+  EXPECT_EQ(make_sines({}, kLine)->warm_up(), 0.0);
+  EXPECT_EQ(make_gaussian_field({}, kLine)->warm_up(), 0.0);
   EXPECT_EQ(make_burgers_as_coded({}, kLine)->warm_up(), 0.603);
 }
 

@@ -13,7 +13,7 @@
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
 #include "stap/data/store.h"
-#include "stap/ic/burgers.h"
+#include "stap/ic/sines.h"
 #include "stap/pde/burgers.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
@@ -46,7 +46,7 @@ DataRequest small_request() {
   request.pde.set("name", "burgers");
   request.pde.set("points", 16);
   request.pde.set("dt", 0.05);
-  request.initial.set("name", "burgers-paper");
+  request.initial.set("name", "sines");
   request.initial.set("warm_up", 0.02);
   request.pool = 20;
   request.test = 5;
@@ -98,7 +98,7 @@ TEST_F(StudyDataTest, IsDrawnWarmedUpAndSolved) {
   options.points = 16;
   options.dt = 0.02;
   const auto warm_up = make_burgers(options, 1), solver = small_solver();
-  const auto sampler = make_burgers_paper({.warm_up = 0.02}, solver->grid());
+  const auto sampler = make_sines({.warm_up = 0.02}, solver->grid());
   const auto advanced = [](const Solver& by, std::span<const double> state) {
     const Query query[] = {{.id = 0, .state = state, .time = 0.0, .params = {}}};
     Answer answer[1];
@@ -128,7 +128,7 @@ TEST_F(StudyDataTest, IsDrawnWarmedUpAndSolved) {
 TEST_F(StudyDataTest, WithoutWarmUpStatesAreUsedAsDrawn) {
   DataRequest request = small_request();
   request.initial.set("warm_up", 0);
-  const auto sampler = make_burgers_paper({.warm_up = 0}, small_solver()->grid());
+  const auto sampler = make_sines({.warm_up = 0}, small_solver()->grid());
   std::vector<double> state(16);
   sampler->draw(Rng(0).split("pool"), 3, state);
 
