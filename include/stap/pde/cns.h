@@ -20,11 +20,11 @@ struct CnsOptions {
   double shear_viscosity = 0.05;  ///< eta, 0 or more
   double bulk_viscosity = 0.05;   ///< zeta, 0 or more
   Viscosity viscosity = Viscosity::dynamic;
-  double dt = 0.5 / 26;               ///< one learned step
-  double cfl = 0.3;                   ///< in (0, 1]
-  double pressure_floor = 1e-4;       ///< smaller pressures are raised to it
-  double max_abs = 1e4;               ///< larger values of any channel: refused, failed in a step
-  std::size_t max_steps = 1'000'000;  ///< internal steps before a row fails
+  double dt = 0.5 / 26;             ///< one learned step
+  double cfl = 0.3;                 ///< in (0, 1]
+  double pressure_floor = 1e-4;     ///< smaller pressures are raised to it
+  double max_abs = 1e4;             ///< larger values of any channel: refused, failed in a step
+  std::size_t max_steps = 100'000;  ///< internal steps before a row fails
 };
 
 const config::Fields<CnsOptions>& cns_fields();
