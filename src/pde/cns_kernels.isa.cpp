@@ -70,8 +70,8 @@ inline Cell cell_at(const double* c) {
 // Constants of one axis.
 struct Axis {
   std::size_t along, across;  // strides
-  double normal, mixed;       // stress per difference of the normal velocity along, across
-  double shear, turned;       // stress per difference of t along, of n across
+  double normal, mixed;       // normal stress per difference of n along, of t across
+  double shear, turned;       // shear stress per difference of t along, of n across
   double half_gamma_1;        // (gamma - 1)/2
   double gamma, enthalpy;     // gamma, gamma/(gamma - 1)
 };
