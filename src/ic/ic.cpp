@@ -1,6 +1,7 @@
 #include "stap/ic/ic.h"
 
 #include "stap/ic/burgers.h"
+#include "stap/ic/gas_waves.h"
 #include "stap/ic/gaussian_field.h"
 #include "stap/ic/sines.h"
 
@@ -23,6 +24,11 @@ std::span<const SamplerRow> sampler_table() {
        [](const config::Value& options, const Grid& grid) {
          return make_gaussian_field(config::read(gaussian_field_fields(), options, "initial"),
                                     grid);
+       }},
+      {{"gas-waves", "random waves of density, velocity and pressure, possibly windowed",
+        &gas_waves_fields()},
+       [](const config::Value& options, const Grid& grid) {
+         return make_gas_waves(config::read(gas_waves_fields(), options, "initial"), grid);
        }},
   };
   return rows;
