@@ -1,5 +1,6 @@
 #include "stap/nn/fno.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -73,6 +74,9 @@ std::size_t FnoShape::kept_total() const {
 }
 
 FnoShape make_shape(Grid grid, FnoOptions options) {
+  if (options.modes.empty())
+    for (std::size_t points : grid.points)
+      options.modes.push_back(std::min<std::size_t>(grid.axes() == 1 ? 32 : 16, points / 2 * 2));
   if (options.modes.size() != grid.axes())
     throw Error(
         ErrorKind::config,

@@ -6,8 +6,9 @@ const config::Fields<FnoOptions>& fno_fields() {
   using config::at_least;
   using Target = FnoOptions::Target;
   static const config::Fields<FnoOptions> fields{
-      {"modes", &FnoOptions::modes, "kept Fourier modes per axis, counting both signs",
-       at_least(2).multiple_of(2).length(1, 2)},
+      {"modes", &FnoOptions::modes,
+       "kept Fourier modes per axis, counting both signs; none: 32, or 16 x 16",
+       at_least(2).multiple_of(2).length(0, 2)},
       {"width", &FnoOptions::width, "channels of the hidden layers", at_least(1)},
       {"lifting", &FnoOptions::lifting, "hidden channels of the pointwise network in front",
        at_least(1)},

@@ -11,7 +11,8 @@ namespace stap {
 struct FnoOptions {
   enum class Target { delta, state };
 
-  std::vector<std::size_t> modes{32};  ///< kept Fourier modes per axis, even
+  /// Kept Fourier modes per axis, even; none: 32 on one axis, 16 on each of two, as far as they go.
+  std::vector<std::size_t> modes{};
   std::size_t width = 64;              ///< channels of the hidden layers
   std::size_t lifting = 256;           ///< hidden channels of the pointwise network in front
   std::size_t projection = 256;        ///< hidden channels of the pointwise network at the end
