@@ -2,7 +2,7 @@
 // member, with the share of the measured copy bandwidth (bytes of the fused bound) and of the
 // measured TF32 matrix rate (useful FLOP as in fno_bench). Without a GPU: one line that says so.
 //
-// Usage: cuda_bench [E ...]                    default 2 10 50
+// Usage: cuda_bench [E ...] [NAME ...]          default 2 10 50, all networks
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -77,10 +77,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::vector<int> members;
-  for (int i = 1; i < argc; ++i) members.push_back(std::atoi(argv[i]));
+  std::vector<std::string> names;
+  for (int i = 1; i < argc; ++i) {
+    if (std::atoi(argv[i]) > 0)
+      members.push_back(std::atoi(argv[i]));
+    else
+      names.push_back(argv[i]);
+  }
   if (members.empty()) members = {2, 10, 50};
-  for (const bench::Problem& problem : bench::paper_networks())
-    for (int e : members) measure(problem, e, ComputeOptions::Precision::tf32);
-  for (const bench::Problem& problem : bench::paper_networks())
-    measure(problem, 10, ComputeOptions::Precision::fp32);
+  for (const auto precision : {ComputeOptions::Precision::tf32, ComputeOptions::Precision::fp32})
+    for (const bench::Problem& problem : bench::paper_networks())
+      if (names.empty() || std::find(names.begin(), names.end(), problem.name) != names.end())
+        for (int e : members) measure(problem, e, precision);
 }

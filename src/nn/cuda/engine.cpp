@@ -15,10 +15,9 @@ namespace stap {
 namespace cuda {
 namespace {
 
-// Bytes of fields that slots worked on together may have: a few members at a time keep theirs in
-// the second-level cache from one kernel to the next (docs/performance.md has the figures).
-constexpr std::size_t kGroupBytes = std::size_t{256} << 20;
-constexpr int kGroupSlotsMost = 16;
+// Slots worked on together: enough to fill the device, few enough to bound the memory.
+constexpr std::size_t kGroupBytes = std::size_t{6} << 30;
+constexpr int kGroupSlotsMost = 32;
 
 class Stream {
  public:

@@ -196,8 +196,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int i = 0; i < 16; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          d_hidden.v[r][i] *= gelu_slope(hidden.v[r][i]);
-          hidden.v[r][i] = gelu(hidden.v[r][i]);
+          d_hidden.v[r][i] *= activate(hidden.v[r][i]);
         }
       if (j > 0) __syncthreads();
       share_tile<kExact>(hidden, h_tile);
@@ -230,7 +229,7 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 2)
-    layer_kernel(Net net, const SlotRows* all, int layer, const float* field, bool activate,
+    layer_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
                  const float* add, float* next) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
@@ -251,7 +250,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       sum.v[0][i] += bias.v[0][i];
       sum.v[1][i] += bias.v[1][i];
     }
-    if (activate) transform_tile(x, gelu);
+    if (gelu_first) transform_tile(x, gelu);
     multiply<kExact>(x, shared, sum);
     store_tile(sum, 64, 16, next + at);
   }
@@ -259,7 +258,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 2)
-    layer_back_kernel(Net net, const SlotRows* all, int layer, const float* field, bool activate,
+    layer_back_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
                       const float* d_add, float* d_field, float* partial) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
@@ -283,13 +282,12 @@ __global__ void __launch_bounds__(kThreads, 2)
     load_tile(d_add + at, 64, 16, sum);
     __syncthreads();  // the tiles of the round before have been read; the weights are there
     multiply<kExact>(d, weights, sum);
-    if (activate) {
+    if (gelu_first) {
 #pragma unroll
       for (int i = 0; i < 16; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          sum.v[r][i] *= gelu_slope(x.v[r][i]);
-          x.v[r][i] = gelu(x.v[r][i]);
+          sum.v[r][i] *= activate(x.v[r][i]);
         }
     }
     store_tile(sum, 64, 16, d_field + at);
@@ -488,8 +486,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int i = 0; i < 16; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          d_hidden.v[r][i] *= gelu_slope(hidden.v[r][i]);
-          hidden.v[r][i] = gelu(hidden.v[r][i]);
+          d_hidden.v[r][i] *= activate(hidden.v[r][i]);
         }
       multiply<kExact>(d_hidden, down + held * kBlockFloats, d_z);
       if (j > 0) __syncthreads();
@@ -540,21 +537,22 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 // --- transforms ----------------------------------------------------------------------------------
 
-__device__ std::size_t panel_begin(int panel, int inner, int outer_stride, int inner_stride) {
-  return std::size_t(panel / inner) * outer_stride + panel % inner * inner_stride;
+__device__ std::size_t panel_begin(int panel, int inner, const Side& side) {
+  return std::size_t(panel / inner) * side.outer + panel % inner * side.inner;
 }
 
 // Lines first .. first+lines-1 of a panel into shared memory, [line][kTileStride], by `threads`
 // threads of which this is number `thread`; lines beyond the panel's are zero.
 template <bool kExact>
 __device__ void load_panel(const Pass& pass, const float* panel, int first, int lines,
-                           bool activate, int thread, int threads, float* to) {
+                           bool gelu_first, int thread, int threads, float* to) {
+#pragma unroll 8
   for (int i = thread; i < lines * 16; i += threads) {
     const int line = i / 16, c = i % 16 * 4;
     float4 x = make_float4(0, 0, 0, 0);
     if (first + line < pass.lines_in)
-      x = *reinterpret_cast<const float4*>(panel + pass.in_offset[first + line] + c);
-    if (activate) x = make_float4(gelu(x.x), gelu(x.y), gelu(x.z), gelu(x.w));
+      x = *reinterpret_cast<const float4*>(panel + pass.in.offset(first + line) + c);
+    if (gelu_first) x = make_float4(gelu(x.x), gelu(x.y), gelu(x.z), gelu(x.w));
     *reinterpret_cast<float4*>(to + line * kTileStride + c) =
         make_float4(right_side<kExact>(x.x), right_side<kExact>(x.y), right_side<kExact>(x.z),
                     right_side<kExact>(x.w));
@@ -564,7 +562,7 @@ __device__ void load_panel(const Pass& pass, const float* panel, int first, int 
 __device__ void store_pair(const Pass& pass, float* panel, int line, int channel, float a,
                            float b) {
   if (line < pass.lines_out)
-    *reinterpret_cast<float2*>(panel + pass.out_offset[line] + channel) = make_float2(a, b);
+    *reinterpret_cast<float2*>(panel + pass.out.offset(line) + channel) = make_float2(a, b);
 }
 
 constexpr int kShortLines = 64;  // panels up to this length: one warp each
@@ -572,23 +570,25 @@ constexpr int kLongLines = 256;  // lines of a long panel held at a time
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 2)
-    short_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool activate, float* out) {
+    short_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first,
+                      float* out) {
   extern __shared__ __align__(16) float shared[];
   if (slot_rows(all).rows == 0) return;
   const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
   const int lane = lane_index(), g = lane_group(), t = lane_in_group();
   const int warps = blockDim.x / kWarp;
   float* lines = shared + warp_index() * steps * 8 * kTileStride;
-  in += blockIdx.y * pass.in_size;
-  out += blockIdx.y * pass.out_size;
+  in += blockIdx.y * pass.in.size;
+  out += blockIdx.y * pass.out.size;
   for (int p = blockIdx.x * warps + warp_index(); p < pass.panels; p += gridDim.x * warps) {
     __syncwarp();
-    load_panel<kExact>(pass, in + panel_begin(p, pass.inner, pass.in_outer, pass.in_inner), 0,
-                       steps * 8, activate, lane, kWarp, lines);
+    load_panel<kExact>(pass, in + panel_begin(p, pass.inner, pass.in), 0, steps * 8, gelu_first,
+                       lane, kWarp, lines);
     __syncwarp();
-    float* to = out + panel_begin(p, pass.inner, pass.out_outer, pass.out_inner);
+    float* to = out + panel_begin(p, pass.inner, pass.out);
     for (int block = 0; block < blocks; ++block) {
       float sum[8][4] = {};
+#pragma unroll 4
       for (int s = 0; s < steps; ++s) {
         const float4 m = __ldg(pass.matrix + (block * steps + s) * kWarp + lane);
         const Left<kExact> a(m.x, m.y, m.z, m.w);
@@ -605,57 +605,64 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-template <bool kExact>
+// One panel a block. Warps stand in kColumns columns of 64 / kColumns channels; each makes up to
+// kBlocks blocks of 16 lines at a time.
+template <bool kExact, int kColumns, int kBlocks>
 __global__ void __launch_bounds__(kThreads, 2)
-    long_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool activate, float* out) {
+    long_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first, float* out) {
   extern __shared__ __align__(16) float shared[];
   if (slot_rows(all).rows == 0) return;
-  constexpr int kBlocks = 4;  // blocks of 16 lines a warp makes at a time
+  constexpr int kRowWarps = kWarps / kColumns, kTiles = 8 / kColumns, kHeldSteps = kLongLines / 8;
   const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
   const int lane = lane_index(), g = lane_group(), t = lane_in_group();
-  const int row_warp = warp_index() / 2, column = warp_index() % 2 * 32;
+  const int row_warp = warp_index() / kColumns, column = warp_index() % kColumns * (64 / kColumns);
   const int p = blockIdx.x;
-  in += blockIdx.y * pass.in_size + panel_begin(p, pass.inner, pass.in_outer, pass.in_inner);
-  out += blockIdx.y * pass.out_size + panel_begin(p, pass.inner, pass.out_outer, pass.out_inner);
-  constexpr int kHeldSteps = kLongLines / 8;
+  in += blockIdx.y * pass.in.size + panel_begin(p, pass.inner, pass.in);
+  out += blockIdx.y * pass.out.size + panel_begin(p, pass.inner, pass.out);
   const bool once = steps <= kHeldSteps;
-  if (once) load_panel<kExact>(pass, in, 0, steps * 8, activate, threadIdx.x, kThreads, shared);
+  if (once) load_panel<kExact>(pass, in, 0, steps * 8, gelu_first, threadIdx.x, kThreads, shared);
   __syncthreads();
-  for (int first = 0; first < blocks; first += 4 * kBlocks) {
-    float sum[kBlocks][4][4] = {};
+  for (int first = 0; first < blocks; first += kRowWarps * kBlocks) {
+    float sum[kBlocks][kTiles][4] = {};
+    const float4* matrix[kBlocks];  // of blocks beyond the last one: the last one's, dropped below
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i)
+      matrix[i] =
+          pass.matrix + min(first + row_warp + kRowWarps * i, blocks - 1) * steps * kWarp + lane;
+    const int mine = (blocks - first - row_warp + kRowWarps - 1) / kRowWarps;
     for (int begin = 0; begin < steps; begin += kHeldSteps) {
       const int end = min(steps, begin + kHeldSteps);
       if (!once) {
         __syncthreads();
-        load_panel<kExact>(pass, in, begin * 8, (end - begin) * 8, activate, threadIdx.x, kThreads,
-                           shared);
+        load_panel<kExact>(pass, in, begin * 8, (end - begin) * 8, gelu_first, threadIdx.x,
+                           kThreads, shared);
         __syncthreads();
       }
+#pragma unroll 4
       for (int s = begin; s < end; ++s) {
         const float* line = shared + (8 * (s - begin) + t) * kTileStride + column + g;
-        float b[4][2];
+        float b[kTiles][2];
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
+        for (int j = 0; j < kTiles; ++j) {
           b[j][0] = line[8 * j];
           b[j][1] = line[4 * kTileStride + 8 * j];
         }
 #pragma unroll
         for (int i = 0; i < kBlocks; ++i) {
-          const int block = first + row_warp + 4 * i;
-          if (block < blocks) {
-            const float4 m = __ldg(pass.matrix + (block * steps + s) * kWarp + lane);
-            const Left<kExact> a(m.x, m.y, m.z, m.w);
+          if (i >= mine) continue;
+          const float4 m = __ldg(matrix[i] + s * kWarp);
+          const Left<kExact> a(m.x, m.y, m.z, m.w);
 #pragma unroll
-            for (int j = 0; j < 4; ++j) multiply(sum[i][j], a, b[j][0], b[j][1]);
-          }
+          for (int j = 0; j < kTiles; ++j) multiply(sum[i][j], a, b[j][0], b[j][1]);
         }
       }
     }
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
-      const int block = first + row_warp + 4 * i;
+      if (i >= mine) continue;
+      const int block = first + row_warp + kRowWarps * i;
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
+      for (int j = 0; j < kTiles; ++j) {
         store_pair(pass, out, 16 * block + g, column + 8 * j + 2 * t, sum[i][j][0], sum[i][j][1]);
         store_pair(pass, out, 16 * block + g + 8, column + 8 * j + 2 * t, sum[i][j][2],
                    sum[i][j][3]);
@@ -744,12 +751,25 @@ __global__ void __launch_bounds__(kThreads, 3)
   store_spectrum(re, im, product + at);
 }
 
-__device__ void adam(const Net& net, const SlotRows& rows, std::size_t at, float gradient) {
-  const float m = rows.beta1 * net.moment1[at] + (1.0f - rows.beta1) * gradient;
-  const float v = rows.beta2 * net.moment2[at] + (1.0f - rows.beta2) * gradient * gradient;
-  net.moment1[at] = m;
-  net.moment2[at] = v;
-  net.weights[at] -= rows.rate * m / (sqrtf(v) * rows.root_scale + rows.epsilon);
+// One Adam step of weight w with moments m and v.
+__device__ void adam(const SlotRows& rows, float gradient, float& m, float& v, float& w) {
+  m = rows.beta1 * m + (1.0f - rows.beta1) * gradient;
+  v = rows.beta2 * v + (1.0f - rows.beta2) * gradient * gradient;
+  w -= rows.rate * m / (sqrtf(v) * rows.root_scale + rows.epsilon);
+}
+// Of four weights in a row.
+__device__ void adam(const Net& net, const SlotRows& rows, std::size_t at, float4 gradient) {
+  float4* moment1 = reinterpret_cast<float4*>(net.moment1 + at);
+  float4* moment2 = reinterpret_cast<float4*>(net.moment2 + at);
+  float4* weights = reinterpret_cast<float4*>(net.weights + at);
+  float4 m = *moment1, v = *moment2, w = *weights;
+  adam(rows, gradient.x, m.x, v.x, w.x);
+  adam(rows, gradient.y, m.y, v.y, w.y);
+  adam(rows, gradient.z, m.z, v.z, w.z);
+  adam(rows, gradient.w, m.w, v.w, w.w);
+  *moment1 = m;
+  *moment2 = v;
+  *weights = w;
 }
 
 template <bool kExact>
@@ -815,12 +835,14 @@ __global__ void __launch_bounds__(kThreads, 2)
   store_outer(d_re, kModeStride, weights);
   store_outer(d_im, kModeStride, weights + 64 * kModeStride);
   __syncthreads();
-  for (int i = threadIdx.x; i < kModeSize; i += kThreads) {
-    const float value = weights[i / 64 * kModeStride + i % 64];
+#pragma unroll 4
+  for (int i = threadIdx.x; i < kModeSize / 4; i += kThreads) {
+    const float4 value =
+        *reinterpret_cast<const float4*>(weights + i / 16 * kModeStride + i % 16 * 4);
     if (gradient != nullptr) {
-      gradient[mode - dense_size(net.layers) + i] = value;
+      *reinterpret_cast<float4*>(gradient + (mode - dense_size(net.layers)) + 4 * i) = value;
     } else {
-      adam(net, rows, own + i, value);
+      adam(net, rows, own + 4 * i, value);
     }
   }
 }
@@ -831,19 +853,27 @@ __global__ void dense_step_kernel(Net net, const SlotRows* all, int parts, const
                                   const double* losses, double* squares, float* gradient) {
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
-  const int size = dense_size(net.layers), i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int size = dense_size(net.layers), i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
   if (i < size) {
     const float* from = partial + std::size_t(blockIdx.y) * parts * size + i;
-    float sum = 0.0f;
-#pragma unroll 8
-    for (int p = 0; p < parts; ++p) sum += from[std::size_t(p) * size];
+    float4 sum = make_float4(0, 0, 0, 0);
     // Channels beyond the network's are written by nobody.
-    if ((i < kLift1Bias && i / kHidden >= net.in) ||
-        (i >= kProject2 && i < kProject2Bias && (i - kProject2) / kHidden >= net.out) ||
-        (i >= kProject2Bias + net.out && i < kLayers))
-      sum = 0.0f;
+    const auto padding = [&](int at) {
+      return (at < kLift1Bias && at / kHidden >= net.in) ||
+             (at >= kProject2 && at < kProject2Bias && (at - kProject2) / kHidden >= net.out) ||
+             (at >= kProject2Bias + net.out && at < kLayers);
+    };
+#pragma unroll 8
+    for (int p = 0; p < parts; ++p) {
+      const float4 part = *reinterpret_cast<const float4*>(from + std::size_t(p) * size);
+      sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
+    }
+    if (padding(i)) sum.x = 0.0f;
+    if (padding(i + 1)) sum.y = 0.0f;
+    if (padding(i + 2)) sum.z = 0.0f;
+    if (padding(i + 3)) sum.w = 0.0f;
     if (gradient != nullptr) {
-      gradient[i] = sum;
+      *reinterpret_cast<float4*>(gradient + i) = sum;
     } else {
       adam(net, rows, rows.member * net.member_size + i, sum);
     }
@@ -867,45 +897,54 @@ __global__ void average_kernel(const float* parts, std::size_t part_stride, int 
   }
 }
 
-// Sum over a block of 256 threads, always in the same order; thread 0 has it.
-__device__ double block_sum(double value) {
-  __shared__ double sums[kThreads];
-  sums[threadIdx.x] = value;
-  __syncthreads();
-  for (int n = kThreads / 2; n > 0; n /= 2) {
-    if (threadIdx.x < n) sums[threadIdx.x] += sums[threadIdx.x + n];
+// Sums over values in their order, in double, as the CPU does, so that both give the same bits: 32
+// sums a block. term(sum, value) is computed by all threads, a piece of each sum at a time; then
+// one thread a sum adds its piece.
+constexpr int kSumsPerBlock = 32, kPiece = 128, kSumThreads = 256;
+template <class Term>
+__device__ double ordered_sum(int sums, int values, Term term) {
+  __shared__ double piece[kSumsPerBlock][kPiece + 1];
+  double sum = 0.0;
+  for (int first = 0; first < values; first += kPiece) {
+    const int n = min(kPiece, values - first);
+#pragma unroll 8
+    for (int i = threadIdx.x; i < kSumsPerBlock * kPiece; i += kSumThreads) {
+      const int s = i / kPiece, v = i % kPiece;
+      if (s < sums && v < n) piece[s][v] = term(s, first + v);
+    }
+    __syncthreads();
+    if (threadIdx.x < sums)
+      for (int v = 0; v < n; ++v) sum = __dadd_rn(sum, piece[threadIdx.x][v]);
     __syncthreads();
   }
-  return sums[0];
+  return sum;
 }
 
-__global__ void distances_kernel(const float* const* x, const float* const* y, int values,
-                                 double* out) {
-  const float* a = x[blockIdx.x];
-  const float* b = y[blockIdx.x];
-  double sum = 0.0;
-  for (int v = threadIdx.x; v < values; v += kThreads) {
-    const double d = double(a[v]) - double(b[v]);
-    sum += d * d;
-  }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) out[blockIdx.x] = sum;
+__global__ void __launch_bounds__(kSumThreads)
+    distances_kernel(const float* const* x, const float* const* y, int rows, int values,
+                     double* out) {
+  const int first = blockIdx.x * kSumsPerBlock, n = min(kSumsPerBlock, rows - first);
+  const double sum = ordered_sum(n, values, [&](int s, int v) {
+    const double d = double(x[first + s][v]) - double(y[first + s][v]);
+    return __dmul_rn(d, d);
+  });
+  if (threadIdx.x < n) out[first + threadIdx.x] = sum;
 }
 
-__global__ void spreads_kernel(const float* const* x, int members, int values, double* out) {
-  const float* const* rows = x + std::size_t(blockIdx.x) * members;
-  double sum = 0.0;
-  for (int v = threadIdx.x; v < values; v += kThreads) {
+__global__ void __launch_bounds__(kSumThreads)
+    spreads_kernel(const float* const* x, int groups, int members, int values, double* out) {
+  const int first = blockIdx.x * kSumsPerBlock, n = min(kSumsPerBlock, groups - first);
+  // Point by point, members inside: value v * members + m.
+  const double sum = ordered_sum(n, values * members, [&](int s, int i) {
+    const float* const* group = x + std::size_t(first + s) * members;
+    const int v = i / members;
     double mean = 0.0;
-    for (int m = 0; m < members; ++m) mean += double(rows[m][v]);
-    mean /= members;
-    for (int m = 0; m < members; ++m) {
-      const double d = double(rows[m][v]) - mean;
-      sum += d * d;
-    }
-  }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) out[blockIdx.x] = sum / members;
+    for (int m = 0; m < members; ++m) mean = __dadd_rn(mean, double(group[m][v]));
+    mean = mean / members;
+    const double d = double(group[i % members][v]) - mean;
+    return __dmul_rn(d, d);
+  });
+  if (threadIdx.x < n) out[first + threadIdx.x] = sum / members;
 }
 
 __global__ void sketch_kernel(const float* hidden, std::size_t row_stride,
@@ -983,7 +1022,8 @@ void prepare() {
   if (resident_fits(1)) allow(project_back_kernel<kExact, true>, limit);
   allow(project_back_kernel<kExact, false>, project_back_bytes(false, kChannels));
   allow(short_pass_kernel<kExact>, short_bytes(kShortLines));
-  allow(long_pass_kernel<kExact>, long_bytes(kLongLines));
+  allow(long_pass_kernel<kExact, 8, 3>, long_bytes(kLongLines));
+  allow(long_pass_kernel<kExact, 2, 4>, long_bytes(kLongLines));
   allow(mode_product_kernel<kExact>, kModeBytes);
   allow(mode_back_kernel<kExact>, kModeBackBytes);
 }
@@ -1009,8 +1049,9 @@ dim3 parts_grid(const Launch& l) {
 }  // namespace
 
 int parts_of(int points) {
+  // Few parts make few sums to add up, many spread the work of few members: some tiles for each.
   const int tiles = (kRows * points + kTilePoints - 1) / kTilePoints;
-  return std::min(tiles, kPartsMax / 2);
+  return std::clamp((tiles + 4) / 5, 1, 26);
 }
 
 void prepare_kernels() {
@@ -1044,18 +1085,26 @@ void lift(const Launch& l, float* field) {
               <<<tiles_grid(l, 4), kThreads, kLiftBytes, l.stream>>>(l.net, l.rows, field));
 }
 
-void transform(const Launch& l, const Pass& pass, const float* in, bool activate, float* out) {
+void transform(const Launch& l, const Pass& pass, const float* in, bool gelu_first, float* out) {
   const int lines = (pass.lines_in + 7) / 8 * 8;
-  if (lines <= kShortLines) {
+  if (lines <= kShortLines && pass.lines_out <= kShortLines) {
     const dim3 grid(as_grid((pass.panels + kShortWarps - 1) / kShortWarps), as_grid(l.slots));
     STAP_LAUNCH(l.exact, short_pass_kernel,
                 <<<grid, kShortWarps * kWarp, short_bytes(lines), l.stream>>>(l.rows, pass, in,
-                                                                              activate, out));
+                                                                              gelu_first, out));
+    return;
+  }
+  const dim3 grid(as_grid(pass.panels), as_grid(l.slots));
+  const std::size_t size = long_bytes(std::min(lines, kLongLines));
+  const auto run = [&](auto kernel) {
+    kernel<<<grid, kThreads, size, l.stream>>>(l.rows, pass, in, gelu_first, out);
+    launched("transform");
+  };
+  const bool few = pass.lines_out <= 3 * 16;
+  if (l.exact) {
+    few ? run(long_pass_kernel<true, 8, 3>) : run(long_pass_kernel<true, 2, 4>);
   } else {
-    const dim3 grid(as_grid(pass.panels), as_grid(l.slots));
-    STAP_LAUNCH(l.exact, long_pass_kernel,
-                <<<grid, kThreads, long_bytes(std::min(lines, kLongLines)), l.stream>>>(
-                    l.rows, pass, in, activate, out));
+    few ? run(long_pass_kernel<false, 8, 3>) : run(long_pass_kernel<false, 2, 4>);
   }
 }
 
@@ -1065,11 +1114,11 @@ void mode_product(const Launch& l, int layer, const float* spectrum, float* prod
               <<<grid, kThreads, kModeBytes, l.stream>>>(l.net, l.rows, layer, spectrum, product));
 }
 
-void layer(const Launch& l, int layer, const float* field, bool activate, const float* add,
+void layer(const Launch& l, int layer, const float* field, bool gelu_first, const float* add,
            float* next) {
   STAP_LAUNCH(l.exact, layer_kernel,
               <<<tiles_grid(l, 2), kThreads, kLayerBytes, l.stream>>>(l.net, l.rows, layer, field,
-                                                                      activate, add, next));
+                                                                      gelu_first, add, next));
 }
 
 void project(const Launch& l, const float* field, float* hidden) {
@@ -1102,11 +1151,11 @@ void mode_back(const Launch& l, int layer, float* spectrum, const float* d_produ
                                                              d_product, gradient));
 }
 
-void layer_back(const Launch& l, int layer, const float* field, bool activate, const float* d_add,
+void layer_back(const Launch& l, int layer, const float* field, bool gelu_first, const float* d_add,
                 float* d_field, float* partial) {
   STAP_LAUNCH(l.exact, layer_back_kernel,
               <<<parts_grid(l), kThreads, kLayerBackBytes, l.stream>>>(
-                  l.net, l.rows, layer, field, activate, d_add, d_field, partial));
+                  l.net, l.rows, layer, field, gelu_first, d_add, d_field, partial));
 }
 
 void lift_back(const Launch& l, const float* d_field, float* partial) {
@@ -1117,7 +1166,8 @@ void lift_back(const Launch& l, const float* d_field, float* partial) {
 
 void dense_step(const Launch& l, const float* partial, const double* losses, double* squares,
                 float* gradient) {
-  const dim3 grid(as_grid((dense_size(l.net.layers) + kThreads - 1) / kThreads), as_grid(l.slots));
+  const dim3 grid(as_grid((dense_size(l.net.layers) / 4 + kThreads - 1) / kThreads),
+                  as_grid(l.slots));
   dense_step_kernel<<<grid, kThreads, 0, l.stream>>>(l.net, l.rows, parts_of(l.net.points), partial,
                                                      losses, squares, gradient);
   launched("dense_step");
@@ -1130,12 +1180,14 @@ void average(const float* parts, std::size_t part_stride, int members, float* co
 }
 void distances(const float* const* x, const float* const* y, int rows, int values, double* out,
                cudaStream_t stream) {
-  distances_kernel<<<as_grid(rows), kThreads, 0, stream>>>(x, y, values, out);
+  distances_kernel<<<as_grid((rows + kSumsPerBlock - 1) / kSumsPerBlock), kSumThreads, 0, stream>>>(
+      x, y, rows, values, out);
   launched("distances");
 }
 void spreads(const float* const* x, int groups, int members, int values, double* out,
              cudaStream_t stream) {
-  spreads_kernel<<<as_grid(groups), kThreads, 0, stream>>>(x, members, values, out);
+  spreads_kernel<<<as_grid((groups + kSumsPerBlock - 1) / kSumsPerBlock), kSumThreads, 0, stream>>>(
+      x, groups, members, values, out);
   launched("spreads");
 }
 void sketch(const float* hidden, std::size_t row_stride, const std::uint32_t* first,

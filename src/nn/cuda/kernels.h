@@ -16,7 +16,6 @@ namespace stap::cuda {
 inline constexpr int kRows = 32;
 inline constexpr int kHidden = 256;
 inline constexpr int kChannels = 16;
-inline constexpr int kPartsMax = 64;
 
 // Offsets of the dense weights of a member, in floats. Matrices are [in][out], but project2, which
 // is [out][hidden].
@@ -77,16 +76,27 @@ struct Net {
   }
 };
 
+/// Where the lines of a panel stand in a slot's array of `size` floats. Line i is at i * stride,
+/// or, in pairs (real and imaginary part), at (i / 2) * stride + (i % 2) * 64 from the panel's
+/// beginning.
+struct Side {
+  int stride;
+  bool pairs;
+  int outer, inner;  ///< panel p begins at (p / Pass::inner) * outer + (p % Pass::inner) * inner
+  std::size_t size;
+
+  __host__ __device__ int offset(int line) const {
+    return pairs ? (line >> 1) * stride + (line & 1) * 64 : line * stride;
+  }
+};
+
 /// A real matrix applied along one axis: out[m] = sum over k of matrix[m][k] in[k], for the 64
-/// channels of every panel. Panel p of a slot begins at (p / inner) * outer_stride + (p % inner) *
-/// inner_stride, on either side; its line k (m) is offset[k] further.
+/// channels of every panel.
 struct Pass {
-  const float4* matrix;  ///< fragments [m / 16][k / 8][lane], zero beyond the edges
-  const int *in_offset, *out_offset;
+  const float4* matrix;     ///< fragments [m / 16][k / 8][lane], zero beyond the edges
   int lines_in, lines_out;  ///< k and m
   int panels, inner;
-  int in_outer, in_inner, out_outer, out_inner;
-  std::size_t in_size, out_size;  ///< of a slot's array
+  Side in, out;
 };
 
 /// What a launch needs to know besides its arrays.
@@ -111,11 +121,12 @@ void gather_rows(const Course* courses, int slots, const int* step, SlotRows* ro
 void next_step(int* step, cudaStream_t stream);
 
 void lift(const Launch& launch, float* field);
-/// `activate`: GELU of every value read.
-void transform(const Launch& launch, const Pass& pass, const float* in, bool activate, float* out);
+/// `gelu_first`: GELU of every value read.
+void transform(const Launch& launch, const Pass& pass, const float* in, bool gelu_first,
+               float* out);
 void mode_product(const Launch& launch, int layer, const float* spectrum, float* product);
 /// next = skip(GELU(field)) + bias + add.
-void layer(const Launch& launch, int layer, const float* field, bool activate, const float* add,
+void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const float* add,
            float* next);
 /// Field after the last layer -> states. `hidden` may be null: else the hidden layer before its
 /// GELU, [slot][point q][256].
@@ -129,7 +140,7 @@ void project_back(const Launch& launch, const float* field, float* d_field, floa
 void mode_back(const Launch& launch, int layer, float* spectrum, const float* d_product,
                float* gradient);
 /// d_field: of the layer's output before, of the input's (pre-GELU) value after.
-void layer_back(const Launch& launch, int layer, const float* field, bool activate,
+void layer_back(const Launch& launch, int layer, const float* field, bool gelu_first,
                 const float* d_add, float* d_field, float* partial);
 void lift_back(const Launch& launch, const float* d_field, float* partial);
 /// Sums the parts and makes the Adam step of the dense weights; adds the losses to `squares`

@@ -92,13 +92,6 @@ std::vector<float4> fragments(const Dense& d) {
   return f;
 }
 
-// Lines of one side of a pass: offset of each, and where panels begin.
-struct Side {
-  std::vector<int> offset;
-  int inner, outer_stride, inner_stride;
-  std::size_t size;
-};
-
 template <class Function>
 void for_each_value(const FnoShape& shape, const Function& f) {
   const FnoOptions& o = shape.options;
@@ -178,24 +171,16 @@ void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& pa
 }
 
 Transform::Transform(const FnoShape& shape) {
-  const auto add = [&](Kind kind, const Dense& d, const Side& in, const Side& out, int panels) {
-    Matrix m{.fragments = DeviceArray<float4>(fragments(d)),
-             .in_offset = DeviceArray<int>(in.offset),
-             .out_offset = DeviceArray<int>(out.offset),
-             .pass = {}};
+  const auto add = [&](Kind kind, const Dense& d, const Side& in, const Side& out, int panels,
+                       int inner) {
+    Matrix m{.fragments = DeviceArray<float4>(fragments(d)), .pass = {}};
     m.pass = {.matrix = m.fragments.data(),
-              .in_offset = m.in_offset.data(),
-              .out_offset = m.out_offset.data(),
               .lines_in = static_cast<int>(d.columns),
               .lines_out = static_cast<int>(d.rows),
               .panels = panels,
-              .inner = in.inner,
-              .in_outer = in.outer_stride,
-              .in_inner = in.inner_stride,
-              .out_outer = out.outer_stride,
-              .out_inner = out.inner_stride,
-              .in_size = in.size,
-              .out_size = out.size};
+              .inner = inner,
+              .in = in,
+              .out = out};
     passes_[static_cast<std::size_t>(kind)].push_back(std::move(m));
   };
   const std::vector<std::size_t> kept = shape.kept();
@@ -205,54 +190,44 @@ Transform::Transform(const FnoShape& shape) {
   net.points = to_int(shape.grid.points_total());
   net.modes = to_int(shape.kept_total());
 
-  const auto lines = [&](std::size_t n, std::size_t stride) {
-    std::vector<int> offset(n);
-    for (std::size_t i = 0; i < n; ++i) offset[i] = to_int(i * stride);
-    return offset;
-  };
-  const auto pairs = [&](std::size_t n, std::size_t stride) {
-    std::vector<int> offset(2 * n);
-    for (std::size_t i = 0; i < 2 * n; ++i) offset[i] = to_int(i / 2 * stride + i % 2 * 64);
-    return offset;
-  };
   constexpr std::size_t kMode = kRows * 128;  // floats between two modes of a spectrum
   if (points.size() == 1) {
-    const Side field{lines(points[0], 64), 1, to_int(points[0] * 64), 0, net.field_size()};
-    const Side modes{pairs(kept[0], kMode), 1, 128, 0, net.spectrum_size()};
+    const Side field{64, false, to_int(points[0] * 64), 0, net.field_size()};
+    const Side modes{to_int(kMode), true, 128, 0, net.spectrum_size()};
     const Dense there = real_forward(points[0], kept[0]), back = real_inverse(points[0], kept[0]);
-    add(Kind::forward, there, field, modes, kRows);
-    add(Kind::inverse, back, modes, field, kRows);
-    add(Kind::inverse_adjoint, back.transposed(), field, modes, kRows);
-    add(Kind::forward_adjoint, there.transposed(), modes, field, kRows);
+    add(Kind::forward, there, field, modes, kRows, 1);
+    add(Kind::inverse, back, modes, field, kRows, 1);
+    add(Kind::inverse_adjoint, back.transposed(), field, modes, kRows, 1);
+    add(Kind::forward_adjoint, there.transposed(), modes, field, kRows, 1);
     return;
   }
   const std::size_t nx = points[0], ny = points[1], kx = kept[0], ky = kept[1];
   half_size_ = kRows * nx * ky * 128;
   const int line_panels = to_int(kRows * nx), mode_panels = to_int(kRows * ky);
-  const Side field{lines(ny, 64), 1, to_int(ny * 64), 0, net.field_size()};
-  const Side half_y{pairs(ky, 128), 1, to_int(ky * 128), 0, half_size_};
-  const Side half_x{pairs(nx, ky * 128), to_int(ky), to_int(nx * ky * 128), 128, half_size_};
-  const Side modes{pairs(kx, ky * kMode), to_int(ky), 128, to_int(kMode), net.spectrum_size()};
+  const Side field{64, false, to_int(ny * 64), 0, net.field_size()};
+  const Side half_y{128, true, to_int(ky * 128), 0, half_size_};
+  const Side half_x{to_int(ky * 128), true, to_int(nx * ky * 128), 128, half_size_};
+  const Side modes{to_int(ky * kMode), true, 128, to_int(kMode), net.spectrum_size()};
   const Dense y_there = real_forward(ny, ky), y_back = real_inverse(ny, ky);
   const Dense x_there = complex_pass(nx, kx, false), x_back = complex_pass(nx, kx, true);
-  add(Kind::forward, y_there, field, half_y, line_panels);
-  add(Kind::forward, x_there, half_x, modes, mode_panels);
-  add(Kind::inverse, x_back, modes, half_x, mode_panels);
-  add(Kind::inverse, y_back, half_y, field, line_panels);
-  add(Kind::inverse_adjoint, y_back.transposed(), field, half_y, line_panels);
-  add(Kind::inverse_adjoint, x_back.transposed(), half_x, modes, mode_panels);
-  add(Kind::forward_adjoint, x_there.transposed(), modes, half_x, mode_panels);
-  add(Kind::forward_adjoint, y_there.transposed(), half_y, field, line_panels);
+  add(Kind::forward, y_there, field, half_y, line_panels, 1);
+  add(Kind::forward, x_there, half_x, modes, mode_panels, to_int(ky));
+  add(Kind::inverse, x_back, modes, half_x, mode_panels, to_int(ky));
+  add(Kind::inverse, y_back, half_y, field, line_panels, 1);
+  add(Kind::inverse_adjoint, y_back.transposed(), field, half_y, line_panels, 1);
+  add(Kind::inverse_adjoint, x_back.transposed(), half_x, modes, mode_panels, to_int(ky));
+  add(Kind::forward_adjoint, x_there.transposed(), modes, half_x, mode_panels, to_int(ky));
+  add(Kind::forward_adjoint, y_there.transposed(), half_y, field, line_panels, 1);
 }
 
-void Transform::run(Kind kind, const Launch& launch, const float* in, bool activate, float* half,
+void Transform::run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
                     float* out) const {
   const std::vector<Matrix>& passes = passes_[static_cast<std::size_t>(kind)];
   if (passes.size() == 1) {
-    transform(launch, passes[0].pass, in, activate, out);
+    transform(launch, passes[0].pass, in, gelu_first, out);
     return;
   }
-  transform(launch, passes[0].pass, in, activate, half);
+  transform(launch, passes[0].pass, in, gelu_first, half);
   transform(launch, passes[1].pass, half, false, out);
 }
 

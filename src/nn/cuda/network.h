@@ -27,13 +27,12 @@ class Transform {
 
   enum class Kind { forward, inverse, inverse_adjoint, forward_adjoint };
   /// Kinds forward and inverse_adjoint: field -> spectrum; the others back. `half` is scratch.
-  void run(Kind kind, const Launch& launch, const float* in, bool activate, float* half,
+  void run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
            float* out) const;
 
  private:
   struct Matrix {
     DeviceArray<float4> fragments;
-    DeviceArray<int> in_offset, out_offset;
     Pass pass;
   };
   std::vector<Matrix> passes_[4];
