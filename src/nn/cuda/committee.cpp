@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "nn/cuda/branches.h"
 #include "nn/rows_checks.h"
 #include "nn/sketch.h"
 
@@ -17,7 +18,7 @@ namespace {
 // Share of the free memory that a committee takes for its fields.
 constexpr std::size_t kMemoryShare = 4;
 // More slots at a time would not keep the device busier.
-constexpr std::size_t kSlotsMost = 256;
+constexpr std::size_t kSlotsMost = 64;
 
 // One row to advance.
 struct Item {
@@ -40,7 +41,7 @@ class CudaCommittee final : public Committee {
     const std::size_t slot = Workspace::bytes(device.net, *device.transform, 1, false);
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "memory of the GPU");
-    most_slots_ = std::clamp<std::size_t>(free / kMemoryShare / slot, 1, kSlotsMost);
+    most_slots_ = std::clamp<std::size_t>(free / kMemoryShare / kBranches / slot, 1, kSlotsMost);
   }
   ~CudaCommittee() override { cudaStreamSynchronize(device_.stream); }
 
@@ -189,17 +190,19 @@ class CudaCommittee final : public Committee {
       slots.push_back({items.data() + first, n});
       first += n;
     }
-    const std::size_t at_once = std::min(slots.size(), most_slots_);
-    if (!work_ || static_cast<std::size_t>(work_->slots) < at_once) {
+    const std::size_t share = (slots.size() + kBranches - 1) / kBranches;
+    const std::size_t at_once = std::min(share, most_slots_);
+    if (work_.empty() || static_cast<std::size_t>(work_[0].slots) < at_once) {
       check(cudaStreamSynchronize(device_.stream), "the work on rows");
-      work_.reset();
-      work_.emplace(device_.net, *device_.transform, static_cast<int>(at_once), false);
+      work_.clear();
+      for (std::size_t b = 0; b < kBranches; ++b)
+        work_.emplace_back(device_.net, *device_.transform, static_cast<int>(at_once), false);
     }
-    for (std::size_t first = 0; first < slots.size(); first += at_once)
-      run(std::span(slots).subspan(first, std::min(at_once, slots.size() - first)), step);
+    run(slots, at_once, step);
   }
 
-  void run(std::span<const std::span<const Item>> slots, const std::size_t* step) {
+  void run(std::span<const std::span<const Item>> slots, std::size_t at_once,
+           const std::size_t* step) {
     std::vector<SlotRows> table(slots.size());
     for (std::size_t s = 0; s < slots.size(); ++s) {
       SlotRows& rows = table[s];
@@ -213,22 +216,30 @@ class CudaCommittee final : public Committee {
       }
     }
     put_async(table_, table, device_.stream);
-    Launch launch{.net = device_.net,
-                  .rows = table_.data(),
-                  .slots = static_cast<int>(slots.size()),
-                  .exact = device_.exact,
-                  .stream = device_.stream};
+    const auto launch = [&](std::size_t first, std::size_t n, cudaStream_t stream) {
+      return Launch{.net = device_.net,
+                    .rows = table_.data() + first,
+                    .slots = static_cast<int>(n),
+                    .exact = device_.exact,
+                    .stream = stream};
+    };
     if (step == nullptr) {
-      forward(launch, *device_.transform, *work_, nullptr);
+      const std::size_t groups = (slots.size() + at_once - 1) / at_once;
+      branches_.run(device_.stream, std::min(groups, kBranches),
+                    [&](std::size_t b, cudaStream_t stream) {
+                      for (std::size_t g = b; g < groups; g += kBranches) {
+                        const std::size_t first = g * at_once;
+                        const std::size_t n = std::min(at_once, slots.size() - first);
+                        forward(launch(first, n, stream), *device_.transform, work_[b], nullptr);
+                      }
+                    });
       return;
     }
     // Slot by slot: the hidden layer of many would be large.
     const auto row_floats = static_cast<std::size_t>(device_.net.points) * kHidden;
     hidden_.reserve(static_cast<std::size_t>(device_.net.field_points()) * kHidden);
     for (std::size_t s = 0; s < slots.size(); ++s) {
-      launch.rows = table_.data() + s;
-      launch.slots = 1;
-      forward(launch, *device_.transform, *work_, hidden_.data());
+      forward(launch(s, 1, device_.stream), *device_.transform, work_[0], hidden_.data());
       const SketchLists& lists = sketch_lists(slots[s][0].member, *step);
       std::vector<int> feature_row;
       for (const Item& item : slots[s]) feature_row.push_back(static_cast<int>(item.row));
@@ -271,7 +282,8 @@ class CudaCommittee final : public Committee {
   std::vector<int> members_;
   std::size_t most_slots_;
   std::vector<std::optional<Rows>> blocks_;
-  std::optional<Workspace> work_;
+  Branches branches_;
+  std::vector<Workspace> work_;  // one per branch
   DeviceArray<SlotRows> table_;
   DeviceArray<float> mean_parts_, hidden_;
   DeviceArray<float*> pointers_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
+#include "nn/cuda/branches.h"
 #include "nn/cuda/committee.h"
 #include "nn/cuda/network.h"
 #include "nn/engine_checks.h"
@@ -164,7 +164,7 @@ class CudaEngine final : public Engine {
     DeviceArray<double> squares(1);
     DeviceArray<float> packed(size_);
     Workspace work(device_.net, transform_, 1, true);
-    train_step(launch(table.data(), 1), transform_, work, squares.data(), packed.data());
+    train_step(launch(table.data(), 1, stream_), transform_, work, squares.data(), packed.data());
     check(cudaStreamSynchronize(stream_), "a gradient");
     std::vector<float> host(size_);
     packed.get(host);
@@ -220,12 +220,9 @@ class CudaEngine final : public Engine {
   }
 
  private:
-  Launch launch(const SlotRows* rows, int slots) const {
-    return {.net = device_.net,
-            .rows = rows,
-            .slots = slots,
-            .exact = device_.exact,
-            .stream = stream_};
+  Launch launch(const SlotRows* rows, int slots, cudaStream_t stream) const {
+    return {
+        .net = device_.net, .rows = rows, .slots = slots, .exact = device_.exact, .stream = stream};
   }
 
   void put_scaling(int member) {
@@ -235,31 +232,36 @@ class CudaEngine final : public Engine {
     deviation_.put(s.deviation, at);
   }
 
-  // Slots that are worked on together: a function of the shape alone.
-  int group_slots() const {
-    const std::size_t one = Workspace::bytes(device_.net, transform_, 1, true);
-    return std::clamp(static_cast<int>(kGroupBytes / one), 1, kGroupSlotsMost);
-  }
-
-  // The kernels of one step of `slots` courses, group after group on the same fields.
+  // The kernels of one step of `slots` courses: groups of slots side by side, and one after the
+  // other on the same fields where there are more than the memory is meant for.
   const Graph& step_graph(int slots) {
     const auto found = graphs_.find(slots);
     if (found != graphs_.end()) return found->second;
-    const int group = std::min(slots, group_slots());
-    if (!work_ || work_->slots < group) {
+    const std::size_t one = Workspace::bytes(device_.net, transform_, 1, true);
+    const int most =
+        std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupSlotsMost);
+    const auto branches = std::min(static_cast<std::size_t>(slots), kBranches);
+    const int share = (slots + static_cast<int>(branches) - 1) / static_cast<int>(branches);
+    const int group = std::min(share, most);
+    if (work_.size() < branches || work_[0].slots < group) {
       check(cudaStreamSynchronize(stream_), "training");
       graphs_.clear();
-      work_.reset();
-      work_.emplace(device_.net, transform_, group, true);
+      work_.clear();
+      for (std::size_t b = 0; b < branches; ++b)
+        work_.emplace_back(device_.net, transform_, group, true);
     }
     const auto record = [&] {
       gather_rows(courses_.data(), slots, step_.data(), rows_.data(),
                   static_cast<int>(shape().grid.values()), stream_);
-      for (int first = 0; first < slots; first += group) {
-        const int n = std::min(group, slots - first);
-        train_step(launch(rows_.data() + first, n), transform_, *work_, squares_.data() + first,
-                   nullptr);
-      }
+      branches_.run(stream_, branches, [&](std::size_t b, cudaStream_t stream) {
+        const int begin = static_cast<int>(b) * slots / static_cast<int>(branches);
+        const int end = static_cast<int>(b + 1) * slots / static_cast<int>(branches);
+        for (int first = begin; first < end; first += group) {
+          const int n = std::min(group, end - first);
+          train_step(launch(rows_.data() + first, n, stream), transform_, work_[b],
+                     squares_.data() + first, nullptr);
+        }
+      });
       next_step(step_.data(), stream_);
     };
     return graphs_.try_emplace(slots, static_cast<cudaStream_t>(stream_), record).first->second;
@@ -336,7 +338,8 @@ class CudaEngine final : public Engine {
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;
   Device device_;
-  std::optional<Workspace> work_;
+  Branches branches_;
+  std::vector<Workspace> work_;  // one per branch
   DeviceArray<std::uint32_t> orders_;
   DeviceArray<float2> rates_;
   DeviceArray<Course> courses_;

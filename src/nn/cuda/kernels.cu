@@ -1082,7 +1082,7 @@ void next_step(int* step, cudaStream_t stream) {
 
 void lift(const Launch& l, float* field) {
   STAP_LAUNCH(l.exact, lift_kernel,
-              <<<tiles_grid(l, 4), kThreads, kLiftBytes, l.stream>>>(l.net, l.rows, field));
+              <<<tiles_grid(l, 2), kThreads, kLiftBytes, l.stream>>>(l.net, l.rows, field));
 }
 
 void transform(const Launch& l, const Pass& pass, const float* in, bool gelu_first, float* out) {
@@ -1124,7 +1124,7 @@ void layer(const Launch& l, int layer, const float* field, bool gelu_first, cons
 void project(const Launch& l, const float* field, float* hidden) {
   STAP_LAUNCH(
       l.exact, project_kernel,
-      <<<tiles_grid(l, 4), kThreads, kProjectBytes, l.stream>>>(l.net, l.rows, field, hidden));
+      <<<tiles_grid(l, 2), kThreads, kProjectBytes, l.stream>>>(l.net, l.rows, field, hidden));
 }
 
 void project_back(const Launch& l, const float* field, float* d_field, float* partial,
