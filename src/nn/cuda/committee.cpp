@@ -47,6 +47,7 @@ class CudaCommittee final : public Committee {
 
   const Grid& grid() const override { return device_.shape.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
+  std::size_t rows_at_once() const override { return 256; }
 
   RowsId rows(std::size_t n) override {
     const std::size_t free = static_cast<std::size_t>(

@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
       lift_hidden(net, thin, weights1, j, hidden);
-      transform_tile(hidden, gelu);
+      transform_tile(hidden, gelu<kExact>);
       multiply<kExact>(hidden, weights2 + j * kBlockFloats, sum);
     }
     store_tile(sum, 64, 16, field + std::size_t(first) * 64);
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int i = 0; i < 16; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          d_hidden.v[r][i] *= activate(hidden.v[r][i]);
+          d_hidden.v[r][i] *= activate<kExact>(hidden.v[r][i]);
         }
       if (j > 0) __syncthreads();
       share_tile<kExact>(hidden, h_tile);
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       sum.v[0][i] += bias.v[0][i];
       sum.v[1][i] += bias.v[1][i];
     }
-    if (gelu_first) transform_tile(x, gelu);
+    if (gelu_first) transform_tile(x, gelu<kExact>);
     multiply<kExact>(x, shared, sum);
     store_tile(sum, 64, 16, next + at);
   }
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       for (int i = 0; i < 16; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          sum.v[r][i] *= activate(x.v[r][i]);
+          sum.v[r][i] *= activate<kExact>(x.v[r][i]);
         }
     }
     store_tile(sum, 64, 16, d_field + at);
@@ -370,7 +370,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         store_tile(
             hidden, kHidden, 16,
             hidden_out + (std::size_t(blockIdx.y) * net.field_points() + first) * kHidden + 64 * j);
-      transform_tile(hidden, gelu);
+      transform_tile(hidden, gelu<kExact>);
       add_output(net, hidden, rest + kHidden, j, thin);
     }
     __syncwarp();
@@ -440,7 +440,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       fill_tile(rest + 64 * j, hidden);
       const int held = chunk(j);
       multiply<kExact>(z, up + held * kBlockFloats, hidden);
-      transform_tile(hidden, gelu);
+      transform_tile(hidden, gelu<kExact>);
       add_output(net, hidden, rest + kHidden, j, thin);
     }
     __syncwarp();
@@ -486,7 +486,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int i = 0; i < 16; ++i)
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
-          d_hidden.v[r][i] *= activate(hidden.v[r][i]);
+          d_hidden.v[r][i] *= activate<kExact>(hidden.v[r][i]);
         }
       multiply<kExact>(d_hidden, down + held * kBlockFloats, d_z);
       if (j > 0) __syncthreads();
@@ -552,7 +552,8 @@ __device__ void load_panel(const Pass& pass, const float* panel, int first, int 
     float4 x = make_float4(0, 0, 0, 0);
     if (first + line < pass.lines_in)
       x = *reinterpret_cast<const float4*>(panel + pass.in.offset(first + line) + c);
-    if (gelu_first) x = make_float4(gelu(x.x), gelu(x.y), gelu(x.z), gelu(x.w));
+    if (gelu_first)
+      x = make_float4(gelu<kExact>(x.x), gelu<kExact>(x.y), gelu<kExact>(x.z), gelu<kExact>(x.w));
     *reinterpret_cast<float4*>(to + line * kTileStride + c) =
         make_float4(right_side<kExact>(x.x), right_side<kExact>(x.y), right_side<kExact>(x.z),
                     right_side<kExact>(x.w));
