@@ -1,11 +1,6 @@
 // The five paper-size networks: a training step (batch 32, Adam apart) and a forward pass, in
 // useful GFLOP/s and as a ratio to this machine's sgemm (1024^3, same threads) measured in between.
 //
-// Useful work, whatever is actually run: 2 per multiply-add of the pointwise layers, 8 per complex
-// multiply-add of the kept modes, 2.5 N log2 N per real transform. A backward pass does the
-// pointwise and spectral products twice more (the gradient of the network's input is not needed)
-// and as many transforms as the forward pass.
-//
 // Usage: fno_bench [threads]                    one JSON object a line
 //        fno_bench --peer NAME FILE [threads]    for bench/peers: writes one network, a batch and
 //        our
@@ -27,6 +22,7 @@
 #include "nn/cpu/gradient.h"
 #include "nn/cpu/member.h"
 #include "nn/safetensors.h"
+#include "paper_networks.h"
 #include "stap/core/rng.h"
 #include "stap/nn/engine.h"
 #if defined(STAP_HAVE_OPENBLAS)
@@ -37,28 +33,12 @@ extern "C" void openblas_set_num_threads(int);
 namespace stap {
 namespace {
 
-struct Problem {
-  std::string name;
-  std::size_t channels;
-  std::vector<std::size_t> points, modes;
-};
-
-struct Work {
-  double forward, train;  // useful FLOP per state
-};
-
-Work useful_work(const FnoShape& shape) {
-  const FnoOptions& o = shape.options;
-  const double points = double(shape.grid.points_total());
-  const double first = 2.0 * points * double(shape.in_channels() * o.lifting);
-  const double dense =
-      first + 2.0 * points *
-                  double(o.lifting * o.width + o.layers * o.width * o.width +
-                         o.width * o.projection + o.projection * shape.out_channels());
-  const double spectral = 8.0 * double(o.layers * shape.kept_total() * o.width * o.width);
-  const double transforms = 2.0 * double(o.layers * o.width) * 2.5 * points * std::log2(points);
-  return {dense + spectral + transforms, 3.0 * dense - first + 3.0 * spectral + 2.0 * transforms};
-}
+using bench::median;
+using bench::paper_networks;
+using bench::Problem;
+using bench::shape_of;
+using bench::useful_work;
+using bench::Work;
 
 double seconds(const std::function<void()>& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -84,18 +64,11 @@ double sgemm_rate([[maybe_unused]] int threads) {
 #endif
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // A network with fresh weights and a batch of random states, ready to step.
 struct Trial {
   Trial(const Problem& problem, int thread_count)
       : threads(thread_count),
-        shape(make_shape(make_grid(problem.channels, problem.points,
-                                   std::vector<double>(problem.points.size(), 1.0)),
-                         options(problem))),
+        shape(shape_of(problem)),
         state(fresh_member(shape, unit_scaling(problem.channels), Rng(1))),
         net(shape, active_isa()),
         member(net),
@@ -113,14 +86,6 @@ struct Trial {
       batch.inputs[r] = inputs.row(r).data();
       batch.targets[r] = targets.row(r).data();
     }
-  }
-
-  // The bare network, so that a peer need not know of our scaling.
-  static FnoOptions options(const Problem& problem) {
-    FnoOptions o;
-    o.modes = problem.modes;
-    o.target = FnoOptions::Target::state;
-    return o;
   }
 
   void step() { pass.run({&batch, 1}); }
@@ -231,15 +196,6 @@ void serve_peer(const Problem& problem, const std::string& path, int threads) {
     fmt::print("{}\n", 1e3 * seconds([&] { trial.step(); }));
     std::fflush(stdout);
   }
-}
-
-const std::vector<Problem>& paper_networks() {
-  static const std::vector<Problem> problems = {{"burgers", 1, {256}, {32}},
-                                                {"kdv", 1, {256}, {256}},
-                                                {"ks", 1, {256}, {128}},
-                                                {"ins", 1, {32, 32}, {16, 16}},
-                                                {"cns", 4, {32, 32}, {32, 32}}};
-  return problems;
 }
 
 int run(const std::vector<std::string>& arguments) {

@@ -6,6 +6,8 @@
 // round searches more candidates than it would with trained ones.
 //
 // Usage: select_bench [candidates] [threads]     one JSON object a line
+//        select_bench cuda                       a whole selection (SBAL+STAP) from 10,000 on the
+//        GPU
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,6 +22,7 @@
 
 #include "core/parallel.h"
 #include "stap/acquire/methods.h"
+#include "stap/acquire/plan.h"
 #include "stap/nn/engine.h"
 
 namespace stap {
@@ -37,14 +40,16 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void measure(const Problem& problem, std::size_t count, std::size_t searched, int threads) {
+void measure(const Problem& problem, std::size_t count, std::size_t searched, int threads,
+             bool on_gpu) {
   constexpr int members = 2;
   constexpr double pool = 10000.0;
   FnoOptions options;
   options.modes = problem.modes;
   const FnoShape shape = make_shape(
       make_grid(1, problem.points, std::vector<double>(problem.points.size(), 1.0)), options);
-  const auto engine = make_cpu_engine(shape, members, threads);
+  const auto engine = on_gpu ? make_cuda_engine(shape, members, ComputeOptions::Precision::tf32)
+                             : make_cpu_engine(shape, members, threads);
   for (int m = 0; m < members; ++m)
     engine->load(m, fresh_member(shape, unit_scaling(1),
                                  Rng(1).split("member", static_cast<std::uint64_t>(m))));
@@ -58,6 +63,23 @@ void measure(const Problem& problem, std::size_t count, std::size_t searched, in
   const std::size_t budget = 8 * problem.steps;
 
   spread_scores(*committee, candidates, std::span(open).first(std::min<std::size_t>(count, 32)));
+  if (on_gpu) {
+    Plan plan;
+    for (int i = 0; i < 3; ++i) {
+      const double total = seconds([&] {
+        plan = spend(budget, *make_sbal({}), *make_stap({}), *committee, candidates, Rng(3));
+      });
+      const double score =
+          seconds([&] { make_sbal({})->order(*committee, candidates, count, Rng(3)); });
+      fmt::print(
+          R"({{"bench":"select","name":"{}","device":"cuda","members":{},"steps":{},"candidates":{},"budget":{},"trajectories":{},"seconds_score":{:.4g},"seconds_selection":{:.4g},"ratio_search_to_score":{:.4g}}})"
+          "\n",
+          problem.name, members, problem.steps, count, budget, plan.purchases.size(), score, total,
+          (total - score) / score);
+      std::fflush(stdout);
+    }
+    return;
+  }
   Order order;
   const double score =
       seconds([&] { order = make_sbal({})->order(*committee, candidates, count, Rng(3)); }) /
@@ -83,14 +105,16 @@ void measure(const Problem& problem, std::size_t count, std::size_t searched, in
 }  // namespace stap
 
 int main(int argc, char** argv) {
-  const std::size_t count = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 500;
+  const bool gpu = argc > 1 && std::string(argv[1]) == "cuda";
+  const std::size_t count = gpu ? 10000 : argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 500;
   const int threads = stap::thread_count(argc > 2 ? std::atoi(argv[2]) : 0);
   if (count == 0) {
     std::fputs("select_bench: expected at least 1 candidate\n", stderr);
     return 2;
   }
-  stap::measure({"burgers", {256}, {32}, 13}, count, 64, threads);
+  const stap::Problem burgers{"burgers", {256}, {32}, 13}, ins{"ins", {32, 32}, {16, 16}, 26};
+  stap::measure(burgers, gpu ? 10000 : count, 64, threads, gpu);
   // About ten times the work a candidate.
-  stap::measure({"ins", {32, 32}, {16, 16}, 26}, (count + 9) / 10, 16, threads);
+  stap::measure(ins, gpu ? 10000 : (count + 9) / 10, 16, threads, gpu);
   return 0;
 }

@@ -4,7 +4,7 @@ add_library(stap_warnings INTERFACE)
 # -ffp-contract=off: a multiply-add is fused only where the code says fma, so a result does not
 # depend on how the compiler happened to inline a loop (docs/design.md, determinism).
 target_compile_options(stap_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off)
+  $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off>)
 
 # Kernels (*.isa.cpp) are compiled once per instruction set, each time in a namespace of its own
 # (STAP_ISA, see src/core/simd.h); src/core/isa.cpp picks the set at run time.

@@ -1,6 +1,7 @@
 #include "acquire/search.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -15,6 +16,7 @@ double per_step(double utility, const Pattern& pattern) {
 struct Searching {
   Rng rng;
   double value;  // of the pattern it stands at
+  std::size_t proposed = 0;
   std::unordered_map<std::string, double> known;
 
   // Values only rise, so a pattern that was below once stays below.
@@ -32,20 +34,32 @@ std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, st
   for (std::size_t c = 0; c < utility.candidates(); ++c)
     searching.push_back({rng.split("candidate", ids[c]),
                          per_step(utility.standing_value(c), utility.standing(c)),
+                         0,
                          {}});
 
-  for (std::size_t t = 0; t < proposals; ++t) {
-    std::vector<Trial> trials;
-    for (std::size_t c = 0; c < searching.size(); ++c) {
-      if (!std::isfinite(searching[c].value)) continue;
+  // The next proposal of a candidate that must be evaluated; none when it has made all of its own.
+  const auto next_trial = [&](std::size_t c) -> std::optional<Trial> {
+    Searching& s = searching[c];
+    if (!std::isfinite(s.value)) return {};
+    while (s.proposed < proposals) {
       const Pattern& now = utility.standing(c);
-      Pattern proposal = now.flipped(epsilon, searching[c].rng.split("proposal", t));
+      Pattern proposal = now.flipped(epsilon, s.rng.split("proposal", s.proposed++));
       // To propose what stands changes nothing.
-      if (proposal.cost() == 0 || proposal == now || searching[c].hopeless(proposal)) continue;
+      if (proposal.cost() == 0 || proposal == now || s.hopeless(proposal)) continue;
       Trial trial{c, std::move(proposal)};
-      if (per_step(utility.bound(trial), trial.pattern) < searching[c].value) continue;
-      trials.push_back(std::move(trial));
+      if (per_step(utility.bound(trial), trial.pattern) < s.value) continue;
+      return trial;
     }
+    return {};
+  };
+
+  // Candidates do not wait for each other's count of proposals, so every evaluation has a trial of
+  // each that is still on its way: fewer and larger calls.
+  for (;;) {
+    std::vector<Trial> trials;
+    for (std::size_t c = 0; c < searching.size(); ++c)
+      if (std::optional<Trial> trial = next_trial(c)) trials.push_back(*std::move(trial));
+    if (trials.empty()) break;
     const std::vector<double> utilities = utility.evaluate(trials);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       Searching& s = searching[trials[i].candidate];

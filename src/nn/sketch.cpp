@@ -5,7 +5,6 @@
 namespace stap {
 namespace {
 
-constexpr std::uint16_t kMinus = 0x8000;
 constexpr std::size_t kQuarter = kSketchSize / 4;
 // Any fixed key: the map must be the same for every candidate, run and round.
 constexpr std::array<std::uint32_t, 2> kKey = {0x736b6574, 0x63683531};

@@ -20,7 +20,16 @@ class SketchMap {
   void add(std::size_t first, std::size_t n, const float* hidden, std::size_t ld,
            std::span<double> features) const;
 
+  /// f(point, channel, coordinate, minus) for every term of the map, points ascending.
+  template <class Function>
+  void for_each(const Function& f) const {
+    for (std::size_t t = 0; t < targets_.size(); ++t)
+      f(t / 4 / channels_, t / 4 % channels_, targets_[t] & (kMinus - 1u), targets_[t] >= kMinus);
+  }
+
  private:
+  static constexpr std::uint16_t kMinus = 0x8000;
+
   std::size_t channels_;
   std::vector<std::uint16_t> targets_;  // [point][channel][4]: coordinate, top bit: minus
 };

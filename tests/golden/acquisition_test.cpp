@@ -7,6 +7,7 @@
 #include "acquire/utility.h"
 #include "stap/acquire/pool.h"
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/golden.h"
 #include "support/golden_networks.h"
 #include "support/networks.h"
@@ -23,7 +24,7 @@ struct Case {
         steps(static_cast<std::size_t>(test::stated(path, "steps"))),
         tolerance(test::stated(path, "tolerance")),
         initial(test::golden_states(shape.grid, x)),
-        engine(make_cpu_engine(shape, static_cast<int>(members), 2)) {
+        engine(test::make_engine_under_test(shape, static_cast<int>(members), 2)) {
     std::vector<int> all;
     for (std::size_t m = 0; m < members; ++m) {
       MemberState member;

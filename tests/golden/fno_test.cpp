@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/golden.h"
 #include "support/golden_networks.h"
 #include "support/networks.h"
@@ -18,7 +19,7 @@ struct FnoFile {
       : shape(test::golden_shape(path, read_array(path, "x").shape, FnoOptions::Target::state)),
         inputs(test::golden_states(shape.grid, read_array(path, "x"))),
         targets(test::golden_states(shape.grid, read_array(path, "y"))),
-        engine(make_cpu_engine(shape, 1, 2)) {
+        engine(test::make_engine_under_test(shape, 1, 2)) {
     MemberState member;
     member.scaling = unit_scaling(shape.grid.channels);
     member.weights = test::golden_parameters(path, "params/", shape);

@@ -8,6 +8,7 @@
 #include "reference/stap.h"
 #include "stap/acquire/pool.h"
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/fake_committee.h"
 #include "support/networks.h"
 
@@ -70,7 +71,7 @@ inline World network_world(std::uint64_t seed, int members, std::size_t steps, s
   const FnoShape shape = small_shape({8}, {4}, 1, 5, 7, true);
   fill_pool(world, shape.grid, count, Rng(seed));
   world.steps = steps;
-  world.engine = make_cpu_engine(shape, members, threads);
+  world.engine = make_engine_under_test(shape, members, threads);
   std::vector<int> all;
   for (int m = 0; m < members; ++m) {
     all.push_back(m);

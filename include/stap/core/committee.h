@@ -27,6 +27,8 @@ class Committee {
 
   virtual const Grid& grid() const = 0;
   virtual int members() const = 0;
+  /// Rows that are well advanced in one call: fewer would not be quicker by much.
+  virtual std::size_t rows_at_once() const { return 32; }
 
   /// Makes n rows of zeros; `release` gives them back.
   virtual RowsId rows(std::size_t n) = 0;

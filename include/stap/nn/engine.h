@@ -9,6 +9,7 @@
 #include "stap/core/observer.h"
 #include "stap/core/rng.h"
 #include "stap/core/states.h"
+#include "stap/nn/device.h"
 #include "stap/nn/fno.h"
 #include "stap/nn/options.h"
 
@@ -77,5 +78,12 @@ MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng)
 
 /// The engine on the CPU, with `members` members of zero weights. threads = 0: all cores.
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads = 0);
+/// The engine on the first GPU. Throws Error(unavailable) if there is none or its memory does not
+/// suffice, and Error(config) for a shape its kernels cannot hold (docs/performance.md).
+std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
+                                         ComputeOptions::Precision precision);
+/// The one the options ask for.
+std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
+                                    int members, int threads = 0);
 
 }  // namespace stap

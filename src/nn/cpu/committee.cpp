@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
-
 #include "core/parallel.h"
+#include "nn/rows_checks.h"
 #include "nn/sketch.h"
-#include "stap/core/error.h"
 
 namespace stap::cpu {
 namespace {
@@ -46,21 +44,19 @@ class CpuCommittee final : public Committee {
   }
 
   void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    const Rows& rows = block(id);
-    check_rows(rows, first, states.count, states.row_size);
+    check_rows(grid(), block(id).count, first, states.count, states.row_size);
     std::copy(states.values, states.values + states.count * states.row_size, row_of(id, first));
   }
 
   void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    const Rows& rows = block(id);
-    check_rows(rows, first, states.count, states.row_size);
+    check_rows(grid(), block(id).count, first, states.count, states.row_size);
     const float* from = row_of(id, first);
     std::copy(from, from + states.count * states.row_size, states.values);
   }
 
   void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
                std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
-    check_call(from, i, member, time, to, j);
+    check_call(from, i, member, time, to, j, true);
     const std::size_t values = grid().values(), all = members_.size();
     for (std::size_t first = 0; first < i.size(); first += kSlice) {
       const std::size_t end = std::min(i.size(), first + kSlice);
@@ -93,15 +89,11 @@ class CpuCommittee final : public Committee {
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
               std::span<const double> time, std::size_t step, RowsId to,
               std::span<const std::size_t> j, std::span<double> features) override {
-    check_call(from, i, member, time, to, j);
-    if (features.size() != i.size() * kSketchSize)
-      throw Error(ErrorKind::internal, fmt::format("room for {} feature values, expected {}",
-                                                   features.size(), i.size() * kSketchSize));
+    check_call(from, i, member, time, to, j, false);
+    check_length(i.size() * kSketchSize, features.size());
     std::vector<std::optional<SketchMap>> maps(members_.size());
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r) {
-      if (member[r] == kMean)
-        throw Error(ErrorKind::internal, "the mean model has no hidden activations to sketch");
       auto& map = maps[static_cast<std::size_t>(member[r])];
       if (!map)
         map.emplace(static_cast<std::size_t>(member[r]), step, net_.layout.projection,
@@ -114,8 +106,8 @@ class CpuCommittee final : public Committee {
 
   void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
                  std::span<double> out) const override {
-    check_indices(block(x), i);
-    check_indices(block(y), j);
+    check_indices(block(x).count, i);
+    check_indices(block(y).count, j);
     check_length(i.size(), j.size());
     check_length(i.size(), out.size());
     parallel_for(threads_, i.size(), [&](std::size_t r, int) {
@@ -131,7 +123,7 @@ class CpuCommittee final : public Committee {
   }
 
   void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    check_indices(block(x), i);
+    check_indices(block(x).count, i);
     const std::size_t all = members_.size();
     check_length(i.size(), out.size() * all);
     parallel_for(threads_, out.size(), [&](std::size_t g, int) {
@@ -161,8 +153,7 @@ class CpuCommittee final : public Committee {
 
   const Rows& block(RowsId id) const {
     const auto index = static_cast<std::size_t>(id);
-    if (index >= blocks_.size() || !blocks_[index])
-      throw Error(ErrorKind::internal, fmt::format("there is no block of rows {}", index));
+    check_block(index < blocks_.size() && blocks_[index].has_value(), index);
     return *blocks_[index];
   }
   float* row_of(RowsId id, std::size_t row) {
@@ -172,33 +163,11 @@ class CpuCommittee final : public Committee {
     return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
   }
 
-  void check_rows(const Rows& rows, std::size_t first, std::size_t n, std::size_t row_size) const {
-    if (row_size != grid().values())
-      throw Error(ErrorKind::data, fmt::format("states of {} values, expected {} ({})", row_size,
-                                               grid().values(), grid().shape_text()));
-    if (first > rows.count || n > rows.count - first)
-      throw Error(ErrorKind::internal,
-                  fmt::format("rows {} .. {} of a block of {}", first, first + n, rows.count));
-  }
-  void check_indices(const Rows& rows, std::span<const std::size_t> indices) const {
-    for (std::size_t index : indices)
-      if (index >= rows.count)
-        throw Error(ErrorKind::internal, fmt::format("row {} of a block of {}", index, rows.count));
-  }
-  static void check_length(std::size_t a, std::size_t b) {
-    if (a != b) throw Error(ErrorKind::internal, fmt::format("index spans of {} and {}", a, b));
-  }
   void check_call(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to, std::span<const std::size_t> j) const {
-    check_indices(block(from), i);
-    check_indices(block(to), j);
-    check_length(i.size(), j.size());
-    check_length(i.size(), member.size());
-    if (net_.shape.options.time_input || !time.empty()) check_length(i.size(), time.size());
-    for (int m : member)
-      if (m != kMean && (m < 0 || m >= members()))
-        throw Error(ErrorKind::internal,
-                    fmt::format("member {} of a committee of {}", m, members()));
+                  std::span<const double> time, RowsId to, std::span<const std::size_t> j,
+                  bool mean) const {
+    check_advance(net_.shape, members(), block(from).count, i, member, time, block(to).count, j,
+                  mean);
   }
 
   // Applies all items, those of one member in blocks that share its weights. With maps, adds each

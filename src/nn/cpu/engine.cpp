@@ -1,17 +1,13 @@
 #include "stap/nn/engine.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
-
-#include <fmt/format.h>
 
 #include "core/parallel.h"
 #include "nn/cpu/committee.h"
 #include "nn/cpu/gradient.h"
 #include "nn/cpu/member.h"
 #include "nn/cpu/network.h"
-#include "stap/core/error.h"
+#include "nn/engine_checks.h"
 
 namespace stap {
 namespace cpu {
@@ -20,48 +16,12 @@ namespace {
 // Values one task of the Adam update works on.
 constexpr std::size_t kAdamSlice = 16384;
 
-void check_data(const FnoShape& shape, const TransitionsView& data) {
-  const std::size_t values = shape.grid.values();
-  if (data.count() == 0) throw Error(ErrorKind::data, "there are no transitions to train on");
-  if (data.targets.count != data.count())
-    throw Error(ErrorKind::data,
-                fmt::format("{} inputs but {} targets", data.count(), data.targets.count));
-  if (data.inputs.row_size != values || data.targets.row_size != values)
-    throw Error(
-        ErrorKind::data,
-        fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
-                    data.inputs.row_size, data.targets.row_size, values, shape.grid.shape_text()));
-  const std::size_t times = shape.options.time_input ? data.count() : 0;
-  if (data.times.size() != times)
-    throw Error(ErrorKind::data, fmt::format("{} times for {} transitions, expected {}",
-                                             data.times.size(), data.count(), times));
-}
-
-void check_options(const FitOptions& o) {
-  if (o.epochs < 1 || o.batch < 1 || o.batch > kBatchRows || !(o.learning_rate > 0) ||
-      !(o.beta1 >= 0 && o.beta1 < 1) || !(o.beta2 >= 0 && o.beta2 < 1) || !(o.epsilon > 0))
-    throw Error(
-        ErrorKind::config,
-        fmt::format("training options epochs {}, batch {}, learning_rate {}, beta1 {}, beta2 "
-                    "{}, epsilon {}: expected epochs >= 1, batch 1 .. {}, rate and epsilon "
-                    "above 0, betas in [0, 1)",
-                    o.epochs, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon, kBatchRows));
-}
-
-double cosine_rate(const FitOptions& options, int epoch) {
-  return options.learning_rate * 0.5 *
-         (1.0 + std::cos(std::numbers::pi * epoch / static_cast<double>(options.epochs)));
-}
-
-AdamStep adam_step(const FitOptions& o, double rate, std::int64_t step) {
-  const double t = static_cast<double>(step);
-  AdamStep s;
-  s.rate = static_cast<float>(rate / (1.0 - std::pow(o.beta1, t)));
-  s.beta1 = static_cast<float>(o.beta1);
-  s.beta2 = static_cast<float>(o.beta2);
-  s.root_scale = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(o.beta2, t)));
-  s.epsilon = static_cast<float>(o.epsilon);
-  return s;
+AdamStep to_kernel(const AdamFactors& f) {
+  return {.rate = f.rate,
+          .beta1 = f.beta1,
+          .beta2 = f.beta2,
+          .root_scale = f.root_scale,
+          .epsilon = f.epsilon};
 }
 
 // One job in its current epoch.
@@ -100,7 +60,7 @@ class CpuEngine final : public Engine {
   int members() const override { return static_cast<int>(members_.size()); }
 
   void fit(std::span<FitJob> jobs, Observer& observer) override {
-    check_jobs(jobs);
+    check_jobs(net_.shape, members(), jobs);
     std::vector<FitJob*> open;
     auto find_open = [&] {
       open.clear();
@@ -136,11 +96,8 @@ class CpuEngine final : public Engine {
   }
 
   double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
-    check_member(member);
-    check_data(net_.shape, batch);
-    if (batch.count() > kBatchRows)
-      throw Error(ErrorKind::data, fmt::format("a batch of {} rows, expected at most {}",
-                                               batch.count(), kBatchRows));
+    check_member(members(), member);
+    check_batch(net_.shape, batch);
     GradientPass pass(net_, 1, threads_);
     Batch b;
     b.member = members_[static_cast<std::size_t>(member)].view();
@@ -152,7 +109,7 @@ class CpuEngine final : public Engine {
   }
 
   MemberState save(int member) const override {
-    check_member(member);
+    check_member(members(), member);
     const Member& m = members_[static_cast<std::size_t>(member)];
     MemberState state;
     state.scaling = m.scaling;
@@ -165,20 +122,8 @@ class CpuEngine final : public Engine {
   }
 
   void load(int member, const MemberState& state) override {
-    check_member(member);
-    check_parameters(net_.shape, state.weights);
-    if (!state.moment1.empty()) check_parameters(net_.shape, state.moment1);
-    if (!state.moment2.empty()) check_parameters(net_.shape, state.moment2);
-    if (state.scaling.mean.size() != net_.layout.out ||
-        state.scaling.deviation.size() != net_.layout.out)
-      throw Error(
-          ErrorKind::data,
-          fmt::format("scaling of {} means and {} deviations, expected {} (one per channel)",
-                      state.scaling.mean.size(), state.scaling.deviation.size(), net_.layout.out));
-    for (float deviation : state.scaling.deviation)
-      if (!(deviation > 0))
-        throw Error(ErrorKind::data,
-                    fmt::format("scaling has deviation {}, expected above 0", deviation));
+    check_member(members(), member);
+    check_state(net_.shape, state);
     Member& m = members_[static_cast<std::size_t>(member)];
     m.scaling = state.scaling;
     m.steps = state.steps;
@@ -195,38 +140,13 @@ class CpuEngine final : public Engine {
   }
 
   std::unique_ptr<Committee> committee(std::vector<int> members) override {
-    if (members.empty()) throw Error(ErrorKind::config, "a committee needs at least one member");
+    check_members(this->members(), members);
     std::vector<const Member*> chosen;
-    for (int member : members) {
-      check_member(member);
-      chosen.push_back(&members_[static_cast<std::size_t>(member)]);
-    }
+    for (int member : members) chosen.push_back(&members_[static_cast<std::size_t>(member)]);
     return make_committee(net_, std::move(chosen), threads_);
   }
 
  private:
-  void check_member(int member) const {
-    if (member < 0 || member >= members())
-      throw Error(ErrorKind::config,
-                  fmt::format("member {} asked for, but the engine has {}", member, members()));
-  }
-
-  void check_jobs(std::span<const FitJob> jobs) const {
-    std::vector<char> seen(members_.size());
-    for (const FitJob& job : jobs) {
-      check_member(job.member);
-      check_options(job.options);
-      check_data(net_.shape, job.data);
-      if (job.epochs_stop > job.options.epochs || job.epochs_done < 0)
-        throw Error(ErrorKind::config,
-                    fmt::format("training asked for from epoch {} to {} of {}", job.epochs_done,
-                                job.epochs_stop, job.options.epochs));
-      char& taken = seen[static_cast<std::size_t>(job.member)];
-      if (taken) throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));
-      taken = 1;
-    }
-  }
-
   void begin_epoch(FitJob& job, Course& course) {
     course.job = &job;
     course.member = &members_[static_cast<std::size_t>(job.member)];
@@ -281,9 +201,10 @@ class CpuEngine final : public Engine {
       const std::size_t s = index / slices, begin = index % slices * kAdamSlice;
       const std::size_t n = std::min(kAdamSlice, net_.layout.size - begin);
       Member& m = *courses[s]->member;
-      net_.kernels.adam(n, adam_step(courses[s]->job->options, courses[s]->rate, m.steps),
-                        pass.gradient(s) + begin, m.weights.data() + begin,
-                        m.moment1.data() + begin, m.moment2.data() + begin);
+      net_.kernels.adam(
+          n, to_kernel(adam_factors(courses[s]->job->options, courses[s]->rate, m.steps)),
+          pass.gradient(s) + begin, m.weights.data() + begin, m.moment1.data() + begin,
+          m.moment2.data() + begin);
     });
   }
 
@@ -295,17 +216,8 @@ class CpuEngine final : public Engine {
 }  // namespace
 }  // namespace cpu
 
-MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng) {
-  MemberState state;
-  state.scaling = std::move(scaling);
-  state.weights = initial_parameters(shape, rng);
-  return state;
-}
-
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads) {
-  if (members < 1)
-    throw Error(ErrorKind::config,
-                fmt::format("an engine of {} members, expected at least 1", members));
+  check_member_count(members);
   return std::make_unique<cpu::CpuEngine>(shape, members, threads);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/networks.h"
 
 namespace stap {
@@ -12,7 +13,7 @@ namespace {
 using test::small_shape;
 
 States<float> advance(const FnoShape& shape, const MemberState& member, const States<float>& in) {
-  const auto engine = make_cpu_engine(shape, 1, 1);
+  const auto engine = test::make_engine_under_test(shape, 1, 1);
   engine->load(0, member);
   const auto committee = engine->committee({0});
   const RowsId rows = committee->rows(in.count());
@@ -69,7 +70,7 @@ TEST(FnoProperty, CommutesWithTranslations) {
 // Members with equal weights make a committee without spread. Mutation: members mixed up.
 TEST(FnoProperty, IdenticalMembersHaveNoSpread) {
   const FnoShape shape = small_shape({16}, {6});
-  const auto engine = make_cpu_engine(shape, 3, 2);
+  const auto engine = test::make_engine_under_test(shape, 3, 2);
   const MemberState member = fresh_member(shape, test::some_scaling(1), Rng(3));
   for (int m = 0; m < 3; ++m) engine->load(m, member);
   const auto committee = engine->committee({0, 1, 2});

@@ -10,6 +10,7 @@
 #include "reference/metrics.h"
 #include "stap/core/error.h"
 #include "stap/eval/rollout.h"
+#include "support/engine_under_test.h"
 #include "support/function_committee.h"
 #include "support/networks.h"
 
@@ -236,7 +237,7 @@ TEST(Metrics, PublishedScale) {
 TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
   const FnoShape shape = test::small_shape({6, 4}, {4, 4}, 2, 5, 7, true);
   const std::size_t count = 7, steps = 3, times = steps + 1, members = 2;
-  const auto engine = make_cpu_engine(shape, 2, 1);
+  const auto engine = test::make_engine_under_test(shape, 2, 1);
   for (int m = 0; m < 2; ++m)
     engine->load(m, fresh_member(shape, test::some_scaling(2),
                                  Rng(5).split("member", static_cast<std::uint64_t>(m))));
@@ -303,7 +304,7 @@ TEST(Metrics, ThreadsDoNotShow) {
   const FnoShape shape = test::small_shape({16}, {8});
   const States<float> truth = random_states(shape.grid, 40, Rng(6));
   const auto with = [&](int threads) {
-    const auto engine = make_cpu_engine(shape, 1, threads);
+    const auto engine = test::make_engine_under_test(shape, 1, threads);
     engine->load(0, fresh_member(shape, unit_scaling(1), Rng(5)));
     return evaluate(*engine->committee({0}), {truth.view(), 4});
   };

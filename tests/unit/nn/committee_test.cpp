@@ -5,6 +5,7 @@
 #include "reference/fno.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/networks.h"
 
 namespace stap {
@@ -29,7 +30,7 @@ class CommitteeTest : public testing::Test {
 
   FnoShape shape = small_shape({12}, {4});
   States<float> states = test::random_states(shape.grid, 8, Rng(1));
-  std::unique_ptr<Engine> engine = make_cpu_engine(shape, 4, 2);
+  std::unique_ptr<Engine> engine = test::make_engine_under_test(shape, 4, 2);
   std::unique_ptr<Committee> committee = engine->committee({0, 1, 2});
   RowsId x{}, y{};
 };

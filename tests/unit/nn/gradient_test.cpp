@@ -4,6 +4,7 @@
 
 #include "reference/fno.h"
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/networks.h"
 
 namespace stap {
@@ -54,7 +55,7 @@ class FnoAgainstTwin : public testing::TestWithParam<Case> {
  protected:
   FnoAgainstTwin()
       : shape(GetParam().shape),
-        engine(make_cpu_engine(shape, 1, 2)),
+        engine(test::make_engine_under_test(shape, 1, 2)),
         data(shape, GetParam().rows, Rng(11)) {
     engine->load(0, fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5)));
   }

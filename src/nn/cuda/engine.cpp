@@ -1,0 +1,387 @@
+#include "stap/nn/engine.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "nn/cuda/branches.h"
+#include "nn/cuda/committee.h"
+#include "nn/cuda/network.h"
+#include "nn/engine_checks.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace cuda {
+namespace {
+
+// Slots worked on together: enough to fill the device, few enough to bound the memory.
+constexpr std::size_t kGroupBytes = std::size_t{6} << 30;
+constexpr int kGroupSlotsMost = 32;
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreate(&stream_), "making a stream"); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+// Kernels recorded once and launched together.
+class Graph {
+ public:
+  template <class Work>
+  Graph(cudaStream_t stream, const Work& work) {
+    cudaGraph_t graph = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording a step");
+    try {
+      work();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      throw;
+    }
+    check(cudaStreamEndCapture(stream, &graph), "recording a step");
+    const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
+    cudaGraphDestroy(graph);
+    check(status, "preparing a step");
+  }
+  ~Graph() { cudaGraphExecDestroy(executable_); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  void launch(cudaStream_t stream) const {
+    check(cudaGraphLaunch(executable_, stream), "launching a step");
+  }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+// Transitions of one set of jobs, on the device; members that share data share it here.
+class Data {
+ public:
+  void add(const TransitionsView& view, Course& course) {
+    const auto found = arrays_.find(view.inputs.values);
+    if (found == arrays_.end()) {
+      const std::size_t n = view.inputs.count * view.inputs.row_size;
+      arrays_.emplace(view.inputs.values,
+                      Arrays{DeviceArray<float>(std::span(view.inputs.values, n)),
+                             DeviceArray<float>(std::span(view.targets.values, n)),
+                             DeviceArray<float>(view.times)});
+    }
+    const Arrays& arrays = arrays_.at(view.inputs.values);
+    course.inputs = arrays.inputs.data();
+    course.targets = arrays.targets.data();
+    course.times = arrays.times.data();
+  }
+
+ private:
+  struct Arrays {
+    DeviceArray<float> inputs, targets, times;
+  };
+  std::map<const float*, Arrays> arrays_;
+};
+
+class CudaEngine final : public Engine {
+ public:
+  CudaEngine(const FnoShape& shape, int members, bool exact)
+      : members_(members),
+        transform_(shape),
+        size_(member_size(shape)),
+        weights_(size_ * static_cast<std::size_t>(members)),
+        moment1_(size_ * static_cast<std::size_t>(members)),
+        moment2_(size_ * static_cast<std::size_t>(members)),
+        mean_(static_cast<std::size_t>(members * kChannels)),
+        deviation_(static_cast<std::size_t>(members * kChannels)),
+        scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
+        steps_(static_cast<std::size_t>(members)) {
+    Net net{.points = static_cast<int>(shape.grid.points_total()),
+            .in = static_cast<int>(shape.in_channels()),
+            .out = static_cast<int>(shape.out_channels()),
+            .layers = static_cast<int>(shape.options.layers),
+            .modes = static_cast<int>(shape.kept_total()),
+            .delta = shape.options.target == FnoOptions::Target::delta,
+            .weights = weights_.data(),
+            .moment1 = moment1_.data(),
+            .moment2 = moment2_.data(),
+            .member_size = size_,
+            .mean = mean_.data(),
+            .deviation = deviation_.data()};
+    device_ = {shape, net, &transform_, exact, stream_};
+    for (int m = 0; m < members; ++m) put_scaling(m);
+    prepare_kernels();
+  }
+  ~CudaEngine() override { cudaStreamSynchronize(stream_); }
+
+  const FnoShape& shape() const override { return device_.shape; }
+  int members() const override { return members_; }
+
+  void fit(std::span<FitJob> jobs, Observer& observer) override {
+    check_jobs(shape(), members_, jobs);
+    Data data;
+    std::vector<FitJob*> open;
+    for (FitJob& job : jobs)
+      if (job.epochs_done < job.epochs_stop) open.push_back(&job);
+    std::map<const FitJob*, Course> courses;
+    for (FitJob* job : open) {
+      Course& course = courses[job];
+      course = {};
+      data.add(job->data, course);
+      course.count = static_cast<std::uint32_t>(job->data.count());
+      course.batch = static_cast<std::uint32_t>(job->options.batch);
+      course.member = job->member;
+      course.beta1 = static_cast<float>(job->options.beta1);
+      course.beta2 = static_cast<float>(job->options.beta2);
+      course.epsilon = static_cast<float>(job->options.epsilon);
+    }
+    while (!open.empty()) {
+      run_epoch(open, courses, observer);
+      std::erase_if(open, [](const FitJob* job) { return job->epochs_done >= job->epochs_stop; });
+    }
+  }
+
+  double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
+    check_member(members_, member);
+    check_batch(shape(), batch);
+    Data data;
+    Course course{};
+    data.add(batch, course);
+    SlotRows rows{};
+    const std::size_t values = shape().grid.values();
+    for (std::size_t r = 0; r < batch.count(); ++r) {
+      rows.in[r] = course.inputs + r * values;
+      rows.target[r] = course.targets + r * values;
+      rows.time[r] = batch.times.empty() ? 0.0f : batch.times[r];
+    }
+    rows.rows = static_cast<int>(batch.count());
+    rows.member = member;
+    DeviceArray<SlotRows> table(std::span<const SlotRows>(&rows, 1));
+    DeviceArray<double> squares(1);
+    DeviceArray<float> packed(size_);
+    Workspace work(device_.net, transform_, 1, true);
+    train_step(launch(table.data(), 1, stream_), transform_, work, squares.data(), packed.data());
+    check(cudaStreamSynchronize(stream_), "a gradient");
+    std::vector<float> host(size_);
+    packed.get(host);
+    gradient = zero_parameters(shape());
+    unpack(shape(), host, gradient);
+    double sum = 0.0;
+    squares.get({&sum, 1});
+    return sum / static_cast<double>(batch.count() * values);
+  }
+
+  MemberState save(int member) const override {
+    check_member(members_, member);
+    const auto m = static_cast<std::size_t>(member);
+    MemberState state;
+    state.scaling = scalings_[m];
+    state.steps = steps_[m];
+    std::vector<float> host(size_);
+    const auto get = [&](const DeviceArray<float>& from, Parameters& to) {
+      to = zero_parameters(shape());
+      from.get(host, m * size_);
+      unpack(shape(), host, to);
+    };
+    get(weights_, state.weights);
+    get(moment1_, state.moment1);
+    get(moment2_, state.moment2);
+    return state;
+  }
+
+  void load(int member, const MemberState& state) override {
+    check_member(members_, member);
+    check_state(shape(), state);
+    const auto m = static_cast<std::size_t>(member);
+    scalings_[m] = state.scaling;
+    steps_[m] = state.steps;
+    put_scaling(member);
+    std::vector<float> host(size_);
+    const auto put = [&](const Parameters& from, DeviceArray<float>& to) {
+      if (from.empty()) {
+        std::fill(host.begin(), host.end(), 0.0f);
+      } else {
+        pack(shape(), from, host);
+      }
+      to.put(host, m * size_);
+    };
+    put(state.weights, weights_);
+    put(state.moment1, moment1_);
+    put(state.moment2, moment2_);
+  }
+
+  std::unique_ptr<Committee> committee(std::vector<int> members) override {
+    check_members(members_, members);
+    return make_committee(device_, std::move(members));
+  }
+
+ private:
+  Launch launch(const SlotRows* rows, int slots, cudaStream_t stream) const {
+    return {
+        .net = device_.net, .rows = rows, .slots = slots, .exact = device_.exact, .stream = stream};
+  }
+
+  void put_scaling(int member) {
+    const Scaling& s = scalings_[static_cast<std::size_t>(member)];
+    const auto at = static_cast<std::size_t>(member * kChannels);
+    mean_.put(s.mean, at);
+    deviation_.put(s.deviation, at);
+  }
+
+  // The kernels of one step of `slots` courses: groups of slots side by side, and one after the
+  // other on the same fields where there are more than the memory is meant for.
+  const Graph& step_graph(int slots) {
+    const auto found = graphs_.find(slots);
+    if (found != graphs_.end()) return found->second;
+    const std::size_t one = Workspace::bytes(device_.net, transform_, 1, true);
+    const int most =
+        std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupSlotsMost);
+    const auto branches = std::min(static_cast<std::size_t>(slots), kBranches);
+    const int share = (slots + static_cast<int>(branches) - 1) / static_cast<int>(branches);
+    const int group = std::min(share, most);
+    if (work_.size() < branches || work_[0].slots < group) {
+      check(cudaStreamSynchronize(stream_), "training");
+      graphs_.clear();
+      work_.clear();
+      for (std::size_t b = 0; b < branches; ++b)
+        work_.emplace_back(device_.net, transform_, group, true);
+    }
+    const auto record = [&] {
+      gather_rows(courses_.data(), slots, step_.data(), rows_.data(),
+                  static_cast<int>(shape().grid.values()), stream_);
+      branches_.run(stream_, branches, [&](std::size_t b, cudaStream_t stream) {
+        const int begin = static_cast<int>(b) * slots / static_cast<int>(branches);
+        const int end = static_cast<int>(b + 1) * slots / static_cast<int>(branches);
+        for (int first = begin; first < end; first += group) {
+          const int n = std::min(group, end - first);
+          train_step(launch(rows_.data() + first, n, stream), transform_, work_[b],
+                     squares_.data() + first, nullptr);
+        }
+      });
+      next_step(step_.data(), stream_);
+    };
+    return graphs_.try_emplace(slots, static_cast<cudaStream_t>(stream_), record).first->second;
+  }
+
+  // One epoch of every open job: as many steps as the longest needs; slots of shorter ones idle.
+  void run_epoch(const std::vector<FitJob*>& open, std::map<const FitJob*, Course>& courses,
+                 Observer& observer) {
+    const std::size_t slots = open.size();
+    std::vector<std::uint32_t> order, orders;
+    std::vector<float2> rates;
+    std::vector<std::size_t> order_at, rate_at;
+    std::size_t most_steps = 0;
+    for (const FitJob* job : open) {
+      order_at.push_back(orders.size());
+      rate_at.push_back(rates.size());
+      shuffle(job->rng.split("epoch", static_cast<std::uint64_t>(job->epochs_done)),
+              job->data.count(), order);
+      orders.insert(orders.end(), order.begin(), order.end());
+      const std::size_t steps = (job->data.count() + job->options.batch - 1) / job->options.batch;
+      most_steps = std::max(most_steps, steps);
+      const double rate = cosine_rate(job->options, job->epochs_done);
+      std::int64_t& made = steps_[static_cast<std::size_t>(job->member)];
+      for (std::size_t s = 0; s < steps; ++s) {
+        const AdamFactors f = adam_factors(job->options, rate, ++made);
+        rates.push_back({f.rate, f.root_scale});
+      }
+    }
+    reserve_slots(slots, orders.size(), rates.size());
+    std::vector<Course> table;
+    for (std::size_t s = 0; s < slots; ++s) {
+      table.push_back(courses.at(open[s]));
+      table.back().order = orders_.data() + order_at[s];
+      table.back().rates = rates_.data() + rate_at[s];
+    }
+    orders_.put(orders);
+    rates_.put(rates);
+    courses_.put(table);
+    squares_.put(std::vector<double>(slots, 0.0));
+    step_.put(std::vector<int>{0});
+
+    const Graph& graph = step_graph(static_cast<int>(slots));
+    for (std::size_t s = 0; s < most_steps; ++s) graph.launch(stream_);
+    check(cudaStreamSynchronize(stream_), "training");
+    std::vector<double> squares(slots);
+    squares_.get(squares);
+    for (std::size_t s = 0; s < slots; ++s) {
+      FitJob& job = *open[s];
+      const int epoch = job.epochs_done++;
+      observer.epoch_done(
+          {job.member, epoch, job.options.epochs,
+           squares[s] / static_cast<double>(job.data.count() * shape().grid.values()),
+           cosine_rate(job.options, epoch)});
+    }
+  }
+
+  // Arrays the recorded kernels point at: when they move, the records go.
+  void reserve_slots(std::size_t slots, std::size_t orders, std::size_t rates) {
+    orders_.reserve(orders);
+    rates_.reserve(rates);
+    if (rows_.size() >= slots) return;
+    graphs_.clear();
+    courses_.reserve(slots);
+    rows_.reserve(slots);
+    squares_.reserve(slots);
+    step_.reserve(1);
+  }
+
+  int members_;
+  Stream stream_;
+  Transform transform_;
+  std::size_t size_;
+  DeviceArray<float> weights_, moment1_, moment2_, mean_, deviation_;
+  std::vector<Scaling> scalings_;
+  std::vector<std::int64_t> steps_;
+  Device device_;
+  Branches branches_;
+  std::vector<Workspace> work_;  // one per branch
+  DeviceArray<std::uint32_t> orders_;
+  DeviceArray<float2> rates_;
+  DeviceArray<Course> courses_;
+  DeviceArray<SlotRows> rows_;
+  DeviceArray<double> squares_;
+  DeviceArray<int> step_;
+  std::map<int, Graph> graphs_;  // by the number of slots
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::string cuda_problem() {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    return fmt::format("no GPU can be used: {}", cudaGetErrorString(status));
+  }
+  if (devices == 0) return "there is no GPU";
+  int major = 0;
+  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
+              "asking the GPU");
+  if (major < 8) return fmt::format("the GPU has compute capability {}, expected 8 or more", major);
+  return {};
+}
+
+std::string cuda_name() {
+  if (!cuda_problem().empty()) return {};
+  cudaDeviceProp properties;
+  cuda::check(cudaGetDeviceProperties(&properties, 0), "asking the GPU");
+  return properties.name;
+}
+
+std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
+                                         ComputeOptions::Precision precision) {
+  check_member_count(members);
+  cuda::check_limits(shape);
+  if (const std::string problem = cuda_problem(); !problem.empty())
+    throw Error(ErrorKind::unavailable, problem);
+  return std::make_unique<cuda::CudaEngine>(shape, members,
+                                            precision == ComputeOptions::Precision::fp32);
+}
+
+}  // namespace stap

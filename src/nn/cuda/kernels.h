@@ -1,0 +1,164 @@
+// The kernels of the CUDA engine, as the host sees them: what they compute and on which arrays.
+//
+// Work comes in slots: up to 32 rows (states) of one member. Fields of a slot are
+// [row][point][64 channels], points numbered across rows (q = row * points + point) and padded to a
+// multiple of 128; spectra are [mode][row][re, im][64]. Widths are padded to 64, hidden layers to
+// 256, channels to 16: weights of padding are zero and stay zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+namespace stap::cuda {
+
+inline constexpr int kRows = 32;
+inline constexpr int kHidden = 256;
+inline constexpr int kChannels = 16;
+
+// Offsets of the dense weights of a member, in floats. Matrices are [in][out], but project2, which
+// is [out][hidden].
+inline constexpr int kLift1 = 0;
+inline constexpr int kLift1Bias = kLift1 + kChannels * kHidden;
+inline constexpr int kLift2 = kLift1Bias + kHidden;
+inline constexpr int kLift2Bias = kLift2 + kHidden * 64;
+inline constexpr int kProject1 = kLift2Bias + 64;
+inline constexpr int kProject1Bias = kProject1 + 64 * kHidden;
+inline constexpr int kProject2 = kProject1Bias + kHidden;
+inline constexpr int kProject2Bias = kProject2 + kChannels * kHidden;
+inline constexpr int kLayers = kProject2Bias + kChannels;
+inline constexpr int kLayerSize = 64 * 64 + 64;  // skip [64][64], bias [64]
+__host__ __device__ constexpr int dense_size(int layers) {
+  return kLayers + layers * kLayerSize;
+}
+// One mode's weight: [re, im][in 64][out 64].
+inline constexpr int kModeSize = 2 * 64 * 64;
+
+/// The rows of one slot at one step.
+struct SlotRows {
+  const float* in[kRows];      ///< states [C][points]; those from `rows` on are not read
+  const float* target[kRows];  ///< training only
+  float* out[kRows];           ///< inference only
+  float time[kRows];
+  int rows;
+  int member;
+  float rate, root_scale;  ///< Adam: of this step
+  float beta1, beta2, epsilon;
+};
+
+/// One training course as the device follows it.
+struct Course {
+  const float* inputs;
+  const float* targets;
+  const float* times;          ///< null without a time input
+  const std::uint32_t* order;  ///< rows of the epoch
+  const float2* rates;         ///< per step of the epoch: rate, root_scale
+  std::uint32_t count;
+  std::uint32_t batch;
+  int member;
+  float beta1, beta2, epsilon;
+};
+
+/// All networks of an engine.
+struct Net {
+  int points, in, out, layers, modes;
+  bool delta;
+  float *weights, *moment1, *moment2;  ///< [member][member_size]: dense, then [layer][mode]
+  std::size_t member_size;
+  const float *mean, *deviation;  ///< [member][16]
+
+  __host__ __device__ int field_points() const { return (kRows * points + 127) / 128 * 128; }
+  __host__ __device__ std::size_t field_size() const { return std::size_t(field_points()) * 64; }
+  __host__ __device__ std::size_t spectrum_size() const { return std::size_t(modes) * kRows * 128; }
+  __host__ __device__ std::size_t spectral(int layer) const {
+    return dense_size(layers) + std::size_t(layer) * modes * kModeSize;
+  }
+};
+
+/// Where the lines of a panel stand in a slot's array of `size` floats. Line i is at i * stride,
+/// or, in pairs (real and imaginary part), at (i / 2) * stride + (i % 2) * 64 from the panel's
+/// beginning.
+struct Side {
+  int stride;
+  bool pairs;
+  int outer, inner;  ///< panel p begins at (p / Pass::inner) * outer + (p % Pass::inner) * inner
+  std::size_t size;
+
+  __host__ __device__ int offset(int line) const {
+    return pairs ? (line >> 1) * stride + (line & 1) * 64 : line * stride;
+  }
+};
+
+/// A real matrix applied along one axis: out[m] = sum over k of matrix[m][k] in[k], for the 64
+/// channels of every panel.
+struct Pass {
+  const float4* matrix;     ///< fragments [m / 16][k / 8][lane], zero beyond the edges
+  int lines_in, lines_out;  ///< k and m
+  int panels, inner;
+  Side in, out;
+};
+
+/// What a launch needs to know besides its arrays.
+struct Launch {
+  Net net;
+  const SlotRows* rows;  ///< of the first slot of the launch
+  int slots;
+  bool exact;  ///< single precision instead of tf32
+  cudaStream_t stream;
+};
+
+/// Blocks a slot's points are cut into where gradients are summed: a function of the points alone,
+/// so that a member's sums do not depend on its mates.
+int parts_of(int points);
+
+/// Raises the kernels' shared-memory limits; once per process and device.
+void prepare_kernels();
+
+/// Rows of `values` floats.
+void gather_rows(const Course* courses, int slots, const int* step, SlotRows* rows, int values,
+                 cudaStream_t stream);
+void next_step(int* step, cudaStream_t stream);
+
+void lift(const Launch& launch, float* field);
+/// `gelu_first`: GELU of every value read.
+void transform(const Launch& launch, const Pass& pass, const float* in, bool gelu_first,
+               float* out);
+void mode_product(const Launch& launch, int layer, const float* spectrum, float* product);
+/// next = skip(GELU(field)) + bias + add.
+void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const float* add,
+           float* next);
+/// Field after the last layer -> states. `hidden` may be null: else the hidden layer before its
+/// GELU, [slot][point q][256].
+void project(const Launch& launch, const float* field, float* hidden);
+/// The same, with loss and gradients: d_field, sums of the dense gradient per part (partial:
+/// [slot][part][dense_size]) and squared errors (losses: [slot][part]).
+void project_back(const Launch& launch, const float* field, float* d_field, float* partial,
+                  double* losses);
+/// Gradient of a mode's weight, its Adam step (or, with `gradient`, only the gradient,
+/// [layer][mode] of slot 0), and the gradient of its input (over `spectrum`).
+void mode_back(const Launch& launch, int layer, float* spectrum, const float* d_product,
+               float* gradient);
+/// d_field: of the layer's output before, of the input's (pre-GELU) value after.
+void layer_back(const Launch& launch, int layer, const float* field, bool gelu_first,
+                const float* d_add, float* d_field, float* partial);
+void lift_back(const Launch& launch, const float* d_field, float* partial);
+/// Sums the parts and makes the Adam step of the dense weights; adds the losses to `squares`
+/// [slot]. With `gradient`: writes the sums there (slot 0) and leaves the weights.
+void dense_step(const Launch& launch, const float* partial, const double* losses, double* squares,
+                float* gradient);
+
+// Rows of the committee: `values` each, addressed by pointers.
+void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,
+             int values, cudaStream_t stream);
+void distances(const float* const* x, const float* const* y, int rows, int values, double* out,
+               cudaStream_t stream);
+void spreads(const float* const* x, int groups, int members, int values, double* out,
+             cudaStream_t stream);
+/// features[row][512] += the sketch of hidden [row][points][256]. entries of coordinate c are
+/// first[c] .. first[c + 1]: (point * 256 + channel) * 2 + minus.
+void sketch(const float* hidden, std::size_t row_stride, const std::uint32_t* first,
+            const std::uint32_t* entries, const int* feature_row, int rows, double* features,
+            cudaStream_t stream);
+
+}  // namespace stap::cuda

@@ -1,0 +1,298 @@
+// Matrix products on tensor cores, as a warp holds them in registers.
+//
+// A warp's tile of a field is 16 points x 64 channels. Lane 4g + t (g = 0 .. 7, t = 0 .. 3) holds
+// rows g and g + 8 and, of each, channels 16 i + 4 t + {0, 1, 2, 3}, i = 0 .. 3: in memory these
+// are 16-byte pieces. The order in which a product runs over its inner index is free, and so is the
+// order of its columns; both are chosen so that the tile that comes out of a product has the very
+// layout the next one reads. So layers chain in registers, without shared memory between them.
+#pragma once
+
+#include <cstdint>
+
+namespace stap::cuda {
+
+inline constexpr int kWidth = 64;  // channels of a field, padded
+inline constexpr int kWarp = 32;
+// float4 of one 64 x 64 weight block in fragment order, [8 steps][4 pairs of columns][lane].
+inline constexpr int kBlockVectors = 8 * 4 * kWarp;
+
+struct Tile {
+  float v[2][16];
+};
+
+__device__ inline float to_tf32(float x) {
+  std::uint32_t bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+}
+
+// d += a b, one m16n8k8 product of values that are tf32 already.
+__device__ inline void mma_tf32(float (&d)[4], const float (&a)[4], float b0, float b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
+        "r"(__float_as_uint(a[3])), "r"(__float_as_uint(b0)), "r"(__float_as_uint(b1)));
+}
+
+// Operands of the left side, rounded for the precision asked for. Exact keeps what rounding drops
+// and adds its products: three tf32 products give single precision to a few units in the last
+// place.
+template <bool kExact>
+struct Left {
+  float high[4];
+  float low[kExact ? 4 : 1];
+
+  __device__ Left(float a0, float a1, float a2, float a3) {
+    const float a[4] = {a0, a1, a2, a3};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      high[i] = to_tf32(a[i]);
+      if constexpr (kExact) low[i] = to_tf32(a[i] - high[i]);
+    }
+  }
+};
+
+template <bool kExact>
+__device__ inline void multiply(float (&d)[4], const Left<kExact>& a, float b0, float b1) {
+  if constexpr (kExact) {
+    const float h0 = to_tf32(b0), h1 = to_tf32(b1);
+    mma_tf32(d, a.low, h0, h1);
+    mma_tf32(d, a.high, to_tf32(b0 - h0), to_tf32(b1 - h1));
+    mma_tf32(d, a.high, h0, h1);
+  } else {
+    mma_tf32(d, a.high, b0, b1);
+  }
+}
+
+// A value as it is kept in shared memory for the right side: rounded once, here, unless exact.
+template <bool kExact>
+__device__ inline float right_side(float x) {
+  return kExact ? x : to_tf32(x);
+}
+
+// One 64 x 64 block of weights [k][n] (rows `stride` apart; transposed: [n][k]) into fragment
+// order, by all threads of the block: each fills whole vectors, so that writes have no bank
+// conflicts.
+template <bool kExact>
+__device__ inline void load_weights(const float* from, int stride, bool transposed, float* to) {
+  const int along_k = transposed ? 1 : stride, along_n = transposed ? stride : 1;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < kBlockVectors; i += blockDim.x) {
+    const int lane = i % kWarp, g = lane / 4, t = lane % 4, pair = i / kWarp % 4,
+              step = i / kWarp / 4;
+    const int k = step / 2 * 16 + 4 * t + step % 2 * 2, n = pair * 16 + g / 2 * 4 + g % 2;
+    const float* w = from + k * along_k + n * along_n;
+    reinterpret_cast<float4*>(to)[i] = make_float4(
+        right_side<kExact>(w[0]), right_side<kExact>(w[along_k]),
+        right_side<kExact>(w[2 * along_n]), right_side<kExact>(w[2 * along_n + along_k]));
+  }
+}
+
+// sum += tile x weights, weights a 64 x 64 block in fragment order.
+template <bool kExact>
+__device__ inline void multiply(const Tile& tile, const float* weights, Tile& sum) {
+  const float4* b = reinterpret_cast<const float4*>(weights) + threadIdx.x % kWarp;
+#pragma unroll
+  for (int s = 0; s < 8; ++s) {
+    const int at = s / 2 * 4 + s % 2 * 2;
+    const Left<kExact> a(tile.v[0][at], tile.v[1][at], tile.v[0][at + 1], tile.v[1][at + 1]);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float4 w = b[(s * 4 + i) * kWarp];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int c = 4 * i + 2 * h;
+        float d[4] = {sum.v[0][c], sum.v[0][c + 1], sum.v[1][c], sum.v[1][c + 1]};
+        multiply(d, a, h == 0 ? w.x : w.z, h == 0 ? w.y : w.w);
+        sum.v[0][c] = d[0];
+        sum.v[0][c + 1] = d[1];
+        sum.v[1][c] = d[2];
+        sum.v[1][c + 1] = d[3];
+      }
+    }
+  }
+}
+
+// --- tiles in memory ---------------------------------------------------------------------------
+
+__device__ inline int lane_group() {
+  return threadIdx.x % kWarp / 4;
+}
+__device__ inline int lane_in_group() {
+  return threadIdx.x % 4;
+}
+
+// Rows 0 .. 15 from `field` (stride in floats); those from `rows` on are zero.
+__device__ inline void load_tile(const float* field, int stride, int rows, Tile& tile) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = lane_group() + 8 * r;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      float4 x = make_float4(0, 0, 0, 0);
+      if (row < rows)
+        x = *reinterpret_cast<const float4*>(field + row * stride + 16 * i + 4 * lane_in_group());
+      tile.v[r][4 * i] = x.x;
+      tile.v[r][4 * i + 1] = x.y;
+      tile.v[r][4 * i + 2] = x.z;
+      tile.v[r][4 * i + 3] = x.w;
+    }
+  }
+}
+
+__device__ inline void store_tile(const Tile& tile, int stride, int rows, float* field) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const int row = lane_group() + 8 * r;
+    if (row >= rows) continue;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      *reinterpret_cast<float4*>(field + row * stride + 16 * i + 4 * lane_in_group()) = make_float4(
+          tile.v[r][4 * i], tile.v[r][4 * i + 1], tile.v[r][4 * i + 2], tile.v[r][4 * i + 3]);
+  }
+}
+
+// Every row the 64 values of `bias`.
+__device__ inline void fill_tile(const float* bias, Tile& tile) {
+#pragma unroll
+  for (int i = 0; i < 16; ++i)
+    tile.v[0][i] = tile.v[1][i] = bias[i / 4 * 16 + 4 * lane_in_group() + i % 4];
+}
+
+// --- GELU ----------------------------------------------------------------------------------------
+
+// These kernels make some 700 GELUs a point, so their instructions count more than those of the
+// products. Exact: the normal distribution function by Abramowitz and Stegun 7.1.26 for erfc, to
+// 1e-7. Otherwise as 1 / (1 + exp(-z r(z^2))), r a polynomial fitted to the logit: GELU to 3e-6,
+// far below what tf32 drops, in two thirds of the instructions. erff() takes twice as many.
+
+__device__ inline float exp2_fast(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ inline float reciprocal_fast(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+// exp(-z^2/2)
+__device__ inline float bell(float z) {
+  return exp2_fast(-0.72134752f * z * z);
+}
+
+template <bool kExact>
+__device__ inline float normal_below(float z) {
+  if constexpr (kExact) {
+    const float x = fabsf(z) * 0.70710678f;
+    const float t = reciprocal_fast(fmaf(0.3275911f, x, 1.0f));
+    float p = fmaf(1.061405429f, t, -1.453152027f);
+    p = fmaf(p, t, 1.421413741f);
+    p = fmaf(p, t, -0.284496736f);
+    p = fmaf(p, t, 0.254829592f);
+    const float tail = 0.5f * p * t * bell(z);
+    return z < 0.0f ? tail : 1.0f - tail;
+  } else {
+    const float w = fminf(z * z, 25.0f);
+    float r = fmaf(-3.2104157e-6f, w, 8.7910393e-5f);  // the fit, times -log2(e)
+    r = fmaf(r, w, 3.6204480e-4f);
+    r = fmaf(r, w, -1.0522997e-1f);
+    r = fmaf(r, w, -2.3020438f);
+    return reciprocal_fast(1.0f + exp2_fast(z * r));
+  }
+}
+
+template <bool kExact>
+__device__ inline float gelu(float z) {
+  return z * normal_below<kExact>(z);
+}
+// z becomes GELU(z); returns its slope.
+template <bool kExact>
+__device__ inline float activate(float& z) {
+  const float below = normal_below<kExact>(z), slope = fmaf(0.39894228f * z, bell(z), below);
+  z *= below;
+  return slope;
+}
+
+// --- products over points ------------------------------------------------------------------------
+// Weight gradients sum over the points of a tile of 128, which all warps see in shared memory, rows
+// kTileStride apart so that reads along points have no bank conflicts.
+
+inline constexpr int kTilePoints = 128;
+inline constexpr int kTileStride = 72;
+inline constexpr int kThinStride = 24;  // tiles of at most 16 channels
+inline constexpr int kTileFloats = kTilePoints * kTileStride;
+inline constexpr int kThinFloats = kTilePoints * kThinStride;
+
+// A warp's share of a 64 x 64 sum over points: 32 x 16, as 2 x 2 products.
+struct OuterShare {
+  float d[2][2][4];
+};
+__device__ inline int outer_row() {
+  return threadIdx.x / kWarp / 4 * 32;
+}
+__device__ inline int outer_column() {
+  return threadIdx.x / kWarp % 4 * 16;
+}
+
+// share += left^T right, both [128][kTileStride].
+template <bool kExact>
+__device__ inline void outer(const float* left, const float* right, OuterShare& share) {
+  const int g = lane_group(), t = lane_in_group();
+  const float* l = left + outer_row() + g;
+  const float* r = right + outer_column() + g;
+#pragma unroll 4
+  for (int k = t; k < kTilePoints; k += 8) {
+    float b[2][2];
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      b[j][0] = r[k * kTileStride + 8 * j];
+      b[j][1] = r[(k + 4) * kTileStride + 8 * j];
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const Left<kExact> a(l[k * kTileStride + 16 * i], l[k * kTileStride + 16 * i + 8],
+                           l[(k + 4) * kTileStride + 16 * i],
+                           l[(k + 4) * kTileStride + 16 * i + 8]);
+#pragma unroll
+      for (int j = 0; j < 2; ++j) multiply(share.d[i][j], a, b[j][0], b[j][1]);
+    }
+  }
+}
+
+// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kThinStride].
+template <bool kExact>
+__device__ inline void thin_outer(const float* thin, const float* right, float (&share)[4]) {
+  const int g = lane_group(), t = lane_in_group();
+  const float* r = right + threadIdx.x / kWarp * 8 + g;
+#pragma unroll 4
+  for (int k = t; k < kTilePoints; k += 8) {
+    const Left<kExact> a(thin[k * kThinStride + g], thin[k * kThinStride + g + 8],
+                         thin[(k + 4) * kThinStride + g], thin[(k + 4) * kThinStride + g + 8]);
+    multiply(share, a, r[k * kTileStride], r[(k + 4) * kTileStride]);
+  }
+}
+
+__device__ inline void store_outer(const OuterShare& share, int stride, float* to) {
+  const int g = lane_group(), t = lane_in_group();
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+#pragma unroll
+    for (int j = 0; j < 2; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        to[(outer_row() + 16 * i + g + 8 * (e / 2)) * stride + outer_column() + 8 * j + 2 * t +
+           e % 2] = share.d[i][j][e];
+}
+
+// Row `row` (0 .. 15) of a thin sum goes to to[column].
+__device__ inline void store_thin_row(const float (&share)[4], int row, float* to) {
+  const int g = lane_group(), t = lane_in_group(), column = threadIdx.x / kWarp * 8 + 2 * t;
+  if (g == row % 8) {
+    to[column] = share[row / 8 * 2];
+    to[column + 1] = share[row / 8 * 2 + 1];
+  }
+}
+
+}  // namespace stap::cuda

@@ -1,0 +1,319 @@
+#include "nn/cuda/network.h"
+
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap::cuda {
+namespace {
+
+// One real matrix [rows][columns].
+struct Dense {
+  std::size_t rows, columns;
+  std::vector<double> values;
+
+  Dense(std::size_t r, std::size_t c) : rows(r), columns(c), values(r * c) {}
+  double& at(std::size_t r, std::size_t c) { return values[r * columns + c]; }
+  double at(std::size_t r, std::size_t c) const { return values[r * columns + c]; }
+  Dense transposed() const {
+    Dense t(columns, rows);
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < columns; ++c) t.at(c, r) = at(r, c);
+    return t;
+  }
+};
+
+// cos and sin of 2 pi a / n, exact for what reduces.
+std::pair<double, double> turn(std::size_t a, std::size_t n) {
+  const double angle = 2.0 * std::numbers::pi * static_cast<double>(a % n) / static_cast<double>(n);
+  return {std::cos(angle), std::sin(angle)};
+}
+
+// Real line of n values -> modes 0 .. kept-1 as (re, im).
+Dense real_forward(std::size_t n, std::size_t kept) {
+  Dense d(2 * kept, n);
+  for (std::size_t k = 0; k < kept; ++k)
+    for (std::size_t x = 0; x < n; ++x) {
+      const auto [c, s] = turn(k * x, n);
+      d.at(2 * k, x) = c;
+      d.at(2 * k + 1, x) = -s;
+    }
+  return d;
+}
+
+// The way back: modes beyond kept are 0, imaginary parts of mode 0 and n/2 do not count.
+Dense real_inverse(std::size_t n, std::size_t kept) {
+  Dense d(n, 2 * kept);
+  for (std::size_t k = 0; k < kept; ++k) {
+    const bool single = k == 0 || 2 * k == n;
+    const double weight = (single ? 1.0 : 2.0) / static_cast<double>(n);
+    for (std::size_t x = 0; x < n; ++x) {
+      const auto [c, s] = turn(k * x, n);
+      d.at(x, 2 * k) = weight * c;
+      d.at(x, 2 * k + 1) = single ? 0.0 : -weight * s;
+    }
+  }
+  return d;
+}
+
+// Complex line (re, im) of n -> wave numbers -kept/2 .. kept/2-1, and back (divided by n).
+Dense complex_pass(std::size_t n, std::size_t kept, bool inverse) {
+  Dense d(2 * kept, 2 * n);
+  for (std::size_t k = 0; k < kept; ++k)
+    for (std::size_t x = 0; x < n; ++x) {
+      const auto [c, s] = turn((k + n - kept / 2) % n * x, n);
+      d.at(2 * k, 2 * x) = c;
+      d.at(2 * k, 2 * x + 1) = s;
+      d.at(2 * k + 1, 2 * x) = -s;
+      d.at(2 * k + 1, 2 * x + 1) = c;
+    }
+  if (!inverse) return d;
+  Dense back = d.transposed();
+  for (double& value : back.values) value /= static_cast<double>(n);
+  return back;
+}
+
+std::vector<float4> fragments(const Dense& d) {
+  const std::size_t blocks = (d.rows + 15) / 16, steps = (d.columns + 7) / 8;
+  std::vector<float4> f(blocks * steps * 32);
+  const auto value = [&](std::size_t r, std::size_t c) {
+    return r < d.rows && c < d.columns ? static_cast<float>(d.at(r, c)) : 0.0f;
+  };
+  for (std::size_t b = 0; b < blocks; ++b)
+    for (std::size_t s = 0; s < steps; ++s)
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        const std::size_t r = 16 * b + lane / 4, c = 8 * s + lane % 4;
+        f[(b * steps + s) * 32 + lane] = {value(r, c), value(r + 8, c), value(r, c + 4),
+                                          value(r + 8, c + 4)};
+      }
+  return f;
+}
+
+template <class Function>
+void for_each_value(const FnoShape& shape, const Function& f) {
+  const FnoOptions& o = shape.options;
+  const std::size_t in = shape.in_channels(), out = shape.out_channels();
+  const std::size_t modes = shape.kept_total(), w = o.width;
+  const auto layers = static_cast<int>(o.layers);
+  std::size_t t = 0;
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  const auto matrix = [&](std::size_t outs, std::size_t ins, std::size_t at, std::size_t in_stride,
+                          std::size_t out_stride) {
+    for (std::size_t b = 0; b < outs; ++b)
+      for (std::size_t a = 0; a < ins; ++a) f(at + a * in_stride + b * out_stride, t, b * ins + a);
+    ++t;
+  };
+  const auto vector = [&](std::size_t n, std::size_t at) {
+    for (std::size_t i = 0; i < n; ++i) f(at + i, t, i);
+    ++t;
+  };
+  const std::size_t layer_at = size(kLayers), layer_size = size(kLayerSize);
+  matrix(o.lifting, in, kLift1, kHidden, 1);
+  vector(o.lifting, kLift1Bias);
+  matrix(w, o.lifting, kLift2, 64, 1);
+  vector(w, kLift2Bias);
+  for (std::size_t l = 0; l < o.layers; ++l, ++t) {
+    const std::size_t base = size(dense_size(layers)) + l * modes * size(kModeSize);
+    for (std::size_t a = 0; a < w; ++a)
+      for (std::size_t b = 0; b < w; ++b)
+        for (std::size_t m = 0; m < modes; ++m)
+          for (std::size_t part = 0; part < 2; ++part)
+            f(base + m * size(kModeSize) + part * 64 * 64 + a * 64 + b, t,
+              ((a * w + b) * modes + m) * 2 + part);
+  }
+  for (std::size_t l = 0; l < o.layers; ++l)
+    for (std::size_t i = 0; i < w; ++i) f(layer_at + l * layer_size + 64 * 64 + i, t, l * w + i);
+  ++t;
+  for (std::size_t l = 0; l < o.layers; ++l) matrix(w, w, layer_at + l * layer_size, 64, 1);
+  matrix(o.projection, w, kProject1, kHidden, 1);
+  vector(o.projection, kProject1Bias);
+  matrix(out, o.projection, kProject2, 1, kHidden);
+  vector(out, kProject2Bias);
+}
+
+}  // namespace
+
+void check_limits(const FnoShape& shape) {
+  const FnoOptions& o = shape.options;
+  const auto need = [](const char* what, std::size_t value, std::size_t most) {
+    if (value > most)
+      throw Error(ErrorKind::config,
+                  fmt::format("{} is {}, but the GPU kernels hold at most {}: choose less, or "
+                              "device: cpu",
+                              what, value, most));
+  };
+  need("network.width", o.width, 64);
+  need("network.lifting", o.lifting, kHidden);
+  need("network.projection", o.projection, kHidden);
+  need("the number of input channels", shape.in_channels(), kChannels - 1);
+  need("the number of grid points", shape.grid.points_total(), 1 << 18);
+}
+
+std::size_t member_size(const FnoShape& shape) {
+  return static_cast<std::size_t>(dense_size(static_cast<int>(shape.options.layers))) +
+         shape.options.layers * shape.kept_total() * static_cast<std::size_t>(kModeSize);
+}
+
+void pack(const FnoShape& shape, const Parameters& parameters, std::span<float> packed) {
+  std::fill(packed.begin(), packed.end(), 0.0f);
+  for_each_value(shape, [&](std::size_t at, std::size_t t, std::size_t i) {
+    packed[at] = parameters[t].values[i];
+  });
+}
+
+void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& parameters) {
+  for_each_value(shape, [&](std::size_t at, std::size_t t, std::size_t i) {
+    parameters[t].values[i] = packed[at];
+  });
+}
+
+Transform::Transform(const FnoShape& shape) {
+  const auto add = [&](Kind kind, const Dense& d, const Side& in, const Side& out, int panels,
+                       int inner) {
+    Matrix m{.fragments = DeviceArray<float4>(fragments(d)), .pass = {}};
+    m.pass = {.matrix = m.fragments.data(),
+              .lines_in = static_cast<int>(d.columns),
+              .lines_out = static_cast<int>(d.rows),
+              .panels = panels,
+              .inner = inner,
+              .in = in,
+              .out = out};
+    passes_[static_cast<std::size_t>(kind)].push_back(std::move(m));
+  };
+  const std::vector<std::size_t> kept = shape.kept();
+  const std::vector<std::size_t>& points = shape.grid.points;
+  const auto to_int = [](std::size_t n) { return static_cast<int>(n); };
+  Net net{};
+  net.points = to_int(shape.grid.points_total());
+  net.modes = to_int(shape.kept_total());
+
+  constexpr std::size_t kMode = kRows * 128;  // floats between two modes of a spectrum
+  if (points.size() == 1) {
+    const Side field{64, false, to_int(points[0] * 64), 0, net.field_size()};
+    const Side modes{to_int(kMode), true, 128, 0, net.spectrum_size()};
+    const Dense there = real_forward(points[0], kept[0]), back = real_inverse(points[0], kept[0]);
+    add(Kind::forward, there, field, modes, kRows, 1);
+    add(Kind::inverse, back, modes, field, kRows, 1);
+    add(Kind::inverse_adjoint, back.transposed(), field, modes, kRows, 1);
+    add(Kind::forward_adjoint, there.transposed(), modes, field, kRows, 1);
+    return;
+  }
+  const std::size_t nx = points[0], ny = points[1], kx = kept[0], ky = kept[1];
+  half_size_ = kRows * nx * ky * 128;
+  const int line_panels = to_int(kRows * nx), mode_panels = to_int(kRows * ky);
+  const Side field{64, false, to_int(ny * 64), 0, net.field_size()};
+  const Side half_y{128, true, to_int(ky * 128), 0, half_size_};
+  const Side half_x{to_int(ky * 128), true, to_int(nx * ky * 128), 128, half_size_};
+  const Side modes{to_int(ky * kMode), true, 128, to_int(kMode), net.spectrum_size()};
+  const Dense y_there = real_forward(ny, ky), y_back = real_inverse(ny, ky);
+  const Dense x_there = complex_pass(nx, kx, false), x_back = complex_pass(nx, kx, true);
+  add(Kind::forward, y_there, field, half_y, line_panels, 1);
+  add(Kind::forward, x_there, half_x, modes, mode_panels, to_int(ky));
+  add(Kind::inverse, x_back, modes, half_x, mode_panels, to_int(ky));
+  add(Kind::inverse, y_back, half_y, field, line_panels, 1);
+  add(Kind::inverse_adjoint, y_back.transposed(), field, half_y, line_panels, 1);
+  add(Kind::inverse_adjoint, x_back.transposed(), half_x, modes, mode_panels, to_int(ky));
+  add(Kind::forward_adjoint, x_there.transposed(), modes, half_x, mode_panels, to_int(ky));
+  add(Kind::forward_adjoint, y_there.transposed(), half_y, field, line_panels, 1);
+}
+
+void Transform::run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
+                    float* out) const {
+  const std::vector<Matrix>& passes = passes_[static_cast<std::size_t>(kind)];
+  if (passes.size() == 1) {
+    transform(launch, passes[0].pass, in, gelu_first, out);
+    return;
+  }
+  transform(launch, passes[0].pass, in, gelu_first, half);
+  transform(launch, passes[1].pass, half, false, out);
+}
+
+namespace {
+
+struct WorkspaceSizes {
+  std::size_t fields, field, spectra, spectrum, half, gradients, partial, losses;
+};
+
+WorkspaceSizes sizes(const Net& net, const Transform& transform, int slots, bool training) {
+  const auto n = static_cast<std::size_t>(slots);
+  const auto parts = static_cast<std::size_t>(parts_of(net.points));
+  const auto layers = static_cast<std::size_t>(net.layers);
+  return {.fields = training ? layers + 1 : 2,
+          .field = n * net.field_size(),
+          .spectra = training ? layers : 1,
+          .spectrum = n * net.spectrum_size(),
+          .half = n * transform.half_size(),
+          .gradients = training ? n * net.field_size() : 0,
+          .partial = training ? n * parts * static_cast<std::size_t>(dense_size(net.layers)) : 0,
+          .losses = training ? n * parts : 0};
+}
+
+}  // namespace
+
+std::size_t Workspace::bytes(const Net& net, const Transform& transform, int slots, bool training) {
+  const WorkspaceSizes s = sizes(net, transform, slots, training);
+  return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + s.half +
+                          s.gradients + s.partial) +
+         sizeof(double) * s.losses;
+}
+
+Workspace::Workspace(const Net& net, const Transform& transform, int slot_count, bool training)
+    : slots(slot_count) {
+  const WorkspaceSizes s = sizes(net, transform, slots, training);
+  for (std::size_t i = 0; i < s.fields; ++i) fields.emplace_back(s.field);
+  for (std::size_t i = 0; i < s.spectra; ++i) spectra.emplace_back(s.spectrum);
+  product = DeviceArray<float>(s.spectrum);
+  half = DeviceArray<float>(s.half);
+  add = DeviceArray<float>(s.field);
+  d_field = DeviceArray<float>(s.gradients);
+  partial = DeviceArray<float>(s.partial);
+  losses = DeviceArray<double>(s.losses);
+}
+
+// Lifting and Fourier layers; returns the last field.
+static const float* forward_fields(const Launch& launch, const Transform& transform,
+                                   Workspace& work) {
+  using Kind = Transform::Kind;
+  const std::size_t fields = work.fields.size(), spectra = work.spectra.size();
+  lift(launch, work.fields[0].data());
+  for (int l = 0; l < launch.net.layers; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    const float* field = work.fields[i % fields].data();
+    float* spectrum = work.spectra[i % spectra].data();
+    transform.run(Kind::forward, launch, field, l > 0, work.half.data(), spectrum);
+    mode_product(launch, l, spectrum, work.product.data());
+    transform.run(Kind::inverse, launch, work.product.data(), false, work.half.data(),
+                  work.add.data());
+    layer(launch, l, field, l > 0, work.add.data(), work.fields[(i + 1) % fields].data());
+  }
+  return work.fields[static_cast<std::size_t>(launch.net.layers) % fields].data();
+}
+
+void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden) {
+  project(launch, forward_fields(launch, transform, work), hidden);
+}
+
+void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,
+                float* gradient) {
+  using Kind = Transform::Kind;
+  const float* last = forward_fields(launch, transform, work);
+  float* d = work.d_field.data();
+  project_back(launch, last, d, work.partial.data(), work.losses.data());
+  for (int l = launch.net.layers - 1; l >= 0; --l) {
+    const auto i = static_cast<std::size_t>(l);
+    float* spectrum = work.spectra[i].data();
+    transform.run(Kind::inverse_adjoint, launch, d, false, work.half.data(), work.product.data());
+    mode_back(launch, l, spectrum, work.product.data(),
+              gradient != nullptr ? gradient + dense_size(launch.net.layers) : nullptr);
+    transform.run(Kind::forward_adjoint, launch, spectrum, false, work.half.data(),
+                  work.add.data());
+    layer_back(launch, l, work.fields[i].data(), l > 0, work.add.data(), d, work.partial.data());
+  }
+  lift_back(launch, d, work.partial.data());
+  dense_step(launch, work.partial.data(), work.losses.data(), squares, gradient);
+}
+
+}  // namespace stap::cuda

@@ -1,0 +1,61 @@
+// One network shape on the GPU: where weights stand, the transforms as matrices, and the order of
+// the kernels.
+#pragma once
+
+#include <vector>
+
+#include "nn/cuda/device_array.h"
+#include "nn/cuda/kernels.h"
+#include "stap/nn/fno.h"
+
+namespace stap::cuda {
+
+/// Throws Error(config), naming the option, if the kernels cannot hold this shape.
+void check_limits(const FnoShape& shape);
+
+/// Weights of a member in the packed layout of kernels.h.
+std::size_t member_size(const FnoShape& shape);
+void pack(const FnoShape& shape, const Parameters& parameters, std::span<float> packed);
+void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& parameters);
+
+/// The transforms of the kept modes and their adjoints, one pass per axis.
+class Transform {
+ public:
+  explicit Transform(const FnoShape& shape);
+
+  std::size_t half_size() const { return half_size_; }  ///< floats of a slot between two passes
+
+  enum class Kind { forward, inverse, inverse_adjoint, forward_adjoint };
+  /// Kinds forward and inverse_adjoint: field -> spectrum; the others back. `half` is scratch.
+  void run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
+           float* out) const;
+
+ private:
+  struct Matrix {
+    DeviceArray<float4> fragments;
+    Pass pass;
+  };
+  std::vector<Matrix> passes_[4];
+  std::size_t half_size_ = 0;
+};
+
+/// Fields, spectra and sums of some slots.
+struct Workspace {
+  /// `training`: keeps every layer's input.
+  Workspace(const Net& net, const Transform& transform, int slots, bool training);
+  static std::size_t bytes(const Net& net, const Transform& transform, int slots, bool training);
+
+  int slots;
+  std::vector<DeviceArray<float>> fields, spectra;
+  DeviceArray<float> product, half, add, d_field, partial;
+  DeviceArray<double> losses;
+};
+
+/// Advances the rows of a launch.
+void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden);
+/// Gradients and, unless `gradient` (member_size floats) is given, one Adam step of every slot.
+/// Squared errors are added to squares[slot].
+void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,
+                float* gradient);
+
+}  // namespace stap::cuda

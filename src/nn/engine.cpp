@@ -1,0 +1,151 @@
+#include "nn/engine_checks.h"
+
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+void check_data(const FnoShape& shape, const TransitionsView& data) {
+  const std::size_t values = shape.grid.values();
+  if (data.count() == 0) throw Error(ErrorKind::data, "there are no transitions to train on");
+  if (data.targets.count != data.count())
+    throw Error(ErrorKind::data,
+                fmt::format("{} inputs but {} targets", data.count(), data.targets.count));
+  if (data.inputs.row_size != values || data.targets.row_size != values)
+    throw Error(
+        ErrorKind::data,
+        fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
+                    data.inputs.row_size, data.targets.row_size, values, shape.grid.shape_text()));
+  const std::size_t times = shape.options.time_input ? data.count() : 0;
+  if (data.times.size() != times)
+    throw Error(ErrorKind::data, fmt::format("{} times for {} transitions, expected {}",
+                                             data.times.size(), data.count(), times));
+}
+
+void check_options(const FitOptions& o) {
+  if (o.epochs < 1 || o.batch < 1 || o.batch > kBatchRows || !(o.learning_rate > 0) ||
+      !(o.beta1 >= 0 && o.beta1 < 1) || !(o.beta2 >= 0 && o.beta2 < 1) || !(o.epsilon > 0))
+    throw Error(
+        ErrorKind::config,
+        fmt::format("training options epochs {}, batch {}, learning_rate {}, beta1 {}, beta2 "
+                    "{}, epsilon {}: expected epochs >= 1, batch 1 .. {}, rate and epsilon "
+                    "above 0, betas in [0, 1)",
+                    o.epochs, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon, kBatchRows));
+}
+
+}  // namespace
+
+void check_member_count(int members) {
+  if (members < 1)
+    throw Error(ErrorKind::config,
+                fmt::format("an engine of {} members, expected at least 1", members));
+}
+
+void check_member(int members, int member) {
+  if (member < 0 || member >= members)
+    throw Error(ErrorKind::config,
+                fmt::format("member {} asked for, but the engine has {}", member, members));
+}
+
+void check_members(int members, std::span<const int> list) {
+  if (list.empty()) throw Error(ErrorKind::config, "a committee needs at least one member");
+  for (int member : list) check_member(members, member);
+}
+
+void check_state(const FnoShape& shape, const MemberState& state) {
+  check_parameters(shape, state.weights);
+  if (!state.moment1.empty()) check_parameters(shape, state.moment1);
+  if (!state.moment2.empty()) check_parameters(shape, state.moment2);
+  const std::size_t channels = shape.out_channels();
+  if (state.scaling.mean.size() != channels || state.scaling.deviation.size() != channels)
+    throw Error(ErrorKind::data,
+                fmt::format("scaling of {} means and {} deviations, expected {} (one per channel)",
+                            state.scaling.mean.size(), state.scaling.deviation.size(), channels));
+  for (float deviation : state.scaling.deviation)
+    if (!(deviation > 0))
+      throw Error(ErrorKind::data,
+                  fmt::format("scaling has deviation {}, expected above 0", deviation));
+}
+
+void check_batch(const FnoShape& shape, const TransitionsView& batch) {
+  check_data(shape, batch);
+  if (batch.count() > kBatchRows)
+    throw Error(ErrorKind::data,
+                fmt::format("a batch of {} rows, expected at most {}", batch.count(), kBatchRows));
+}
+
+void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs) {
+  std::vector<char> seen(static_cast<std::size_t>(members));
+  for (const FitJob& job : jobs) {
+    check_member(members, job.member);
+    check_options(job.options);
+    check_data(shape, job.data);
+    if (job.epochs_stop > job.options.epochs || job.epochs_done < 0)
+      throw Error(ErrorKind::config,
+                  fmt::format("training asked for from epoch {} to {} of {}", job.epochs_done,
+                              job.epochs_stop, job.options.epochs));
+    char& taken = seen[static_cast<std::size_t>(job.member)];
+    if (taken) throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));
+    taken = 1;
+  }
+}
+
+double cosine_rate(const FitOptions& options, int epoch) {
+  return options.learning_rate * 0.5 *
+         (1.0 + std::cos(std::numbers::pi * epoch / static_cast<double>(options.epochs)));
+}
+
+AdamFactors adam_factors(const FitOptions& o, double rate, std::int64_t step) {
+  const double t = static_cast<double>(step);
+  return {.rate = static_cast<float>(rate / (1.0 - std::pow(o.beta1, t))),
+          .beta1 = static_cast<float>(o.beta1),
+          .beta2 = static_cast<float>(o.beta2),
+          .root_scale = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(o.beta2, t))),
+          .epsilon = static_cast<float>(o.epsilon)};
+}
+
+const config::Fields<ComputeOptions>& compute_fields() {
+  using O = ComputeOptions;
+  static const config::Fields<O> fields{
+      {"device", &O::device,
+       "where networks are trained and applied; auto: the GPU if there is one",
+       config::choices<O::Device>(
+           {{"cpu", O::Device::cpu}, {"cuda", O::Device::cuda}, {"auto", O::Device::automatic}})},
+      {"precision", &O::precision, "of matrix products on the GPU",
+       config::choices<O::Precision>({{"fp32", O::Precision::fp32}, {"tf32", O::Precision::tf32}})},
+  };
+  return fields;
+}
+
+std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
+                                    int members, int threads) {
+  using Device = ComputeOptions::Device;
+  const bool gpu = options.device == Device::cuda ||
+                   (options.device == Device::automatic && cuda_problem().empty());
+  return gpu ? make_cuda_engine(shape, members, options.precision)
+             : make_cpu_engine(shape, members, threads);
+}
+
+std::string device_text(const ComputeOptions& options) {
+  const std::string problem =
+      options.device == ComputeOptions::Device::cpu ? "not asked for" : cuda_problem();
+  if (problem.empty()) return "cuda: " + cuda_name();
+  if (options.device == ComputeOptions::Device::cuda)
+    throw Error(ErrorKind::unavailable, "device cuda was asked for, but " + problem);
+  return "cpu";
+}
+
+MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng) {
+  MemberState state;
+  state.scaling = std::move(scaling);
+  state.weights = initial_parameters(shape, rng);
+  return state;
+}
+
+}  // namespace stap

@@ -1,0 +1,19 @@
+// What stands in for the GPU engine in builds without CUDA.
+#include "nn/engine_checks.h"
+#include "stap/core/error.h"
+
+namespace stap {
+
+std::string cuda_problem() {
+  return "this build has no CUDA (configure with STAP_CUDA=ON)";
+}
+
+std::string cuda_name() {
+  return {};
+}
+
+std::unique_ptr<Engine> make_cuda_engine(const FnoShape&, int, ComputeOptions::Precision) {
+  throw Error(ErrorKind::unavailable, "no GPU can be used: " + cuda_problem());
+}
+
+}  // namespace stap

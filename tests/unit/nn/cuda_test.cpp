@@ -1,0 +1,92 @@
+// The GPU engine against the CPU engine, and what is said when there is no GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "stap/core/error.h"
+#include "stap/nn/engine.h"
+#include "support/networks.h"
+
+namespace stap {
+namespace {
+
+using Precision = ComputeOptions::Precision;
+
+class Cuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string problem = cuda_problem(); !problem.empty()) GTEST_SKIP() << problem;
+  }
+};
+
+// The five paper-size networks.
+std::vector<FnoShape> paper_shapes() {
+  const auto shape = [](std::size_t channels, std::vector<std::size_t> points,
+                        std::vector<std::size_t> modes, bool time = false) {
+    FnoOptions options;
+    options.modes = std::move(modes);
+    options.time_input = time;
+    std::vector<double> lengths(points.size(), 1.0);
+    return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options);
+  };
+  return {shape(1, {256}, {32}),        shape(1, {256}, {256}),
+          shape(1, {256}, {128}),       shape(1, {32, 32}, {16, 16}),
+          shape(4, {32, 32}, {32, 32}), shape(1, {32, 32}, {16, 16}, true),
+          shape(2, {600}, {40})};
+}
+
+double relative(std::span<const float> a, std::span<const float> b) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference += std::pow(double(a[i]) - double(b[i]), 2);
+    norm += double(b[i]) * double(b[i]);
+  }
+  return norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
+}
+
+// Relative L2 of outputs and of every tensor of the gradient: 1e-4 in fp32, 2e-3 in tf32 (its
+// operands have 11 bits).
+TEST_F(Cuda, OutputsAndGradientsAgreeWithTheCpu) {
+  for (const FnoShape& shape : paper_shapes())
+    for (Precision precision : {Precision::fp32, Precision::tf32}) {
+      SCOPED_TRACE(shape.grid.shape_text() + (precision == Precision::fp32 ? " fp32" : " tf32"));
+      const double tolerance = precision == Precision::fp32 ? 1e-4 : 2e-3;
+      const auto cpu = make_cpu_engine(shape, 1);
+      const auto gpu = make_cuda_engine(shape, 1, precision);
+      const MemberState state =
+          fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5));
+      cpu->load(0, state);
+      gpu->load(0, state);
+      const test::Transitions data(shape, 19, Rng(11));
+
+      Parameters expected, got;
+      const double expected_loss = cpu->gradient(0, data.view(), expected);
+      const double loss = gpu->gradient(0, data.view(), got);
+
+      EXPECT_NEAR(loss, expected_loss, tolerance * expected_loss);
+      for (std::size_t t = 0; t < got.size(); ++t)
+        EXPECT_LT(relative(got[t].values, expected[t].values), tolerance) << got[t].name;
+    }
+}
+
+TEST(CudaEngine, SaysWhyThereIsNone) {
+  if (cuda_problem().empty()) GTEST_SKIP() << "there is a GPU";
+  const FnoShape shape = test::small_shape({16}, {6});
+
+  for (auto make : {+[](const FnoShape& s) { return make_cuda_engine(s, 1, Precision::fp32); },
+                    +[](const FnoShape& s) {
+                      return make_engine({.device = ComputeOptions::Device::cuda}, s, 1);
+                    }}) {
+    try {
+      make(shape);
+      FAIL() << "an engine without a GPU";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::unavailable);
+      EXPECT_FALSE(std::string(error.what()).empty());
+    }
+  }
+  EXPECT_NO_THROW(make_engine({.device = ComputeOptions::Device::automatic}, shape, 1));
+}
+
+}  // namespace
+}  // namespace stap
