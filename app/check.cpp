@@ -1,10 +1,13 @@
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "console.h"
 #include "families.h"
+#include "stap/nn/engine.h"
 #include "stap/run/presets.h"
 #include "stap/run/study.h"
 
@@ -27,6 +30,23 @@ config::Value to_json(const config::Value& effective, const config::Problems& pr
   return result;
 }
 
+// What a study of this configuration needs, for a user who plans; empty unless it is a whole one.
+std::string memory_text(const config::Value& effective, const Globals& globals) {
+  for (const char* section : {"pde", "initial", "base", "steps"})
+    if (effective.find(section) == nullptr) return {};
+  const Study study = make_study(effective);
+  const FnoShape shape = make_shape(make_solver(study, 1)->grid(), study.network);
+  const StudyOptions& o = study.options;
+  const double state = static_cast<double>(shape.grid.values() * sizeof(double));
+  const double data = state * static_cast<double>(o.pool + o.test * (o.steps + 1));
+  const double training =
+      static_cast<double>(training_bytes(study.compute, shape, o.members, globals.threads));
+  return fmt::format(
+      "memory: about {:.2g} GiB for pool and test set, {:.2g} GiB for training {} "
+      "networks ({})",
+      data / (1 << 30), training / (1 << 30), o.members, device_text(study.compute));
+}
+
 }  // namespace
 
 void add_with(CLI::App& command, std::vector<std::string>& overlays) {
@@ -37,9 +57,10 @@ void add_with(CLI::App& command, std::vector<std::string>& overlays) {
       ->allow_extra_args(false);  // one name each, or settings would be taken for more
 }
 
-void run_check(const CheckOptions& options, std::ostream& out) {
+void run_check(const CheckOptions& options, const Globals& globals, std::ostream& out) {
   config::Value document = load_config(options.file, options.overlays);
   for (const std::string& assignment : options.overrides) apply_setting(document, assignment);
+  apply_compute(globals, document);
   expand_method(document);
 
   config::Problems problems;
@@ -48,9 +69,11 @@ void run_check(const CheckOptions& options, std::ostream& out) {
   if (options.json) out << config::json_text(to_json(effective, problems)) << '\n';
   problems.throw_if_any();
   if (!options.json) out << config::yaml_text(effective);
+  const std::string memory = memory_text(effective, globals);
+  if (!memory.empty()) Console(globals).note(memory);
 }
 
-void add_check(CLI::App& program, const Globals&) {
+void add_check(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* command = program.add_subcommand(
       "check", "Check a configuration; print all problems, or what it amounts to");
@@ -59,7 +82,7 @@ void add_check(CLI::App& program, const Globals&) {
   add_with(*command, options->overlays);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");
-  command->callback([options] { run_check(*options, std::cout); });
+  command->callback([options, &globals] { run_check(*options, globals, std::cout); });
 }
 
 }  // namespace stap::app

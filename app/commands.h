@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "stap/config/value.h"
+#include "stap/nn/device.h"
+
 namespace CLI {
 class App;
 }
@@ -18,8 +21,13 @@ namespace stap::app {
 /// Options of the program itself; set before any run_NAME is called.
 struct Globals {
   bool quiet = false;
-  int threads = 0;  ///< 0: all cores
+  int threads = 0;                ///< 0: all cores
+  std::string device, precision;  ///< of ComputeOptions; empty: what the configuration says
 };
+/// What the options of the program say about computing, over `document`'s section `compute`.
+void apply_compute(const Globals& globals, config::Value& document);
+/// The same where there is no configuration.
+ComputeOptions compute_options(const Globals& globals);
 
 struct ListOptions {
   std::string family;  ///< empty: all
@@ -44,7 +52,7 @@ struct CheckOptions {
   std::vector<std::string> overrides;  ///< key.path=value
   bool json = false;
 };
-void run_check(const CheckOptions& options, std::ostream& out);
+void run_check(const CheckOptions& options, const Globals& globals, std::ostream& out);
 void add_check(CLI::App& program, const Globals& globals);
 
 struct SolveOptions {

@@ -58,7 +58,7 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::filesystem::path model = model_of(options.model);
-  const Surrogate surrogate = load_surrogate(model, globals.threads);
+  const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
   const Metrics metrics = evaluate_file(*surrogate.committee, options.test, console);
   if (!options.json) {

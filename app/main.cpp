@@ -51,6 +51,14 @@ void run(int argc, char** argv) {
   program.add_flag("--quiet", globals.quiet, "Show no progress");
   program.add_option("--threads", globals.threads, "Threads to use (default: all cores)")
       ->check(CLI::Range(1, 4096));
+  program
+      .add_option("--device", globals.device,
+                  "Where networks are computed: cpu, cuda, or auto, the GPU if there is one")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  program
+      .add_option("--precision", globals.precision,
+                  "Of matrix products on the GPU: tf32 or fp32 (slower, closer to the CPU)")
+      ->check(CLI::IsMember({"tf32", "fp32"}));
   program.require_subcommand(0, 1);
   program.fallthrough();  // global options may follow the command
   program.footer("Example:\n  stap run demo --out my-run");

@@ -71,7 +71,7 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::filesystem::path model = model_of(options.model);
-  const Surrogate surrogate = load_surrogate(model, globals.threads);
+  const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Committee& committee = *surrogate.committee;
   const Grid& grid = surrogate.grid();
   const States<double> initial = read_states(options.input, grid);

@@ -56,6 +56,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   const auto limit = parse_duration(options.stop_after);
   config::Value document = load_config(options.config, options.overlays);
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  apply_compute(globals, document);
   std::vector<GridAxis> axes;
   for (const std::string& text : options.grid) axes.push_back(parse_axis(text));
   const std::vector<SweepRun> runs = expand_grid(document, axes);

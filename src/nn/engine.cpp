@@ -123,13 +123,26 @@ const config::Fields<ComputeOptions>& compute_fields() {
   return fields;
 }
 
+namespace {
+
+bool wants_gpu(const ComputeOptions& options) {
+  using Device = ComputeOptions::Device;
+  return options.device == Device::cuda ||
+         (options.device == Device::automatic && cuda_problem().empty());
+}
+
+}  // namespace
+
+std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
+                           int threads) {
+  return wants_gpu(options) ? cuda_training_bytes(shape, members)
+                            : cpu_training_bytes(shape, members, threads);
+}
+
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
                                     int members, int threads) {
-  using Device = ComputeOptions::Device;
-  const bool gpu = options.device == Device::cuda ||
-                   (options.device == Device::automatic && cuda_problem().empty());
-  return gpu ? make_cuda_engine(shape, members, options.precision)
-             : make_cpu_engine(shape, members, threads);
+  return wants_gpu(options) ? make_cuda_engine(shape, members, options.precision)
+                            : make_cpu_engine(shape, members, threads);
 }
 
 std::string device_text(const ComputeOptions& options) {

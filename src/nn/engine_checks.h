@@ -18,6 +18,10 @@ void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs
 /// Name of the GPU that make_cuda_engine() would use; empty if there is none.
 std::string cuda_name();
 
+/// As training_bytes() of stap/nn/engine.h.
+std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads);
+std::size_t cuda_training_bytes(const FnoShape& shape, int members);
+
 /// The learning rate of an epoch (from 0).
 double cosine_rate(const FitOptions& options, int epoch);
 

@@ -12,6 +12,10 @@ std::string cuda_name() {
   return {};
 }
 
+std::size_t cuda_training_bytes(const FnoShape&, int) {
+  return 0;
+}
+
 std::unique_ptr<Engine> make_cuda_engine(const FnoShape&, int, ComputeOptions::Precision) {
   throw Error(ErrorKind::unavailable, "no GPU can be used: " + cuda_problem());
 }

@@ -28,15 +28,16 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
   for (Run& run : runs) {
     const int members = run.study.options.members;
     auto fits = [&](const Group& g) {
-      return g.runs[0]->shape == run.shape && g.members == members;
+      return g.runs[0]->shape == run.shape && g.members == members &&
+             g.runs[0]->study.compute == run.study.compute;
     };
     auto group = std::find_if(groups.begin(), groups.end(), fits);
     if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, members, nullptr});
     group->runs.push_back(&run);
   }
   for (Group& group : groups)
-    group.engine = make_cpu_engine(group.runs[0]->shape,
-                                   static_cast<int>(group.runs.size()) * group.members, threads);
+    group.engine = make_engine(group.runs[0]->study.compute, group.runs[0]->shape,
+                               static_cast<int>(group.runs.size()) * group.members, threads);
   return groups;
 }
 

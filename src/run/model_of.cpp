@@ -56,14 +56,14 @@ fs::path model_of(const fs::path& given) {
   return newest;
 }
 
-Surrogate load_surrogate(const fs::path& model_file, int threads) {
+Surrogate load_surrogate(const fs::path& model_file, const ComputeOptions& compute, int threads) {
   const Model model = read_model(model_file);
   if (model.members.empty())
     throw Error(ErrorKind::data, fmt::format("{}: the model has no members", model_file.string()));
   std::vector<int> members(model.members.size());
   std::iota(members.begin(), members.end(), 0);
   Surrogate surrogate;
-  surrogate.engine = make_cpu_engine(model.shape, static_cast<int>(members.size()), threads);
+  surrogate.engine = make_engine(compute, model.shape, static_cast<int>(members.size()), threads);
   for (int m : members) surrogate.engine->load(m, model.members[static_cast<std::size_t>(m)]);
   surrogate.committee = surrogate.engine->committee(std::move(members));
   return surrogate;

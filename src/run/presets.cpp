@@ -144,6 +144,8 @@ std::string full_key(const std::string& key) {
   if (key.find('.') != std::string::npos) return key;
   for (const config::FieldInfo& field : study_fields().fields())
     if (field.name == key && key != "steps" && key != "initial") return "study." + key;
+  for (const config::FieldInfo& field : compute_fields().fields())
+    if (field.name == key) return "compute." + key;
   return key;
 }
 

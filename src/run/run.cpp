@@ -215,7 +215,7 @@ std::string manifest(const Run& run) {
   value.set("format", "manifest/1");
   value.set("version", version());
   value.set("compiler", __VERSION__);
-  value.set("device", "cpu");
+  value.set("device", device_text(run.study.compute));
   value.set("cpu", cpu_model());
   value.set("instruction_set", to_string(active_isa()));
   value.set("solver", run.solver->name());
@@ -262,7 +262,11 @@ void claim_folder(const Run& run, Observer& observer) {
   if (format != kRunFormat)
     throw Error(ErrorKind::data, fmt::format("{} is a folder of format '{}', expected '{}'",
                                              run.folder.string(), format, kRunFormat));
-  const auto differing = differences(document_of(run.study), there);
+  // Where it is computed may change from one command to the next; what is computed may not.
+  Value mine = document_of(run.study), theirs = there;
+  mine.erase("compute");
+  theirs.erase("compute");
+  const auto differing = differences(mine, theirs);
   if (!differing.empty())
     throw Error(ErrorKind::config,
                 fmt::format("{} holds a run of another configuration; choose another folder or "
@@ -276,6 +280,12 @@ void claim_folder(const Run& run, Observer& observer) {
         fmt::format("{} was begun with instruction set {}, this is {}: the result will "
                     "not be bit-equal to an uninterrupted run (STAP_ISA={} would)",
                     run.folder.string(), isa, to_string(active_isa()), isa));
+  const auto device = field<std::string>(old, "device", manifest_path);
+  if (device != device_text(run.study.compute))
+    observer.warning(
+        fmt::format("{} was begun on {}, this is {}: the result will not be bit-equal "
+                    "to an uninterrupted run",
+                    run.folder.string(), device, device_text(run.study.compute)));
   if (field<std::string>(old, "pool_sha256", manifest_path) != run.data->pool_sha256 ||
       field<std::string>(old, "test_sha256", manifest_path) != run.data->test_sha256)
     throw Error(ErrorKind::data,

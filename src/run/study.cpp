@@ -105,6 +105,7 @@ std::span<const config::Family> study_families() {
       config::plain_family("study", "sizes and seeds of a study", study_fields()),
       config::named_family("base", "which initial conditions to buy", selector_table()),
       config::named_family("steps", "which time steps of each to buy", chooser_table()),
+      config::plain_family("compute", "where networks are computed", compute_fields()),
   };
   return rows;
 }
@@ -183,7 +184,7 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     problems.add("study.initial", fmt::format("is {}, but the pool has {} initial conditions: "
                                               "choose fewer or a larger pool",
                                               options.initial, options.pool));
-  Study study{effective, options, {}, {}};
+  Study study{effective, options, {}, {}, {}};
   const auto selector = attempt("base", [&] { return make_selector(study); });
   const auto chooser = attempt("steps", [&] { return make_chooser(study); });
   const int needed =
@@ -209,6 +210,7 @@ Study make_study(config::Value document) {
   study.options = config::read(study_fields(), *study.effective.find("study"), "study");
   study.network = config::read(fno_fields(), *study.effective.find("network"), "network");
   study.train = config::read(fit_fields(), *study.effective.find("train"), "train");
+  study.compute = config::read(compute_fields(), *study.effective.find("compute"), "compute");
   return study;
 }
 

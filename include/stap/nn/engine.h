@@ -82,6 +82,9 @@ std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int 
 /// suffice, and Error(config) for a shape its kernels cannot hold (docs/performance.md).
 std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
                                          ComputeOptions::Precision precision);
+/// Memory that an engine takes to train its members, on the device the options ask for; about.
+std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
+                           int threads = 0);
 /// The one the options ask for.
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
                                     int members, int threads = 0);

@@ -13,9 +13,9 @@ struct FnoOptions {
 
   /// Kept Fourier modes per axis, even; none: 32 on one axis, 16 on each of two, as far as they go.
   std::vector<std::size_t> modes{};
-  std::size_t width = 64;              ///< channels of the hidden layers
-  std::size_t lifting = 256;           ///< hidden channels of the pointwise network in front
-  std::size_t projection = 256;        ///< hidden channels of the pointwise network at the end
+  std::size_t width = 64;        ///< channels of the hidden layers
+  std::size_t lifting = 256;     ///< hidden channels of the pointwise network in front
+  std::size_t projection = 256;  ///< hidden channels of the pointwise network at the end
   std::size_t layers = 4;
   Target target = Target::delta;  ///< what the network predicts
   bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]

@@ -19,7 +19,9 @@ struct Surrogate {
 
   const Grid& grid() const { return engine->shape().grid; }
 };
-/// Throws Error(data) if the file is missing, damaged or without members. `threads`: 0 = all.
-Surrogate load_surrogate(const std::filesystem::path& model_file, int threads = 0);
+/// Throws Error(data) if the file is missing, damaged or without members, and Error(unavailable)
+/// without the device. `threads`: 0 = all.
+Surrogate load_surrogate(const std::filesystem::path& model_file, const ComputeOptions& compute,
+                         int threads = 0);
 
 }  // namespace stap

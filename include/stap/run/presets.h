@@ -28,7 +28,7 @@ config::Value load_config(const std::string& name, const std::vector<std::string
 /// empty section changes nothing. `method` replaces base and steps, and the other way round.
 void overlay(config::Value& document, const config::Value& over);
 
-/// "seed=3" is short for "study.seed=3": the same for every field of `study`.
+/// "seed=3" is short for "study.seed=3": the same for every field of `study` and `compute`.
 std::string full_key(const std::string& key);
 /// apply_override with short keys.
 void apply_setting(config::Value& document, const std::string& assignment);

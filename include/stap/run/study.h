@@ -11,6 +11,7 @@
 #include "stap/acquire/selector.h"
 #include "stap/config/family.h"
 #include "stap/core/solver.h"
+#include "stap/nn/device.h"
 #include "stap/nn/fno.h"
 #include "stap/nn/options.h"
 
@@ -35,7 +36,8 @@ struct StudyOptions {
 
 const config::Fields<StudyOptions>& study_fields();
 
-/// Every section of a study's configuration: pde, initial, network, train, study, base, steps.
+/// Every section of a study's configuration: pde, initial, network, train, study, base, steps,
+/// compute.
 std::span<const config::Family> study_families();
 
 /// `method: sbal+stap` or `sbal(exponent=2)+stap(proposals=10)` written out as the sections base
@@ -54,6 +56,7 @@ struct Study {
   StudyOptions options;
   FnoOptions network;
   FitOptions train;
+  ComputeOptions compute;
 };
 
 /// Throws Error(config) with all problems. pde, initial and a method must be given.

@@ -216,6 +216,13 @@ class CpuEngine final : public Engine {
 }  // namespace
 }  // namespace cpu
 
+std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads) {
+  const cpu::Network network(shape, active_isa());
+  const auto slots = static_cast<std::size_t>(std::min(members, thread_count(threads)));
+  return slots * cpu::GradientPass::slot_bytes(network) +
+         3 * sizeof(float) * network.layout.size * static_cast<std::size_t>(members);
+}
+
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads) {
   check_member_count(members);
   return std::make_unique<cpu::CpuEngine>(shape, members, threads);

@@ -46,6 +46,14 @@ GradientPass::GradientPass(const Network& network, std::size_t slots, int thread
   }
 }
 
+std::size_t GradientPass::slot_bytes(const Network& network) {
+  const Layout& y = network.layout;
+  const std::size_t fields = 2 * y.layers * kBatchRows * network.field_size();
+  const std::size_t spectra = (y.layers + 1) * y.modes * kBatchRows * network.spectrum_row();
+  return sizeof(float) * (kBatchRows * y.points * y.in + fields + spectra + kBlocks * y.dense_size +
+                          y.size + y.transposed_size);
+}
+
 // work(task, row) for every row of every batch, blocks of rows in parallel, rows of one in order.
 template <class Work>
 void GradientPass::for_blocks(std::span<const Batch> batches, const Work& work) {

@@ -29,6 +29,8 @@ class GradientPass {
  public:
   /// For up to `slots` batches a call. Allocates all there is to allocate.
   GradientPass(const Network& network, std::size_t slots, int threads);
+  /// What a slot allocates, without the threads' scratch.
+  static std::size_t slot_bytes(const Network& network);
 
   int threads() const { return threads_; }
   /// Batch s goes to slot s. After the call loss(s) and gradient(s) hold its results.

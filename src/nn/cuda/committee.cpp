@@ -38,7 +38,7 @@ class CudaCommittee final : public Committee {
  public:
   CudaCommittee(const Device& device, std::vector<int> members)
       : device_(device), members_(std::move(members)) {
-    const std::size_t slot = Workspace::bytes(device.net, *device.transform, 1, false);
+    const std::size_t slot = Workspace::bytes(device.shape, 1, false);
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "memory of the GPU");
     most_slots_ = std::clamp<std::size_t>(free / kMemoryShare / kBranches / slot, 1, kSlotsMost);
@@ -197,7 +197,7 @@ class CudaCommittee final : public Committee {
       check(cudaStreamSynchronize(device_.stream), "the work on rows");
       work_.clear();
       for (std::size_t b = 0; b < kBranches; ++b)
-        work_.emplace_back(device_.net, *device_.transform, static_cast<int>(at_once), false);
+        work_.emplace_back(device_.shape, static_cast<int>(at_once), false);
     }
     run(slots, at_once, step);
   }

@@ -19,6 +19,14 @@ namespace {
 constexpr std::size_t kGroupBytes = std::size_t{6} << 30;
 constexpr int kGroupSlotsMost = 32;
 
+// Slots of a branch that are worked on together when there are `slots` in all.
+int group_slots(const FnoShape& shape, int slots) {
+  const std::size_t one = Workspace::bytes(shape, 1, true);
+  const auto branches = static_cast<int>(kBranches);
+  const int most = std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupSlotsMost);
+  return std::min((slots + branches - 1) / branches, most);
+}
+
 class Stream {
  public:
   Stream() { check(cudaStreamCreate(&stream_), "making a stream"); }
@@ -100,18 +108,12 @@ class CudaEngine final : public Engine {
         deviation_(static_cast<std::size_t>(members * kChannels)),
         scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
         steps_(static_cast<std::size_t>(members)) {
-    Net net{.points = static_cast<int>(shape.grid.points_total()),
-            .in = static_cast<int>(shape.in_channels()),
-            .out = static_cast<int>(shape.out_channels()),
-            .layers = static_cast<int>(shape.options.layers),
-            .modes = static_cast<int>(shape.kept_total()),
-            .delta = shape.options.target == FnoOptions::Target::delta,
-            .weights = weights_.data(),
-            .moment1 = moment1_.data(),
-            .moment2 = moment2_.data(),
-            .member_size = size_,
-            .mean = mean_.data(),
-            .deviation = deviation_.data()};
+    Net net = make_net(shape);
+    net.weights = weights_.data();
+    net.moment1 = moment1_.data();
+    net.moment2 = moment2_.data();
+    net.mean = mean_.data();
+    net.deviation = deviation_.data();
     device_ = {shape, net, &transform_, exact, stream_};
     for (int m = 0; m < members; ++m) put_scaling(m);
     prepare_kernels();
@@ -163,7 +165,7 @@ class CudaEngine final : public Engine {
     DeviceArray<SlotRows> table(std::span<const SlotRows>(&rows, 1));
     DeviceArray<double> squares(1);
     DeviceArray<float> packed(size_);
-    Workspace work(device_.net, transform_, 1, true);
+    Workspace work(shape(), 1, true);
     train_step(launch(table.data(), 1, stream_), transform_, work, squares.data(), packed.data());
     check(cudaStreamSynchronize(stream_), "a gradient");
     std::vector<float> host(size_);
@@ -237,18 +239,13 @@ class CudaEngine final : public Engine {
   const Graph& step_graph(int slots) {
     const auto found = graphs_.find(slots);
     if (found != graphs_.end()) return found->second;
-    const std::size_t one = Workspace::bytes(device_.net, transform_, 1, true);
-    const int most =
-        std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupSlotsMost);
     const auto branches = std::min(static_cast<std::size_t>(slots), kBranches);
-    const int share = (slots + static_cast<int>(branches) - 1) / static_cast<int>(branches);
-    const int group = std::min(share, most);
+    const int group = group_slots(shape(), slots);
     if (work_.size() < branches || work_[0].slots < group) {
       check(cudaStreamSynchronize(stream_), "training");
       graphs_.clear();
       work_.clear();
-      for (std::size_t b = 0; b < branches; ++b)
-        work_.emplace_back(device_.net, transform_, group, true);
+      for (std::size_t b = 0; b < branches; ++b) work_.emplace_back(shape(), group, true);
     }
     const auto record = [&] {
       gather_rows(courses_.data(), slots, step_.data(), rows_.data(),
@@ -372,6 +369,13 @@ std::string cuda_name() {
   cudaDeviceProp properties;
   cuda::check(cudaGetDeviceProperties(&properties, 0), "asking the GPU");
   return properties.name;
+}
+
+std::size_t cuda_training_bytes(const FnoShape& shape, int members) {
+  const int branches = std::min(members, static_cast<int>(cuda::kBranches));
+  return static_cast<std::size_t>(branches) *
+             cuda::Workspace::bytes(shape, cuda::group_slots(shape, members), true) +
+         3 * sizeof(float) * cuda::member_size(shape) * static_cast<std::size_t>(members);
 }
 
 std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,

@@ -136,6 +136,26 @@ void for_each_value(const FnoShape& shape, const Function& f) {
 
 }  // namespace
 
+Net make_net(const FnoShape& shape) {
+  return {.points = static_cast<int>(shape.grid.points_total()),
+          .in = static_cast<int>(shape.in_channels()),
+          .out = static_cast<int>(shape.out_channels()),
+          .layers = static_cast<int>(shape.options.layers),
+          .modes = static_cast<int>(shape.kept_total()),
+          .delta = shape.options.target == FnoOptions::Target::delta,
+          .weights = nullptr,
+          .moment1 = nullptr,
+          .moment2 = nullptr,
+          .member_size = member_size(shape),
+          .mean = nullptr,
+          .deviation = nullptr};
+}
+
+std::size_t half_size(const FnoShape& shape) {
+  if (shape.grid.axes() == 1) return 0;
+  return kRows * shape.grid.points[0] * shape.kept()[1] * 128;
+}
+
 void check_limits(const FnoShape& shape) {
   const FnoOptions& o = shape.options;
   const auto need = [](const char* what, std::size_t value, std::size_t most) {
@@ -186,9 +206,7 @@ Transform::Transform(const FnoShape& shape) {
   const std::vector<std::size_t> kept = shape.kept();
   const std::vector<std::size_t>& points = shape.grid.points;
   const auto to_int = [](std::size_t n) { return static_cast<int>(n); };
-  Net net{};
-  net.points = to_int(shape.grid.points_total());
-  net.modes = to_int(shape.kept_total());
+  const Net net = make_net(shape);
 
   constexpr std::size_t kMode = kRows * 128;  // floats between two modes of a spectrum
   if (points.size() == 1) {
@@ -202,11 +220,11 @@ Transform::Transform(const FnoShape& shape) {
     return;
   }
   const std::size_t nx = points[0], ny = points[1], kx = kept[0], ky = kept[1];
-  half_size_ = kRows * nx * ky * 128;
+  const std::size_t half = half_size(shape);
   const int line_panels = to_int(kRows * nx), mode_panels = to_int(kRows * ky);
   const Side field{64, false, to_int(ny * 64), 0, net.field_size()};
-  const Side half_y{128, true, to_int(ky * 128), 0, half_size_};
-  const Side half_x{to_int(ky * 128), true, to_int(nx * ky * 128), 128, half_size_};
+  const Side half_y{128, true, to_int(ky * 128), 0, half};
+  const Side half_x{to_int(ky * 128), true, to_int(nx * ky * 128), 128, half};
   const Side modes{to_int(ky * kMode), true, 128, to_int(kMode), net.spectrum_size()};
   const Dense y_there = real_forward(ny, ky), y_back = real_inverse(ny, ky);
   const Dense x_there = complex_pass(nx, kx, false), x_back = complex_pass(nx, kx, true);
@@ -237,7 +255,8 @@ struct WorkspaceSizes {
   std::size_t fields, field, spectra, spectrum, half, gradients, partial, losses;
 };
 
-WorkspaceSizes sizes(const Net& net, const Transform& transform, int slots, bool training) {
+WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
+  const Net net = make_net(shape);
   const auto n = static_cast<std::size_t>(slots);
   const auto parts = static_cast<std::size_t>(parts_of(net.points));
   const auto layers = static_cast<std::size_t>(net.layers);
@@ -245,7 +264,7 @@ WorkspaceSizes sizes(const Net& net, const Transform& transform, int slots, bool
           .field = n * net.field_size(),
           .spectra = training ? layers : 1,
           .spectrum = n * net.spectrum_size(),
-          .half = n * transform.half_size(),
+          .half = n * half_size(shape),
           .gradients = training ? n * net.field_size() : 0,
           .partial = training ? n * parts * static_cast<std::size_t>(dense_size(net.layers)) : 0,
           .losses = training ? n * parts : 0};
@@ -253,16 +272,15 @@ WorkspaceSizes sizes(const Net& net, const Transform& transform, int slots, bool
 
 }  // namespace
 
-std::size_t Workspace::bytes(const Net& net, const Transform& transform, int slots, bool training) {
-  const WorkspaceSizes s = sizes(net, transform, slots, training);
+std::size_t Workspace::bytes(const FnoShape& shape, int slots, bool training) {
+  const WorkspaceSizes s = sizes(shape, slots, training);
   return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + s.half +
                           s.gradients + s.partial) +
          sizeof(double) * s.losses;
 }
 
-Workspace::Workspace(const Net& net, const Transform& transform, int slot_count, bool training)
-    : slots(slot_count) {
-  const WorkspaceSizes s = sizes(net, transform, slots, training);
+Workspace::Workspace(const FnoShape& shape, int slot_count, bool training) : slots(slot_count) {
+  const WorkspaceSizes s = sizes(shape, slots, training);
   for (std::size_t i = 0; i < s.fields; ++i) fields.emplace_back(s.field);
   for (std::size_t i = 0; i < s.spectra; ++i) spectra.emplace_back(s.spectrum);
   product = DeviceArray<float>(s.spectrum);

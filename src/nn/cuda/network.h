@@ -10,6 +10,11 @@
 
 namespace stap::cuda {
 
+/// Sizes of a network; pointers to its weights are left null.
+Net make_net(const FnoShape& shape);
+/// Floats of a slot between the two passes of a transform; 0 for one axis.
+std::size_t half_size(const FnoShape& shape);
+
 /// Throws Error(config), naming the option, if the kernels cannot hold this shape.
 void check_limits(const FnoShape& shape);
 
@@ -23,8 +28,6 @@ class Transform {
  public:
   explicit Transform(const FnoShape& shape);
 
-  std::size_t half_size() const { return half_size_; }  ///< floats of a slot between two passes
-
   enum class Kind { forward, inverse, inverse_adjoint, forward_adjoint };
   /// Kinds forward and inverse_adjoint: field -> spectrum; the others back. `half` is scratch.
   void run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
@@ -36,14 +39,13 @@ class Transform {
     Pass pass;
   };
   std::vector<Matrix> passes_[4];
-  std::size_t half_size_ = 0;
 };
 
 /// Fields, spectra and sums of some slots.
 struct Workspace {
   /// `training`: keeps every layer's input.
-  Workspace(const Net& net, const Transform& transform, int slots, bool training);
-  static std::size_t bytes(const Net& net, const Transform& transform, int slots, bool training);
+  Workspace(const FnoShape& shape, int slots, bool training);
+  static std::size_t bytes(const FnoShape& shape, int slots, bool training);
 
   int slots;
   std::vector<DeviceArray<float>> fields, spectra;

@@ -65,14 +65,14 @@ TEST(ModelOf, SurrogatesComputeAsTheModelThatWasWritten) {
   write_model(folder.path("m.safetensors"), model);
   write_model(folder.path("empty.safetensors"), Model{shape, {}});
 
-  const Surrogate surrogate = load_surrogate(folder.path("m.safetensors"), 1);
+  const Surrogate surrogate = load_surrogate(folder.path("m.safetensors"), {}, 1);
 
   EXPECT_EQ(surrogate.grid(), shape.grid);
   EXPECT_EQ(surrogate.committee->members(), 2);
   EXPECT_TRUE(surrogate.engine->save(1).weights == model.members[1].weights);
   EXPECT_TRUE(surrogate.engine->save(0).scaling == model.members[0].scaling);
   EXPECT_NE(
-      data_error([&] { load_surrogate(folder.path("empty.safetensors")); }).find("no members"),
+      data_error([&] { load_surrogate(folder.path("empty.safetensors"), {}); }).find("no members"),
       std::string::npos);
 }
 
