@@ -23,11 +23,6 @@ __device__ int lane_index() {
   return threadIdx.x % kWarp;
 }
 
-// Channel of a 64-block that element i of a tile's row stands for.
-__device__ int channel_of(int i) {
-  return i / 4 * 16 + 4 * lane_in_group() + i % 4;
-}
-
 __device__ void zero(Tile& tile) {
 #pragma unroll
   for (int i = 0; i < 16; ++i) tile.v[0][i] = tile.v[1][i] = 0.0f;
@@ -77,15 +72,8 @@ __device__ void lift_hidden(const Net& net, const float* thin, const float* weig
   const float* bias = weights + kChannels * kHidden;
   fill_tile(bias + 64 * j, hidden);
   const float* mine = thin + (warp_index() * 16 + lane_group()) * kThinStride;
-  for (int c = 0; c < net.in; ++c) {
-    const float x0 = mine[c], x1 = mine[8 * kThinStride + c];
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const float w = weights[c * kHidden + 64 * j + channel_of(i)];
-      hidden.v[0][i] = fmaf(x0, w, hidden.v[0][i]);
-      hidden.v[1][i] = fmaf(x1, w, hidden.v[1][i]);
-    }
-  }
+  for (int c = 0; c < net.in; ++c)
+    add_scaled(mine[c], mine[8 * kThinStride + c], weights + c * kHidden + 64 * j, hidden);
 }
 
 __device__ void copy_floats(const float* from, int n, float* to) {
@@ -213,7 +201,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         if (k == j) thin_outer<kExact>(thin, h_tile, d_thin[k]);
     }
   }
-  partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(dense_size(net.layers));
+  partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(kLayers);
 #pragma unroll
   for (int j = 0; j < kChunks; ++j) {
     store_outer(d_weights2[j], 64, partial + kLift2 + j * 64 * 64);
@@ -225,30 +213,126 @@ __global__ void __launch_bounds__(kThreads, 1)
   store_thin_row(d_bias2, 15, partial + kLift2Bias);
 }
 
+// --- panels
+// ----------------------------------------------------------------------------------------
+
+__device__ std::size_t panel_begin(int panel, int inner, const Side& side) {
+  return std::size_t(panel / inner) * side.outer + panel % inner * side.inner;
+}
+
+// Lines first .. first+lines-1 of a panel into shared memory, [line][kTileStride], by `threads`
+// threads of which this is number `thread`; lines beyond the panel's are zero.
+template <bool kExact>
+__device__ void load_panel(const Pass& pass, const float* panel, int first, int lines,
+                           bool gelu_first, int thread, int threads, float* to) {
+#pragma unroll 8
+  for (int i = thread; i < lines * 16; i += threads) {
+    const int line = i / 16, c = i % 16 * 4;
+    float4 x = make_float4(0, 0, 0, 0);
+    if (first + line < pass.lines_in)
+      x = *reinterpret_cast<const float4*>(panel + pass.in.offset(first + line) + c);
+    if (gelu_first)
+      x = make_float4(gelu<kExact>(x.x), gelu<kExact>(x.y), gelu<kExact>(x.z), gelu<kExact>(x.w));
+    *reinterpret_cast<float4*>(to + line * kTileStride + c) =
+        make_float4(right_side<kExact>(x.x), right_side<kExact>(x.y), right_side<kExact>(x.z),
+                    right_side<kExact>(x.w));
+  }
+}
+
+// The same, for a warp's tiles: channels stand in the order in which a product with the panel gives
+// a tile (mma.cuh).
+template <bool kExact>
+__device__ void load_tile_panel(const Pass& pass, const float* panel, int lines, float* to) {
+#pragma unroll 4
+  for (int i = threadIdx.x; i < lines * 16; i += kThreads) {
+    const int line = i / 16, piece = i % 16;
+    float4 x = make_float4(0, 0, 0, 0);
+    if (line < pass.lines_in)
+      x = *reinterpret_cast<const float4*>(panel + pass.in.offset(line) + 4 * piece);
+    float* at = to + line * kTileStride + piece / 4 * 16 + piece % 4 * 2;
+    *reinterpret_cast<float2*>(at) = make_float2(right_side<kExact>(x.x), right_side<kExact>(x.y));
+    *reinterpret_cast<float2*>(at + 8) =
+        make_float2(right_side<kExact>(x.z), right_side<kExact>(x.w));
+  }
+}
+
+// sum += 16 rows of a pass' matrix times a panel of load_tile_panel().
+template <bool kExact>
+__device__ void multiply_panel(const float4* matrix, int steps, const float* panel, Tile& sum) {
+  const float* b = panel + lane_in_group() * kTileStride + lane_group();
+#pragma unroll 4
+  for (int s = 0; s < steps; ++s, b += 8 * kTileStride) {
+    const float4 m = __ldg(matrix + s * kWarp + lane_index());
+    const Left<kExact> a(m.x, m.y, m.z, m.w);
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const int c = j / 2 * 4 + j % 2 * 2;
+      float d[4] = {sum.v[0][c], sum.v[0][c + 1], sum.v[1][c], sum.v[1][c + 1]};
+      multiply(d, a, b[8 * j], b[4 * kTileStride + 8 * j]);
+      sum.v[0][c] = d[0];
+      sum.v[0][c + 1] = d[1];
+      sum.v[1][c] = d[2];
+      sum.v[1][c + 1] = d[3];
+    }
+  }
+}
+
+// Panels whose transforms a tile of 128 points takes parts of.
+__host__ __device__ int panels_of_tile(const Pass& pass) {
+  return pass.lines_out < kTilePoints ? kTilePoints / pass.lines_out : 1;
+}
+
+// Adds the transform of the warp's points: by all threads, `shared` holds the panels of the tile.
+template <bool kExact>
+__device__ void add_transformed(const Pass& pass, const float* in, int tile, float* shared,
+                                Tile& sum) {
+  const int steps = (pass.lines_in + 7) / 8, panels = panels_of_tile(pass);
+  const int panel_floats = steps * 8 * kTileStride, first = tile * kTilePoints / pass.lines_out;
+  for (int p = 0; p < panels; ++p)
+    load_tile_panel<kExact>(pass, in + panel_begin(first + p, pass.inner, pass.in), steps * 8,
+                            shared + p * panel_floats);
+  __syncthreads();
+  const int point = tile * kTilePoints + warp_index() * 16;
+  multiply_panel<kExact>(pass.matrix + point % pass.lines_out / 16 * steps * kWarp, steps,
+                         shared + (point / pass.lines_out - first) * panel_floats, sum);
+}
+
 // --- Fourier layers ------------------------------------------------------------------------------
 
-template <bool kExact>
+// What is added to a layer's dense part: a field, or (kFused) what a pass makes of `values`.
+struct Addend {
+  const float* values;
+  Pass pass;
+};
+
+template <bool kExact, bool kFused>
 __global__ void __launch_bounds__(kThreads, 2)
     layer_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
-                 const float* add, float* next) {
+                 Addend add, float* next) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
   const float* weights = net.weights + rows.member * net.member_size + kLayers + layer * kLayerSize;
   load_weights<kExact>(weights, 64, false, shared);
-  __syncthreads();
   const std::size_t slot = blockIdx.y * net.field_size();
   const int tiles = net.field_points() / kTilePoints;
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const std::size_t at = slot + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
-    Tile x, sum, bias;
+    Tile x, sum;
     load_tile(field + at, 64, 16, x);
-    load_tile(add + at, 64, 16, sum);
-    fill_tile(weights + 64 * 64, bias);
+    fill_tile(weights + 64 * 64, sum);
+    __syncthreads();  // the weights are there, the panels of the round before have been read
+    if constexpr (kFused) {
+      add_transformed<kExact>(add.pass, add.values + blockIdx.y * add.pass.in.size, tile,
+                              shared + kBlockFloats, sum);
+    } else {
+      Tile more;
+      load_tile(add.values + at, 64, 16, more);
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      sum.v[0][i] += bias.v[0][i];
-      sum.v[1][i] += bias.v[1][i];
+      for (int i = 0; i < 16; ++i) {
+        sum.v[0][i] += more.v[0][i];
+        sum.v[1][i] += more.v[1][i];
+      }
     }
     if (gelu_first) transform_tile(x, gelu<kExact>);
     multiply<kExact>(x, shared, sum);
@@ -256,17 +340,18 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-template <bool kExact>
+// The panels of a fused pass lie where the tiles of the products over points will.
+template <bool kExact, bool kFused>
 __global__ void __launch_bounds__(kThreads, 2)
     layer_back_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
-                      const float* d_add, float* d_field, float* partial) {
+                      Addend d_add, float* d_field, float* partial) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
   float* weights = shared;
-  float* x_tile = weights + kBlockFloats;
+  float* ones = weights + kBlockFloats;
+  float* x_tile = ones + kThinFloats;
   float* d_tile = x_tile + kTileFloats;
-  float* ones = d_tile + kTileFloats;
   const int offset = kLayers + layer * kLayerSize;
   load_weights<kExact>(net.weights + rows.member * net.member_size + offset, 64, true, weights);
   for (int i = threadIdx.x; i < kThinFloats; i += kThreads) ones[i] = i % kThinStride == 0;
@@ -279,8 +364,17 @@ __global__ void __launch_bounds__(kThreads, 2)
     Tile d, x, sum;
     load_tile(d_field + at, 64, 16, d);
     load_tile(field + at, 64, 16, x);
-    load_tile(d_add + at, 64, 16, sum);
+    if constexpr (kFused) {
+      zero(sum);
+    } else {
+      load_tile(d_add.values + at, 64, 16, sum);
+    }
     __syncthreads();  // the tiles of the round before have been read; the weights are there
+    if constexpr (kFused) {
+      add_transformed<kExact>(d_add.pass, d_add.values + blockIdx.y * d_add.pass.in.size, tile,
+                              x_tile, sum);
+      __syncthreads();
+    }
     multiply<kExact>(d, weights, sum);
     if (gelu_first) {
 #pragma unroll
@@ -297,7 +391,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     outer<kExact>(x_tile, d_tile, d_weights);
     thin_outer<kExact>(ones, d_tile, d_bias);
   }
-  partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(dense_size(net.layers)) + offset;
+  partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(net.layers * kLayerSize) +
+             layer * kLayerSize;
   store_outer(d_weights, 64, partial);
   store_thin_row(d_bias, 0, partial + 64 * 64);
 }
@@ -312,10 +407,13 @@ __device__ void add_output(const Net& net, const Tile& hidden, const float* weig
   for (int c = 0; c < net.out; ++c) {
     float sum[2] = {};
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const float w = weights2[c * kHidden + 64 * j + channel_of(i)];
-      sum[0] = fmaf(hidden.v[0][i], w, sum[0]);
-      sum[1] = fmaf(hidden.v[1][i], w, sum[1]);
+    for (int i = 0; i < 4; ++i) {
+      const float4 w = lane_values(weights2 + c * kHidden + 64 * j, i);
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const float* h = hidden.v[r] + 4 * i;
+        sum[r] = fmaf(h[0], w.x, fmaf(h[1], w.y, fmaf(h[2], w.z, fmaf(h[3], w.w, sum[r]))));
+      }
     }
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -473,15 +571,9 @@ __global__ void __launch_bounds__(kThreads, 1)
       const int held = chunk(j);
       multiply<kExact>(z, up + held * kBlockFloats, hidden);
       zero(d_hidden);
-      for (int c = 0; c < net.out; ++c) {
-        const float d0 = mine[c], d1 = mine[8 * kThinStride + c];
-#pragma unroll
-        for (int i = 0; i < 16; ++i) {
-          const float w = rest[kHidden + c * kHidden + 64 * j + channel_of(i)];
-          d_hidden.v[0][i] = fmaf(d0, w, d_hidden.v[0][i]);
-          d_hidden.v[1][i] = fmaf(d1, w, d_hidden.v[1][i]);
-        }
-      }
+      for (int c = 0; c < net.out; ++c)
+        add_scaled(mine[c], mine[8 * kThinStride + c], rest + kHidden + c * kHidden + 64 * j,
+                   d_hidden);
 #pragma unroll
       for (int i = 0; i < 16; ++i)
 #pragma unroll
@@ -509,7 +601,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 
   const int part = blockIdx.y * gridDim.x + blockIdx.x;
-  partial += part * std::size_t(dense_size(net.layers));
+  partial += part * std::size_t(kLayers);
 #pragma unroll
   for (int j = 0; j < kChunks; ++j) {
     store_outer(d_weights1[j], kHidden, partial + kProject1 + 64 * j);
@@ -535,30 +627,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-// --- transforms ----------------------------------------------------------------------------------
-
-__device__ std::size_t panel_begin(int panel, int inner, const Side& side) {
-  return std::size_t(panel / inner) * side.outer + panel % inner * side.inner;
-}
-
-// Lines first .. first+lines-1 of a panel into shared memory, [line][kTileStride], by `threads`
-// threads of which this is number `thread`; lines beyond the panel's are zero.
-template <bool kExact>
-__device__ void load_panel(const Pass& pass, const float* panel, int first, int lines,
-                           bool gelu_first, int thread, int threads, float* to) {
-#pragma unroll 8
-  for (int i = thread; i < lines * 16; i += threads) {
-    const int line = i / 16, c = i % 16 * 4;
-    float4 x = make_float4(0, 0, 0, 0);
-    if (first + line < pass.lines_in)
-      x = *reinterpret_cast<const float4*>(panel + pass.in.offset(first + line) + c);
-    if (gelu_first)
-      x = make_float4(gelu<kExact>(x.x), gelu<kExact>(x.y), gelu<kExact>(x.z), gelu<kExact>(x.w));
-    *reinterpret_cast<float4*>(to + line * kTileStride + c) =
-        make_float4(right_side<kExact>(x.x), right_side<kExact>(x.y), right_side<kExact>(x.z),
-                    right_side<kExact>(x.w));
-  }
-}
+// --- passes --------------------------------------------------------------------------------------
 
 __device__ void store_pair(const Pass& pass, float* panel, int line, int channel, float a,
                            float b) {
@@ -758,19 +827,28 @@ __device__ void adam(const SlotRows& rows, float gradient, float& m, float& v, f
   v = rows.beta2 * v + (1.0f - rows.beta2) * gradient * gradient;
   w -= rows.rate * m / (sqrtf(v) * rows.root_scale + rows.epsilon);
 }
-// Of four weights in a row.
-__device__ void adam(const Net& net, const SlotRows& rows, std::size_t at, float4 gradient) {
-  float4* moment1 = reinterpret_cast<float4*>(net.moment1 + at);
-  float4* moment2 = reinterpret_cast<float4*>(net.moment2 + at);
-  float4* weights = reinterpret_cast<float4*>(net.weights + at);
-  float4 m = *moment1, v = *moment2, w = *weights;
-  adam(rows, gradient.x, m.x, v.x, w.x);
-  adam(rows, gradient.y, m.y, v.y, w.y);
-  adam(rows, gradient.z, m.z, v.z, w.z);
-  adam(rows, gradient.w, m.w, v.w, w.w);
-  *moment1 = m;
-  *moment2 = v;
-  *weights = w;
+// Of kPieces pieces of four weights, `stride` apart; all are read before any is written, so that
+// the reads overlap.
+template <int kPieces>
+__device__ void adam(const Net& net, const SlotRows& rows, std::size_t at, std::size_t stride,
+                     const float4 (&gradient)[kPieces]) {
+  float4 m[kPieces], v[kPieces], w[kPieces];
+#pragma unroll
+  for (int i = 0; i < kPieces; ++i) {
+    m[i] = *reinterpret_cast<const float4*>(net.moment1 + at + i * stride);
+    v[i] = *reinterpret_cast<const float4*>(net.moment2 + at + i * stride);
+    w[i] = *reinterpret_cast<const float4*>(net.weights + at + i * stride);
+  }
+#pragma unroll
+  for (int i = 0; i < kPieces; ++i) {
+    adam(rows, gradient[i].x, m[i].x, v[i].x, w[i].x);
+    adam(rows, gradient[i].y, m[i].y, v[i].y, w[i].y);
+    adam(rows, gradient[i].z, m[i].z, v[i].z, w[i].z);
+    adam(rows, gradient[i].w, m[i].w, v[i].w, w[i].w);
+    *reinterpret_cast<float4*>(net.moment1 + at + i * stride) = m[i];
+    *reinterpret_cast<float4*>(net.moment2 + at + i * stride) = v[i];
+    *reinterpret_cast<float4*>(net.weights + at + i * stride) = w[i];
+  }
 }
 
 template <bool kExact>
@@ -836,27 +914,35 @@ __global__ void __launch_bounds__(kThreads, 2)
   store_outer(d_re, kModeStride, weights);
   store_outer(d_im, kModeStride, weights + 64 * kModeStride);
   __syncthreads();
-#pragma unroll 4
-  for (int i = threadIdx.x; i < kModeSize / 4; i += kThreads) {
-    const float4 value =
-        *reinterpret_cast<const float4*>(weights + i / 16 * kModeStride + i % 16 * 4);
-    if (gradient != nullptr) {
-      *reinterpret_cast<float4*>(gradient + (mode - dense_size(net.layers)) + 4 * i) = value;
-    } else {
-      adam(net, rows, own + 4 * i, value);
+  constexpr int kPieces = 4;
+  for (int i = threadIdx.x; i < kModeSize / 4; i += kPieces * kThreads) {
+    float4 value[kPieces];
+#pragma unroll
+    for (int p = 0; p < kPieces; ++p) {
+      const int at4 = i + p * kThreads;
+      value[p] = *reinterpret_cast<const float4*>(weights + at4 / 16 * kModeStride + at4 % 16 * 4);
+      if (gradient != nullptr)
+        *reinterpret_cast<float4*>(gradient + (mode - dense_size(net.layers)) + 4 * at4) = value[p];
     }
+    if (gradient == nullptr) adam(net, rows, own + 4 * i, 4 * kThreads, value);
   }
 }
 
 // --- dense weights -------------------------------------------------------------------------------
 
-__global__ void dense_step_kernel(Net net, const SlotRows* all, int parts, const float* partial,
-                                  const double* losses, double* squares, float* gradient) {
+__global__ void dense_step_kernel(Net net, const SlotRows* all, int ends_parts, int layer_parts,
+                                  const float* ends, const float* layers, const double* losses,
+                                  double* squares, float* gradient) {
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
   const int size = dense_size(net.layers), i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
   if (i < size) {
-    const float* from = partial + std::size_t(blockIdx.y) * parts * size + i;
+    // The sums of lifting and projection, or those of a layer.
+    const bool in_ends = i < kLayers;
+    const int parts = in_ends ? ends_parts : layer_parts;
+    const int stride = in_ends ? kLayers : size - kLayers;
+    const float* from =
+        (in_ends ? ends + i : layers + (i - kLayers)) + std::size_t(blockIdx.y) * parts * stride;
     float4 sum = make_float4(0, 0, 0, 0);
     // Channels beyond the network's are written by nobody.
     const auto padding = [&](int at) {
@@ -866,7 +952,7 @@ __global__ void dense_step_kernel(Net net, const SlotRows* all, int parts, const
     };
 #pragma unroll 8
     for (int p = 0; p < parts; ++p) {
-      const float4 part = *reinterpret_cast<const float4*>(from + std::size_t(p) * size);
+      const float4 part = *reinterpret_cast<const float4*>(from + std::size_t(p) * stride);
       sum = make_float4(sum.x + part.x, sum.y + part.y, sum.z + part.z, sum.w + part.w);
     }
     if (padding(i)) sum.x = 0.0f;
@@ -876,12 +962,13 @@ __global__ void dense_step_kernel(Net net, const SlotRows* all, int parts, const
     if (gradient != nullptr) {
       *reinterpret_cast<float4*>(gradient + i) = sum;
     } else {
-      adam(net, rows, rows.member * net.member_size + i, sum);
+      const float4 gradients[1] = {sum};
+      adam(net, rows, rows.member * net.member_size + i, 0, gradients);
     }
   }
   if (i == 0) {
     double sum = 0.0;
-    for (int p = 0; p < parts; ++p) sum += losses[blockIdx.y * parts + p];
+    for (int p = 0; p < ends_parts; ++p) sum += losses[blockIdx.y * ends_parts + p];
     squares[blockIdx.y] += sum;
   }
 }
@@ -976,7 +1063,14 @@ constexpr std::size_t kLiftBytes =
     bytes(kChunks * kBlockFloats + (kChannels + 1) * kHidden + kThinFloats);
 constexpr std::size_t kLiftBackBytes = kLiftBytes + bytes(2 * kTileFloats);
 constexpr std::size_t kLayerBytes = bytes(kBlockFloats);
-constexpr std::size_t kLayerBackBytes = bytes(kBlockFloats + 2 * kTileFloats + kThinFloats);
+// Panels that may be held: with the rest, two blocks fit on a multiprocessor.
+constexpr std::size_t kFusedMost = bytes(264 * kTileStride);
+std::size_t panel_bytes(const Pass& pass) {
+  return bytes(std::size_t(panels_of_tile(pass)) * ((pass.lines_in + 7) / 8 * 8) * kTileStride);
+}
+std::size_t layer_back_bytes(std::size_t panels) {
+  return bytes(kBlockFloats + kThinFloats) + std::max(panels, bytes(2 * kTileFloats));
+}
 constexpr std::size_t kProjectBytes =
     bytes(kChunks * kBlockFloats + kHidden + kChannels * kHidden + kChannels + kThinFloats);
 constexpr std::size_t project_back_bytes(bool resident, int out) {
@@ -1017,8 +1111,10 @@ void prepare() {
   const std::size_t limit = shared_limit();
   allow(lift_kernel<kExact>, kLiftBytes);
   allow(lift_back_kernel<kExact>, kLiftBackBytes);
-  allow(layer_kernel<kExact>, kLayerBytes);
-  allow(layer_back_kernel<kExact>, kLayerBackBytes);
+  allow(layer_kernel<kExact, false>, kLayerBytes);
+  allow(layer_kernel<kExact, true>, kLayerBytes + kFusedMost);
+  allow(layer_back_kernel<kExact, false>, layer_back_bytes(0));
+  allow(layer_back_kernel<kExact, true>, layer_back_bytes(kFusedMost));
   allow(project_kernel<kExact>, kProjectBytes);
   if (resident_fits(1)) allow(project_back_kernel<kExact, true>, limit);
   allow(project_back_kernel<kExact, false>, project_back_bytes(false, kChannels));
@@ -1048,6 +1144,11 @@ dim3 parts_grid(const Launch& l) {
 }
 
 }  // namespace
+
+int layer_parts_of(int points) {
+  const int tiles = (kRows * points + kTilePoints - 1) / kTilePoints;
+  return std::clamp((tiles + 1) / 2, 1, 64);
+}
 
 int parts_of(int points) {
   // Few parts make few sums to add up, many spread the work of few members: some tiles for each.
@@ -1115,11 +1216,26 @@ void mode_product(const Launch& l, int layer, const float* spectrum, float* prod
               <<<grid, kThreads, kModeBytes, l.stream>>>(l.net, l.rows, layer, spectrum, product));
 }
 
-void layer(const Launch& l, int layer, const float* field, bool gelu_first, const float* add,
-           float* next) {
-  STAP_LAUNCH(l.exact, layer_kernel,
-              <<<tiles_grid(l, 2), kThreads, kLayerBytes, l.stream>>>(l.net, l.rows, layer, field,
-                                                                      gelu_first, add, next));
+bool can_fuse(const Pass& pass) {
+  const int lines = pass.lines_out;
+  const bool whole = lines % 16 == 0 && (lines % kTilePoints == 0 || kTilePoints % lines == 0);
+  return whole && panel_bytes(pass) <= kFusedMost;
+}
+
+void layer(const Launch& l, int layer, const float* field, bool gelu_first, const Pass* pass,
+           const float* add, float* next) {
+  const Addend addend{add, pass != nullptr ? *pass : Pass{}};
+  const std::size_t size = kLayerBytes + (pass != nullptr ? panel_bytes(*pass) : 0);
+  const auto run = [&](auto kernel) {
+    kernel<<<tiles_grid(l, 2), kThreads, size, l.stream>>>(l.net, l.rows, layer, field, gelu_first,
+                                                           addend, next);
+    launched("layer");
+  };
+  if (l.exact) {
+    pass != nullptr ? run(layer_kernel<true, true>) : run(layer_kernel<true, false>);
+  } else {
+    pass != nullptr ? run(layer_kernel<false, true>) : run(layer_kernel<false, false>);
+  }
 }
 
 void project(const Launch& l, const float* field, float* hidden) {
@@ -1152,11 +1268,21 @@ void mode_back(const Launch& l, int layer, float* spectrum, const float* d_produ
                                                              d_product, gradient));
 }
 
-void layer_back(const Launch& l, int layer, const float* field, bool gelu_first, const float* d_add,
-                float* d_field, float* partial) {
-  STAP_LAUNCH(l.exact, layer_back_kernel,
-              <<<parts_grid(l), kThreads, kLayerBackBytes, l.stream>>>(
-                  l.net, l.rows, layer, field, gelu_first, d_add, d_field, partial));
+void layer_back(const Launch& l, int layer, const float* field, bool gelu_first, const Pass* pass,
+                const float* d_add, float* d_field, float* partial) {
+  const Addend addend{d_add, pass != nullptr ? *pass : Pass{}};
+  const std::size_t size = layer_back_bytes(pass != nullptr ? panel_bytes(*pass) : 0);
+  const dim3 grid(as_grid(layer_parts_of(l.net.points)), as_grid(l.slots));
+  const auto run = [&](auto kernel) {
+    kernel<<<grid, kThreads, size, l.stream>>>(l.net, l.rows, layer, field, gelu_first, addend,
+                                               d_field, partial);
+    launched("layer_back");
+  };
+  if (l.exact) {
+    pass != nullptr ? run(layer_back_kernel<true, true>) : run(layer_back_kernel<true, false>);
+  } else {
+    pass != nullptr ? run(layer_back_kernel<false, true>) : run(layer_back_kernel<false, false>);
+  }
 }
 
 void lift_back(const Launch& l, const float* d_field, float* partial) {
@@ -1165,11 +1291,12 @@ void lift_back(const Launch& l, const float* d_field, float* partial) {
       <<<parts_grid(l), kThreads, kLiftBackBytes, l.stream>>>(l.net, l.rows, d_field, partial));
 }
 
-void dense_step(const Launch& l, const float* partial, const double* losses, double* squares,
-                float* gradient) {
+void dense_step(const Launch& l, const float* ends, const float* layers, const double* losses,
+                double* squares, float* gradient) {
   const dim3 grid(as_grid((dense_size(l.net.layers) / 4 + kThreads - 1) / kThreads),
                   as_grid(l.slots));
-  dense_step_kernel<<<grid, kThreads, 0, l.stream>>>(l.net, l.rows, parts_of(l.net.points), partial,
+  dense_step_kernel<<<grid, kThreads, 0, l.stream>>>(l.net, l.rows, parts_of(l.net.points),
+                                                     layer_parts_of(l.net.points), ends, layers,
                                                      losses, squares, gradient);
   launched("dense_step");
 }

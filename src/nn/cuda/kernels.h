@@ -108,9 +108,10 @@ struct Launch {
   cudaStream_t stream;
 };
 
-/// Blocks a slot's points are cut into where gradients are summed: a function of the points alone,
-/// so that a member's sums do not depend on its mates.
+/// Parts a slot's points are cut into where gradients are summed, for lifting and projection and
+/// for a layer: functions of the points alone, so that a member's sums do not depend on its mates.
 int parts_of(int points);
+int layer_parts_of(int points);
 
 /// Raises the kernels' shared-memory limits; once per process and device.
 void prepare_kernels();
@@ -125,28 +126,32 @@ void lift(const Launch& launch, float* field);
 void transform(const Launch& launch, const Pass& pass, const float* in, bool gelu_first,
                float* out);
 void mode_product(const Launch& launch, int layer, const float* spectrum, float* product);
-/// next = skip(GELU(field)) + bias + add.
-void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const float* add,
-           float* next);
+/// Whether layer() and layer_back() can make this pass (the last of a transform to a field)
+/// themselves.
+bool can_fuse(const Pass& pass);
+/// next = skip(GELU(field)) + bias + add, add a field or, with a pass, what the pass makes of it.
+void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const Pass* pass,
+           const float* add, float* next);
 /// Field after the last layer -> states. `hidden` may be null: else the hidden layer before its
 /// GELU, [slot][point q][256].
 void project(const Launch& launch, const float* field, float* hidden);
-/// The same, with loss and gradients: d_field, sums of the dense gradient per part (partial:
-/// [slot][part][dense_size]) and squared errors (losses: [slot][part]).
+/// The same, with loss and gradients: d_field, sums of the gradient of lifting and projection per
+/// part (partial: [slot][part][kLayers]) and squared errors (losses: [slot][part]).
 void project_back(const Launch& launch, const float* field, float* d_field, float* partial,
                   double* losses);
 /// Gradient of a mode's weight, its Adam step (or, with `gradient`, only the gradient,
 /// [layer][mode] of slot 0), and the gradient of its input (over `spectrum`).
 void mode_back(const Launch& launch, int layer, float* spectrum, const float* d_product,
                float* gradient);
-/// d_field: of the layer's output before, of the input's (pre-GELU) value after.
+/// d_field: of the layer's output before, of the input's (pre-GELU) value after. partial:
+/// [slot][layer part][layer][kLayerSize].
 void layer_back(const Launch& launch, int layer, const float* field, bool gelu_first,
-                const float* d_add, float* d_field, float* partial);
+                const Pass* pass, const float* d_add, float* d_field, float* partial);
 void lift_back(const Launch& launch, const float* d_field, float* partial);
 /// Sums the parts and makes the Adam step of the dense weights; adds the losses to `squares`
 /// [slot]. With `gradient`: writes the sums there (slot 0) and leaves the weights.
-void dense_step(const Launch& launch, const float* partial, const double* losses, double* squares,
-                float* gradient);
+void dense_step(const Launch& launch, const float* partial, const float* layer_partial,
+                const double* losses, double* squares, float* gradient);
 
 // Rows of the committee: `values` each, addressed by pointers.
 void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,

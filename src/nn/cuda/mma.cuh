@@ -153,11 +153,38 @@ __device__ inline void store_tile(const Tile& tile, int stride, int rows, float*
   }
 }
 
+// This lane's channels 4 i .. 4 i + 3 of 64 values.
+__device__ inline float4 lane_values(const float* values, int i) {
+  return *reinterpret_cast<const float4*>(values + 16 * i + 4 * lane_in_group());
+}
+
 // Every row the 64 values of `bias`.
 __device__ inline void fill_tile(const float* bias, Tile& tile) {
 #pragma unroll
-  for (int i = 0; i < 16; ++i)
-    tile.v[0][i] = tile.v[1][i] = bias[i / 4 * 16 + 4 * lane_in_group() + i % 4];
+  for (int i = 0; i < 4; ++i) {
+    const float4 b = lane_values(bias, i);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      tile.v[r][4 * i] = b.x;
+      tile.v[r][4 * i + 1] = b.y;
+      tile.v[r][4 * i + 2] = b.z;
+      tile.v[r][4 * i + 3] = b.w;
+    }
+  }
+}
+
+// tile += x[row] values: the outer product of two numbers, one a row, and 64 values.
+__device__ inline void add_scaled(float x0, float x1, const float* values, Tile& tile) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float4 w = lane_values(values, i);
+    const float v[4] = {w.x, w.y, w.z, w.w};
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      tile.v[0][4 * i + c] = fmaf(x0, v[c], tile.v[0][4 * i + c]);
+      tile.v[1][4 * i + c] = fmaf(x1, v[c], tile.v[1][4 * i + c]);
+    }
+  }
 }
 
 // --- GELU ----------------------------------------------------------------------------------------

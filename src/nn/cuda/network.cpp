@@ -249,16 +249,30 @@ void Transform::run(Kind kind, const Launch& launch, const float* in, bool gelu_
   transform(launch, passes[1].pass, half, false, out);
 }
 
+Transform::Field Transform::to_field(Kind kind, const Launch& launch, const float* spectrum,
+                                     float* half, float* out) const {
+  const std::vector<Matrix>& passes = passes_[static_cast<std::size_t>(kind)];
+  const Pass& last = passes.back().pass;
+  if (!can_fuse(last)) {
+    run(kind, launch, spectrum, false, half, out);
+    return {nullptr, out};
+  }
+  if (passes.size() == 1) return {&last, spectrum};
+  transform(launch, passes[0].pass, spectrum, false, half);
+  return {&last, half};
+}
+
 namespace {
 
 struct WorkspaceSizes {
-  std::size_t fields, field, spectra, spectrum, half, gradients, partial, losses;
+  std::size_t fields, field, spectra, spectrum, half, gradients, partial, layer_partial, losses;
 };
 
 WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
   const Net net = make_net(shape);
   const auto n = static_cast<std::size_t>(slots);
   const auto parts = static_cast<std::size_t>(parts_of(net.points));
+  const auto layer_parts = static_cast<std::size_t>(layer_parts_of(net.points));
   const auto layers = static_cast<std::size_t>(net.layers);
   return {.fields = training ? layers + 1 : 2,
           .field = n * net.field_size(),
@@ -266,7 +280,8 @@ WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
           .spectrum = n * net.spectrum_size(),
           .half = n * half_size(shape),
           .gradients = training ? n * net.field_size() : 0,
-          .partial = training ? n * parts * static_cast<std::size_t>(dense_size(net.layers)) : 0,
+          .partial = training ? n * parts * kLayers : 0,
+          .layer_partial = training ? n * layer_parts * layers * kLayerSize : 0,
           .losses = training ? n * parts : 0};
 }
 
@@ -275,7 +290,7 @@ WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
 std::size_t Workspace::bytes(const FnoShape& shape, int slots, bool training) {
   const WorkspaceSizes s = sizes(shape, slots, training);
   return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + s.half +
-                          s.gradients + s.partial) +
+                          s.gradients + s.partial + s.layer_partial) +
          sizeof(double) * s.losses;
 }
 
@@ -288,6 +303,7 @@ Workspace::Workspace(const FnoShape& shape, int slot_count, bool training) : slo
   add = DeviceArray<float>(s.field);
   d_field = DeviceArray<float>(s.gradients);
   partial = DeviceArray<float>(s.partial);
+  layer_partial = DeviceArray<float>(s.layer_partial);
   losses = DeviceArray<double>(s.losses);
 }
 
@@ -303,9 +319,9 @@ static const float* forward_fields(const Launch& launch, const Transform& transf
     float* spectrum = work.spectra[i % spectra].data();
     transform.run(Kind::forward, launch, field, l > 0, work.half.data(), spectrum);
     mode_product(launch, l, spectrum, work.product.data());
-    transform.run(Kind::inverse, launch, work.product.data(), false, work.half.data(),
-                  work.add.data());
-    layer(launch, l, field, l > 0, work.add.data(), work.fields[(i + 1) % fields].data());
+    const Transform::Field add = transform.to_field(Kind::inverse, launch, work.product.data(),
+                                                    work.half.data(), work.add.data());
+    layer(launch, l, field, l > 0, add.pass, add.values, work.fields[(i + 1) % fields].data());
   }
   return work.fields[static_cast<std::size_t>(launch.net.layers) % fields].data();
 }
@@ -326,12 +342,14 @@ void train_step(const Launch& launch, const Transform& transform, Workspace& wor
     transform.run(Kind::inverse_adjoint, launch, d, false, work.half.data(), work.product.data());
     mode_back(launch, l, spectrum, work.product.data(),
               gradient != nullptr ? gradient + dense_size(launch.net.layers) : nullptr);
-    transform.run(Kind::forward_adjoint, launch, spectrum, false, work.half.data(),
-                  work.add.data());
-    layer_back(launch, l, work.fields[i].data(), l > 0, work.add.data(), d, work.partial.data());
+    const Transform::Field add = transform.to_field(Kind::forward_adjoint, launch, spectrum,
+                                                    work.half.data(), work.add.data());
+    layer_back(launch, l, work.fields[i].data(), l > 0, add.pass, add.values, d,
+               work.layer_partial.data());
   }
   lift_back(launch, d, work.partial.data());
-  dense_step(launch, work.partial.data(), work.losses.data(), squares, gradient);
+  dense_step(launch, work.partial.data(), work.layer_partial.data(), work.losses.data(), squares,
+             gradient);
 }
 
 }  // namespace stap::cuda

@@ -29,6 +29,14 @@ class Transform {
   explicit Transform(const FnoShape& shape);
 
   enum class Kind { forward, inverse, inverse_adjoint, forward_adjoint };
+  /// Where a transform stopped: `values` is a field, or what `pass` will make one of.
+  struct Field {
+    const Pass* pass;  ///< null: nothing is left to do
+    const float* values;
+  };
+  /// Spectrum -> field, but for the last pass where the layers' kernels can make it themselves.
+  Field to_field(Kind kind, const Launch& launch, const float* spectrum, float* half,
+                 float* out) const;
   /// Kinds forward and inverse_adjoint: field -> spectrum; the others back. `half` is scratch.
   void run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
            float* out) const;
@@ -49,7 +57,7 @@ struct Workspace {
 
   int slots;
   std::vector<DeviceArray<float>> fields, spectra;
-  DeviceArray<float> product, half, add, d_field, partial;
+  DeviceArray<float> product, half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
 };
 
