@@ -104,6 +104,8 @@ class CudaEngine final : public Engine {
         weights_(size_ * static_cast<std::size_t>(members)),
         moment1_(size_ * static_cast<std::size_t>(members)),
         moment2_(size_ * static_cast<std::size_t>(members)),
+        fragments_(fragments_size(static_cast<int>(shape.options.layers)) *
+                   static_cast<std::size_t>(members)),
         mean_(static_cast<std::size_t>(members * kChannels)),
         deviation_(static_cast<std::size_t>(members * kChannels)),
         scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
@@ -114,6 +116,7 @@ class CudaEngine final : public Engine {
     net.moment2 = moment2_.data();
     net.mean = mean_.data();
     net.deviation = deviation_.data();
+    net.fragments = fragments_.data();
     device_ = {shape, net, &transform_, exact, stream_};
     for (int m = 0; m < members; ++m) put_scaling(m);
     prepare_kernels();
@@ -214,6 +217,12 @@ class CudaEngine final : public Engine {
     put(state.weights, weights_);
     put(state.moment1, moment1_);
     put(state.moment2, moment2_);
+    SlotRows rows{};
+    rows.rows = 1;
+    rows.member = member;
+    const DeviceArray<SlotRows> table(std::span<const SlotRows>(&rows, 1));
+    order_weights(launch(table.data(), 1, stream_));
+    check(cudaStreamSynchronize(stream_), "ordering weights");
   }
 
   std::unique_ptr<Committee> committee(std::vector<int> members) override {
@@ -331,7 +340,7 @@ class CudaEngine final : public Engine {
   Stream stream_;
   Transform transform_;
   std::size_t size_;
-  DeviceArray<float> weights_, moment1_, moment2_, mean_, deviation_;
+  DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_;
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;
   Device device_;

@@ -80,6 +80,40 @@ __device__ void copy_floats(const float* from, int n, float* to) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = from[i];
 }
 
+// --- weights in fragment order -------------------------------------------------------------------
+// Every block of a kernel reads 64 x 64 weights as the products want them; they are put in that
+// order once after every step.
+
+__device__ const float* fragments_of(const Net& net, const SlotRows& rows, int block) {
+  return net.fragments + rows.member * fragments_size(net.layers) +
+         std::size_t(block) * kBlockFloats;
+}
+
+__device__ void copy_blocks(const float* from, int blocks, float* to) {
+  const float4* source = reinterpret_cast<const float4*>(from);
+  float4* target = reinterpret_cast<float4*>(to);
+#pragma unroll 8
+  for (int i = threadIdx.x; i < blocks * kBlockVectors; i += kThreads) target[i] = source[i];
+}
+
+template <bool kExact>
+__global__ void order_weights_kernel(Net net, const SlotRows* all) {
+  const SlotRows& rows = slot_rows(all);
+  if (rows.rows == 0) return;
+  const int block = blockIdx.x, j = block % 4;
+  const float* dense = net.weights + rows.member * net.member_size;
+  float* to =
+      net.fragments + rows.member * fragments_size(net.layers) + std::size_t(block) * kBlockFloats;
+  if (block < kProject1Blocks) {
+    order_weights<kExact>(dense + kLift2 + j * 64 * 64, 64, block >= kLift2Back, to);
+  } else if (block < kSkipBlocks) {
+    order_weights<kExact>(dense + kProject1 + 64 * j, kHidden, block >= kProject1Back, to);
+  } else {
+    const int layer = (block - kSkipBlocks) / 2;
+    order_weights<kExact>(dense + kLayers + layer * kLayerSize, 64, block % 2 == 1, to);
+  }
+}
+
 // --- rows of a step ------------------------------------------------------------------------------
 
 __global__ void gather_rows_kernel(const Course* courses, const int* step, SlotRows* rows,
@@ -125,8 +159,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   float* weights1 = weights2 + kChunks * kBlockFloats;
   float* thin = weights1 + (kChannels + 1) * kHidden;
   const float* dense = net.weights + rows.member * net.member_size;
-  for (int j = 0; j < kChunks; ++j)
-    load_weights<kExact>(dense + kLift2 + j * 64 * 64, 64, false, weights2 + j * kBlockFloats);
+  copy_blocks(fragments_of(net, rows, kLift2Blocks), kChunks, weights2);
   copy_floats(dense + kLift1, (kChannels + 1) * kHidden, weights1);
   __syncthreads();
   field += blockIdx.y * net.field_size();
@@ -159,8 +192,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   float* d_tile = thin + kThinFloats;
   float* h_tile = d_tile + kTileFloats;
   const float* dense = net.weights + rows.member * net.member_size;
-  for (int j = 0; j < kChunks; ++j)
-    load_weights<kExact>(dense + kLift2 + j * 64 * 64, 64, true, weights2 + j * kBlockFloats);
+  copy_blocks(fragments_of(net, rows, kLift2Back), kChunks, weights2);
   copy_floats(dense + kLift1, (kChannels + 1) * kHidden, weights1);
   __syncthreads();
   d_field += blockIdx.y * net.field_size();
@@ -313,7 +345,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
   const float* weights = net.weights + rows.member * net.member_size + kLayers + layer * kLayerSize;
-  load_weights<kExact>(weights, 64, false, shared);
+  copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer), 1, shared);
   const std::size_t slot = blockIdx.y * net.field_size();
   const int tiles = net.field_points() / kTilePoints;
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -352,8 +384,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   float* ones = weights + kBlockFloats;
   float* x_tile = ones + kThinFloats;
   float* d_tile = x_tile + kTileFloats;
-  const int offset = kLayers + layer * kLayerSize;
-  load_weights<kExact>(net.weights + rows.member * net.member_size + offset, 64, true, weights);
+  copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer + 1), 1, weights);
   for (int i = threadIdx.x; i < kThinFloats; i += kThreads) ones[i] = i % kThinStride == 0;
   const std::size_t slot = blockIdx.y * net.field_size();
   OuterShare d_weights = {};
@@ -446,8 +477,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   float* rest = weights1 + kChunks * kBlockFloats;  // bias of 1, weights of 2, bias of 2
   float* thin = rest + kHidden + kChannels * kHidden + kChannels;
   const float* dense = net.weights + rows.member * net.member_size;
-  for (int j = 0; j < kChunks; ++j)
-    load_weights<kExact>(dense + kProject1 + 64 * j, kHidden, false, weights1 + j * kBlockFloats);
+  copy_blocks(fragments_of(net, rows, kProject1Blocks), kChunks, weights1);
   copy_floats(dense + kProject1Bias, kHidden + kChannels * kHidden + kChannels, rest);
   __syncthreads();
   const std::size_t slot = blockIdx.y * net.field_size();
@@ -502,8 +532,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   float* bias2_sums = rest + kHidden + net.out * kHidden;
   const float* dense = net.weights + rows.member * net.member_size;
   const auto load_chunk = [&](int j, int to) {
-    load_weights<kExact>(dense + kProject1 + 64 * j, kHidden, false, up + to * kBlockFloats);
-    load_weights<kExact>(dense + kProject1 + 64 * j, kHidden, true, down + to * kBlockFloats);
+    copy_blocks(fragments_of(net, rows, kProject1Blocks + j), 1, up + to * kBlockFloats);
+    copy_blocks(fragments_of(net, rows, kProject1Back + j), 1, down + to * kBlockFloats);
   };
   if constexpr (kResident)
     for (int j = 0; j < kChunks; ++j) load_chunk(j, j);
@@ -1177,6 +1207,11 @@ void gather_rows(const Course* courses, int slots, const int* step, SlotRows* ro
   gather_rows_kernel<<<as_grid(slots), kRows, 0, stream>>>(courses, step, rows, values);
   launched("gather_rows");
 }
+void order_weights(const Launch& l) {
+  const dim3 grid(as_grid(kSkipBlocks + 2 * l.net.layers), as_grid(l.slots));
+  STAP_LAUNCH(l.exact, order_weights_kernel, <<<grid, kThreads, 0, l.stream>>>(l.net, l.rows));
+}
+
 void next_step(int* step, cudaStream_t stream) {
   next_step_kernel<<<1, 1, 0, stream>>>(step);
   launched("next_step");

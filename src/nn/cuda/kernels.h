@@ -35,6 +35,13 @@ __host__ __device__ constexpr int dense_size(int layers) {
 // One mode's weight: [re, im][in 64][out 64].
 inline constexpr int kModeSize = 2 * 64 * 64;
 
+// Blocks of 64 x 64 weights in the order the kernels read them (mma.cuh), forward and transposed.
+inline constexpr int kLift2Blocks = 0, kLift2Back = 4, kProject1Blocks = 8, kProject1Back = 12;
+inline constexpr int kSkipBlocks = 16;  // two per layer
+__host__ __device__ constexpr std::size_t fragments_size(int layers) {
+  return std::size_t(kSkipBlocks + 2 * layers) * 64 * 64;
+}
+
 /// The rows of one slot at one step.
 struct SlotRows {
   const float* in[kRows];      ///< states [C][points]; those from `rows` on are not read
@@ -66,6 +73,7 @@ struct Net {
   bool delta;
   float *weights, *moment1, *moment2;  ///< [member][member_size]: dense, then [layer][mode]
   std::size_t member_size;
+  float* fragments;               ///< [member][fragments_size]
   const float *mean, *deviation;  ///< [member][16]
 
   __host__ __device__ int field_points() const { return (kRows * points + 127) / 128 * 128; }
@@ -120,6 +128,9 @@ void prepare_kernels();
 void gather_rows(const Course* courses, int slots, const int* step, SlotRows* rows, int values,
                  cudaStream_t stream);
 void next_step(int* step, cudaStream_t stream);
+/// Puts the dense weights of the slots' members in the order the other kernels read: needed
+/// whenever they have changed.
+void order_weights(const Launch& launch);
 
 void lift(const Launch& launch, float* field);
 /// `gelu_first`: GELU of every value read.

@@ -75,7 +75,7 @@ __device__ inline float right_side(float x) {
 // order, by all threads of the block: each fills whole vectors, so that writes have no bank
 // conflicts.
 template <bool kExact>
-__device__ inline void load_weights(const float* from, int stride, bool transposed, float* to) {
+__device__ inline void order_weights(const float* from, int stride, bool transposed, float* to) {
   const int along_k = transposed ? 1 : stride, along_n = transposed ? stride : 1;
 #pragma unroll 4
   for (int i = threadIdx.x; i < kBlockVectors; i += blockDim.x) {

@@ -147,6 +147,7 @@ Net make_net(const FnoShape& shape) {
           .moment1 = nullptr,
           .moment2 = nullptr,
           .member_size = member_size(shape),
+          .fragments = nullptr,
           .mean = nullptr,
           .deviation = nullptr};
 }
@@ -350,6 +351,7 @@ void train_step(const Launch& launch, const Transform& transform, Workspace& wor
   lift_back(launch, d, work.partial.data());
   dense_step(launch, work.partial.data(), work.layer_partial.data(), work.losses.data(), squares,
              gradient);
+  if (gradient == nullptr) order_weights(launch);
 }
 
 }  // namespace stap::cuda
