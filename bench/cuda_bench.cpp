@@ -1,6 +1,9 @@
 // Training steps of the five paper-size networks on the GPU, E members stacked: ms per step and
-// member, with the share of the measured copy bandwidth (bytes of the fused bound) and of the
-// measured TF32 matrix rate (useful FLOP as in fno_bench). Without a GPU: one line that says so.
+// member. Beside it, measured in the same run, the share of the device's copy bandwidth that the
+// bytes a step cannot avoid take (weights and moments read and written once and the weights once
+// more; every layer's field written, read by the next layer and on the way back; its gradient
+// written and read), and the share of cuBLAS' TF32 rate (8192^3) that the useful FLOP take
+// (paper_networks.h). Without a GPU: one line that says so.
 //
 // Usage: cuda_bench [E ...] [NAME ...]          default 2 10 50, all networks
 #include <algorithm>
@@ -18,6 +21,11 @@
 #include "stap/core/rng.h"
 #include "stap/nn/engine.h"
 
+#if defined(STAP_HAVE_CUBLAS)
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#endif
+
 namespace stap {
 namespace {
 
@@ -33,7 +41,73 @@ struct Clock : Observer {
   std::vector<double> seconds;
 };
 
-void measure(const bench::Problem& problem, int members, ComputeOptions::Precision precision) {
+struct Ceilings {
+  double copy = 0, tf32 = 0;  // bytes/s read and written, FLOP/s; 0: not measured
+};
+
+Ceilings measure_ceilings() {
+  Ceilings ceilings;
+#if defined(STAP_HAVE_CUBLAS)
+  const auto best = [](const auto& work) {
+    cudaEvent_t start, stop;
+    cudaEventCreate(&start);
+    cudaEventCreate(&stop);
+    float least = 1e30f;
+    for (int i = 0; i < 8; ++i) {
+      cudaEventRecord(start);
+      work();
+      cudaEventRecord(stop);
+      cudaEventSynchronize(stop);
+      float ms = 0;
+      cudaEventElapsedTime(&ms, start, stop);
+      least = std::min(least, ms);
+    }
+    cudaEventDestroy(start);
+    cudaEventDestroy(stop);
+    return 1e-3 * double(least);
+  };
+  constexpr int n = 8192;
+  constexpr std::size_t bytes = std::size_t{4} * n * n;
+  float *a = nullptr, *b = nullptr, *c = nullptr;
+  cudaMalloc(reinterpret_cast<void**>(&a), 8 * bytes);
+  cudaMalloc(reinterpret_cast<void**>(&b), 8 * bytes);
+  cudaMalloc(reinterpret_cast<void**>(&c), bytes);
+  std::vector<float> random(std::size_t{n} * n);  // zeros would run faster than real data
+  for (std::size_t i = 0; i < random.size(); ++i) random[i] = float(Rng(9).uniform(i)) - 0.5f;
+  cudaMemcpy(a, random.data(), bytes, cudaMemcpyHostToDevice);
+  cudaMemcpy(b, random.data(), bytes, cudaMemcpyHostToDevice);
+  cublasHandle_t handle;
+  cublasCreate(&handle);
+  cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH);
+  const float one = 1, zero = 0;
+  const double product = best([&] {
+    cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, n, b, n, &zero, c, n);
+  });
+  const double copy =
+      best([&] { cudaMemcpyAsync(a, b, 8 * bytes, cudaMemcpyDeviceToDevice, nullptr); });
+  if (cudaDeviceSynchronize() == cudaSuccess)
+    ceilings = {2.0 * 8 * double(bytes) / copy, 2.0 * double(n) * n * n / product};
+  cublasDestroy(handle);
+  cudaFree(a);
+  cudaFree(b);
+  cudaFree(c);
+#endif
+  return ceilings;
+}
+
+double least_bytes(const FnoShape& shape) {
+  double parameters = 0;
+  for (const Tensor& t : parameter_shapes(shape)) {
+    double n = 1;
+    for (std::size_t size : t.shape) n *= double(size);
+    parameters += n;
+  }
+  const double field = double(kBatchRows * shape.grid.points_total() * shape.options.width);
+  return 4.0 * (7.0 * parameters + 5.0 * double(shape.options.layers) * field);
+}
+
+void measure(const bench::Problem& problem, int members, ComputeOptions::Precision precision,
+             const Ceilings& ceilings) {
   const FnoShape shape = bench::shape_of(problem);
   const auto engine = make_cuda_engine(shape, members, precision);
   constexpr std::size_t kSteps = 20;
@@ -58,10 +132,11 @@ void measure(const bench::Problem& problem, int members, ComputeOptions::Precisi
   const double ms = 1e3 * bench::median(clock.seconds) / double(kSteps * std::size_t(members));
   const double flops = bench::useful_work(shape).train * double(kBatchRows);
   fmt::print(
-      R"({{"bench":"cuda","name":"{}","members":{},"precision":"{}","ms_per_step_and_member":{:.4g},"useful_tflops":{:.4g}}})"
+      R"({{"bench":"cuda","name":"{}","members":{},"precision":"{}","ms_per_step_and_member":{:.4g},"useful_tflops":{:.4g},"share_of_copy_rate":{:.3f},"share_of_tf32_rate":{:.3f}}})"
       "\n",
       problem.name, members, precision == ComputeOptions::Precision::fp32 ? "fp32" : "tf32", ms,
-      flops / ms * 1e-9);
+      flops / ms * 1e-9, ceilings.copy > 0 ? least_bytes(shape) / ms * 1e3 / ceilings.copy : 0.0,
+      ceilings.tf32 > 0 ? flops / ms * 1e3 / ceilings.tf32 : 0.0);
   std::fflush(stdout);
 }
 
@@ -85,8 +160,12 @@ int main(int argc, char** argv) {
       names.push_back(argv[i]);
   }
   if (members.empty()) members = {2, 10, 50};
+  const Ceilings ceilings = measure_ceilings();
+  fmt::print(R"({{"bench":"cuda","copy_tb_per_s":{:.3g},"tf32_tflops":{:.4g}}})"
+             "\n",
+             ceilings.copy * 1e-12, ceilings.tf32 * 1e-12);
   for (const auto precision : {ComputeOptions::Precision::tf32, ComputeOptions::Precision::fp32})
     for (const bench::Problem& problem : bench::paper_networks())
       if (names.empty() || std::find(names.begin(), names.end(), problem.name) != names.end())
-        for (int e : members) measure(problem, e, precision);
+        for (int e : members) measure(problem, e, precision, ceilings);
 }

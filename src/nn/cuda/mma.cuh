@@ -293,12 +293,16 @@ template <bool kExact>
 __device__ inline void thin_outer(const float* thin, const float* right, float (&share)[4]) {
   const int g = lane_group(), t = lane_in_group();
   const float* r = right + threadIdx.x / kWarp * 8 + g;
-#pragma unroll 4
-  for (int k = t; k < kTilePoints; k += 8) {
+  float parts[4][4] = {};  // one sum would wait for its own last product every time
+#pragma unroll
+  for (int s = 0; s < kTilePoints / 8; ++s) {
+    const int k = 8 * s + t;
     const Left<kExact> a(thin[k * kThinStride + g], thin[k * kThinStride + g + 8],
                          thin[(k + 4) * kThinStride + g], thin[(k + 4) * kThinStride + g + 8]);
-    multiply(share, a, r[k * kTileStride], r[(k + 4) * kTileStride]);
+    multiply(parts[s % 4], a, r[k * kTileStride], r[(k + 4) * kTileStride]);
   }
+#pragma unroll
+  for (int e = 0; e < 4; ++e) share[e] += (parts[0][e] + parts[1][e]) + (parts[2][e] + parts[3][e]);
 }
 
 __device__ inline void store_outer(const OuterShare& share, int stride, float* to) {
