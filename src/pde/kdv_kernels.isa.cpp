@@ -5,8 +5,6 @@
 namespace stap::STAP_ISA {
 namespace {
 
-static_assert(kRows <= kMaxLanes);
-
 constexpr int kStages = 7;
 
 // Row s: the weights of the rates 1 .. s-1 in the argument of rate s (Dormand and Prince 1980). Row
