@@ -194,12 +194,6 @@ void find_fluxes(const Faces& faces, double* speeds, double* fluxes) {
   }
 }
 
-inline void swap(double*& a, double*& b) {
-  double* const old = a;
-  a = b;
-  b = old;
-}
-
 // Difference of the fluxes at two faces.
 inline Flux difference(const double* behind, const double* before) {
   const Cell d = cell_at<0>(behind) - cell_at<0>(before);
@@ -341,7 +335,7 @@ class Block {
       const double* c = from + layout_.at(i, kGhosts);
       find_slopes<0>(c + layout_.row, axes_[0], ny, next_slopes);
       find_fluxes<0, kFull>({c, ny, slopes, next_slopes, &axes_[0]}, speeds, fluxes);
-      swap(slopes, next_slopes);
+      exchange(slopes, next_slopes);
     };
     find_slopes<0>(from + layout_.at(kGhosts - 1, kGhosts), axes_[0], ny, slopes);
     x_faces(kGhosts - 1, before);
@@ -358,7 +352,7 @@ class Block {
                over_x * x.t + over_y * y.n, over_x * x.energy + over_y * y.energy, active, to + at,
                inside);
       }
-      swap(before, behind);
+      exchange(before, behind);
     }
   }
 

@@ -11,6 +11,12 @@ using Mask = VecOf<double>::mask;
 inline constexpr std::size_t kRows = kLanes<double>;
 static_assert(kRows <= kMaxLanes);
 
+inline void exchange(double*& a, double*& b) {
+  double* const old = a;
+  a = b;
+  b = old;
+}
+
 /// The rows that are still on their way, and how the others ended.
 class Rows {
  public:
