@@ -67,6 +67,17 @@ inline Vec<T> broadcast(T x) {
   return x - Vec<T>{};  // x - 0 is x, so this is one instruction; 0 + x is not (think of -0)
 }
 
+// Where one of both is not a number, smaller and larger give b.
+inline Vec<double> smaller(Vec<double> a, Vec<double> b) {
+  return a < b ? a : b;
+}
+inline Vec<double> larger(Vec<double> a, Vec<double> b) {
+  return a > b ? a : b;
+}
+inline Vec<double> magnitude(Vec<double> a) {
+  return larger(a, -a);
+}
+
 // a*b + c and c - a*b, rounded once where the set has it (portable: twice).
 inline Vec<float> fma(Vec<float> a, Vec<float> b, Vec<float> c) {
 #if defined(__AVX512F__)

@@ -29,9 +29,7 @@ class Burgers final : public Solver {
 
  private:
   std::string guard(const Query& query) const override {
-    const double peak = peak_of(query.state);
-    if (peak <= step_.bound) return {};
-    return fmt::format("max|u| is {:.6g}, above max_abs = {:g}", peak, step_.bound);
+    return refusal_above("u", step_.bound, query.state);
   }
 
   void compute(std::span<const Query* const> queries,
@@ -41,17 +39,14 @@ class Burgers final : public Solver {
                             .values = step_.points,
                             .margin = kBurgersGhosts,
                             .work = (step_.points + 2 * kBurgersGhosts) * lanes,
-                            .threads = threads_};
-    std::vector<LaneEnd> ends(queries.size());
+                            .threads = threads_,
+                            .dt = dt(),
+                            .bound = passed_bound("u", step_.bound)};
 
-    advance_in_lanes(blocks, queries, answers, ends, [&](const LaneBlock& block) {
+    advance_in_lanes(blocks, queries, answers, [&](const LaneBlock& block) {
       kernel_.advance(step_, block.queries.size(), block.state - kBurgersGhosts * lanes, block.work,
                       block.ends);
     });
-
-    const std::string bound =
-        fmt::format("|u| passed max_abs = {:g} or was not finite", step_.bound);
-    for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], bound, dt(), *answers[i]);
   }
 
   BurgersStep step_;

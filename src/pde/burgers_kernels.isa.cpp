@@ -1,24 +1,9 @@
 #include "pde/burgers_kernels.h"
 
-#include "core/simd.h"
+#include "pde/lane_rows.h"
 
 namespace stap::STAP_ISA {
 namespace {
-
-using V = Vec<double>;
-using Mask = VecOf<double>::mask;
-constexpr std::size_t kRows = kLanes<double>;
-static_assert(kRows <= kMaxLanes);
-
-inline V smaller(V a, V b) {
-  return a < b ? a : b;
-}
-inline V larger(V a, V b) {
-  return a > b ? a : b;
-}
-inline V magnitude(V a) {
-  return larger(a, -a);
-}
 
 // Half the limited slope from the differences to both neighbours: minmod(2a, 2b, (a + b) / 2) / 2.
 // The halves and quarters are exact, so this is the textbook value to the last bit.
@@ -121,18 +106,16 @@ V peak_of(std::size_t points, const double* u) {
   return peak;
 }
 
-void advance(const BurgersStep& step, std::size_t rows, double* u, double* half, LaneEnd* ends) {
+void advance(const BurgersStep& step, std::size_t count, double* u, double* half, LaneEnd* ends) {
   const std::size_t n = step.points;
   const V bound = broadcast(step.bound);
   const V diffusion_over_dx = broadcast(step.diffusion / step.dx);
   const V viscous_limit = broadcast(step.dx * step.dx / (2.0 * step.diffusion));  // inf at D = 0
 
-  Mask active{};
-  for (std::size_t r = 0; r < rows; ++r) active[r] = -1;
+  Rows rows(count, ends);
   V peak = peak_of(n, u);
   V elapsed{};
-  std::size_t open = rows;
-  for (std::size_t taken = 1; open > 0; ++taken) {
+  for (std::size_t taken = 1; rows.any(); ++taken) {
     const V wish = step.cfl * smaller(step.dx / peak, viscous_limit);
     const V left = step.dt - elapsed;
     const Mask last = wish >= left;
@@ -142,18 +125,9 @@ void advance(const BurgersStep& step, std::size_t rows, double* u, double* half,
     predict(n, u, 0.5 * h / step.dx, diffusion_over_dx, half);
     wrap(half, n);
     Mask inside;
-    peak = correct(n, half, h / step.dx, diffusion_over_dx, active, bound, u, inside);
+    peak = correct(n, half, h / step.dx, diffusion_over_dx, rows.active(), bound, u, inside);
     elapsed += h;
-
-    for (std::size_t r = 0; r < rows; ++r) {
-      if (!active[r] || (inside[r] && !last[r] && taken < step.max_steps)) continue;
-      ends[r].steps = taken;
-      ends[r].how = !inside[r] ? LaneEnd::How::unbounded
-                    : last[r]  ? LaneEnd::How::finished
-                               : LaneEnd::How::too_slow;
-      active[r] = 0;
-      --open;
-    }
+    rows.end_step(inside, last, taken, step.max_steps);
   }
 }
 

@@ -46,9 +46,7 @@ class Cns final : public Solver {
       if (!(least > 0.0))
         return fmt::format("the smallest {} is {:.6g}, expected above 0", what, least);
     }
-    const double peak = peak_of(query.state);
-    if (peak <= step_.bound) return {};
-    return fmt::format("the largest |value| is {:.6g}, above max_abs = {:g}", peak, step_.bound);
+    return refusal_above("value", step_.bound, query.state);
   }
 
   // How many internal steps a row will need, roughly: it only says what is put beside what.
@@ -86,17 +84,14 @@ class Cns final : public Solver {
     const LaneBlocks blocks{.lanes = kernel_.lanes,
                             .values = grid().values(),
                             .work = kernel_.work(step_.points[0], step_.points[1]),
-                            .threads = threads_};
-    std::vector<LaneEnd> ends(n);
+                            .threads = threads_,
+                            .dt = dt(),
+                            .bound = fmt::format("a density was not above 0, or {},",
+                                                 passed_bound("value", step_.bound))};
 
-    advance_in_lanes(blocks, sorted_queries, sorted_answers, ends, [&](const LaneBlock& block) {
+    advance_in_lanes(blocks, sorted_queries, sorted_answers, [&](const LaneBlock& block) {
       kernel_.advance(step_, block.queries.size(), block.state, block.work, block.ends);
     });
-
-    const std::string bound = fmt::format(
-        "a density was not above 0, or a |value| passed max_abs = {:g} or was not finite,",
-        step_.bound);
-    for (std::size_t i = 0; i < n; ++i) conclude(ends[i], bound, dt(), *sorted_answers[i]);
   }
 
   CnsStep step_;

@@ -1,28 +1,14 @@
 #include "pde/cns_kernels.h"
 
-#include "core/simd.h"
+#include "pde/lane_rows.h"
 
 namespace stap::STAP_ISA {
 namespace {
-
-using V = Vec<double>;
-using Mask = VecOf<double>::mask;
-constexpr std::size_t kRows = kLanes<double>;
-static_assert(kRows <= kMaxLanes);
 
 constexpr std::size_t kChannels = 4;  // density, velocity x, velocity y, pressure
 constexpr std::size_t kCell = kChannels * kRows;
 constexpr std::size_t kGhosts = 2;  // cells before and behind each axis: the periodic continuation
 
-inline V smaller(V a, V b) {
-  return a < b ? a : b;
-}
-inline V larger(V a, V b) {
-  return a > b ? a : b;
-}
-inline V magnitude(V a) {
-  return larger(a, -a);
-}
 inline V root(V a) {
 #if defined(__AVX512F__)
   return (V)_mm512_maskz_sqrt_pd(0xff, (__m512d)a);  // the plain one warns in GCC 12
@@ -208,12 +194,6 @@ void find_fluxes(const Faces& faces, double* speeds, double* fluxes) {
   }
 }
 
-inline void swap(double*& a, double*& b) {
-  double* const old = a;
-  a = b;
-  b = old;
-}
-
 // Difference of the fluxes at two faces.
 inline Flux difference(const double* behind, const double* before) {
   const Cell d = cell_at<0>(behind) - cell_at<0>(before);
@@ -248,13 +228,11 @@ class Block {
     return 2 * Layout(x, y).size() + kLines * line(y);
   }
 
-  void advance(std::size_t rows, double* state, LaneEnd* ends) {
+  void advance(std::size_t count, double* state, LaneEnd* ends) {
     take(state);
-    Mask active{};
-    for (std::size_t r = 0; r < rows; ++r) active[r] = -1;
+    Rows rows(count, ends);
     V elapsed{};
-    std::size_t open = rows;
-    for (std::size_t taken = 1; open > 0; ++taken) {
+    for (std::size_t taken = 1; rows.any(); ++taken) {
       wrap(layout_, now_);
       const V wish = step_.cfl / rate();
       const V left = step_.dt - elapsed;
@@ -264,18 +242,9 @@ class Block {
       Mask inside = ~Mask{};
       stage(now_, 0.5 * h, ~Mask{}, half_, inside);
       wrap(layout_, half_);
-      stage(half_, h, active, now_, inside);
+      stage(half_, h, rows.active(), now_, inside);
       elapsed += h;
-
-      for (std::size_t r = 0; r < rows; ++r) {
-        if (!active[r] || (inside[r] && !last[r] && taken < step_.max_steps)) continue;
-        ends[r].steps = taken;
-        ends[r].how = !inside[r] ? LaneEnd::How::unbounded
-                      : last[r]  ? LaneEnd::How::finished
-                                 : LaneEnd::How::too_slow;
-        active[r] = 0;
-        --open;
-      }
+      rows.end_step(inside, last, taken, step_.max_steps);
     }
     give(state);
   }
@@ -366,7 +335,7 @@ class Block {
       const double* c = from + layout_.at(i, kGhosts);
       find_slopes<0>(c + layout_.row, axes_[0], ny, next_slopes);
       find_fluxes<0, kFull>({c, ny, slopes, next_slopes, &axes_[0]}, speeds, fluxes);
-      swap(slopes, next_slopes);
+      exchange(slopes, next_slopes);
     };
     find_slopes<0>(from + layout_.at(kGhosts - 1, kGhosts), axes_[0], ny, slopes);
     x_faces(kGhosts - 1, before);
@@ -383,7 +352,7 @@ class Block {
                over_x * x.t + over_y * y.n, over_x * x.energy + over_y * y.energy, active, to + at,
                inside);
       }
-      swap(before, behind);
+      exchange(before, behind);
     }
   }
 

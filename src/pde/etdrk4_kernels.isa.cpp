@@ -5,8 +5,6 @@
 namespace stap::STAP_ISA {
 namespace {
 
-static_assert(kRows <= kMaxLanes);
-
 // c x and sum + c x for a complex constant c.
 inline Mode times(const double* c, Mode x) {
   const V re = broadcast(c[0]), im = broadcast(c[1]);

@@ -25,9 +25,7 @@ class Ins final : public Solver {
 
  private:
   std::string guard(const Query& query) const override {
-    const double peak = peak_of(query.state);
-    if (peak <= tables_.step.bound) return {};
-    return fmt::format("max|w| is {:.6g}, above max_abs = {:g}", peak, tables_.step.bound);
+    return refusal_above("w", tables_.step.bound, query.state);
   }
 
   void compute(std::span<const Query* const> queries,
@@ -36,19 +34,16 @@ class Ins final : public Solver {
                             .values = grid().values(),
                             .margin = 0,
                             .work = kernel_.work(tables_.step),
-                            .threads = threads_};
-    std::vector<LaneEnd> ends(queries.size());
+                            .threads = threads_,
+                            .dt = dt(),
+                            .bound = passed_bound("w", tables_.step.bound)};
 
-    advance_in_lanes(blocks, queries, answers, ends, [&](const LaneBlock& block) {
+    advance_in_lanes(blocks, queries, answers, [&](const LaneBlock& block) {
       std::array<double, kMaxLanes> times{};
       for (std::size_t r = 0; r < block.queries.size(); ++r) times[r] = block.queries[r]->time;
       kernel_.advance(tables_.step, times.data(), block.queries.size(), block.state, block.work,
                       block.ends);
     });
-
-    const std::string bound =
-        fmt::format("|w| passed max_abs = {:g} or was not finite", tables_.step.bound);
-    for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], bound, dt(), *answers[i]);
   }
 
   InsTables tables_;

@@ -5,25 +5,14 @@
 
 #include <cstdint>
 
-#include "core/simd.h"
+#include "pde/lane_rows.h"
 
 namespace stap::STAP_ISA {
 namespace {
 
-using V = Vec<double>;
-using Mask = VecOf<double>::mask;
-constexpr std::size_t kRows = kLanes<double>;
-static_assert(kRows <= kMaxLanes);
 constexpr std::size_t kPair = 2 * kRows;        // a mode: real part, imaginary part
 constexpr std::size_t kFields = 4;              // u, v, -w_x, -w_y
 constexpr std::size_t kWide = kFields * kRows;  // a point of all fields
-
-inline V larger(V a, V b) {
-  return a > b ? a : b;
-}
-inline V magnitude(V a) {
-  return larger(a, -a);
-}
 
 struct Complex {
   V re, im;
@@ -316,37 +305,10 @@ Mask runge_kutta(const InsStep& step, const V& time, const V& h, const Mask& act
   return square.within(step.bound);
 }
 
-/// The rows that are still on their way, and how the others ended.
-class Rows {
- public:
-  Rows(std::size_t rows, LaneEnd* ends) : rows_(rows), open_(rows), ends_(ends) {
-    for (std::size_t r = 0; r < rows; ++r) active_[r] = -1;
-  }
-  bool any() const { return open_ > 0; }
-  const Mask& active() const { return active_; }
-  std::size_t count() const { return rows_; }
-  void end(std::size_t r, LaneEnd::How how, std::size_t steps) {
-    ends_[r] = {how, steps};
-    active_[r] = 0;
-    --open_;
-  }
-
- private:
-  std::size_t rows_, open_;
-  LaneEnd* ends_;
-  Mask active_{};
-};
-
 void advance_crank_nicolson(const InsStep& step, const V& start, const Work& work, Rows& rows) {
   for (std::size_t taken = 1; taken <= step.steps && rows.any(); ++taken) {
     const Mask inside = crank_nicolson(step, start + static_cast<double>(taken - 1) * step.h, work);
-    for (std::size_t r = 0; r < rows.count(); ++r) {
-      if (!rows.active()[r]) continue;
-      if (!inside[r])
-        rows.end(r, LaneEnd::How::unbounded, taken);
-      else if (taken == step.steps)
-        rows.end(r, LaneEnd::How::finished, taken);
-    }
+    rows.end_step(inside, taken == step.steps ? ~Mask{} : Mask{}, taken, step.steps);
   }
 }
 
@@ -379,16 +341,9 @@ void advance_ifrk4(const InsStep& step, const V& start, const Work& work, Rows& 
     }
 
     const Mask inside = runge_kutta(step, time, h, rows.active(), work);
-
-    for (std::size_t r = 0; r < rows.count(); ++r) {
-      if (!rows.active()[r]) continue;
-      if (!inside[r])
-        rows.end(r, LaneEnd::How::unbounded, taken);
-      else if (position[r] == end)
-        rows.end(r, LaneEnd::How::finished, taken);
-      else if (taken == step.max_steps)
-        rows.end(r, LaneEnd::How::too_slow, taken);
-    }
+    Mask reached{};
+    for (std::size_t r = 0; r < rows.count(); ++r) reached[r] = position[r] == end ? -1 : 0;
+    rows.end_step(inside, reached, taken, step.max_steps);
   }
 }
 

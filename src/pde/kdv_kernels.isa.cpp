@@ -5,8 +5,6 @@
 namespace stap::STAP_ISA {
 namespace {
 
-static_assert(kRows <= kMaxLanes);
-
 constexpr int kStages = 7;
 
 // Row s: the weights of the rates 1 .. s-1 in the argument of rate s (Dormand and Prince 1980). Row
@@ -123,17 +121,11 @@ void copy_lanes(std::size_t registers, Mask which, const double* from, double* t
     store(to + i * kRows, which ? load(from + i * kRows) : load(to + i * kRows));
 }
 
-inline void exchange(double*& a, double*& b) {
-  double* const c = a;
-  a = b;
-  b = c;
-}
-
 std::size_t work_size(const LineFft& fft) {
   return (4 + 2 + kStages) * mode_values(fft.points) + fft.scratch;
 }
 
-void advance(const KdvStep& step, std::size_t rows, double* result, double* work, LaneEnd* ends) {
+void advance(const KdvStep& step, std::size_t count, double* result, double* work, LaneEnd* ends) {
   const LineFft& fft = step.fft;
   const std::size_t size = mode_values(fft.points), n = fft.points;
   Fields f;
@@ -163,14 +155,13 @@ void advance(const KdvStep& step, std::size_t rows, double* result, double* work
 
   V wish = first_step(step, f);
   V elapsed{};
-  Mask active{}, grow = ~Mask{};  // grow: not just after a rejected step
-  for (std::size_t r = 0; r < rows; ++r) active[r] = -1;
-  std::size_t open = rows;
-  for (std::size_t taken = 1; open > 0; ++taken) {
+  Mask grow = ~Mask{};  // not just after a rejected step
+  Rows rows(count, ends);
+  for (std::size_t taken = 1; rows.any(); ++taken) {
     const V left = step.dt - elapsed;
     const Mask last = wish >= left;
     // A lane that has ended stands still, so that it stays finite.
-    const V h = active ? (last ? left : wish) : V{};
+    const V h = rows.active() ? (last ? left : wish) : V{};
 
     for (std::size_t i = 0; i < 2 * fft.modes(); ++i)
       store(f.stage + i * kRows,
@@ -190,18 +181,14 @@ void advance(const KdvStep& step, std::size_t rows, double* result, double* work
     to_grid(fft, f.squares, f.squares, f.scratch);
     const V error = error_square(step, f);
 
-    const Mask accepted = active & (error <= 1.0);
+    const Mask accepted = rows.active() & (error <= 1.0);
     elapsed = accepted ? elapsed + h : elapsed;
     bool all = true;
-    for (std::size_t r = 0; r < rows; ++r) {
-      if (!active[r]) continue;
-      LaneEnd& end = ends[r];
-      end.steps = taken;
+    for (std::size_t r = 0; r < count; ++r) {
+      if (!rows.active()[r]) continue;
       if (accepted[r] && (!inside[r] || last[r])) {
-        end.how = inside[r] ? LaneEnd::How::finished : LaneEnd::How::unbounded;
         for (std::size_t i = 0; i < n; ++i) result[i * kRows + r] = f.u_next[i * kRows + r];
-        active[r] = 0;
-        --open;
+        rows.end(r, inside[r] ? LaneEnd::How::finished : LaneEnd::How::unbounded, taken);
         continue;
       }
       // The root of the mean square and then its fifth root; 0.2 for what is not finite.
@@ -213,11 +200,8 @@ void advance(const KdvStep& step, std::size_t rows, double* result, double* work
       grow[r] = accepted[r];
       all = all && accepted[r];
       const bool vanishing = !(wish[r] > kVanishing * step.dt);
-      if (vanishing || taken == step.max_steps) {
-        end.how = vanishing ? LaneEnd::How::stalled : LaneEnd::How::too_slow;
-        active[r] = 0;
-        --open;
-      }
+      if (vanishing || taken == step.max_steps)
+        rows.end(r, vanishing ? LaneEnd::How::stalled : LaneEnd::How::too_slow, taken);
     }
     if (all) {
       exchange(f.v, f.next);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,34 @@
 #include "core/parallel.h"
 
 namespace stap {
+namespace {
+
+// Writes status and reason.
+void conclude(const LaneEnd& end, const std::string& bound, double dt, Answer& answer) {
+  switch (end.how) {
+    case LaneEnd::How::finished:
+      answer.status = Answer::Status::ok;
+      return;
+    case LaneEnd::How::unbounded:
+      answer.reason = fmt::format("{} in internal step {}", bound, end.steps);
+      break;
+    case LaneEnd::How::too_slow:
+      answer.reason =
+          fmt::format("dt = {:g} was not reached in max_steps = {} internal steps", dt, end.steps);
+      break;
+    case LaneEnd::How::stalled:
+      answer.reason = fmt::format(
+          "the error control asked for a vanishing step in internal step {}", end.steps);
+      break;
+  }
+  answer.status = Answer::Status::failed;
+  answer.state.clear();
+}
+
+}  // namespace
 
 void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> queries,
-                      std::span<Answer* const> answers, std::span<LaneEnd> ends,
+                      std::span<Answer* const> answers,
                       const std::function<void(const LaneBlock&)>& advance) {
   using Clock = std::chrono::steady_clock;
   const std::size_t lanes = blocks.lanes;
@@ -24,6 +50,7 @@ void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> qu
   const std::size_t own = ((state + kLine - 1) / kLine + (blocks.work + kLine - 1) / kLine) * kLine;
   Buffer<double> memory(static_cast<std::size_t>(team) * own);
   for (Answer* answer : answers) answer->state.resize(blocks.values);
+  std::vector<LaneEnd> ends(queries.size());
 
   parallel_for(team, count, [&](std::size_t index, int thread) {
     const Clock::time_point start = Clock::now();
@@ -47,33 +74,19 @@ void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> qu
     for (std::size_t lane = 0; lane < rows; ++lane)
       answers[first + lane]->seconds = taken.count() / static_cast<double>(rows);
   });
+  for (std::size_t i = 0; i < ends.size(); ++i)
+    conclude(ends[i], blocks.bound, blocks.dt, *answers[i]);
 }
 
-void conclude(const LaneEnd& end, const std::string& bound, double dt, Answer& answer) {
-  switch (end.how) {
-    case LaneEnd::How::finished:
-      answer.status = Answer::Status::ok;
-      return;
-    case LaneEnd::How::unbounded:
-      answer.reason = fmt::format("{} in internal step {}", bound, end.steps);
-      break;
-    case LaneEnd::How::too_slow:
-      answer.reason =
-          fmt::format("dt = {:g} was not reached in max_steps = {} internal steps", dt, end.steps);
-      break;
-    case LaneEnd::How::stalled:
-      answer.reason = fmt::format(
-          "the error control asked for a vanishing step in internal step {}", end.steps);
-      break;
-  }
-  answer.status = Answer::Status::failed;
-  answer.state.clear();
-}
-
-double peak_of(std::span<const double> state) {
+std::string refusal_above(std::string_view symbol, double max_abs, std::span<const double> state) {
   double peak = 0.0;
   for (double value : state) peak = std::max(peak, std::abs(value));
-  return peak;
+  if (peak <= max_abs) return {};
+  return fmt::format("max|{}| is {:.6g}, above max_abs = {:g}", symbol, peak, max_abs);
+}
+
+std::string passed_bound(std::string_view symbol, double max_abs) {
+  return fmt::format("|{}| passed max_abs = {:g} or was not finite", symbol, max_abs);
 }
 
 }  // namespace stap

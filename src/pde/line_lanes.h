@@ -6,14 +6,10 @@
 // i/N): to_grid() needs no factor and to_modes() leaves one of N to the caller.
 #pragma once
 
-#include "core/simd.h"
+#include "pde/lane_rows.h"
 #include "pde/line_fft.h"
 
 namespace stap::STAP_ISA {
-
-using V = Vec<double>;
-using Mask = VecOf<double>::mask;
-inline constexpr std::size_t kRows = kLanes<double>;
 
 struct Mode {
   V re, im;
@@ -40,10 +36,6 @@ inline void to_grid(const LineFft& fft, const double* modes, double* u, double* 
 inline void to_modes(const LineFft& fft, const double* u, double* modes, double* scratch) {
   fft.kernels->real_forward(*fft.plan, u, kRows, modes, modes + kRows, 2 * kRows, kRows,
                             fft.modes(), scratch);
-}
-
-inline V magnitude(V a) {
-  return a > -a ? a : -a;
 }
 
 /// squares = u^2 at every point; whether every |u| <= bound, lane by lane (false for NaN).

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/fft_plan.h"
 #include "core/parallel.h"
 #include "pde/lane_blocks.h"
@@ -42,9 +40,7 @@ class LineSolver final : public Solver {
 
  private:
   std::string guard(const Query& query) const override {
-    const double peak = peak_of(query.state);
-    if (peak <= bound_) return {};
-    return fmt::format("max|u| is {:.6g}, above max_abs = {:g}", peak, bound_);
+    return refusal_above("u", bound_, query.state);
   }
 
   void compute(std::span<const Query* const> queries,
@@ -53,14 +49,12 @@ class LineSolver final : public Solver {
                             .values = grid().values(),
                             .margin = 0,
                             .work = scheme_.work(),
-                            .threads = threads_};
-    std::vector<LaneEnd> ends(queries.size());
+                            .threads = threads_,
+                            .dt = dt(),
+                            .bound = passed_bound("u", bound_)};
 
-    advance_in_lanes(blocks, queries, answers, ends,
+    advance_in_lanes(blocks, queries, answers,
                      [&](const LaneBlock& block) { scheme_.advance(block); });
-
-    const std::string bound = fmt::format("|u| passed max_abs = {:g} or was not finite", bound_);
-    for (std::size_t i = 0; i < queries.size(); ++i) conclude(ends[i], bound, dt(), *answers[i]);
   }
 
   double bound_;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <numbers>
 #include <stdexcept>
 #include <vector>
 
+#include "stap/core/error.h"
 #include "stap/pde/burgers.h"
 
 namespace stap::test {
@@ -24,6 +26,20 @@ inline std::vector<double> solve_row(const Solver& solver, const std::vector<dou
   Answer answer = solve_rows(solver, {row})[0];
   if (answer.status != Answer::Status::ok) throw std::runtime_error(answer.reason);
   return answer.state;
+}
+
+/// The kind of error that a solver's make_...() throws for its default options after
+/// change(options), as a number; 0 if it throws none.
+template <class Options, class Change>
+int kind_of_error(std::unique_ptr<Solver> (*make)(const Options&, int), Change change) {
+  Options options;
+  change(options);
+  try {
+    make(options, 1);
+  } catch (const Error& error) {
+    return static_cast<int>(error.kind());
+  }
+  return 0;
 }
 
 /// f at the cell centres of [0, length).

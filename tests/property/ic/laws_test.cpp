@@ -27,7 +27,8 @@ const std::map<std::string, Small>& small() {
   static const Grid gas = make_grid(4, {8, 10}, {1.0, 1.5}), two = make_grid(2, {16}, {2.0});
   static const std::map<std::string, Small> rows{
       {"burgers-as-coded", {line(), plane}},
-      {"sines", {line(), plane}},         {"gaussian-field", {plane, two}},
+      {"sines", {line(), plane}},
+      {"gaussian-field", {plane, two}},
       {"gas-waves", {gas, plane}},
   };
   return rows;

@@ -102,38 +102,6 @@ TEST(BurgersLaws, ScalingCommutes) {
   }
 }
 
-// Broken by: an h shared by the lanes of a block, a lane that goes on beyond its dt, a block
-// whose last lanes are read from the next.
-TEST(BurgersLaws, BatchCompositionDoesNotMatter) {
-  const auto solver = make_burgers(options());
-  const std::vector<Row> rows = random_rows(19);
-  std::vector<Row> alone;
-  for (const Row& row : rows) alone.push_back(solve_row(*solver, row));
-  for (std::size_t size : {1u, 2u, 3u, 5u, 8u, 9u, 17u, 19u})
-    for (std::size_t first = 0; first + size <= rows.size(); first += size) {
-      const std::vector<Row> batch(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                                   rows.begin() + static_cast<std::ptrdiff_t>(first + size));
-
-      const std::vector<Answer> answers = solve_rows(*solver, batch);
-
-      for (std::size_t i = 0; i < size; ++i) {
-        ASSERT_EQ(answers[i].status, Answer::Status::ok) << answers[i].reason;
-        EXPECT_EQ(answers[i].state, alone[first + i]) << "batch of " << size;
-      }
-    }
-}
-
-// Broken by: a buffer shared between threads.
-TEST(BurgersLaws, ThreadsDoNotMatter) {
-  const std::vector<Row> rows = random_rows(41);
-  const std::vector<Answer> expected = solve_rows(*make_burgers(options(), 1), rows);
-  for (int threads : {2, 3, 7}) {
-    const std::vector<Answer> answers = solve_rows(*make_burgers(options(), threads), rows);
-
-    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(answers[i].state, expected[i].state);
-  }
-}
-
 // Broken by: a refused row that still takes part in its block, a NaN that leaks through a maximum
 // over lanes.
 TEST(BurgersLaws, BadRowsLeaveTheOthersAlone) {

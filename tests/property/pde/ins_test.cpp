@@ -220,31 +220,6 @@ TEST(InsLaws, HalvedStepsAreSmallerSteps) {
   EXPECT_NE(solve_field(*make_ins(large), row), solve_field(*make_ins(small), row));
 }
 
-// Broken by: an h or a forcing time shared by the lanes of a block, a lane that goes on beyond dt,
-// a block whose last lanes are read from the next.
-TEST(InsLaws, BatchCompositionDoesNotMatter) {
-  for (Scheme scheme : kSchemes) {
-    InsOptions forced = options(scheme);
-    forced.forcing = 1.0;
-    const auto solver = make_ins(forced);
-    const std::vector<Field> rows = random_rows(forced, 11);
-    std::vector<Field> alone;
-    for (const Field& row : rows) alone.push_back(solve_field(*solver, row));
-    for (std::size_t size : {2u, 3u, 5u, 9u, 11u})
-      for (std::size_t first = 0; first + size <= rows.size(); first += size) {
-        const std::vector<Field> batch(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                                       rows.begin() + static_cast<std::ptrdiff_t>(first + size));
-
-        const std::vector<Answer> answers = solve_fields(*solver, batch);
-
-        for (std::size_t i = 0; i < size; ++i) {
-          ASSERT_EQ(answers[i].status, Answer::Status::ok) << answers[i].reason;
-          EXPECT_EQ(answers[i].state, alone[first + i]) << "batch of " << size;
-        }
-      }
-  }
-}
-
 // Broken by: one time for all lanes of a block.
 TEST(InsLaws, RowsHaveTheirOwnTimes) {
   for (Scheme scheme : kSchemes) {
@@ -263,19 +238,6 @@ TEST(InsLaws, RowsHaveTheirOwnTimes) {
 
     for (std::size_t i = 0; i < queries.size(); ++i)
       EXPECT_EQ(answers[i].state, solve_field(*solver, row, times[i]));
-  }
-}
-
-// Broken by: a buffer shared between threads.
-TEST(InsLaws, ThreadsDoNotMatter) {
-  for (Scheme scheme : kSchemes) {
-    const std::vector<Field> rows = random_rows(options(scheme), 21);
-    const std::vector<Answer> expected = solve_fields(*make_ins(options(scheme), 1), rows);
-    for (int threads : {2, 3, 7}) {
-      const std::vector<Answer> answers = solve_fields(*make_ins(options(scheme), threads), rows);
-
-      for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(answers[i].state, expected[i].state);
-    }
   }
 }
 

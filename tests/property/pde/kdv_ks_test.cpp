@@ -87,38 +87,6 @@ class KdvKsLaws : public testing::TestWithParam<Case> {
 INSTANTIATE_TEST_SUITE_P(All, KdvKsLaws, testing::ValuesIn(cases()),
                          [](const auto& param) { return param.param.name; });
 
-// Broken by: an h shared by the lanes of a block, a lane that goes on beyond its dt, one that is
-// kept or replaced because another's step was rejected.
-TEST_P(KdvKsLaws, BatchCompositionDoesNotMatter) {
-  const auto s = solver();
-  const std::vector<Row> rows = random_rows(11);
-  std::vector<Row> alone;
-  for (const Row& row : rows) alone.push_back(solve_row(*s, row));
-  for (std::size_t size : {2u, 3u, 5u, 9u, 11u})
-    for (std::size_t first = 0; first + size <= rows.size(); first += size) {
-      const std::vector<Row> batch(rows.begin() + static_cast<std::ptrdiff_t>(first),
-                                   rows.begin() + static_cast<std::ptrdiff_t>(first + size));
-
-      const std::vector<Answer> answers = solve_rows(*s, batch);
-
-      for (std::size_t i = 0; i < size; ++i) {
-        ASSERT_EQ(answers[i].status, Answer::Status::ok) << answers[i].reason;
-        EXPECT_EQ(answers[i].state, alone[first + i]) << "batch of " << size;
-      }
-    }
-}
-
-// Broken by: a buffer shared between threads.
-TEST_P(KdvKsLaws, ThreadsDoNotMatter) {
-  const std::vector<Row> rows = random_rows(21);
-  const std::vector<Answer> expected = solve_rows(*solver(1), rows);
-  for (int threads : {2, 5}) {
-    const std::vector<Answer> answers = solve_rows(*solver(threads), rows);
-
-    for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(answers[i].state, expected[i].state);
-  }
-}
-
 // Rows that are refused, and one that passes the bound on its way. Broken by: a refused row that
 // still takes part in its block, a NaN that leaks through an error norm, a lane that ends with
 // another.

@@ -145,16 +145,7 @@ TEST(Burgers, NothingToDoIsFine) {
 }
 
 TEST(Burgers, RefusesImpossibleOptions) {
-  const auto kind_of = [](auto change) {
-    BurgersOptions options;
-    change(options);
-    try {
-      make_burgers(options);
-    } catch (const Error& error) {
-      return static_cast<int>(error.kind());
-    }
-    return 0;
-  };
+  const auto kind_of = [](auto change) { return test::kind_of_error(make_burgers, change); };
   const int config = static_cast<int>(ErrorKind::config);
 
   EXPECT_EQ(kind_of([](auto&) {}), 0);

@@ -352,16 +352,7 @@ TEST(Cns, NothingToDoIsFine) {
 }
 
 TEST(Cns, RefusesImpossibleOptions) {
-  const auto kind_of = [](auto change) {
-    CnsOptions options;
-    change(options);
-    try {
-      make_cns(options);
-    } catch (const Error& error) {
-      return static_cast<int>(error.kind());
-    }
-    return 0;
-  };
+  const auto kind_of = [](auto change) { return test::kind_of_error(make_cns, change); };
   const int config = static_cast<int>(ErrorKind::config);
 
   EXPECT_EQ(kind_of([](auto&) {}), 0);

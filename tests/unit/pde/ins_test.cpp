@@ -11,6 +11,7 @@
 #include "stap/core/error.h"
 #include "support/ins_flows.h"
 #include "support/isas.h"
+#include "support/solving.h"
 
 namespace stap {
 namespace {
@@ -252,16 +253,7 @@ TEST(Ins, NothingToDoIsFine) {
 }
 
 TEST(Ins, RefusesImpossibleOptions) {
-  const auto kind_of = [](auto change) {
-    InsOptions options;
-    change(options);
-    try {
-      make_ins(options);
-    } catch (const Error& error) {
-      return static_cast<int>(error.kind());
-    }
-    return 0;
-  };
+  const auto kind_of = [](auto change) { return test::kind_of_error(make_ins, change); };
   const int config = static_cast<int>(ErrorKind::config);
 
   EXPECT_EQ(kind_of([](auto&) {}), 0);

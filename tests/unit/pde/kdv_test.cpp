@@ -198,16 +198,7 @@ TEST(Kdv, NothingToDoIsFine) {
 }
 
 TEST(Kdv, RefusesImpossibleOptions) {
-  const auto kind_of = [](auto change) {
-    KdvOptions options;
-    change(options);
-    try {
-      make_kdv(options);
-    } catch (const Error& error) {
-      return static_cast<int>(error.kind());
-    }
-    return 0;
-  };
+  const auto kind_of = [](auto change) { return test::kind_of_error(make_kdv, change); };
   const int config = static_cast<int>(ErrorKind::config);
 
   EXPECT_EQ(kind_of([](auto&) {}), 0);

@@ -96,16 +96,7 @@ TEST(Ks, NothingToDoIsFine) {
 }
 
 TEST(Ks, RefusesImpossibleOptions) {
-  const auto kind_of = [](auto change) {
-    KsOptions options;
-    change(options);
-    try {
-      make_ks(options);
-    } catch (const Error& error) {
-      return static_cast<int>(error.kind());
-    }
-    return 0;
-  };
+  const auto kind_of = [](auto change) { return test::kind_of_error(make_ks, change); };
   const int config = static_cast<int>(ErrorKind::config);
 
   EXPECT_EQ(kind_of([](auto&) {}), 0);
