@@ -132,6 +132,15 @@ TEST(Program, CheckPrintsTheEffectiveConfig) {
   EXPECT_TRUE(contains(result.out, "  epochs: 3\n  batch: 4\n  learning_rate: 0.001\n"));
 }
 
+TEST(Program, CheckSaysHowMuchMemoryAStudyTakes) {
+  const Finished whole = run_stap({"check", "demo", "device=cpu"});
+  const Finished part = run_stap({"check", "20-rounds"});
+
+  EXPECT_TRUE(contains(whole.err, "memory: about")) << whole.err;
+  EXPECT_TRUE(contains(whole.err, "(cpu)"));
+  EXPECT_FALSE(contains(part.err, "memory"));
+}
+
 TEST(Program, CheckShowsAllProblemsAtOnce) {
   const TemporaryFolder folder;
   const std::string file = folder.file("run.yaml",

@@ -12,6 +12,7 @@
 
 #include "stap/core/rng.h"
 #include "stap/nn/model_file.h"
+#include "stap/nn/device.h"
 #include "support/process.h"
 #include "support/small_study.h"
 
@@ -244,6 +245,26 @@ TEST_F(StudyProgram, TableComparesMethodsPairedBySeed) {
   EXPECT_NEAR(random.at("log_rmse_mean").get<double>(), mean[0], 1e-12);
   EXPECT_NEAR(sbal.at("difference_mean").get<double>(), mean[1] - mean[0], 1e-12);
   EXPECT_EQ(run_stap({"table", folder_.path("s"), "--baseline", "sbla"}).exit_code, 2);
+}
+
+TEST_F(StudyProgram, CudaWithoutAGpuIsExitCode5) {
+  if (cuda_problem().empty()) GTEST_SKIP() << "there is a GPU";
+
+  const Finished asked = run_stap(words("run", "r", {"--device", "cuda"}));
+  const Finished in_config = run_stap(words("run", "r", {"device=cuda"}));
+  const Finished misspelt = run_stap(words("run", "r", {"--device", "gpu"}));
+
+  EXPECT_EQ(asked.exit_code, 5);
+  EXPECT_TRUE(contains(asked.err, "cuda")) << asked.err;
+  EXPECT_EQ(in_config.exit_code, 5);
+  EXPECT_EQ(misspelt.exit_code, 2);
+}
+
+// Where a run is computed is no part of what it computes.
+TEST_F(StudyProgram, ContinuesOnAnotherDevice) {
+  ASSERT_EQ(run_stap(words("run", "r", {"device=cpu"})).exit_code, 0);
+
+  EXPECT_EQ(run_stap(words("run", "r", {"device=auto", "precision=fp32"})).exit_code, 0);
 }
 
 }  // namespace
