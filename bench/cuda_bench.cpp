@@ -144,8 +144,7 @@ void measure(const bench::Problem& problem, int members, ComputeOptions::Precisi
 }  // namespace stap
 
 int main(int argc, char** argv) {
-  using namespace stap;
-  if (const std::string problem = cuda_problem(); !problem.empty()) {
+  if (const std::string problem = stap::cuda_problem(); !problem.empty()) {
     fmt::print(R"({{"bench":"cuda","skipped":"{}"}})"
                "\n",
                problem);
@@ -160,12 +159,13 @@ int main(int argc, char** argv) {
       names.push_back(argv[i]);
   }
   if (members.empty()) members = {2, 10, 50};
-  const Ceilings ceilings = measure_ceilings();
+  const stap::Ceilings ceilings = stap::measure_ceilings();
   fmt::print(R"({{"bench":"cuda","copy_tb_per_s":{:.3g},"tf32_tflops":{:.4g}}})"
              "\n",
              ceilings.copy * 1e-12, ceilings.tf32 * 1e-12);
-  for (const auto precision : {ComputeOptions::Precision::tf32, ComputeOptions::Precision::fp32})
-    for (const bench::Problem& problem : bench::paper_networks())
+  for (const auto precision :
+       {stap::ComputeOptions::Precision::tf32, stap::ComputeOptions::Precision::fp32})
+    for (const stap::bench::Problem& problem : stap::bench::paper_networks())
       if (names.empty() || std::find(names.begin(), names.end(), problem.name) != names.end())
-        for (int e : members) measure(problem, e, precision, ceilings);
+        for (int e : members) stap::measure(problem, e, precision, ceilings);
 }

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/rng.h"
-#include "stap/nn/model_file.h"
 #include "stap/nn/device.h"
+#include "stap/nn/model_file.h"
 #include "support/process.h"
 #include "support/small_study.h"
 
