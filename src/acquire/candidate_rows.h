@@ -5,6 +5,7 @@
 #include <span>
 
 #include "stap/acquire/pool.h"
+#include "stap/core/resident_rows.h"
 
 namespace stap {
 
@@ -18,5 +19,38 @@ inline void put_candidates(Committee& committee, RowsId rows, const Candidates& 
   }
   committee.put(rows, 0, states.view());
 }
+
+/// Some candidates on their way, every member by itself: row c * M + m is candidate c of member m.
+struct MemberRollouts {
+  MemberRollouts(Committee& committee, const Candidates& candidates,
+                 std::span<const std::size_t> ids)
+      : initial(committee, ids.size()),
+        rows(committee, ids.size() * static_cast<std::size_t>(committee.members())),
+        steps(candidates.steps) {
+    put_candidates(committee, initial, candidates, ids);
+    const auto members = static_cast<std::size_t>(committee.members());
+    for (std::size_t r = 0; r < ids.size() * members; ++r) {
+      own.push_back(r);
+      parent.push_back(r / members);
+      member.push_back(static_cast<int>(r % members));
+    }
+  }
+
+  /// What advance() and sketch() read for step `step` (1 .. L); they write to `rows` at `own`.
+  struct Step {
+    RowsId from;
+    std::span<const std::size_t> i;
+    std::vector<double> time;
+  };
+  Step step(std::size_t step) const {
+    const std::vector<double> time(own.size(), input_time(step, steps));
+    return step == 1 ? Step{initial, parent, time} : Step{rows, own, time};
+  }
+
+  ResidentRows initial, rows;
+  std::size_t steps;
+  std::vector<std::size_t> own, parent;
+  std::vector<int> member;
+};
 
 }  // namespace stap

@@ -70,9 +70,17 @@ class FakeCommittee final : public Committee {
     advanced += i.size();
     ++advance_calls;
   }
-  void sketch(RowsId, std::span<const std::size_t>, std::span<const int>, std::span<const double>,
-              std::size_t, RowsId, std::span<const std::size_t>, std::span<double>) override {
-    throw std::logic_error("the fake committee has no features");
+  /// Features are the values themselves, a coordinate for each (member, step, value).
+  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+              std::span<const double> time, std::size_t step, RowsId to,
+              std::span<const std::size_t> j, std::span<double> features) override {
+    advance(from, i, member, time, to, j);
+    for (std::size_t r = 0; r < j.size(); ++r) {
+      const auto& row = block(to).at(j[r]);
+      for (std::size_t v = 0; v < row.size(); ++v)
+        features[r * kSketchSize + (static_cast<std::size_t>(member[r]) * 97 + step * 13 + v) %
+                                       kSketchSize] += double{row[v]};
+    }
   }
   void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
                  std::span<double> out) const override {

@@ -32,6 +32,10 @@ std::unique_ptr<Selector> make_random();
 std::unique_ptr<Selector> make_qbc();
 /// Throws Error(config) if an option is out of the range of its field; so does make_stap.
 std::unique_ptr<Selector> make_sbal(const SbalOptions& options);
+/// Largest cluster maximum distance (Holzmueller et al.), and greedy k-centre, both on sketched
+/// hidden activations; trajectories of the pool that are not open are centres.
+std::unique_ptr<Selector> make_lcmd();
+std::unique_ptr<Selector> make_core_set();
 
 /// All steps.
 std::unique_ptr<StepChooser> make_full();

@@ -35,7 +35,7 @@ class Selector {
 struct SelectorRow : config::Entry {
   std::unique_ptr<Selector> (*make)(const config::Value& options) = nullptr;
 };
-/// random, qbc, sbal.
+/// random, qbc, sbal, lcmd, core-set.
 std::span<const SelectorRow> selector_table();
 
 }  // namespace stap

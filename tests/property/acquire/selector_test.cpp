@@ -8,7 +8,9 @@
 #include <map>
 #include <set>
 
+#include "reference/lcmd.h"
 #include "stap/acquire/methods.h"
+#include "stap/core/resident_rows.h"
 #include "support/acquiring.h"
 
 namespace stap {
@@ -59,10 +61,12 @@ TEST(SelectorProperty, PermutingOpenDoesNotChangeTheOrder) {
 }
 
 // Closing candidates only removes them: the others keep their order (their noise is their own).
-// Breaks if noise is keyed by the position in `open`.
+// Not for selectors by distance, to which closed ones are centres. Breaks if noise is keyed by the
+// position in `open`.
 TEST(SelectorProperty, ClosingCandidatesKeepsTheOrderOfTheOthers) {
   for (World& world : test::some_worlds(9))
     for (const auto& selector : all_selectors()) {
+      if (selector->name() == "lcmd" || selector->name() == "core-set") continue;
       const Order all = selector->order(*world.committee, world.candidates(), 9, Rng(5));
       const Ids left = {0, 3, 4, 8};
 
@@ -123,7 +127,7 @@ TEST(SelectorProperty, NotFiniteCandidatesAreCountedAndNeverChosenByAScore) {
   const float infinity = std::numeric_limits<float>::infinity();
   World world = square_world({1.0f, nan, 2.0f, infinity, 3.0f});
   for (const auto& selector : all_selectors()) {
-    const bool scores = selector->members_needed() > 1;
+    const bool scores = selector->name() != "random";
 
     const Order order = selector->order(*world.committee, world.candidates(), 5, Rng(1));
 
@@ -132,6 +136,57 @@ TEST(SelectorProperty, NotFiniteCandidatesAreCountedAndNeverChosenByAScore) {
     EXPECT_EQ(sorted, scores ? (Ids{0, 2, 4}) : (Ids{0, 1, 2, 3, 4})) << selector->name();
     EXPECT_EQ(order.not_finite, scores ? 2u : 0u) << selector->name();
   }
+}
+
+// The features of one trajectory, member by member and step by step.
+reference::Point features_of(const World& world, std::size_t id) {
+  Committee& committee = *world.committee;
+  reference::Point sum(kSketchSize, 0.0);
+  const std::size_t zero[] = {0};
+  for (int member = 0; member < committee.members(); ++member) {
+    const RowsId row = committee.rows(1);
+    committee.put(row, 0, world.pool.view().rows(id, 1));
+    for (std::size_t step = 1; step <= world.steps; ++step) {
+      const double time = input_time(step, world.steps);
+      committee.sketch(row, zero, {&member, 1}, {&time, 1}, step, row, zero, sum);
+    }
+    committee.release(row);
+  }
+  return sum;
+}
+
+// Against the textbook, with and without centres. Breaks if a closed trajectory is no centre, if
+// the weight of a cluster is not of squared distances, if a taken candidate keeps its weight, or if
+// LCMD takes the farthest of all instead of the heaviest cluster's.
+TEST(SelectorProperty, SelectorsByDistanceFollowTheTextbook) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed)
+    for (const Ids& closed : {Ids{}, Ids{3}, Ids{0, 5, 11}}) {
+      World world = test::network_world(seed, 2, 3, 13);
+      std::erase_if(world.open, [&](std::size_t id) {
+        return std::count(closed.begin(), closed.end(), id) > 0;
+      });
+      std::vector<reference::Point> candidates, centres;
+      for (std::size_t id : world.open) candidates.push_back(features_of(world, id));
+      for (std::size_t id : closed) centres.push_back(features_of(world, id));
+
+      const Order lcmd = make_lcmd()->order(*world.committee, world.candidates(), 13, Rng(0));
+      const Order core = make_core_set()->order(*world.committee, world.candidates(), 13, Rng(0));
+
+      Ids expected_lcmd, expected_core;
+      for (std::size_t c : reference::take_by_distance(candidates, centres, true))
+        expected_lcmd.push_back(world.open[c]);
+      for (std::size_t c : reference::take_by_distance(candidates, centres, false))
+        expected_core.push_back(world.open[c]);
+      EXPECT_EQ(lcmd.ids, expected_lcmd) << seed << ", " << closed.size() << " closed";
+      EXPECT_EQ(core.ids, expected_core) << seed << ", " << closed.size() << " closed";
+    }
+}
+
+// One network is enough. Breaks if a spread is asked for.
+TEST(SelectorProperty, SelectorsByDistanceWorkWithOneMember) {
+  World world = test::network_world(7, 1, 2, 6);
+  for (const auto& selector : {make_lcmd(), make_core_set()})
+    EXPECT_EQ(selector->order(*world.committee, world.candidates(), 4, Rng(0)).ids.size(), 4u);
 }
 
 // Breaks if Random scores the pool.

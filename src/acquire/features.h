@@ -1,0 +1,63 @@
+// Trajectories as points: what distance-based selectors (lcmd, core-set) compare.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "stap/acquire/selector.h"
+
+namespace stap {
+
+/// Sketched features of some trajectories of the pool, [id][kSketchSize]: the last hidden
+/// activations of every member at every step. Rows are worked on in blocks; the result does not
+/// depend on them.
+std::vector<double> sketched_features(Committee& committee, const Candidates& candidates,
+                                      std::span<const std::size_t> ids);
+
+/// The pool as points: candidates whose features are finite, by rising id, and the centres there
+/// are already, the trajectories that are not open any more.
+struct FeatureSpace {
+  std::vector<std::size_t> ids;
+  std::vector<double> points;   ///< [candidate][kSketchSize]
+  std::vector<double> centres;  ///< [centre][kSketchSize], finite ones only
+  std::size_t not_finite = 0;   ///< candidates left out
+
+  std::span<const double> point(std::size_t c) const;
+};
+FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates);
+
+/// Squared distance of two points.
+double feature_distance2(std::span<const double> a, std::span<const double> b);
+
+/// Every candidate with its nearest centre; candidates become centres one by one.
+class NearestCentres {
+ public:
+  explicit NearestCentres(const FeatureSpace& space);
+
+  std::size_t centres() const { return centres_; }
+  bool taken(std::size_t c) const { return taken_[c] != 0; }
+  /// Of a candidate that is not taken; there must be a centre.
+  double distance2(std::size_t c) const { return distance2_[c]; }
+  std::size_t centre(std::size_t c) const { return centre_[c]; }
+  /// Makes candidate c a centre.
+  void take(std::size_t c);
+
+ private:
+  void add(std::span<const double> centre);
+
+  const FeatureSpace& space_;
+  std::size_t centres_ = 0;
+  std::vector<double> distance2_;
+  std::vector<std::size_t> centre_;
+  std::vector<char> taken_;
+};
+
+/// Takes candidates one by one, `at_most` of them: the first, if there is no centre yet, is the one
+/// of largest norm; then pick(nearest, number of candidates) says which. Equal values: the smaller
+/// id.
+Order take_greedily(Committee& committee, const Candidates& candidates, std::size_t at_most,
+                    const std::function<std::size_t(const NearestCentres&, std::size_t)>& pick);
+
+}  // namespace stap

@@ -1,0 +1,52 @@
+#include <vector>
+
+#include "acquire/features.h"
+#include "stap/acquire/methods.h"
+
+namespace stap {
+namespace {
+
+// The farthest candidate of the heaviest cluster, a cluster's weight being the sum of the squared
+// distances of its candidates to their centre.
+std::size_t pick(const NearestCentres& nearest, std::size_t count) {
+  std::vector<double> weight(nearest.centres(), 0.0);
+  std::vector<char> has_candidates(nearest.centres(), 0);
+  for (std::size_t c = 0; c < count; ++c)
+    if (!nearest.taken(c)) {
+      weight[nearest.centre(c)] += nearest.distance2(c);
+      has_candidates[nearest.centre(c)] = 1;
+    }
+  std::size_t heaviest = 0;
+  double most = -1.0;
+  for (std::size_t k = 0; k < weight.size(); ++k)
+    if (has_candidates[k] && weight[k] > most) {
+      most = weight[k];
+      heaviest = k;
+    }
+  std::size_t best = 0;
+  double largest = -1.0;
+  for (std::size_t c = 0; c < count; ++c)
+    if (!nearest.taken(c) && nearest.centre(c) == heaviest && nearest.distance2(c) > largest) {
+      largest = nearest.distance2(c);
+      best = c;
+    }
+  return best;
+}
+
+class Lcmd final : public Selector {
+ public:
+  std::string_view name() const override { return "lcmd"; }
+
+  Order order(Committee& committee, const Candidates& candidates, std::size_t at_most,
+              const Rng&) const override {
+    return take_greedily(committee, candidates, at_most, pick);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Selector> make_lcmd() {
+  return std::make_unique<Lcmd>();
+}
+
+}  // namespace stap
