@@ -9,9 +9,10 @@
 
 #include <cstdint>
 
+#include "nn/cuda/kernels.h"
+
 namespace stap::cuda {
 
-inline constexpr int kWidth = 64;  // channels of a field, padded
 inline constexpr int kWarp = 32;
 // float4 of one 64 x 64 weight block in fragment order, [8 steps][4 pairs of columns][lane].
 inline constexpr int kBlockVectors = 8 * 4 * kWarp;
@@ -243,10 +244,9 @@ __device__ inline float activate(float& z) {
 }
 
 // --- products over points ------------------------------------------------------------------------
-// Weight gradients sum over the points of a tile of 128, which all warps see in shared memory, rows
-// kTileStride apart so that reads along points have no bank conflicts.
+// Weight gradients sum over the points of a tile of kTilePoints, which all warps see in shared
+// memory, rows kTileStride apart so that reads along points have no bank conflicts.
 
-inline constexpr int kTilePoints = 128;
 inline constexpr int kTileStride = 72;
 inline constexpr int kThinStride = 24;  // tiles of at most 16 channels
 inline constexpr int kTileFloats = kTilePoints * kTileStride;
