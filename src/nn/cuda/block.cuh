@@ -11,7 +11,8 @@ namespace stap::cuda {
 
 inline constexpr int kThreads = 256;
 inline constexpr int kWarps = kThreads / kWarp;
-inline constexpr int kChunks = kHidden / 64;
+static_assert(kWarps * 16 == kTilePoints);
+inline constexpr int kChunks = kHidden / 64;            // in which hidden layers are made
 inline constexpr int kBlockFloats = 4 * kBlockVectors;  // of one 64 x 64 block of weights
 
 __device__ inline const SlotRows& slot_rows(const SlotRows* rows) {
@@ -37,12 +38,21 @@ __device__ inline void transform_tile(Tile& tile, Function f) {
   }
 }
 
-// A warp's tile into the block's shared one ([128][kTileStride]), as a right side.
+// z becomes GELU(z); d, the gradient of GELU(z), that of z.
+template <bool kExact>
+__device__ inline void back_through_gelu(Tile& z, Tile& d) {
+#pragma unroll
+  for (int i = 0; i < 16; ++i)
+#pragma unroll
+    for (int r = 0; r < 2; ++r) d.v[r][i] *= activate<kExact>(z.v[r][i]);
+}
+
+// A warp's tile into the block's shared one ([kTilePoints][kTileStride]), as a right side.
 template <bool kExact>
 __device__ inline void share_tile(const Tile& tile, float* shared) {
   Tile rounded = tile;
   transform_tile(rounded, [](float x) { return right_side<kExact>(x); });
-  store_tile(rounded, kTileStride, 16, shared + warp_index() * 16 * kTileStride);
+  store_tile(rounded, kTileStride, shared + warp_index() * 16 * kTileStride);
 }
 
 __device__ inline void copy_floats(const float* from, int n, float* to) {
@@ -52,7 +62,7 @@ __device__ inline void copy_floats(const float* from, int n, float* to) {
 // --- weights in fragment order -------------------------------------------------------------------
 // Put in that order once after every step (dense.cu).
 
-__device__ inline const float* fragments_of(const Net& net, const SlotRows& rows, int block) {
+__device__ inline float* fragments_of(const Net& net, const SlotRows& rows, int block) {
   return net.fragments + rows.member * fragments_size(net.layers) +
          std::size_t(block) * kBlockFloats;
 }

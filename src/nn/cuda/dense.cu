@@ -14,8 +14,7 @@ __global__ void order_weights_kernel(Net net, const SlotRows* all) {
   if (rows.rows == 0) return;
   const int block = blockIdx.x, j = block % 4;
   const float* dense = net.weights + rows.member * net.member_size;
-  float* to =
-      net.fragments + rows.member * fragments_size(net.layers) + std::size_t(block) * kBlockFloats;
+  float* to = fragments_of(net, rows, block);
   if (block < kProject1Blocks) {
     order_weights<kExact>(dense + kLift2 + j * 64 * 64, 64, block >= kLift2Back, to);
   } else if (block < kSkipBlocks) {
@@ -33,14 +32,14 @@ __global__ void dense_step_kernel(Net net, const SlotRows* all, int ends_parts, 
   if (rows.rows == 0) return;
   const int size = dense_size(net.layers), i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
   if (i < size) {
-    // The sums of lifting and projection, or those of a layer.
+    // The sums of lifting and projection, or those of the layers.
     const bool in_ends = i < kLayers;
     const int parts = in_ends ? ends_parts : layer_parts;
     const int stride = in_ends ? kLayers : size - kLayers;
     const float* from =
         (in_ends ? ends + i : layers + (i - kLayers)) + std::size_t(blockIdx.y) * parts * stride;
     float4 sum = make_float4(0, 0, 0, 0);
-    // Channels beyond the network's are written by nobody.
+    // Nobody writes the sums of channels beyond the network's.
     const auto padding = [&](int at) {
       return (at < kLift1Bias && at / kHidden >= net.in) ||
              (at >= kProject2 && at < kProject2Bias && (at - kProject2) / kHidden >= net.out) ||

@@ -18,7 +18,7 @@ void launched(const char* name) {
 }
 
 dim3 tiles_grid(const Launch& launch, int tiles_per_block) {
-  const int tiles = launch.net.field_points() / kTilePoints;
+  const int tiles = launch.net.tiles();
   return dim3(as_grid((tiles + tiles_per_block - 1) / tiles_per_block), as_grid(launch.slots));
 }
 dim3 parts_grid(const Launch& launch) {

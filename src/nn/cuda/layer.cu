@@ -10,12 +10,12 @@
 namespace stap::cuda {
 namespace {
 
-// Panels whose transforms a tile of 128 points takes parts of.
+// Panels whose transforms have points in one tile.
 __host__ __device__ int panels_of_tile(const Pass& pass) {
   return pass.lines_out < kTilePoints ? kTilePoints / pass.lines_out : 1;
 }
 
-// Adds the transform of the warp's points: by all threads, `shared` holds the panels of the tile.
+// sum += the transform at the warp's points. All threads load the panels of the tile into `shared`.
 template <bool kExact>
 __device__ void add_transformed(const Pass& pass, const float* in, int tile, float* shared,
                                 Tile& sum) {
@@ -46,11 +46,11 @@ __global__ void __launch_bounds__(kThreads, 2)
   const float* weights = net.weights + rows.member * net.member_size + kLayers + layer * kLayerSize;
   copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer), 1, shared);
   const std::size_t slot = blockIdx.y * net.field_size();
-  const int tiles = net.field_points() / kTilePoints;
+  const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const std::size_t at = slot + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
     Tile x, sum;
-    load_tile(field + at, 64, 16, x);
+    load_tile(field + at, 64, x);
     fill_tile(weights + 64 * 64, sum);
     __syncthreads();  // the weights are there, the panels of the round before have been read
     if constexpr (kFused) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads, 2)
                               shared + kBlockFloats, sum);
     } else {
       Tile more;
-      load_tile(add.values + at, 64, 16, more);
+      load_tile(add.values + at, 64, more);
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
         sum.v[0][i] += more.v[0][i];
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     if (gelu_first) transform_tile(x, gelu<kExact>);
     multiply<kExact>(x, shared, sum);
-    store_tile(sum, 64, 16, next + at);
+    store_tile(sum, 64, next + at);
   }
 }
 
@@ -88,16 +88,16 @@ __global__ void __launch_bounds__(kThreads, 2)
   const std::size_t slot = blockIdx.y * net.field_size();
   OuterShare d_weights = {};
   float d_bias[4] = {};
-  const int tiles = net.field_points() / kTilePoints;
+  const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const std::size_t at = slot + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
     Tile d, x, sum;
-    load_tile(d_field + at, 64, 16, d);
-    load_tile(field + at, 64, 16, x);
+    load_tile(d_field + at, 64, d);
+    load_tile(field + at, 64, x);
     if constexpr (kFused) {
       zero(sum);
     } else {
-      load_tile(d_add.values + at, 64, 16, sum);
+      load_tile(d_add.values + at, 64, sum);
     }
     __syncthreads();  // the tiles of the round before have been read; the weights are there
     if constexpr (kFused) {
@@ -107,14 +107,9 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     multiply<kExact>(d, weights, sum);
     if (gelu_first) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i)
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          sum.v[r][i] *= activate<kExact>(x.v[r][i]);
-        }
+      back_through_gelu<kExact>(x, sum);
     }
-    store_tile(sum, 64, 16, d_field + at);
+    store_tile(sum, 64, d_field + at);
     share_tile<kExact>(x, x_tile);
     share_tile<kExact>(d, d_tile);
     __syncthreads();

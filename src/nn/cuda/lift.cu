@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   copy_floats(dense + kLift1, (kChannels + 1) * kHidden, weights1);
   __syncthreads();
   field += blockIdx.y * net.field_size();
-  const int tiles = net.field_points() / kTilePoints;
+  const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     load_input(net, rows, first, thin);
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       transform_tile(hidden, gelu<kExact>);
       multiply<kExact>(hidden, weights2 + j * kBlockFloats, sum);
     }
-    store_tile(sum, 64, 16, field + std::size_t(first) * 64);
+    store_tile(sum, 64, field + std::size_t(first) * 64);
     __syncwarp();
   }
 }
@@ -89,11 +89,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   OuterShare d_weights2[kChunks] = {};  // of lift2, hidden 64 j .. x 64
   float d_thin[kChunks][4] = {};        // of lift1 and its bias
   float d_bias2[4] = {};
-  const int tiles = net.field_points() / kTilePoints;
+  const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     Tile d;
-    load_tile(d_field + std::size_t(first) * 64, 64, 16, d);
+    load_tile(d_field + std::size_t(first) * 64, 64, d);
     __syncthreads();  // the tiles of the round before have been read
     load_input(net, rows, first, thin);
     share_tile<kExact>(d, d_tile);
@@ -102,12 +102,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       lift_hidden(net, thin, weights1, j, hidden);
       zero(d_hidden);
       multiply<kExact>(d, weights2 + j * kBlockFloats, d_hidden);
-#pragma unroll
-      for (int i = 0; i < 16; ++i)
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          d_hidden.v[r][i] *= activate<kExact>(hidden.v[r][i]);
-        }
+      back_through_gelu<kExact>(hidden, d_hidden);
       if (j > 0) __syncthreads();
       share_tile<kExact>(hidden, h_tile);
       __syncthreads();

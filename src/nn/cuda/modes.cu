@@ -18,8 +18,8 @@ __device__ void load_spectrum(const float* from, float* to) {
         *reinterpret_cast<const float4*>(from + i * 4);
 }
 
-// Complex products of a warp: both parts of 8 columns of [32 rows] x [64][64]. `w(part, k, n)`
-// gives the right side; conjugate: of it.
+// A warp's share of a complex product [32 rows][64] x [64][64]: both parts of 8 columns, added to
+// re and im. w(part, k, n) gives the right side.
 template <bool kExact, class Weights>
 __device__ void complex_product(const float* rows, Weights w, float (&re)[2][4],
                                 float (&im)[2][4]) {

@@ -60,12 +60,12 @@ __global__ void __launch_bounds__(kThreads, 2)
   const std::size_t slot = blockIdx.y * net.field_size();
   const float* mean = net.mean + rows.member * kChannels;
   const float* deviation = net.deviation + rows.member * kChannels;
-  const int tiles = net.field_points() / kTilePoints;
+  const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     if (first / net.points >= rows.rows) break;
     Tile z;
-    load_tile(field + slot + std::size_t(first) * 64, 64, 16, z);
+    load_tile(field + slot + std::size_t(first) * 64, 64, z);
     start_output(net, rest + kHidden + kChannels * kHidden, thin);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       multiply<kExact>(z, weights1 + j * kBlockFloats, hidden);
       if (hidden_out != nullptr)
         store_tile(
-            hidden, kHidden, 16,
+            hidden, kHidden,
             hidden_out + (std::size_t(blockIdx.y) * net.field_points() + first) * kHidden + 64 * j);
       transform_tile(hidden, gelu<kExact>);
       add_output(net, hidden, rest + kHidden, j, thin);
@@ -132,11 +132,11 @@ __global__ void __launch_bounds__(kThreads, 1)
   OuterShare d_weights1[kChunks] = {};
   float d_weights2[kChunks][4] = {}, d_bias1[kChunks][4] = {};
   double squares = 0.0;
-  const int tiles = net.field_points() / kTilePoints;
+  const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     Tile z, d_z;
-    load_tile(field + slot + std::size_t(first) * 64, 64, 16, z);
+    load_tile(field + slot + std::size_t(first) * 64, 64, z);
     __syncthreads();  // the tiles of the round before have been read
     start_output(net, dense + kProject2Bias, thin);
     share_tile<kExact>(z, z_tile);
@@ -181,12 +181,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       for (int c = 0; c < net.out; ++c)
         add_scaled(mine[c], mine[8 * kThinStride + c], rest + kHidden + c * kHidden + 64 * j,
                    d_hidden);
-#pragma unroll
-      for (int i = 0; i < 16; ++i)
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          d_hidden.v[r][i] *= activate<kExact>(hidden.v[r][i]);
-        }
+      back_through_gelu<kExact>(hidden, d_hidden);
       multiply<kExact>(d_hidden, down + held * kBlockFloats, d_z);
       if (j > 0) __syncthreads();
       share_tile<kExact>(hidden, h_tile);
@@ -204,7 +199,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           outer<kExact>(z_tile, h_tile, d_weights1[k]);
         }
     }
-    store_tile(d_z, 64, 16, d_field + slot + std::size_t(first) * 64);
+    store_tile(d_z, 64, d_field + slot + std::size_t(first) * 64);
   }
 
   const int part = blockIdx.y * gridDim.x + blockIdx.x;
