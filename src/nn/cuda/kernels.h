@@ -2,8 +2,8 @@
 //
 // Work comes in slots: up to 32 rows (states) of one member. Fields of a slot are
 // [row][point][64 channels], points numbered across rows (q = row * points + point) and padded to a
-// multiple of 128; spectra are [mode][row][re, im][64]. Widths are padded to 64, hidden layers to
-// 256, channels to 16: weights of padding are zero and stay zero.
+// multiple of kTilePoints; spectra are [mode][row][re, im][64]. Widths are padded to 64, hidden
+// layers to 256, channels to 16: weights of padding are zero and stay zero.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 namespace stap::cuda {
 
 inline constexpr int kRows = 32;
+inline constexpr int kTilePoints = 128;  // that a block of threads works on at a time
 inline constexpr int kHidden = 256;
 inline constexpr int kChannels = 16;
 
@@ -76,7 +77,8 @@ struct Net {
   float* fragments;               ///< [member][fragments_size]
   const float *mean, *deviation;  ///< [member][16]
 
-  __host__ __device__ int field_points() const { return (kRows * points + 127) / 128 * 128; }
+  __host__ __device__ int tiles() const { return (kRows * points + kTilePoints - 1) / kTilePoints; }
+  __host__ __device__ int field_points() const { return tiles() * kTilePoints; }
   __host__ __device__ std::size_t field_size() const { return std::size_t(field_points()) * 64; }
   __host__ __device__ std::size_t spectrum_size() const { return std::size_t(modes) * kRows * 128; }
   __host__ __device__ std::size_t spectral(int layer) const {
@@ -159,10 +161,11 @@ void mode_back(const Launch& launch, int layer, float* spectrum, const float* d_
 void layer_back(const Launch& launch, int layer, const float* field, bool gelu_first,
                 const Pass* pass, const float* d_add, float* d_field, float* partial);
 void lift_back(const Launch& launch, const float* d_field, float* partial);
-/// Sums the parts and makes the Adam step of the dense weights; adds the losses to `squares`
-/// [slot]. With `gradient`: writes the sums there (slot 0) and leaves the weights.
-void dense_step(const Launch& launch, const float* partial, const float* layer_partial,
-                const double* losses, double* squares, float* gradient);
+/// Sums the parts (ends: of lifting and projection) and makes the Adam step of the dense weights;
+/// adds the losses to `squares` [slot]. With `gradient`: writes the sums there (slot 0) and leaves
+/// the weights.
+void dense_step(const Launch& launch, const float* ends, const float* layers, const double* losses,
+                double* squares, float* gradient);
 
 // Rows of the committee: `values` each, addressed by pointers.
 void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,

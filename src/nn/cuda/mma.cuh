@@ -9,9 +9,10 @@
 
 #include <cstdint>
 
+#include "nn/cuda/kernels.h"
+
 namespace stap::cuda {
 
-inline constexpr int kWidth = 64;  // channels of a field, padded
 inline constexpr int kWarp = 32;
 // float4 of one 64 x 64 weight block in fragment order, [8 steps][4 pairs of columns][lane].
 inline constexpr int kBlockVectors = 8 * 4 * kWarp;
@@ -123,16 +124,15 @@ __device__ inline int lane_in_group() {
   return threadIdx.x % 4;
 }
 
-// Rows 0 .. 15 from `field` (stride in floats); those from `rows` on are zero.
-__device__ inline void load_tile(const float* field, int stride, int rows, Tile& tile) {
+// 16 rows from `field`, `stride` floats apart.
+__device__ inline void load_tile(const float* field, int stride, Tile& tile) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = lane_group() + 8 * r;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      float4 x = make_float4(0, 0, 0, 0);
-      if (row < rows)
-        x = *reinterpret_cast<const float4*>(field + row * stride + 16 * i + 4 * lane_in_group());
+      const float4 x =
+          *reinterpret_cast<const float4*>(field + row * stride + 16 * i + 4 * lane_in_group());
       tile.v[r][4 * i] = x.x;
       tile.v[r][4 * i + 1] = x.y;
       tile.v[r][4 * i + 2] = x.z;
@@ -141,11 +141,10 @@ __device__ inline void load_tile(const float* field, int stride, int rows, Tile&
   }
 }
 
-__device__ inline void store_tile(const Tile& tile, int stride, int rows, float* field) {
+__device__ inline void store_tile(const Tile& tile, int stride, float* field) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const int row = lane_group() + 8 * r;
-    if (row >= rows) continue;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
       *reinterpret_cast<float4*>(field + row * stride + 16 * i + 4 * lane_in_group()) = make_float4(
@@ -243,10 +242,9 @@ __device__ inline float activate(float& z) {
 }
 
 // --- products over points ------------------------------------------------------------------------
-// Weight gradients sum over the points of a tile of 128, which all warps see in shared memory, rows
-// kTileStride apart so that reads along points have no bank conflicts.
+// Weight gradients sum over the points of a tile of kTilePoints, which all warps see in shared
+// memory, rows kTileStride apart so that reads along points have no bank conflicts.
 
-inline constexpr int kTilePoints = 128;
 inline constexpr int kTileStride = 72;
 inline constexpr int kThinStride = 24;  // tiles of at most 16 channels
 inline constexpr int kTileFloats = kTilePoints * kTileStride;

@@ -1,0 +1,47 @@
+// The host's side of all launches: grids, limits, errors.
+#include "nn/cuda/launch.h"
+
+#include <algorithm>
+
+namespace stap::cuda {
+
+std::size_t shared_limit() {
+  int device = 0, limit = 0;
+  check(cudaGetDevice(&device), "current device");
+  check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "shared memory of the device");
+  return std::size_t(limit);
+}
+
+void launched(const char* name) {
+  check(cudaGetLastError(), name);
+}
+
+dim3 tiles_grid(const Launch& launch, int tiles_per_block) {
+  const int tiles = launch.net.tiles();
+  return dim3(as_grid((tiles + tiles_per_block - 1) / tiles_per_block), as_grid(launch.slots));
+}
+dim3 parts_grid(const Launch& launch) {
+  return dim3(as_grid(parts_of(launch.net.points)), as_grid(launch.slots));
+}
+
+int layer_parts_of(int points) {
+  const int tiles = (kRows * points + kTilePoints - 1) / kTilePoints;
+  return std::clamp((tiles + 1) / 2, 1, 64);
+}
+
+int parts_of(int points) {
+  // Few parts make few sums to add up, many spread the work of few members: some tiles for each.
+  const int tiles = (kRows * points + kTilePoints - 1) / kTilePoints;
+  return std::clamp((tiles + 4) / 5, 1, 26);
+}
+
+void prepare_kernels() {
+  prepare_lift();
+  prepare_layer();
+  prepare_project();
+  prepare_transform();
+  prepare_modes();
+}
+
+}  // namespace stap::cuda

@@ -1,0 +1,56 @@
+// What the launches of all kernels share, on the host.
+#pragma once
+
+#include <cstddef>
+
+#include "nn/cuda/check.h"
+#include "nn/cuda/kernels.h"
+
+namespace stap::cuda {
+
+constexpr std::size_t bytes(std::size_t floats) {
+  return floats * sizeof(float);
+}
+
+/// Shared memory a block of the current device may ask for.
+std::size_t shared_limit();
+
+/// Lets a kernel's blocks have `size` bytes of shared memory.
+template <class Kernel>
+void allow(Kernel kernel, std::size_t size) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(size)),
+        "shared memory of a kernel");
+}
+
+/// Raise the shared-memory limits of a file's kernels.
+void prepare_lift();
+void prepare_layer();
+void prepare_project();
+void prepare_transform();
+void prepare_modes();
+
+/// Throws, naming the kernel, unless the launch just made went well.
+void launched(const char* name);
+
+inline unsigned as_grid(int n) {
+  return unsigned(n);
+}
+
+/// Blocks of a slot where nothing is summed over points: enough for the device, few enough that the
+/// weights a block reads first are used often.
+dim3 tiles_grid(const Launch& launch, int tiles_per_block);
+/// Blocks of a slot where lifting and projection sum over points: one a part.
+dim3 parts_grid(const Launch& launch);
+
+// Launches a kernel in the precision asked for.
+#define STAP_LAUNCH(exact, name, ...) \
+  do {                                \
+    if (exact) {                      \
+      name<true> __VA_ARGS__;         \
+    } else {                          \
+      name<false> __VA_ARGS__;        \
+    }                                 \
+    launched(#name);                  \
+  } while (false)
+
+}  // namespace stap::cuda

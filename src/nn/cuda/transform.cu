@@ -1,0 +1,170 @@
+// Passes of a Fourier transform: a matrix along one axis, for every panel of a slot.
+#include "nn/cuda/kernels.h"
+
+#include <algorithm>
+
+#include "nn/cuda/block.cuh"
+#include "nn/cuda/launch.h"
+#include "nn/cuda/panel.cuh"
+
+namespace stap::cuda {
+namespace {
+
+__device__ void store_pair(const Pass& pass, float* panel, int line, int channel, float a,
+                           float b) {
+  if (line < pass.lines_out)
+    *reinterpret_cast<float2*>(panel + pass.out.offset(line) + channel) = make_float2(a, b);
+}
+
+constexpr int kShortLines = 64;  // panels up to this length: one warp each
+constexpr int kLongLines = 256;  // lines of a long panel held at a time
+
+template <bool kExact>
+__global__ void __launch_bounds__(kThreads, 2)
+    short_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first,
+                      float* out) {
+  extern __shared__ __align__(16) float shared[];
+  if (slot_rows(all).rows == 0) return;
+  const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
+  const int lane = lane_index(), g = lane_group(), t = lane_in_group();
+  const int warps = blockDim.x / kWarp;
+  float* lines = shared + warp_index() * steps * 8 * kTileStride;
+  in += blockIdx.y * pass.in.size;
+  out += blockIdx.y * pass.out.size;
+  for (int p = blockIdx.x * warps + warp_index(); p < pass.panels; p += gridDim.x * warps) {
+    __syncwarp();
+    load_panel<kExact>(pass, in + panel_begin(p, pass.inner, pass.in), 0, steps * 8, gelu_first,
+                       lane, kWarp, lines);
+    __syncwarp();
+    float* to = out + panel_begin(p, pass.inner, pass.out);
+    for (int block = 0; block < blocks; ++block) {
+      float sum[8][4] = {};
+#pragma unroll 4
+      for (int s = 0; s < steps; ++s) {
+        const float4 m = __ldg(pass.matrix + (block * steps + s) * kWarp + lane);
+        const Left<kExact> a(m.x, m.y, m.z, m.w);
+        const float* b = lines + (8 * s + t) * kTileStride + g;
+#pragma unroll
+        for (int j = 0; j < 8; ++j) multiply(sum[j], a, b[8 * j], b[4 * kTileStride + 8 * j]);
+      }
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        store_pair(pass, to, 16 * block + g, 8 * j + 2 * t, sum[j][0], sum[j][1]);
+        store_pair(pass, to, 16 * block + g + 8, 8 * j + 2 * t, sum[j][2], sum[j][3]);
+      }
+    }
+  }
+}
+
+// One panel a block. Warps stand in kColumns columns of 64 / kColumns channels; each makes up to
+// kBlocks blocks of 16 lines at a time.
+template <bool kExact, int kColumns, int kBlocks>
+__global__ void __launch_bounds__(kThreads, 2)
+    long_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first, float* out) {
+  extern __shared__ __align__(16) float shared[];
+  if (slot_rows(all).rows == 0) return;
+  constexpr int kRowWarps = kWarps / kColumns, kTiles = 8 / kColumns, kHeldSteps = kLongLines / 8;
+  const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
+  const int lane = lane_index(), g = lane_group(), t = lane_in_group();
+  const int row_warp = warp_index() / kColumns, column = warp_index() % kColumns * (64 / kColumns);
+  const int p = blockIdx.x;
+  in += blockIdx.y * pass.in.size + panel_begin(p, pass.inner, pass.in);
+  out += blockIdx.y * pass.out.size + panel_begin(p, pass.inner, pass.out);
+  const bool once = steps <= kHeldSteps;
+  if (once) load_panel<kExact>(pass, in, 0, steps * 8, gelu_first, threadIdx.x, kThreads, shared);
+  __syncthreads();
+  for (int first = 0; first < blocks; first += kRowWarps * kBlocks) {
+    float sum[kBlocks][kTiles][4] = {};
+    const float4* matrix[kBlocks];  // of blocks beyond the last one: the last one's, dropped below
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i)
+      matrix[i] =
+          pass.matrix + min(first + row_warp + kRowWarps * i, blocks - 1) * steps * kWarp + lane;
+    const int mine = (blocks - first - row_warp + kRowWarps - 1) / kRowWarps;
+    for (int begin = 0; begin < steps; begin += kHeldSteps) {
+      const int end = min(steps, begin + kHeldSteps);
+      if (!once) {
+        __syncthreads();
+        load_panel<kExact>(pass, in, begin * 8, (end - begin) * 8, gelu_first, threadIdx.x,
+                           kThreads, shared);
+        __syncthreads();
+      }
+#pragma unroll 4
+      for (int s = begin; s < end; ++s) {
+        const float* line = shared + (8 * (s - begin) + t) * kTileStride + column + g;
+        float b[kTiles][2];
+#pragma unroll
+        for (int j = 0; j < kTiles; ++j) {
+          b[j][0] = line[8 * j];
+          b[j][1] = line[4 * kTileStride + 8 * j];
+        }
+#pragma unroll
+        for (int i = 0; i < kBlocks; ++i) {
+          if (i >= mine) continue;
+          const float4 m = __ldg(matrix[i] + s * kWarp);
+          const Left<kExact> a(m.x, m.y, m.z, m.w);
+#pragma unroll
+          for (int j = 0; j < kTiles; ++j) multiply(sum[i][j], a, b[j][0], b[j][1]);
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      if (i >= mine) continue;
+      const int block = first + row_warp + kRowWarps * i;
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+        store_pair(pass, out, 16 * block + g, column + 8 * j + 2 * t, sum[i][j][0], sum[i][j][1]);
+        store_pair(pass, out, 16 * block + g + 8, column + 8 * j + 2 * t, sum[i][j][2],
+                   sum[i][j][3]);
+      }
+    }
+  }
+}
+
+constexpr int kShortWarps = 4;
+std::size_t short_bytes(int lines) {
+  return bytes(std::size_t(kShortWarps) * lines * kTileStride);
+}
+std::size_t long_bytes(int lines) {
+  return bytes(std::size_t(lines) * kTileStride);
+}
+
+template <bool kExact>
+void prepare() {
+  allow(short_pass_kernel<kExact>, short_bytes(kShortLines));
+  allow(long_pass_kernel<kExact, 8, 3>, long_bytes(kLongLines));
+  allow(long_pass_kernel<kExact, 2, 4>, long_bytes(kLongLines));
+}
+
+}  // namespace
+
+void prepare_transform() {
+  prepare<true>();
+  prepare<false>();
+}
+
+void transform(const Launch& l, const Pass& pass, const float* in, bool gelu_first, float* out) {
+  const int lines = (pass.lines_in + 7) / 8 * 8;
+  if (lines <= kShortLines && pass.lines_out <= kShortLines) {
+    const dim3 grid(as_grid((pass.panels + kShortWarps - 1) / kShortWarps), as_grid(l.slots));
+    STAP_LAUNCH(l.exact, short_pass_kernel,
+                <<<grid, kShortWarps * kWarp, short_bytes(lines), l.stream>>>(l.rows, pass, in,
+                                                                              gelu_first, out));
+    return;
+  }
+  const dim3 grid(as_grid(pass.panels), as_grid(l.slots));
+  const std::size_t size = long_bytes(std::min(lines, kLongLines));
+  const auto run = [&](auto kernel) {
+    kernel<<<grid, kThreads, size, l.stream>>>(l.rows, pass, in, gelu_first, out);
+    launched("transform");
+  };
+  const bool few = pass.lines_out <= 3 * 16;
+  if (l.exact) {
+    few ? run(long_pass_kernel<true, 8, 3>) : run(long_pass_kernel<true, 2, 4>);
+  } else {
+    few ? run(long_pass_kernel<false, 8, 3>) : run(long_pass_kernel<false, 2, 4>);
+  }
+}
+
+}  // namespace stap::cuda
