@@ -24,6 +24,14 @@ void require_members(std::string_view method, int needed, int members, std::stri
                           method, needed, members, instead));
 }
 
+void require_steps(const StepChooser& chooser, std::size_t steps) {
+  if (steps <= chooser.steps_most()) return;
+  throw Error(ErrorKind::config,
+              fmt::format("{} takes trajectories of at most {} steps, these have {}: choose stap "
+                          "instead, or fewer steps",
+                          chooser.name(), chooser.steps_most(), steps));
+}
+
 }  // namespace
 
 std::size_t Plan::cost() const {
@@ -41,6 +49,7 @@ Plan spend(std::size_t budget, const Selector& selector, const StepChooser& choo
     throw Error(ErrorKind::config, "trajectories have 0 steps, expected at least 1: raise steps");
   require_members(selector.name(), selector.members_needed(), committee.members(), "random");
   require_members(chooser.name(), chooser.members_needed(), committee.members(), "full");
+  require_steps(chooser, candidates.steps);
 
   // Every candidate costs at least one step, so no more than `budget` are ever needed.
   const Order order =

@@ -1,5 +1,6 @@
 #include "acquire/search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -75,6 +76,21 @@ std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, st
   for (std::size_t c = 0; c < searching.size(); ++c)
     found.push_back({utility.standing(c), searching[c].value});
   return found;
+}
+
+std::vector<Pattern> searched_patterns(Committee& committee, const Candidates& candidates,
+                                       std::span<const std::size_t> ids,
+                                       const std::vector<ModelPair>& pairs,
+                                       const StapOptions& options, const Rng& rng) {
+  const std::size_t most = Utility::fitting(kValuesAtATime, committee, candidates.steps, pairs);
+  std::vector<Pattern> patterns;
+  for (std::size_t first = 0; first < ids.size(); first += most) {
+    const auto group = ids.subspan(first, std::min(most, ids.size() - first));
+    Utility utility(committee, candidates, group, pairs);
+    for (Found& found : search(utility, group, options.proposals, options.epsilon, rng))
+      patterns.push_back(std::move(found.pattern));
+  }
+  return patterns;
 }
 
 }  // namespace stap

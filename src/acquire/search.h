@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "acquire/utility.h"
+#include "stap/acquire/methods.h"
 #include "stap/core/rng.h"
 
 namespace stap {
@@ -22,5 +23,11 @@ struct Found {
 /// (candidate id, proposal) below `rng`, so candidates do not depend on each other.
 std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, std::size_t proposals,
                           double epsilon, const Rng& rng);
+
+/// The patterns that search() finds for these ids, in groups that fit into memory.
+std::vector<Pattern> searched_patterns(Committee& committee, const Candidates& candidates,
+                                       std::span<const std::size_t> ids,
+                                       const std::vector<ModelPair>& pairs,
+                                       const StapOptions& options, const Rng& rng);
 
 }  // namespace stap

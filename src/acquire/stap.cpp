@@ -1,14 +1,8 @@
-#include <algorithm>
-
 #include "acquire/search.h"
-#include "acquire/utility.h"
 #include "stap/acquire/methods.h"
 
 namespace stap {
 namespace {
-
-// Floats that the states of one search may take (1 GiB): bounds the candidates searched together.
-constexpr std::size_t kValuesAtATime = std::size_t{1} << 28;
 
 class Stap final : public StepChooser {
  public:
@@ -19,16 +13,8 @@ class Stap final : public StepChooser {
 
   std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
                               std::span<const std::size_t> ids, const Rng& rng) const override {
-    const auto pairs = ordered_pairs(committee.members());
-    const std::size_t most = Utility::fitting(kValuesAtATime, committee, candidates.steps, pairs);
-    std::vector<Pattern> patterns;
-    for (std::size_t first = 0; first < ids.size(); first += most) {
-      const auto group = ids.subspan(first, std::min(most, ids.size() - first));
-      Utility utility(committee, candidates, group, pairs);
-      for (Found& found : search(utility, group, options_.proposals, options_.epsilon, rng))
-        patterns.push_back(std::move(found.pattern));
-    }
-    return patterns;
+    return searched_patterns(committee, candidates, ids, ordered_pairs(committee.members()),
+                             options_, rng);
   }
 
  private:

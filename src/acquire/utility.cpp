@@ -37,6 +37,12 @@ std::vector<ModelPair> ordered_pairs(int members) {
   return pairs;
 }
 
+std::vector<ModelPair> mean_field_pairs(int members) {
+  std::vector<ModelPair> pairs;
+  for (int b = 0; b < members; ++b) pairs.push_back({kMean, b});
+  return pairs;
+}
+
 std::size_t Utility::fitting(std::size_t values, const Committee& committee, std::size_t steps,
                              std::span<const ModelPair> pairs) {
   const std::size_t each = rows_per_candidate(steps, pairs) * committee.grid().values();
@@ -68,8 +74,7 @@ Utility::Utility(Committee& committee, const Candidates& candidates,
     Path& path = standing_[c];
     path.pattern = Pattern(steps_, true);
     for (std::size_t p = 0; p < pairs_.size(); ++p)
-      for (std::size_t step = 0; step < steps_; ++step)
-        path.rows.push_back(rollout_row(c, model_a_[p], step));
+      for (std::size_t step = 0; step < steps_; ++step) path.rows.push_back(target_row(c, p, step));
     path.distances.assign(pairs_.size() * steps_, 0.0);
     path.value = sum(c, path);
   }
@@ -99,7 +104,7 @@ void Utility::measure_pairs() {
   for (std::size_t c = 0; c < candidates(); ++c)
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       for (std::size_t step = 0; step < steps_; ++step) {
-        a.push_back(rollout_row(c, model_a_[p], step));
+        a.push_back(target_row(c, p, step));
         b.push_back(rollout_row(c, model_b_[p], step));
       }
   committee_.distance2(rows_, a, rows_, b, pair_distances_);
@@ -173,7 +178,7 @@ std::vector<double> Utility::evaluate(std::span<const Trial> trials) {
         from.push_back(path.rows[at(p, step - 1)]);
         to.push_back(path.rows[at(p, step)]);
         model.push_back(path.pattern[step] ? pairs_[p].a : pairs_[p].b);
-        target.push_back(rollout_row(c, model_a_[p], step));
+        target.push_back(target_row(c, p, step));
         distances.push_back(&path.distances[at(p, step)]);
       }
     }

@@ -17,6 +17,11 @@ struct ModelPair {
 };
 /// All ordered pairs of different members (for a = b, R is 0).
 std::vector<ModelPair> ordered_pairs(int members);
+/// The mean model with every member.
+std::vector<ModelPair> mean_field_pairs(int members);
+
+/// Floats that the states of one search may take (1 GiB): bounds the candidates searched together.
+inline constexpr std::size_t kValuesAtATime = std::size_t{1} << 28;
 
 /// A pattern of one candidate, by its position in the utility.
 struct Trial {
@@ -39,6 +44,16 @@ class Utility {
 
   std::size_t candidates() const { return standing_.size(); }
   std::size_t steps() const { return steps_; }
+  std::span<const ModelPair> pairs() const { return pairs_; }
+  /// |u_a - u_b|^2 of a pair after a step (0-based).
+  double pair_distance(std::size_t candidate, std::size_t pair, std::size_t step) const {
+    return pair_distances_[candidate * pairs_.size() * steps_ + at(pair, step)];
+  }
+  /// Where u_a of a pair is: a row of rows().
+  std::size_t target_row(std::size_t candidate, std::size_t pair, std::size_t step) const {
+    return rollout_row(candidate, model_a_[pair], step);
+  }
+  RowsId rows() const { return rows_; }
   /// a(u0,S) of the pattern it stands at; not finite if some rollout is not.
   double standing_value(std::size_t candidate) const { return standing_[candidate].value; }
   const Pattern& standing(std::size_t candidate) const { return standing_[candidate].pattern; }
@@ -73,9 +88,6 @@ class Utility {
     return candidate * stride_ + models_.size() * steps_ + 2 * at(pair, step);
   }
   std::size_t at(std::size_t pair, std::size_t step) const { return pair * steps_ + step; }
-  double pair_distance(std::size_t candidate, std::size_t pair, std::size_t step) const {
-    return pair_distances_[candidate * pairs_.size() * steps_ + at(pair, step)];
-  }
 
   Committee& committee_;
   std::size_t steps_;

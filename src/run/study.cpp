@@ -193,6 +193,11 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     problems.add("study.members", fmt::format("is {}, but {} compares members: at least {} are "
                                               "needed",
                                               options.members, method_text(effective), needed));
+  if (chooser && options.steps > chooser->steps_most())
+    problems.add("study.steps",
+                 fmt::format("is {}, but {} takes at most {} steps: choose stap instead, or fewer "
+                             "steps",
+                             options.steps, chooser->name(), chooser->steps_most()));
 }
 
 Study make_study(config::Value document) {

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include "acquire/utility.h"
+#include "reference/stap.h"
 #include "stap/acquire/pool.h"
 #include "stap/nn/engine.h"
+#include "support/acquiring.h"
 #include "support/engine_under_test.h"
 #include "support/golden.h"
 #include "support/golden_networks.h"
@@ -132,6 +134,72 @@ TEST(AcquisitionGolden, Utilities) {
         utility.accept(b);
       }
     }
+  }
+}
+
+// Squared distance summed over steps, channels and grid points.
+double distance2(const std::vector<reference::State>& x, const std::vector<reference::State>& y) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += reference::distance2(x[i], y[i]);
+  return sum;
+}
+
+// The file compares with the mean of the members' rollouts, the method with the rollout of the mean
+// model. Both are computed here by plain sums over the committee's states and differ by that target
+// alone: the first must be the file's, the second what the chooser uses.
+TEST(AcquisitionGolden, MeanFieldByBothDefinitions) {
+  for (const auto& path : files()) {
+    Case golden(path);
+    const Array<double> patterns = read_array(path, "S");
+    const Array<double> mean_field = read_array(path, "mean_field");
+    const std::size_t cases = patterns.shape[0], n = golden.initial.count(), m = golden.members;
+    ASSERT_EQ(mean_field.shape, (std::vector<std::size_t>{cases, n}));
+    test::World world;
+    world.committee = std::move(golden.committee);
+    const auto members = world.models();
+    const auto mean = world.model(kMean);
+    Utility utility(*world.committee, golden.candidates(), golden.open,
+                    mean_field_pairs(static_cast<int>(m)));
+    std::size_t told_apart = 0;
+    for (std::size_t b = 0; b < n; ++b) {
+      const auto row = golden.initial.row(b);
+      const reference::State u0(row.begin(), row.end());
+      std::vector<std::vector<reference::State>> rollouts;
+      for (const auto& member : members)
+        rollouts.push_back(reference::rollout(member, golden.steps, u0));
+      auto mean_of_rollouts = rollouts[0];
+      for (std::size_t i = 0; i < golden.steps; ++i)
+        for (std::size_t v = 0; v < u0.size(); ++v) {
+          double sum = 0.0;
+          for (const auto& rollout : rollouts) sum += double{rollout[i][v]};
+          mean_of_rollouts[i][v] = static_cast<float>(sum / static_cast<double>(m));
+        }
+      const auto rollout_of_mean = reference::rollout(mean, golden.steps, u0);
+
+      for (std::size_t k = 0; k < cases; ++k) {
+        Pattern pattern(golden.steps);
+        for (std::size_t i = 0; i < golden.steps; ++i)
+          pattern.set(i, patterns.values[(k * n + b) * golden.steps + i] != 0.0);
+        double of_file = 0.0, of_method = 0.0;
+        for (std::size_t j = 0; j < m; ++j) {
+          const auto mixed = reference::mixed_rollout(mean, members[j], pattern, u0);
+          of_file += distance2(mean_of_rollouts, rollouts[j]) - distance2(mean_of_rollouts, mixed);
+          of_method += distance2(rollout_of_mean, rollouts[j]) - distance2(rollout_of_mean, mixed);
+        }
+        of_file /= static_cast<double>(m);
+        of_method /= static_cast<double>(m);
+        const double expected = mean_field.values[k * n + b];
+        const std::string where = fmt::format("{} {}", path.string(), pattern.text());
+        const Trial trial{b, pattern};
+
+        const double value = utility.evaluate({&trial, 1})[0];
+
+        expect_close(of_file, expected, golden.tolerance, where);
+        expect_close(value, of_method, golden.tolerance, where);
+        told_apart += std::abs(value - expected) > 2 * golden.tolerance * expected ? 1 : 0;
+      }
+    }
+    EXPECT_GT(told_apart, 0u) << path << ": either definition passes for the other";
   }
 }
 

@@ -62,6 +62,14 @@ inline double utility(const std::vector<Model>& members, const Pattern& s, const
   return sum / static_cast<double>(pairs);
 }
 
+/// a_MF: mean over members of R(mean model, member, S).
+inline double mean_field(const Model& mean, const std::vector<Model>& members, const Pattern& s,
+                         const State& u0) {
+  double sum = 0.0;
+  for (const Model& b : members) sum += reduction(mean, b, s, u0);
+  return sum / static_cast<double>(members.size());
+}
+
 /// q(u0).
 inline double spread(const std::vector<Model>& members, std::size_t steps, const State& u0) {
   std::vector<std::vector<State>> u;
@@ -85,12 +93,12 @@ struct Best {
   double value = 0.0;  ///< utility per step bought
 };
 
-/// The printed search; `rng` is the candidate's stream.
-inline Best search(const std::vector<Model>& members, std::size_t steps, const State& u0,
+/// The printed search for any utility a(S); `rng` is the candidate's stream.
+inline Best search(const std::function<double(const Pattern&)>& utility_of, std::size_t steps,
                    std::size_t proposals, double epsilon, const Rng& rng) {
   Best now{Pattern(steps, true), 0.0};
   const auto value = [&](const Pattern& s) {
-    return utility(members, s, u0) / static_cast<double>(s.cost());
+    return utility_of(s) / static_cast<double>(s.cost());
   };
   now.value = value(now.pattern);
   for (std::size_t t = 0; t < proposals; ++t) {
@@ -102,14 +110,25 @@ inline Best search(const std::vector<Model>& members, std::size_t steps, const S
   return now;
 }
 
-/// The best of all 2^L - 1 patterns.
+inline Best search(const std::vector<Model>& members, std::size_t steps, const State& u0,
+                   std::size_t proposals, double epsilon, const Rng& rng) {
+  return search([&](const Pattern& s) { return utility(members, s, u0); }, steps, proposals,
+                epsilon, rng);
+}
+
+/// The best of all 2^L - 1 patterns; of equals the one with the fewest steps, then the first as
+/// text.
 inline Best exhaust(const std::vector<Model>& members, std::size_t steps, const State& u0) {
   Best best;
   for (std::size_t code = 1; code < (std::size_t{1} << steps); ++code) {
     Pattern s(steps);
     for (std::size_t i = 0; i < steps; ++i) s.set(i, (code >> i & 1) != 0);
     const double value = utility(members, s, u0) / static_cast<double>(s.cost());
-    if (best.pattern.steps() == 0 || value > best.value) best = {s, value};
+    const bool first = best.pattern.steps() == 0, equal = value == best.value;
+    const bool fewer = s.cost() < best.pattern.cost(), same = s.cost() == best.pattern.cost();
+    if (first || value > best.value || (equal && fewer) ||
+        (equal && same && s.text() < best.pattern.text()))
+      best = {s, value};
   }
   return best;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -23,13 +24,16 @@ class StepChooser {
   /// One non-empty pattern per id. `rng` is the round's stream.
   virtual std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
                                       std::span<const std::size_t> ids, const Rng& rng) const = 0;
+  /// As of a selector.
   virtual int members_needed() const { return 1; }
+  /// The longest trajectory, in steps, that the method can take.
+  virtual std::size_t steps_most() const { return std::numeric_limits<std::size_t>::max(); }
 };
 
 struct ChooserRow : config::Entry {
   std::unique_ptr<StepChooser> (*make)(const config::Value& options) = nullptr;
 };
-/// full, stap.
+/// full, stap, stap-mf, exact, bernoulli, initial-bernoulli, every.
 std::span<const ChooserRow> chooser_table();
 
 }  // namespace stap

@@ -26,7 +26,8 @@ struct Plan {
 
 /// Spends exactly `budget` solver steps: selector's order, chooser's patterns, the last one cut to
 /// its first steps that fit. Less only if the candidates run out (`unspent`). Throws Error(config)
-/// if the budget is 0 or a method needs more members than the committee has.
+/// if the budget is 0, a method needs more members than the committee has, or trajectories are
+/// longer than the chooser takes.
 Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
            Committee& committee, const Candidates& candidates, const Rng& rng);
 

@@ -147,17 +147,14 @@ TEST(UtilityProperty, KeptStatesGiveTheTwinsValuesBitForBit) {
 TEST(UtilityProperty, APairMayHoldTheMeanModel) {
   for (World& world : test::some_worlds(2)) {
     const auto models = world.models();
-    std::vector<ModelPair> pairs;
-    for (int b = 0; b < world.committee->members(); ++b) pairs.push_back({kMean, b});
-    Utility utility(*world.committee, world.candidates(), world.open, pairs);
+    Utility utility(*world.committee, world.candidates(), world.open,
+                    mean_field_pairs(world.committee->members()));
     const Trial trial{1, random_pattern(world.steps, Rng(2))};
 
     const double value = utility.evaluate({&trial, 1})[0];
 
-    double sum = 0.0;
-    for (const auto& b : models)
-      sum += reference::reduction(world.model(kMean), b, trial.pattern, world.state(1));
-    EXPECT_EQ(value, sum / static_cast<double>(models.size()));
+    EXPECT_EQ(value,
+              reference::mean_field(world.model(kMean), models, trial.pattern, world.state(1)));
   }
 }
 

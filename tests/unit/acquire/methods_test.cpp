@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "stap/acquire/plan.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
@@ -56,6 +58,62 @@ TEST(MethodTables, OptionsOutOfRangeAreRefused) {
   config_error([] { make_sbal({-1.0}); });
   config_error([] { make_stap({100, 1.5}); });
   config_error([] { make_stap({100, -0.1}); });
+  expect_in("stap-mf.epsilon", config_error([] { make_stap_mf({100, 1.5}); }));
+  for (const double p : {0.0, -0.5, 1.0001, std::nan("")}) {
+    expect_in("bernoulli.p", config_error([&] { make_bernoulli({p}); }));
+    expect_in("initial-bernoulli.p", config_error([&] { make_initial_bernoulli({p}); }));
+  }
+  expect_in("every.k", config_error([] { make_every({0}); }));
+}
+
+TEST(Every, BuysTheFirstStepAndThenOneInK) {
+  const World world = test::linear_world(1, 1, 7, 3);
+  const auto chosen = [&](std::size_t k) {
+    const std::vector<std::size_t> ids = {2, 0};
+    const auto patterns =
+        make_every({k})->choose(*world.committee, world.candidates(), ids, Rng(1));
+    EXPECT_EQ(patterns.size(), 2u);
+    EXPECT_EQ(patterns[0], patterns[1]);
+    return patterns[0].text();
+  };
+
+  EXPECT_EQ(chosen(1), "1111111");
+  EXPECT_EQ(chosen(2), "1010101");
+  EXPECT_EQ(chosen(3), "1001001");
+  EXPECT_EQ(chosen(7), "1000000");
+  EXPECT_EQ(chosen(100), "1000000");
+}
+
+TEST(Bernoulli, OfProbabilityOneBuysAll) {
+  const World world = test::linear_world(1, 1, 7, 3);
+
+  for (const auto& chooser : {make_bernoulli({1.0}), make_initial_bernoulli({1.0})})
+    EXPECT_EQ(chooser->choose(*world.committee, world.candidates(), world.open, Rng(1)),
+              std::vector<Pattern>(3, Pattern(7, true)));
+}
+
+// Redrawing alone would not end.
+TEST(Bernoulli, OfATinyProbabilityBuysOneStep) {
+  const World world = test::linear_world(1, 1, 7, 3);
+
+  for (const auto& chooser : {make_bernoulli({1e-300}), make_initial_bernoulli({1e-300})})
+    for (const Pattern& pattern :
+         chooser->choose(*world.committee, world.candidates(), world.open, Rng(1)))
+      EXPECT_EQ(pattern.cost(), 1u);
+}
+
+TEST(Spend, NamesTheMethodThatTakesOnlyShorterTrajectories) {
+  World world = test::linear_world(1, 2, 26, 3);
+  World longest = test::linear_world(1, 2, 16, 3);
+
+  expect_in("exact takes trajectories of at most 16 steps, these have 26: choose stap",
+            config_error([&] {
+              spend(5, *make_random(), *make_exact(), *world.committee, world.candidates(), Rng(1));
+            }));
+  EXPECT_EQ(
+      spend(1, *make_random(), *make_exact(), *longest.committee, longest.candidates(), Rng(1))
+          .cost(),
+      1u);
 }
 
 TEST(Spend, RefusesABudgetOfNothing) {
@@ -85,6 +143,8 @@ TEST(Spend, NamesTheMethodThatNeedsMoreMembers) {
             message(*make_qbc(), *make_full()));
   expect_in("sbal needs", message(*make_sbal({}), *make_full()));
   expect_in("stap needs", message(*make_random(), *make_stap({})));
+  expect_in("stap-mf needs", message(*make_random(), *make_stap_mf({})));
+  expect_in("exact needs", message(*make_random(), *make_exact()));
   EXPECT_EQ(
       spend(5, *make_random(), *make_full(), *alone.committee, alone.candidates(), Rng(1)).cost(),
       5u);

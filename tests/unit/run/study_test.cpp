@@ -62,6 +62,13 @@ TEST(Study, BadInputIsSaidClearly) {
   EXPECT_NE(complaint({"method=sball"}).find("sbal"), std::string::npos);
   EXPECT_NE(complaint({"method=sbal+"}).find("a name is missing"), std::string::npos);
   EXPECT_NE(complaint({"method=sbal+stap(proposals=1"}).find("not closed"), std::string::npos);
+  EXPECT_NE(complaint({"method=sbal+exact", "study.steps=26"}).find("study.steps is 26, but exact"),
+            std::string::npos);
+  EXPECT_EQ(complaint({"method=sbal+exact", "study.steps=16"}), "");
+  EXPECT_NE(complaint({"method=sbal+bernoulli(p=0)"}).find("steps.p"), std::string::npos);
+  EXPECT_NE(complaint({"method=random+stap-mf", "members=1"}).find("at least 2"),
+            std::string::npos);
+  EXPECT_EQ(complaint({"method=random+initial-bernoulli(p=0.125)", "members=1"}), "");
   EXPECT_NE(complaint({"network.modes=[128]"}).find("network.modes"), std::string::npos);
   EXPECT_NE(complaint({"roundz=3"}).find("roundz"), std::string::npos);
   EXPECT_THROW(load_config("dem"), Error);

@@ -1,0 +1,34 @@
+#include "acquire/bernoulli_draw.h"
+#include "stap/acquire/methods.h"
+
+namespace stap {
+namespace {
+
+class InitialBernoulli final : public StepChooser {
+ public:
+  explicit InitialBernoulli(const BernoulliOptions& options) : options_(options) {}
+
+  std::string_view name() const override { return "initial-bernoulli"; }
+
+  std::vector<Pattern> choose(Committee&, const Candidates& candidates,
+                              std::span<const std::size_t> ids, const Rng& rng) const override {
+    const Pattern all(candidates.steps, true);
+    std::vector<Pattern> patterns;
+    for (const std::size_t id : ids)
+      patterns.push_back(all.first(bernoulli_draw(candidates.steps, options_.p, id, rng).cost()));
+    return patterns;
+  }
+
+ private:
+  BernoulliOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepChooser> make_initial_bernoulli(const BernoulliOptions& options) {
+  config::read(bernoulli_fields(), config::to_value(bernoulli_fields(), options),
+               "initial-bernoulli");
+  return std::make_unique<InitialBernoulli>(options);
+}
+
+}  // namespace stap
