@@ -39,12 +39,15 @@ std::string memory_text(const config::Value& effective, const Globals& globals) 
   const StudyOptions& o = study.options;
   const double state = static_cast<double>(shape.grid.values() * sizeof(double));
   const double data = state * static_cast<double>(o.pool + o.test * (o.steps + 1));
+  const std::string pool =
+      fmt::format("memory: about {:.2g} GiB for pool and test set", data / (1 << 30));
+  // A configuration for another machine is a good one all the same.
+  if (const std::string problem = cuda_problem(); uses_gpu(study.compute) && !problem.empty())
+    return fmt::format("{}; device cuda cannot be used here: {}", pool, problem);
   const double training =
       static_cast<double>(training_bytes(study.compute, shape, o.members, globals.threads));
-  return fmt::format(
-      "memory: about {:.2g} GiB for pool and test set, {:.2g} GiB for training {} "
-      "networks ({})",
-      data / (1 << 30), training / (1 << 30), o.members, device_text(study.compute));
+  return fmt::format("{}, {:.2g} GiB for training {} networks ({})", pool, training / (1 << 30),
+                     o.members, device_text(study.compute));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
-#include "stap/nn/device.h"
+#include "stap/nn/compute.h"
 
 namespace CLI {
 class App;

@@ -1,5 +1,5 @@
+#include "stap/nn/compute.h"
 #include "commands.h"
-#include "stap/nn/device.h"
 
 namespace stap::app {
 

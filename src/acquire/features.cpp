@@ -108,7 +108,7 @@ void NearestCentres::add(std::span<const double> centre) {
 }
 
 Order take_greedily(Committee& committee, const Candidates& candidates, std::size_t at_most,
-                    const std::function<std::size_t(const NearestCentres&, std::size_t)>& pick) {
+                    const std::function<std::size_t(const NearestCentres&)>& pick) {
   const FeatureSpace space = make_feature_space(committee, candidates);
   const std::size_t count = space.ids.size();
   NearestCentres nearest(space);
@@ -125,7 +125,7 @@ Order take_greedily(Committee& committee, const Candidates& candidates, std::siz
           best = c;
         }
     } else {
-      best = pick(nearest, count);
+      best = pick(nearest);
     }
     nearest.take(best);
     order.ids.push_back(space.ids[best]);

@@ -36,6 +36,7 @@ class NearestCentres {
  public:
   explicit NearestCentres(const FeatureSpace& space);
 
+  std::size_t size() const { return taken_.size(); }  ///< candidates, taken ones too
   std::size_t centres() const { return centres_; }
   bool taken(std::size_t c) const { return taken_[c] != 0; }
   /// Of a candidate that is not taken; there must be a centre.
@@ -54,10 +55,24 @@ class NearestCentres {
   std::vector<char> taken_;
 };
 
+/// The open candidate farthest from its centre, of those for which which(candidate) holds; the
+/// first of equal ones.
+template <class Which>
+std::size_t farthest(const NearestCentres& nearest, const Which& which) {
+  std::size_t best = 0;
+  double largest = -1.0;
+  for (std::size_t c = 0; c < nearest.size(); ++c)
+    if (!nearest.taken(c) && nearest.distance2(c) > largest && which(c)) {
+      largest = nearest.distance2(c);
+      best = c;
+    }
+  return best;
+}
+
 /// Takes candidates one by one, `at_most` of them: the first, if there is no centre yet, is the one
-/// of largest norm; then pick(nearest, number of candidates) says which. Equal values: the smaller
+/// of largest norm; then pick(nearest) says which. Equal values: the smaller
 /// id.
 Order take_greedily(Committee& committee, const Candidates& candidates, std::size_t at_most,
-                    const std::function<std::size_t(const NearestCentres&, std::size_t)>& pick);
+                    const std::function<std::size_t(const NearestCentres&)>& pick);
 
 }  // namespace stap

@@ -8,10 +8,10 @@ namespace {
 
 // The farthest candidate of the heaviest cluster, a cluster's weight being the sum of the squared
 // distances of its candidates to their centre.
-std::size_t pick(const NearestCentres& nearest, std::size_t count) {
+std::size_t pick(const NearestCentres& nearest) {
   std::vector<double> weight(nearest.centres(), 0.0);
   std::vector<char> has_candidates(nearest.centres(), 0);
-  for (std::size_t c = 0; c < count; ++c)
+  for (std::size_t c = 0; c < nearest.size(); ++c)
     if (!nearest.taken(c)) {
       weight[nearest.centre(c)] += nearest.distance2(c);
       has_candidates[nearest.centre(c)] = 1;
@@ -23,14 +23,7 @@ std::size_t pick(const NearestCentres& nearest, std::size_t count) {
       most = weight[k];
       heaviest = k;
     }
-  std::size_t best = 0;
-  double largest = -1.0;
-  for (std::size_t c = 0; c < count; ++c)
-    if (!nearest.taken(c) && nearest.centre(c) == heaviest && nearest.distance2(c) > largest) {
-      largest = nearest.distance2(c);
-      best = c;
-    }
-  return best;
+  return farthest(nearest, [&](std::size_t c) { return nearest.centre(c) == heaviest; });
 }
 
 class Lcmd final : public Selector {

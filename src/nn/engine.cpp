@@ -110,48 +110,16 @@ AdamFactors adam_factors(const FitOptions& o, double rate, std::int64_t step) {
           .epsilon = static_cast<float>(o.epsilon)};
 }
 
-const config::Fields<ComputeOptions>& compute_fields() {
-  using O = ComputeOptions;
-  static const config::Fields<O> fields{
-      {"device", &O::device,
-       "where networks are trained and applied; auto: the GPU if there is one",
-       config::choices<O::Device>(
-           {{"cpu", O::Device::cpu}, {"cuda", O::Device::cuda}, {"auto", O::Device::automatic}})},
-      {"precision", &O::precision, "of matrix products on the GPU",
-       config::choices<O::Precision>({{"fp32", O::Precision::fp32}, {"tf32", O::Precision::tf32}})},
-  };
-  return fields;
-}
-
-namespace {
-
-bool wants_gpu(const ComputeOptions& options) {
-  using Device = ComputeOptions::Device;
-  return options.device == Device::cuda ||
-         (options.device == Device::automatic && cuda_problem().empty());
-}
-
-}  // namespace
-
 std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
                            int threads) {
-  return wants_gpu(options) ? cuda_training_bytes(shape, members)
-                            : cpu_training_bytes(shape, members, threads);
+  return uses_gpu(options) ? cuda_training_bytes(shape, members)
+                           : cpu_training_bytes(shape, members, threads);
 }
 
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
                                     int members, int threads) {
-  return wants_gpu(options) ? make_cuda_engine(shape, members, options.precision)
-                            : make_cpu_engine(shape, members, threads);
-}
-
-std::string device_text(const ComputeOptions& options) {
-  const std::string problem =
-      options.device == ComputeOptions::Device::cpu ? "not asked for" : cuda_problem();
-  if (problem.empty()) return "cuda: " + cuda_name();
-  if (options.device == ComputeOptions::Device::cuda)
-    throw Error(ErrorKind::unavailable, "device cuda was asked for, but " + problem);
-  return "cpu";
+  return uses_gpu(options) ? make_cuda_engine(shape, members, options.precision)
+                           : make_cpu_engine(shape, members, threads);
 }
 
 MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng) {

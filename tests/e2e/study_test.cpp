@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/rng.h"
-#include "stap/nn/device.h"
+#include "stap/nn/compute.h"
 #include "stap/nn/model_file.h"
 #include "support/process.h"
 #include "support/small_study.h"
@@ -258,6 +258,10 @@ TEST_F(StudyProgram, CudaWithoutAGpuIsExitCode5) {
   EXPECT_TRUE(contains(asked.err, "cuda")) << asked.err;
   EXPECT_EQ(in_config.exit_code, 5);
   EXPECT_EQ(misspelt.exit_code, 2);
+  // A configuration for another machine is a good one all the same.
+  const Finished checked = run_stap({"check", "demo", "device=cuda"});
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  EXPECT_TRUE(contains(checked.err, "cannot be used here")) << checked.err;
 }
 
 // Where a run is computed is no part of what it computes.

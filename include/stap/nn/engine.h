@@ -9,7 +9,7 @@
 #include "stap/core/observer.h"
 #include "stap/core/rng.h"
 #include "stap/core/states.h"
-#include "stap/nn/device.h"
+#include "stap/nn/compute.h"
 #include "stap/nn/fno.h"
 #include "stap/nn/options.h"
 

@@ -11,7 +11,7 @@
 #include "stap/acquire/selector.h"
 #include "stap/config/family.h"
 #include "stap/core/solver.h"
-#include "stap/nn/device.h"
+#include "stap/nn/compute.h"
 #include "stap/nn/fno.h"
 #include "stap/nn/options.h"
 

@@ -159,7 +159,6 @@ class CudaCommittee final : public Committee {
   struct Rows {
     DeviceArray<float> values;
     std::size_t count = 0;
-    bool operator==(const Rows&) const = delete;
   };
 
   const Rows& block(RowsId id) const {

@@ -21,6 +21,8 @@ const config::Fields<ComputeOptions>& compute_fields();
 
 /// Why no GPU can be used: empty if one can.
 std::string cuda_problem();
+/// Whether the options mean the GPU: asked for, there or not, or `automatic` and there.
+bool uses_gpu(const ComputeOptions& options);
 /// "cpu", or "cuda: NAME" of the GPU that would be used. Throws Error(unavailable) for `cuda`
 /// without one.
 std::string device_text(const ComputeOptions& options);
