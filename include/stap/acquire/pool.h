@@ -19,8 +19,9 @@ struct Candidates {
 
 /// q(u0) = (1/M) sum over members and steps 1..L of the squared distance to the members' mean, each
 /// member rolled out by itself: one value per id of `ids`, not finite where a rollout is not.
-/// Rows are worked on in blocks; the result does not depend on the block.
+/// Rows are worked on in blocks (0: as many as suit the committee); the result does not depend on
+/// the block.
 std::vector<double> spread_scores(Committee& committee, const Candidates& candidates,
-                                  std::span<const std::size_t> ids, std::size_t block = 512);
+                                  std::span<const std::size_t> ids, std::size_t block = 0);
 
 }  // namespace stap

@@ -7,11 +7,18 @@
 
 namespace stap::cuda {
 
-// One Adam step of weight w with moments m and v.
+__device__ inline float root_fast(float x) {
+  float y;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// One Adam step of weight w with moments m and v. Root and quotient to two units in the last place,
+// in a fifth of the instructions of the correctly rounded ones.
 __device__ inline void adam(const SlotRows& rows, float gradient, float& m, float& v, float& w) {
   m = rows.beta1 * m + (1.0f - rows.beta1) * gradient;
   v = rows.beta2 * v + (1.0f - rows.beta2) * gradient * gradient;
-  w -= rows.rate * m / (sqrtf(v) * rows.root_scale + rows.epsilon);
+  w -= rows.rate * __fdividef(m, root_fast(v) * rows.root_scale + rows.epsilon);
 }
 // Of kPieces pieces of four weights, `stride` apart; all are read before any is written, so that
 // the reads overlap.

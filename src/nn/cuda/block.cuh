@@ -47,11 +47,11 @@ __device__ inline void back_through_gelu(Tile& z, Tile& d) {
     for (int r = 0; r < 2; ++r) d.v[r][i] *= activate<kExact>(z.v[r][i]);
 }
 
-// A warp's tile into the block's shared one ([kTilePoints][kTileStride]), as a right side.
+// A warp's tile into the block's shared one ([kTilePoints][kTileStride]), as kept values.
 template <bool kExact>
 __device__ inline void share_tile(const Tile& tile, float* shared) {
   Tile rounded = tile;
-  transform_tile(rounded, [](float x) { return right_side<kExact>(x); });
+  transform_tile(rounded, [](float x) { return kept<kExact>(x); });
   store_tile(rounded, kTileStride, shared + warp_index() * 16 * kTileStride);
 }
 

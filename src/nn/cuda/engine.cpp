@@ -99,7 +99,7 @@ class CudaEngine final : public Engine {
  public:
   CudaEngine(const FnoShape& shape, int members, bool exact)
       : members_(members),
-        transform_(shape),
+        transform_(shape, exact),
         size_(member_size(shape)),
         weights_(size_ * static_cast<std::size_t>(members)),
         moment1_(size_ * static_cast<std::size_t>(members)),

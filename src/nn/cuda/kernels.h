@@ -134,7 +134,11 @@ void next_step(int* step, cudaStream_t stream);
 /// whenever they have changed.
 void order_weights(const Launch& launch);
 
-void lift(const Launch& launch, float* field);
+/// Whether lift() and layer() can make `first`, the first pass of the transform of the field they
+/// make, themselves; `last` is the pass layer() makes before.
+bool can_follow(const Pass& first, const Pass& last);
+/// With `then`: also that pass of the field, to `half`.
+void lift(const Launch& launch, float* field, const Pass* then, float* half);
 /// `gelu_first`: GELU of every value read.
 void transform(const Launch& launch, const Pass& pass, const float* in, bool gelu_first,
                float* out);
@@ -142,9 +146,10 @@ void mode_product(const Launch& launch, int layer, const float* spectrum, float*
 /// Whether layer() and layer_back() can make this pass (the last of a transform to a field)
 /// themselves.
 bool can_fuse(const Pass& pass);
-/// next = skip(GELU(field)) + bias + add, add a field or, with a pass, what the pass makes of it.
+/// next = skip(GELU(field)) + bias + add, add a field or, with a pass, what the pass makes of it;
+/// GELU of that with `gelu_after`. With `then`: also that pass of GELU(next), to `half`.
 void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const Pass* pass,
-           const float* add, float* next);
+           const float* add, float* next, bool gelu_after, const Pass* then, float* half);
 /// Field after the last layer -> states. `hidden` may be null: else the hidden layer before its
 /// GELU, [slot][point q][256].
 void project(const Launch& launch, const float* field, float* hidden);

@@ -17,8 +17,10 @@ void launched(const char* name) {
   check(cudaGetLastError(), name);
 }
 
-dim3 tiles_grid(const Launch& launch, int tiles_per_block) {
+dim3 tiles_grid(const Launch& launch) {
+  constexpr int kBlocksWanted = 2048;
   const int tiles = launch.net.tiles();
+  const int tiles_per_block = std::clamp(tiles * launch.slots / kBlocksWanted, 2, 16);
   return dim3(as_grid((tiles + tiles_per_block - 1) / tiles_per_block), as_grid(launch.slots));
 }
 dim3 parts_grid(const Launch& launch) {

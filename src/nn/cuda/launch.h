@@ -38,7 +38,7 @@ inline unsigned as_grid(int n) {
 
 /// Blocks of a slot where nothing is summed over points: enough for the device, few enough that the
 /// weights a block reads first are used often.
-dim3 tiles_grid(const Launch& launch, int tiles_per_block);
+dim3 tiles_grid(const Launch& launch);
 /// Blocks of a slot where lifting and projection sum over points: one a part.
 dim3 parts_grid(const Launch& launch);
 

@@ -2,6 +2,7 @@
 #include "nn/cuda/kernels.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "nn/cuda/block.cuh"
 #include "nn/cuda/launch.h"
@@ -36,10 +37,17 @@ struct Addend {
   Pass pass;
 };
 
-template <bool kExact, bool kFused>
+// What happens to a layer's sum besides being stored.
+struct After {
+  bool gelu;  // it is stored after its GELU
+  Pass pass;  // with kThen: the first pass of the transform of its GELU, to half
+  float* half;
+};
+
+template <bool kExact, bool kFused, bool kThen>
 __global__ void __launch_bounds__(kThreads, 2)
     layer_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
-                 Addend add, float* next) {
+                 Addend add, float* next, After after) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
@@ -67,7 +75,16 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     if (gelu_first) transform_tile(x, gelu<kExact>);
     multiply<kExact>(x, shared, sum);
+    if (after.gelu) transform_tile(sum, gelu<kExact>);
     store_tile(sum, 64, next + at);
+    if constexpr (kThen) {
+      // Behind the panels, which slower warps may still read.
+      static_assert(kFused);
+      if (!after.gelu) transform_tile(sum, gelu<kExact>);
+      const int panels = panels_of_tile(add.pass) * ((add.pass.lines_in + 7) / 8 * 8);
+      transform_lines<kExact>(after.pass, sum, tile, shared + kBlockFloats + panels * kTileStride,
+                              after.half + blockIdx.y * after.pass.out.size);
+    }
   }
 }
 
@@ -134,8 +151,9 @@ std::size_t layer_back_bytes(std::size_t panels) {
 
 template <bool kExact>
 void prepare() {
-  allow(layer_kernel<kExact, false>, kLayerBytes);
-  allow(layer_kernel<kExact, true>, kLayerBytes + kFusedMost);
+  allow(layer_kernel<kExact, false, false>, kLayerBytes);
+  allow(layer_kernel<kExact, true, false>, kLayerBytes + kFusedMost);
+  allow(layer_kernel<kExact, true, true>, kLayerBytes + kFusedMost);
   allow(layer_back_kernel<kExact, false>, layer_back_bytes(0));
   allow(layer_back_kernel<kExact, true>, layer_back_bytes(kFusedMost));
 }
@@ -153,20 +171,32 @@ bool can_fuse(const Pass& pass) {
   return whole && panel_bytes(pass) <= kFusedMost;
 }
 
+bool can_follow(const Pass& first, const Pass& last) {
+  return first.lines_in % 8 == 0 && kTilePoints % first.lines_in == 0 && can_fuse(last) &&
+         panel_bytes(last) + bytes(kTileFloats) <= kFusedMost;
+}
+
 void layer(const Launch& l, int layer, const float* field, bool gelu_first, const Pass* pass,
-           const float* add, float* next) {
+           const float* add, float* next, bool gelu_after, const Pass* then, float* half) {
   const Addend addend{add, pass != nullptr ? *pass : Pass{}};
-  const std::size_t size = kLayerBytes + (pass != nullptr ? panel_bytes(*pass) : 0);
+  const After after{gelu_after, then != nullptr ? *then : Pass{}, half};
+  const std::size_t size = kLayerBytes + (pass != nullptr ? panel_bytes(*pass) : 0) +
+                           (then != nullptr ? bytes(kTileFloats) : 0);
   const auto run = [&](auto kernel) {
-    kernel<<<tiles_grid(l, 2), kThreads, size, l.stream>>>(l.net, l.rows, layer, field, gelu_first,
-                                                           addend, next);
+    kernel<<<tiles_grid(l), kThreads, size, l.stream>>>(l.net, l.rows, layer, field, gelu_first,
+                                                        addend, next, after);
     launched("layer");
   };
-  if (l.exact) {
-    pass != nullptr ? run(layer_kernel<true, true>) : run(layer_kernel<true, false>);
-  } else {
-    pass != nullptr ? run(layer_kernel<false, true>) : run(layer_kernel<false, false>);
-  }
+  const auto choose = [&](auto exact) {
+    constexpr bool kExact = decltype(exact)::value;
+    if (then != nullptr)
+      run(layer_kernel<kExact, true, true>);
+    else if (pass != nullptr)
+      run(layer_kernel<kExact, true, false>);
+    else
+      run(layer_kernel<kExact, false, false>);
+  };
+  l.exact ? choose(std::true_type{}) : choose(std::false_type{});
 }
 
 void layer_back(const Launch& l, int layer, const float* field, bool gelu_first, const Pass* pass,

@@ -3,17 +3,18 @@
 
 #include "nn/cuda/block.cuh"
 #include "nn/cuda/launch.h"
+#include "nn/cuda/panel.cuh"
 
 namespace stap::cuda {
 namespace {
 
-// The scaled network input of the warp's 16 points, into thin[16 points of this warp][channel]:
-// channels 0 .. in-1, zeros, and 1 in channel 15.
+// The scaled network input of the warp's 16 points, into its thin[16][kThinStride]: channels
+// 0 .. in-1, zeros, and 1 in channel 15.
 __device__ void load_input(const Net& net, const SlotRows& rows, int first, float* thin) {
   const int lane = lane_index();
   if (lane < 16) {
     const int q = first + lane, row = q / net.points, point = q % net.points;
-    float* to = thin + (warp_index() * 16 + lane) * kThinStride;
+    float* to = thin + lane * kThinStride;
 #pragma unroll
     for (int c = 0; c < 15; ++c) to[c] = 0.0f;
     to[15] = 1.0f;
@@ -28,45 +29,57 @@ __device__ void load_input(const Net& net, const SlotRows& rows, int first, floa
   __syncwarp();
 }
 
-// Hidden layer of the lifting before its GELU: chunk j of 64 channels. `weights` is lift1 and its
-// bias behind it.
-__device__ void lift_hidden(const Net& net, const float* thin, const float* weights, int j,
-                            Tile& hidden) {
-  const float* bias = weights + kChannels * kHidden;
+// A warp's input as the products over points want it.
+template <bool kExact>
+__device__ void keep_input(const float* thin, float* to) {
+#pragma unroll 4
+  for (int i = lane_index(); i < 16 * kThinStride; i += kWarp) to[i] = kept<kExact>(thin[i]);
+}
+
+// Hidden layer of the lifting before its GELU: chunk j of 64 channels.
+__device__ void lift_hidden(const Net& net, const float* thin, const float* weights,
+                            const float* bias, int j, Tile& hidden) {
   fill_tile(bias + 64 * j, hidden);
-  const float* mine = thin + (warp_index() * 16 + lane_group()) * kThinStride;
+  const float* mine = thin + lane_group() * kThinStride;
   for (int c = 0; c < net.in; ++c)
     add_scaled(mine[c], mine[8 * kThinStride + c], weights + c * kHidden + 64 * j, hidden);
 }
 
-template <bool kExact>
+// kThen: the first pass of the field's transform, to half.
+template <bool kExact, bool kThen>
 __global__ void __launch_bounds__(kThreads, 2)
-    lift_kernel(Net net, const SlotRows* all, float* field) {
+    lift_kernel(Net net, const SlotRows* all, float* field, Pass pass, float* half) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
   float* weights2 = shared;
-  float* weights1 = weights2 + kChunks * kBlockFloats;
-  float* thin = weights1 + (kChannels + 1) * kHidden;
+  float* bias1 = weights2 + kChunks * kBlockFloats;
+  float* weights1 = bias1 + kHidden;
+  // A warp's input lies where its share of the tile that is transformed will.
+  float* tile_lines = weights1 + net.in * kHidden;
+  float* thin = tile_lines + warp_index() * (kThen ? 16 * kTileStride : 16 * kThinStride);
   const float* dense = net.weights + rows.member * net.member_size;
   copy_blocks(fragments_of(net, rows, kLift2Blocks), kChunks, weights2);
-  copy_floats(dense + kLift1, (kChannels + 1) * kHidden, weights1);
-  __syncthreads();
+  copy_floats(dense + kLift1Bias, kHidden, bias1);
+  copy_floats(dense + kLift1, net.in * kHidden, weights1);
   field += blockIdx.y * net.field_size();
   const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
+    __syncthreads();  // the weights are there, the tile of the round before has been read
     load_input(net, rows, first, thin);
     Tile sum;
     fill_tile(dense + kLift2Bias, sum);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
-      lift_hidden(net, thin, weights1, j, hidden);
+      lift_hidden(net, thin, weights1, bias1, j, hidden);
       transform_tile(hidden, gelu<kExact>);
       multiply<kExact>(hidden, weights2 + j * kBlockFloats, sum);
     }
     store_tile(sum, 64, field + std::size_t(first) * 64);
     __syncwarp();
+    if constexpr (kThen)
+      transform_lines<kExact>(pass, sum, tile, tile_lines, half + blockIdx.y * pass.out.size);
   }
 }
 
@@ -79,7 +92,9 @@ __global__ void __launch_bounds__(kThreads, 1)
   float* weights2 = shared;
   float* weights1 = weights2 + kChunks * kBlockFloats;
   float* thin = weights1 + (kChannels + 1) * kHidden;
-  float* d_tile = thin + kThinFloats;
+  float* mine = thin + warp_index() * 16 * kThinStride;
+  float* kept_thin = thin + kThinFloats;
+  float* d_tile = kept_thin + kThinFloats;
   float* h_tile = d_tile + kTileFloats;
   const float* dense = net.weights + rows.member * net.member_size;
   copy_blocks(fragments_of(net, rows, kLift2Back), kChunks, weights2);
@@ -95,11 +110,12 @@ __global__ void __launch_bounds__(kThreads, 1)
     Tile d;
     load_tile(d_field + std::size_t(first) * 64, 64, d);
     __syncthreads();  // the tiles of the round before have been read
-    load_input(net, rows, first, thin);
+    load_input(net, rows, first, mine);
+    keep_input<kExact>(mine, kept_thin + warp_index() * 16 * kThinStride);
     share_tile<kExact>(d, d_tile);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden, d_hidden;
-      lift_hidden(net, thin, weights1, j, hidden);
+      lift_hidden(net, mine, weights1, weights1 + kChannels * kHidden, j, hidden);
       zero(d_hidden);
       multiply<kExact>(d, weights2 + j * kBlockFloats, d_hidden);
       back_through_gelu<kExact>(hidden, d_hidden);
@@ -109,13 +125,13 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
       for (int k = 0; k < kChunks; ++k)
         if (k == j) outer<kExact>(h_tile, d_tile, d_weights2[k]);
-      if (j == 0) thin_outer<kExact>(thin, d_tile, d_bias2);
+      if (j == 0) thin_outer<kExact>(kept_thin, d_tile, d_bias2);
       __syncthreads();
       share_tile<kExact>(d_hidden, h_tile);
       __syncthreads();
 #pragma unroll
       for (int k = 0; k < kChunks; ++k)
-        if (k == j) thin_outer<kExact>(thin, h_tile, d_thin[k]);
+        if (k == j) thin_outer<kExact>(kept_thin, h_tile, d_thin[k]);
     }
   }
   partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(kLayers);
@@ -130,13 +146,16 @@ __global__ void __launch_bounds__(kThreads, 1)
   store_thin_row(d_bias2, 15, partial + kLift2Bias);
 }
 
-constexpr std::size_t kLiftBytes =
-    bytes(kChunks * kBlockFloats + (kChannels + 1) * kHidden + kThinFloats);
-constexpr std::size_t kLiftBackBytes = kLiftBytes + bytes(2 * kTileFloats);
+constexpr std::size_t lift_bytes(int in, bool then) {
+  return bytes(kChunks * kBlockFloats + (in + 1) * kHidden + (then ? kTileFloats : kThinFloats));
+}
+constexpr std::size_t kLiftBackBytes =
+    bytes(kChunks * kBlockFloats + (kChannels + 1) * kHidden + 2 * kThinFloats + 2 * kTileFloats);
 
 template <bool kExact>
 void prepare() {
-  allow(lift_kernel<kExact>, kLiftBytes);
+  allow(lift_kernel<kExact, false>, lift_bytes(kChannels, false));
+  allow(lift_kernel<kExact, true>, lift_bytes(kChannels, true));
   allow(lift_back_kernel<kExact>, kLiftBackBytes);
 }
 
@@ -147,9 +166,18 @@ void prepare_lift() {
   prepare<false>();
 }
 
-void lift(const Launch& l, float* field) {
-  STAP_LAUNCH(l.exact, lift_kernel,
-              <<<tiles_grid(l, 2), kThreads, kLiftBytes, l.stream>>>(l.net, l.rows, field));
+void lift(const Launch& l, float* field, const Pass* then, float* half) {
+  const std::size_t size = lift_bytes(l.net.in, then != nullptr);
+  const Pass pass = then != nullptr ? *then : Pass{};
+  const auto run = [&](auto kernel) {
+    kernel<<<tiles_grid(l), kThreads, size, l.stream>>>(l.net, l.rows, field, pass, half);
+    launched("lift");
+  };
+  if (l.exact) {
+    then != nullptr ? run(lift_kernel<true, true>) : run(lift_kernel<true, false>);
+  } else {
+    then != nullptr ? run(lift_kernel<false, true>) : run(lift_kernel<false, false>);
+  }
 }
 
 void lift_back(const Launch& l, const float* d_field, float* partial) {

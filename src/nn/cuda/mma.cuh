@@ -52,6 +52,19 @@ struct Left {
       if constexpr (kExact) low[i] = to_tf32(a[i] - high[i]);
     }
   }
+  // Of values that kept() has rounded: to round them again takes two instructions each.
+  static __device__ Left of_kept(float a0, float a1, float a2, float a3) {
+    if constexpr (kExact) return Left(a0, a1, a2, a3);
+    Left left;
+    left.high[0] = a0;
+    left.high[1] = a1;
+    left.high[2] = a2;
+    left.high[3] = a3;
+    return left;
+  }
+
+ private:
+  Left() = default;
 };
 
 template <bool kExact>
@@ -66,10 +79,15 @@ __device__ inline void multiply(float (&d)[4], const Left<kExact>& a, float b0, 
   }
 }
 
-// A value as it is kept in shared memory for the right side: rounded once, here, unless exact.
+// A value as it is kept in shared memory, for right sides and Left::of_kept(): rounded once, here,
+// unless exact.
 template <bool kExact>
-__device__ inline float right_side(float x) {
+__device__ inline float kept(float x) {
   return kExact ? x : to_tf32(x);
+}
+template <bool kExact>
+__device__ inline float4 kept(float4 x) {
+  return make_float4(kept<kExact>(x.x), kept<kExact>(x.y), kept<kExact>(x.z), kept<kExact>(x.w));
 }
 
 // One 64 x 64 block of weights [k][n] (rows `stride` apart; transposed: [n][k]) into fragment
@@ -84,9 +102,9 @@ __device__ inline void order_weights(const float* from, int stride, bool transpo
               step = i / kWarp / 4;
     const int k = step / 2 * 16 + 4 * t + step % 2 * 2, n = pair * 16 + g / 2 * 4 + g % 2;
     const float* w = from + k * along_k + n * along_n;
-    reinterpret_cast<float4*>(to)[i] = make_float4(
-        right_side<kExact>(w[0]), right_side<kExact>(w[along_k]),
-        right_side<kExact>(w[2 * along_n]), right_side<kExact>(w[2 * along_n + along_k]));
+    reinterpret_cast<float4*>(to)[i] =
+        make_float4(kept<kExact>(w[0]), kept<kExact>(w[along_k]), kept<kExact>(w[2 * along_n]),
+                    kept<kExact>(w[2 * along_n + along_k]));
   }
 }
 
@@ -261,7 +279,7 @@ __device__ inline int outer_column() {
   return threadIdx.x / kWarp % 4 * 16;
 }
 
-// share += left^T right, both [128][kTileStride].
+// share += left^T right, both [128][kTileStride] of kept values.
 template <bool kExact>
 __device__ inline void outer(const float* left, const float* right, OuterShare& share) {
   const int g = lane_group(), t = lane_in_group();
@@ -277,16 +295,16 @@ __device__ inline void outer(const float* left, const float* right, OuterShare& 
     }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const Left<kExact> a(l[k * kTileStride + 16 * i], l[k * kTileStride + 16 * i + 8],
-                           l[(k + 4) * kTileStride + 16 * i],
-                           l[(k + 4) * kTileStride + 16 * i + 8]);
+      const auto a = Left<kExact>::of_kept(
+          l[k * kTileStride + 16 * i], l[k * kTileStride + 16 * i + 8],
+          l[(k + 4) * kTileStride + 16 * i], l[(k + 4) * kTileStride + 16 * i + 8]);
 #pragma unroll
       for (int j = 0; j < 2; ++j) multiply(share.d[i][j], a, b[j][0], b[j][1]);
     }
   }
 }
 
-// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kThinStride].
+// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kThinStride], kept.
 template <bool kExact>
 __device__ inline void thin_outer(const float* thin, const float* right, float (&share)[4]) {
   const int g = lane_group(), t = lane_in_group();
@@ -295,8 +313,9 @@ __device__ inline void thin_outer(const float* thin, const float* right, float (
 #pragma unroll
   for (int s = 0; s < kTilePoints / 8; ++s) {
     const int k = 8 * s + t;
-    const Left<kExact> a(thin[k * kThinStride + g], thin[k * kThinStride + g + 8],
-                         thin[(k + 4) * kThinStride + g], thin[(k + 4) * kThinStride + g + 8]);
+    const auto a =
+        Left<kExact>::of_kept(thin[k * kThinStride + g], thin[k * kThinStride + g + 8],
+                              thin[(k + 4) * kThinStride + g], thin[(k + 4) * kThinStride + g + 8]);
     multiply(parts[s % 4], a, r[k * kTileStride], r[(k + 4) * kTileStride]);
   }
 #pragma unroll

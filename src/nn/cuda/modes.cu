@@ -12,10 +12,12 @@ constexpr int kModeStride = 72;       // of weights [64][.] in shared memory: re
 constexpr int kSpectrumStride = 132;  // of rows [32][re 64, im 64, .]
 
 // spectrum [32][128] -> shared [32][kSpectrumStride].
+template <bool kExact>
 __device__ void load_spectrum(const float* from, float* to) {
-  for (int i = threadIdx.x; i < kRows * 32; i += blockDim.x)
+#pragma unroll 4
+  for (int i = threadIdx.x; i < kRows * 32; i += kThreads)
     *reinterpret_cast<float4*>(to + i / 32 * kSpectrumStride + i % 32 * 4) =
-        *reinterpret_cast<const float4*>(from + i * 4);
+        kept<kExact>(*reinterpret_cast<const float4*>(from + i * 4));
 }
 
 // A warp's share of a complex product [32 rows][64] x [64][64]: both parts of 8 columns, added to
@@ -31,8 +33,8 @@ __device__ void complex_product(const float* rows, Weights w, float (&re)[2][4],
     for (int b = 0; b < 2; ++b) {
       const float* x = rows + (16 * b + g) * kSpectrumStride + k;
       const float* y = x + 8 * kSpectrumStride;
-      const Left<kExact> real(x[0], y[0], x[4], y[4]);
-      const Left<kExact> imag(x[64], y[64], x[68], y[68]);
+      const auto real = Left<kExact>::of_kept(x[0], y[0], x[4], y[4]);
+      const auto imag = Left<kExact>::of_kept(x[64], y[64], x[68], y[68]);
       multiply(re[b], real, r0, r1);
       multiply(re[b], imag, -i0, -i1);
       multiply(im[b], real, i0, i1);
@@ -56,12 +58,10 @@ __device__ void store_spectrum(const float (&re)[2][4], const float (&im)[2][4],
 
 template <bool kExact>
 __device__ void load_mode(const float* from, float* to) {
-  for (int i = threadIdx.x; i < 2 * 64 * 16; i += blockDim.x) {
-    float4 w = *reinterpret_cast<const float4*>(from + i * 4);
-    w = make_float4(right_side<kExact>(w.x), right_side<kExact>(w.y), right_side<kExact>(w.z),
-                    right_side<kExact>(w.w));
-    *reinterpret_cast<float4*>(to + i / 16 * kModeStride + i % 16 * 4) = w;
-  }
+#pragma unroll 8
+  for (int i = threadIdx.x; i < 2 * 64 * 16; i += kThreads)
+    *reinterpret_cast<float4*>(to + i / 16 * kModeStride + i % 16 * 4) =
+        kept<kExact>(*reinterpret_cast<const float4*>(from + i * 4));
 }
 
 template <bool kExact>
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 3)
   load_mode<kExact>(net.weights + rows.member * net.member_size + net.spectral(layer) +
                         std::size_t(blockIdx.x) * kModeSize,
                     weights);
-  load_spectrum(spectrum + at, lines);
+  load_spectrum<kExact>(spectrum + at, lines);
   __syncthreads();
   float re[2][4] = {}, im[2][4] = {};
   complex_product<kExact>(
@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   const std::size_t mode = net.spectral(layer) + std::size_t(blockIdx.x) * kModeSize;
   const std::size_t own = rows.member * net.member_size + mode;
   load_mode<kExact>(net.weights + own, weights);
-  load_spectrum(spectrum + at, in);
-  load_spectrum(d_product + at, d);
+  load_spectrum<kExact>(spectrum + at, in);
+  load_spectrum<kExact>(d_product + at, d);
   __syncthreads();
 
   // d_in = d conj(W)^T.
@@ -126,16 +126,16 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         const float* x = d + k * kSpectrumStride + part * 64 + outer_column() + 8 * j + g;
-        b[part][j][0] = right_side<kExact>(x[0]);
-        b[part][j][1] = right_side<kExact>(x[4 * kSpectrumStride]);
+        b[part][j][0] = x[0];
+        b[part][j][1] = x[4 * kSpectrumStride];
       }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const float* x = in + k * kSpectrumStride + outer_row() + 16 * i + g;
       const float* y = x + 4 * kSpectrumStride;
-      const Left<kExact> real(x[0], x[8], y[0], y[8]);
-      const Left<kExact> imag(x[64], x[72], y[64], y[72]);
-      const Left<kExact> minus(-x[64], -x[72], -y[64], -y[72]);
+      const auto real = Left<kExact>::of_kept(x[0], x[8], y[0], y[8]);
+      const auto imag = Left<kExact>::of_kept(x[64], x[72], y[64], y[72]);
+      const auto minus = Left<kExact>::of_kept(-x[64], -x[72], -y[64], -y[72]);
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         multiply(d_re.d[i][j], real, b[0][j][0], b[0][j][1]);

@@ -1,6 +1,8 @@
 #include "nn/cuda/network.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -76,11 +78,18 @@ Dense complex_pass(std::size_t n, std::size_t kept, bool inverse) {
   return back;
 }
 
-std::vector<float4> fragments(const Dense& d) {
+// To the nearest tf32, ties away from zero.
+float rounded_to_tf32(float x) {
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & ~0x1fffu);
+}
+
+// As mma.cuh wants a left side: rounded unless exact.
+std::vector<float4> fragments(const Dense& d, bool exact) {
   const std::size_t blocks = (d.rows + 15) / 16, steps = (d.columns + 7) / 8;
   std::vector<float4> f(blocks * steps * 32);
   const auto value = [&](std::size_t r, std::size_t c) {
-    return r < d.rows && c < d.columns ? static_cast<float>(d.at(r, c)) : 0.0f;
+    const float x = r < d.rows && c < d.columns ? static_cast<float>(d.at(r, c)) : 0.0f;
+    return exact ? x : rounded_to_tf32(x);
   };
   for (std::size_t b = 0; b < blocks; ++b)
     for (std::size_t s = 0; s < steps; ++s)
@@ -191,10 +200,10 @@ void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& pa
   });
 }
 
-Transform::Transform(const FnoShape& shape) {
+Transform::Transform(const FnoShape& shape, bool exact) {
   const auto add = [&](Kind kind, const Dense& d, const Side& in, const Side& out, int panels,
                        int inner) {
-    Matrix m{.fragments = DeviceArray<float4>(fragments(d)), .pass = {}};
+    Matrix m{.fragments = DeviceArray<float4>(fragments(d, exact)), .pass = {}};
     m.pass = {.matrix = m.fragments.data(),
               .lines_in = static_cast<int>(d.columns),
               .lines_out = static_cast<int>(d.rows),
@@ -250,6 +259,18 @@ void Transform::run(Kind kind, const Launch& launch, const float* in, bool gelu_
   transform(launch, passes[1].pass, half, false, out);
 }
 
+const Pass* Transform::following() const {
+  const auto& there = passes_[static_cast<std::size_t>(Kind::forward)];
+  const auto& back = passes_[static_cast<std::size_t>(Kind::inverse)];
+  const bool can = there.size() == 2 && can_follow(there[0].pass, back.back().pass);
+  return can ? &there[0].pass : nullptr;
+}
+
+void Transform::finish_forward(const Launch& launch, const float* half, float* spectrum) const {
+  transform(launch, passes_[static_cast<std::size_t>(Kind::forward)][1].pass, half, false,
+            spectrum);
+}
+
 Transform::Field Transform::to_field(Kind kind, const Launch& launch, const float* spectrum,
                                      float* half, float* out) const {
   const std::vector<Matrix>& passes = passes_[static_cast<std::size_t>(kind)];
@@ -290,7 +311,7 @@ WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
 
 std::size_t Workspace::bytes(const FnoShape& shape, int slots, bool training) {
   const WorkspaceSizes s = sizes(shape, slots, training);
-  return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + s.half +
+  return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + 2 * s.half +
                           s.gradients + s.partial + s.layer_partial) +
          sizeof(double) * s.losses;
 }
@@ -301,6 +322,7 @@ Workspace::Workspace(const FnoShape& shape, int slot_count, bool training) : slo
   for (std::size_t i = 0; i < s.spectra; ++i) spectra.emplace_back(s.spectrum);
   product = DeviceArray<float>(s.spectrum);
   half = DeviceArray<float>(s.half);
+  next_half = DeviceArray<float>(s.half);
   add = DeviceArray<float>(s.field);
   d_field = DeviceArray<float>(s.gradients);
   partial = DeviceArray<float>(s.partial);
@@ -308,33 +330,40 @@ Workspace::Workspace(const FnoShape& shape, int slot_count, bool training) : slo
   losses = DeviceArray<double>(s.losses);
 }
 
-// Lifting and Fourier layers; returns the last field.
+// Lifting and Fourier layers; returns the last field. The way back needs fields before their GELU;
+// without it (training false) they are kept after it, so that it is made once.
 static const float* forward_fields(const Launch& launch, const Transform& transform,
-                                   Workspace& work) {
+                                   Workspace& work, bool training) {
   using Kind = Transform::Kind;
   const std::size_t fields = work.fields.size(), spectra = work.spectra.size();
-  lift(launch, work.fields[0].data());
+  const Pass* then = transform.following();
+  lift(launch, work.fields[0].data(), then, work.next_half.data());
   for (int l = 0; l < launch.net.layers; ++l) {
     const auto i = static_cast<std::size_t>(l);
+    const bool gelu_first = training && l > 0, last = l + 1 == launch.net.layers;
     const float* field = work.fields[i % fields].data();
     float* spectrum = work.spectra[i % spectra].data();
-    transform.run(Kind::forward, launch, field, l > 0, work.half.data(), spectrum);
+    if (then != nullptr)
+      transform.finish_forward(launch, work.next_half.data(), spectrum);
+    else
+      transform.run(Kind::forward, launch, field, gelu_first, work.half.data(), spectrum);
     mode_product(launch, l, spectrum, work.product.data());
     const Transform::Field add = transform.to_field(Kind::inverse, launch, work.product.data(),
                                                     work.half.data(), work.add.data());
-    layer(launch, l, field, l > 0, add.pass, add.values, work.fields[(i + 1) % fields].data());
+    layer(launch, l, field, gelu_first, add.pass, add.values, work.fields[(i + 1) % fields].data(),
+          !training && !last, last ? nullptr : then, work.next_half.data());
   }
   return work.fields[static_cast<std::size_t>(launch.net.layers) % fields].data();
 }
 
 void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden) {
-  project(launch, forward_fields(launch, transform, work), hidden);
+  project(launch, forward_fields(launch, transform, work, false), hidden);
 }
 
 void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,
                 float* gradient) {
   using Kind = Transform::Kind;
-  const float* last = forward_fields(launch, transform, work);
+  const float* last = forward_fields(launch, transform, work, true);
   float* d = work.d_field.data();
   project_back(launch, last, d, work.partial.data(), work.losses.data());
   for (int l = launch.net.layers - 1; l >= 0; --l) {

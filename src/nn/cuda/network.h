@@ -23,10 +23,11 @@ std::size_t member_size(const FnoShape& shape);
 void pack(const FnoShape& shape, const Parameters& parameters, std::span<float> packed);
 void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& parameters);
 
-/// The transforms of the kept modes and their adjoints, one pass per axis.
+/// The transforms of the kept modes and their adjoints, one pass per axis; for launches that are
+/// exact or not.
 class Transform {
  public:
-  explicit Transform(const FnoShape& shape);
+  Transform(const FnoShape& shape, bool exact);
 
   enum class Kind { forward, inverse, inverse_adjoint, forward_adjoint };
   /// Where a transform stopped: `values` is a field, or what `pass` will make one of.
@@ -37,6 +38,10 @@ class Transform {
   /// Spectrum -> field, but for the last pass where the layers' kernels can make it themselves.
   Field to_field(Kind kind, const Launch& launch, const float* spectrum, float* half,
                  float* out) const;
+  /// The first pass of kind forward if the kernels that make a field can make it too; else null.
+  const Pass* following() const;
+  /// The other pass of kind forward, from what following() has made.
+  void finish_forward(const Launch& launch, const float* half, float* spectrum) const;
   /// Kinds forward and inverse_adjoint: field -> spectrum; the others back. `half` is scratch.
   void run(Kind kind, const Launch& launch, const float* in, bool gelu_first, float* half,
            float* out) const;
@@ -57,7 +62,7 @@ struct Workspace {
 
   int slots;
   std::vector<DeviceArray<float>> fields, spectra;
-  DeviceArray<float> product, half, add, d_field, partial, layer_partial;
+  DeviceArray<float> product, half, next_half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
 };
 

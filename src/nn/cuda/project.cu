@@ -51,11 +51,11 @@ __global__ void __launch_bounds__(kThreads, 2)
   const SlotRows& rows = slot_rows(all);
   if (rows.rows == 0) return;
   float* weights1 = shared;
-  float* rest = weights1 + kChunks * kBlockFloats;  // bias of 1, weights of 2, bias of 2
-  float* thin = rest + kHidden + kChannels * kHidden + kChannels;
+  float* rest = weights1 + kChunks * kBlockFloats;  // bias of 1, then weights of 2: [out][256]
+  float* thin = rest + kHidden + net.out * kHidden;
   const float* dense = net.weights + rows.member * net.member_size;
   copy_blocks(fragments_of(net, rows, kProject1Blocks), kChunks, weights1);
-  copy_floats(dense + kProject1Bias, kHidden + kChannels * kHidden + kChannels, rest);
+  copy_floats(dense + kProject1Bias, kHidden + net.out * kHidden, rest);
   __syncthreads();
   const std::size_t slot = blockIdx.y * net.field_size();
   const float* mean = net.mean + rows.member * kChannels;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     if (first / net.points >= rows.rows) break;
     Tile z;
     load_tile(field + slot + std::size_t(first) * 64, 64, z);
-    start_output(net, rest + kHidden + kChannels * kHidden, thin);
+    start_output(net, dense + kProject2Bias, thin);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
       fill_tile(rest + 64 * j, hidden);
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         error = base + deviation[c] * *out - rows.target[row][at];
       }
       squares += double(error) * double(error);
-      *out = weight * deviation[c] * error;
+      *out = kept<kExact>(weight * deviation[c] * error);
     }
     __syncwarp();
     if (lane_index() < net.out) {
@@ -229,8 +229,9 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
-constexpr std::size_t kProjectBytes =
-    bytes(kChunks * kBlockFloats + kHidden + kChannels * kHidden + kChannels + kThinFloats);
+constexpr std::size_t project_bytes(int out) {
+  return bytes(kChunks * kBlockFloats + kHidden + out * kHidden + kThinFloats);
+}
 constexpr std::size_t project_back_bytes(bool resident, int out) {
   return bytes(2 * (resident ? kChunks : 1) * kBlockFloats + 2 * kTileFloats + kThinFloats +
                kHidden + out * kHidden + kWarps * kChannels);
@@ -243,7 +244,7 @@ bool resident_fits(int out) {
 
 template <bool kExact>
 void prepare() {
-  allow(project_kernel<kExact>, kProjectBytes);
+  allow(project_kernel<kExact>, project_bytes(kChannels));
   if (resident_fits(1)) allow(project_back_kernel<kExact, true>, shared_limit());
   allow(project_back_kernel<kExact, false>, project_back_bytes(false, kChannels));
 }
@@ -256,9 +257,9 @@ void prepare_project() {
 }
 
 void project(const Launch& l, const float* field, float* hidden) {
-  STAP_LAUNCH(
-      l.exact, project_kernel,
-      <<<tiles_grid(l, 2), kThreads, kProjectBytes, l.stream>>>(l.net, l.rows, field, hidden));
+  STAP_LAUNCH(l.exact, project_kernel,
+              <<<tiles_grid(l), kThreads, project_bytes(l.net.out), l.stream>>>(l.net, l.rows,
+                                                                                field, hidden));
 }
 
 void project_back(const Launch& l, const float* field, float* d_field, float* partial,

@@ -10,50 +10,31 @@
 namespace stap::cuda {
 namespace {
 
-__device__ void store_pair(const Pass& pass, float* panel, int line, int channel, float a,
-                           float b) {
-  if (line < pass.lines_out)
-    *reinterpret_cast<float2*>(panel + pass.out.offset(line) + channel) = make_float2(a, b);
-}
-
-constexpr int kShortLines = 64;  // panels up to this length: one warp each
+constexpr int kShortLines = 64;  // panels up to this length: warps work by themselves
 constexpr int kLongLines = 256;  // lines of a long panel held at a time
 
+// A warp makes half the channels of a panel: with less to hold, more warps are there to wait.
+constexpr int kShortColumns = 32;
+constexpr int kShortWarps = 4;
+
 template <bool kExact>
-__global__ void __launch_bounds__(kThreads, 2)
+__global__ void __launch_bounds__(kShortWarps* kWarp, 4)
     short_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first,
                       float* out) {
   extern __shared__ __align__(16) float shared[];
   if (slot_rows(all).rows == 0) return;
-  const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
-  const int lane = lane_index(), g = lane_group(), t = lane_in_group();
-  const int warps = blockDim.x / kWarp;
-  float* lines = shared + warp_index() * steps * 8 * kTileStride;
-  in += blockIdx.y * pass.in.size;
-  out += blockIdx.y * pass.out.size;
-  for (int p = blockIdx.x * warps + warp_index(); p < pass.panels; p += gridDim.x * warps) {
-    __syncwarp();
-    load_panel<kExact>(pass, in + panel_begin(p, pass.inner, pass.in), 0, steps * 8, gelu_first,
-                       lane, kWarp, lines);
-    __syncwarp();
-    float* to = out + panel_begin(p, pass.inner, pass.out);
-    for (int block = 0; block < blocks; ++block) {
-      float sum[8][4] = {};
-#pragma unroll 4
-      for (int s = 0; s < steps; ++s) {
-        const float4 m = __ldg(pass.matrix + (block * steps + s) * kWarp + lane);
-        const Left<kExact> a(m.x, m.y, m.z, m.w);
-        const float* b = lines + (8 * s + t) * kTileStride + g;
-#pragma unroll
-        for (int j = 0; j < 8; ++j) multiply(sum[j], a, b[8 * j], b[4 * kTileStride + 8 * j]);
-      }
-#pragma unroll
-      for (int j = 0; j < 8; ++j) {
-        store_pair(pass, to, 16 * block + g, 8 * j + 2 * t, sum[j][0], sum[j][1]);
-        store_pair(pass, to, 16 * block + g + 8, 8 * j + 2 * t, sum[j][2], sum[j][3]);
-      }
-    }
-  }
+  constexpr int kParts = 64 / kShortColumns;
+  const int unit = blockIdx.x * kShortWarps + warp_index(), p = unit / kParts;
+  if (p >= pass.panels) return;
+  const int channel = unit % kParts * kShortColumns;
+  const int held = (pass.lines_in + 7) / 8 * 8, blocks = (pass.lines_out + 15) / 16;
+  float* lines = shared + warp_index() * held * kLineStride<kShortColumns>;
+  in += blockIdx.y * pass.in.size + panel_begin(p, pass.inner, pass.in) + channel;
+  out += blockIdx.y * pass.out.size + panel_begin(p, pass.inner, pass.out) + channel;
+  load_panel<kExact, kShortColumns>(pass, in, 0, held, gelu_first, lane_index(), kWarp, lines);
+  __syncwarp();
+  for (int block = 0; block < blocks; ++block)
+    transform_block<kExact, kShortColumns>(pass, block, lines, out);
 }
 
 // One panel a block. Warps stand in kColumns columns of 64 / kColumns channels; each makes up to
@@ -71,7 +52,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   in += blockIdx.y * pass.in.size + panel_begin(p, pass.inner, pass.in);
   out += blockIdx.y * pass.out.size + panel_begin(p, pass.inner, pass.out);
   const bool once = steps <= kHeldSteps;
-  if (once) load_panel<kExact>(pass, in, 0, steps * 8, gelu_first, threadIdx.x, kThreads, shared);
+  if (once)
+    load_panel<kExact, 64>(pass, in, 0, steps * 8, gelu_first, threadIdx.x, kThreads, shared);
   __syncthreads();
   for (int first = 0; first < blocks; first += kRowWarps * kBlocks) {
     float sum[kBlocks][kTiles][4] = {};
@@ -85,8 +67,8 @@ __global__ void __launch_bounds__(kThreads, 2)
       const int end = min(steps, begin + kHeldSteps);
       if (!once) {
         __syncthreads();
-        load_panel<kExact>(pass, in, begin * 8, (end - begin) * 8, gelu_first, threadIdx.x,
-                           kThreads, shared);
+        load_panel<kExact, 64>(pass, in, begin * 8, (end - begin) * 8, gelu_first, threadIdx.x,
+                               kThreads, shared);
         __syncthreads();
       }
 #pragma unroll 4
@@ -102,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 2)
         for (int i = 0; i < kBlocks; ++i) {
           if (i >= mine) continue;
           const float4 m = __ldg(matrix[i] + s * kWarp);
-          const Left<kExact> a(m.x, m.y, m.z, m.w);
+          const auto a = Left<kExact>::of_kept(m.x, m.y, m.z, m.w);
 #pragma unroll
           for (int j = 0; j < kTiles; ++j) multiply(sum[i][j], a, b[j][0], b[j][1]);
         }
@@ -122,9 +104,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-constexpr int kShortWarps = 4;
 std::size_t short_bytes(int lines) {
-  return bytes(std::size_t(kShortWarps) * lines * kTileStride);
+  return bytes(std::size_t(kShortWarps) * lines * kLineStride<kShortColumns>);
 }
 std::size_t long_bytes(int lines) {
   return bytes(std::size_t(lines) * kTileStride);
@@ -147,7 +128,8 @@ void prepare_transform() {
 void transform(const Launch& l, const Pass& pass, const float* in, bool gelu_first, float* out) {
   const int lines = (pass.lines_in + 7) / 8 * 8;
   if (lines <= kShortLines && pass.lines_out <= kShortLines) {
-    const dim3 grid(as_grid((pass.panels + kShortWarps - 1) / kShortWarps), as_grid(l.slots));
+    const int units = pass.panels * (64 / kShortColumns);
+    const dim3 grid(as_grid((units + kShortWarps - 1) / kShortWarps), as_grid(l.slots));
     STAP_LAUNCH(l.exact, short_pass_kernel,
                 <<<grid, kShortWarps * kWarp, short_bytes(lines), l.stream>>>(l.rows, pass, in,
                                                                               gelu_first, out));
