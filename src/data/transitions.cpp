@@ -45,6 +45,7 @@ void write_transitions(const std::filesystem::path& path, const TransitionSet& s
   const std::vector<double> acquisitions{static_cast<double>(set.acquisitions)};
   ArrayWriter writer(path);
   writer.add_text_attribute("format", kFormat);
+  if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
   writer.add("acquisitions", {1}, acquisitions);
   writer.add("acquisition", {n}, acquisition);
   writer.add("candidate", {n}, candidate);
@@ -61,6 +62,8 @@ TransitionSet read_transitions(const std::filesystem::path& path, const Grid& gr
                 fmt::format("{} has format '{}', expected '{}'", path.string(), format, kFormat));
   TransitionSet set;
   set.grid = grid;
+  if (has_attribute(path, "/", "cluster"))
+    set.cluster = static_cast<std::size_t>(read_attribute(path, "/", "cluster").values.at(0));
   set.acquisitions = read_counts(path, "acquisitions", 1)[0];
   Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
   const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];
