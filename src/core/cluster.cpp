@@ -67,13 +67,14 @@ class ClusteredSolver final : public Solver {
       return true;
     }
     answer.state.clear();
-    if (step == 0 && reply.status == Answer::Status::refused) {
+    const bool refused = reply.status == Answer::Status::refused;
+    if (step == 0 && refused) {
       answer.status = Answer::Status::refused;
       answer.reason = std::move(reply.reason);
     } else {
       answer.status = Answer::Status::failed;
-      answer.reason = fmt::format("step {} of {} was {}: {}", step + 1, size_,
-                                  to_string(reply.status), reply.reason);
+      answer.reason = fmt::format("step {} of {} {}: {}", step + 1, size_,
+                                  refused ? "was refused" : "failed", reply.reason);
     }
     return false;
   }

@@ -55,15 +55,20 @@ void write_transitions(const std::filesystem::path& path, const TransitionSet& s
   writer.commit();
 }
 
-TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid) {
+TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
+                               std::size_t cluster) {
   const std::string format = read_text_attribute(path, "/", "format");
   if (format != kFormat)
     throw Error(ErrorKind::data,
                 fmt::format("{} has format '{}', expected '{}'", path.string(), format, kFormat));
   TransitionSet set;
   set.grid = grid;
-  if (has_attribute(path, "/", "cluster"))
-    set.cluster = static_cast<std::size_t>(read_attribute(path, "/", "cluster").values.at(0));
+  set.cluster = cluster;
+  const double there =
+      has_attribute(path, "/", "cluster") ? read_attribute(path, "/", "cluster").values.at(0) : 1.0;
+  if (there != static_cast<double>(cluster))
+    throw Error(ErrorKind::data, fmt::format("{} holds clusters of {} states, expected {}",
+                                             path.string(), there, cluster));
   set.acquisitions = read_counts(path, "acquisitions", 1)[0];
   Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
   const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];

@@ -29,8 +29,9 @@ void check_steps_clusters(std::string_view path, std::size_t steps, std::size_t 
                           config::Problems& problems) {
   if (cluster == 0 || steps % cluster == 0) return;
   problems.add(std::string(path),
-               fmt::format("is {}, but networks make {} steps at once (cluster): choose {}", steps,
-                           cluster, multiples_beside(steps, cluster)));
+               fmt::format("is {}, but networks make {} steps at once (cluster): choose {}, or a "
+                           "cluster that divides {}",
+                           steps, cluster, multiples_beside(steps, cluster), steps));
 }
 
 void check_trajectory_clusters(const StudyOptions& options, const Sampler* sampler, double dt,

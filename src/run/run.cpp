@@ -399,7 +399,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
   const fs::path transitions = run.folder / "transitions.h5";
   const Plan initial = initial_plan(run);
   if (fs::exists(transitions)) {
-    run.transitions = read_transitions(transitions, grid);
+    run.transitions = read_transitions(transitions, grid, run.study.options.cluster);
     for (const Purchase& p : initial.purchases) run.used[p.candidate] = 1;
     for (run.round = 0; run.round + 1 < run.transitions.acquisitions; ++run.round) {
       const Plan plan = read_plan(run.round_folder() / "plan.json", run.study.options.pool,

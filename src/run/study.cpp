@@ -202,10 +202,15 @@ void check_together(const config::Value& effective, config::Problems& problems) 
                                               "needed",
                                               options.members, method_text(effective), needed));
   if (chooser && options.pattern_steps() > chooser->steps_most())
-    problems.add("study.steps",
-                 fmt::format("is {}, but {} takes at most {} steps: choose stap instead, or fewer "
-                             "steps",
-                             options.pattern_steps(), chooser->name(), chooser->steps_most()));
+    problems.add(
+        "study.steps",
+        fmt::format("is {}{}, but {} takes at most {} steps: choose stap instead, or fewer "
+                    "steps",
+                    options.steps,
+                    options.cluster > 1 ? fmt::format(", {} clusters of {}",
+                                                      options.pattern_steps(), options.cluster)
+                                        : "",
+                    chooser->name(), chooser->steps_most()));
 }
 
 Study make_study(config::Value document) {

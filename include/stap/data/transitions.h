@@ -30,7 +30,8 @@ struct TransitionSet {
 /// `transitions.h5` (format "transitions/1", with the attribute `cluster` where it is not 1),
 /// replaced in one step. Throws Error(storage).
 void write_transitions(const std::filesystem::path& path, const TransitionSet& set);
-/// Throws Error(data) if it is damaged, of another format or another grid.
-TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid);
+/// Throws Error(data) if it is damaged, of another format, another grid or another cluster.
+TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
+                               std::size_t cluster = 1);
 
 }  // namespace stap
