@@ -43,7 +43,7 @@ TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
     const Grid grid = make_grid(channels, {3}, {1.0}), clusters = cluster_grid(grid, k);
     test::FakeCommittee committee(clusters,
                                   test::linear_members(2, clusters.values(), rng.split("nets")));
-    const States<float> pool = test::random_states(clusters, 9, rng.split("pool"));
+    const States<float> pool = test::random_states(clusters, 4 * calls, rng.split("pool"));
     States<double> exact(clusters, pool.count());
     convert(pool.values(), exact.values());
     std::vector<std::size_t> open(pool.count());
