@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "console.h"
 #include "families.h"
+#include "stap/core/cluster.h"
 #include "stap/nn/engine.h"
 #include "stap/run/presets.h"
 #include "stap/run/study.h"
@@ -35,10 +36,11 @@ std::string memory_text(const config::Value& effective, const Globals& globals) 
   for (const char* section : {"pde", "initial", "base", "steps"})
     if (effective.find(section) == nullptr) return {};
   const Study study = make_study(effective);
-  const FnoShape shape = make_shape(make_solver(study, 1)->grid(), study.network);
   const StudyOptions& o = study.options;
-  const double state = static_cast<double>(shape.grid.values() * sizeof(double));
-  const double data = state * static_cast<double>(o.pool + o.test * (o.steps + 1));
+  const Grid clusters = cluster_grid(make_solver(study, 1)->grid(), o.cluster);
+  const FnoShape shape = make_shape(clusters, study.network);
+  const double cluster = static_cast<double>(shape.grid.values() * sizeof(double));
+  const double data = cluster * static_cast<double>(o.pool + o.test * (o.pattern_steps() + 1));
   const std::string pool =
       fmt::format("memory: about {:.2g} GiB for pool and test set", data / (1 << 30));
   // A configuration for another machine is a good one all the same.

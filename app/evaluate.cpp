@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/eval/metrics.h"
@@ -15,12 +16,14 @@
 namespace stap::app {
 namespace {
 
-Metrics evaluate_file(Committee& committee, const std::string& path, Observer& observer) {
-  const Trajectories test = read_trajectories(path, committee.grid());
-  States<float> states(committee.grid(), test.states.count());
+Metrics evaluate_file(const Surrogate& surrogate, const std::string& path, Observer& observer) {
+  const Grid grid = slot_grid(surrogate.grid(), surrogate.cluster);
+  const Trajectories test = read_trajectories(path, grid);
+  States<float> states(grid, test.states.count());
   convert(test.states.values(), states.values());
   try {
-    return evaluate(committee, {std::as_const(states).view(), test.times}, 64, &observer);
+    return evaluate(*surrogate.committee,
+                    {std::as_const(states).view(), test.times, surrogate.cluster}, 64, &observer);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(ErrorKind::data, fmt::format("{}: {}", path, error.what()));
@@ -60,7 +63,7 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   const std::filesystem::path model = model_of(options.model);
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
-  const Metrics metrics = evaluate_file(*surrogate.committee, options.test, console);
+  const Metrics metrics = evaluate_file(surrogate, options.test, console);
   if (!options.json) {
     print_table(metrics, model.string(), options.test, out);
     return;
@@ -83,7 +86,8 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
       ->required();
   command
       ->add_option("--test", options->test,
-                   "HDF5 file with `trajectory` [B,T,C,X...], T at least 2")
+                   "HDF5 file with `trajectory` [B,T,C,X...], T at least 2; for a model of k steps "
+                   "at once a multiple of k, the first k being where it starts")
       ->required();
   command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");
   command->footer(

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "console.h"
 #include "interrupt.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
@@ -25,7 +26,8 @@ constexpr std::size_t kRowsAtOnce = 64;
 
 struct Interrupted {};
 
-// Rollouts [n, B, L+1, C, X...] from the same initial states: one for each asked member.
+// Rollouts [n, B, L+1, C, X...] from the same initial states: one for each asked member. Clusters
+// of k states lie in memory as k states do, so L/k steps of them are [n, B, k+L, C, X...].
 class Prediction {
  public:
   Prediction(const States<double>& initial, std::size_t steps, std::size_t rollouts)
@@ -74,31 +76,36 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Committee& committee = *surrogate.committee;
   const Grid& grid = surrogate.grid();
-  const States<double> initial = read_states(options.input, grid);
+  const std::size_t k = surrogate.cluster, calls = options.steps / k;
+  if (options.steps % k != 0)
+    throw Error(ErrorKind::config,
+                fmt::format("--steps is {}, but {} makes {} steps at once: choose {}",
+                            options.steps, model.string(), k, multiples_beside(options.steps, k)));
+  const States<double> initial = read_clusters(options.input, grid, k);
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t rollouts = 1 + (options.members ? members : 0);
 
   const auto start = std::chrono::steady_clock::now();
   const InterruptGuard interrupt;
   std::optional<ArrayWriter> writer(std::in_place, options.output);
-  writer->check_room(total_values(grid, initial.count(), options.steps, rollouts));
+  writer->check_room(total_values(grid, initial.count(), calls, rollouts));
   Console console(globals);
   States<float> from(grid, initial.count());
   convert(initial.values(), from.values());
-  Prediction mean(initial, options.steps, 1);
-  Prediction each(initial, options.steps, rollouts - 1);
+  Prediction mean(initial, calls, 1);
+  Prediction each(initial, calls, rollouts - 1);
   std::size_t done = 0;
   const auto roll = [&](int member, Prediction& to, std::size_t n) {
-    roll_out(committee, from.view(), member, options.steps, kRowsAtOnce,
-             [&](std::size_t step, std::size_t first, StatesView<const float> states) {
-               for (std::size_t r = 0; r < states.count; ++r)
-                 convert(states.row(r), to.state(n, first + r, step));
-               if (interrupt.requested()) throw Interrupted{};
-               done += states.count;
-               console.progress({.phase = "predicting",
-                                 .done = done,
-                                 .total = rollouts * initial.count() * options.steps});
-             });
+    roll_out(
+        committee, from.view(), member, calls, kRowsAtOnce,
+        [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+          for (std::size_t r = 0; r < states.count; ++r)
+            convert(states.row(r), to.state(n, first + r, call));
+          if (interrupt.requested()) throw Interrupted{};
+          done += states.count;
+          console.progress(
+              {.phase = "predicting", .done = done, .total = rollouts * initial.count() * calls});
+        });
   };
   try {
     roll(kMean, mean, 0);
@@ -109,11 +116,12 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
     interrupt.end_program();
   }
 
-  std::vector<std::size_t> shape{initial.count(), options.steps + 1, grid.channels};
+  std::vector<std::size_t> shape{initial.count(), k + options.steps, grid.channels / k};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
   writer->add_attribute("steps", static_cast<double>(options.steps));
+  if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   writer->add("mean", shape, mean.values());
   if (options.members) {
     shape.insert(shape.begin(), members);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "data/hdf5.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -365,16 +366,30 @@ std::string read_text_attribute(const fs::path& path, const std::string& object,
 }
 
 States<double> read_states(const fs::path& path, const Grid& grid) {
+  return read_clusters(path, grid, 1);
+}
+
+States<double> read_clusters(const fs::path& path, const Grid& grid, std::size_t cluster) {
   const Input input(path);
+  const Grid slots = slot_grid(grid, cluster);
   const bool trajectory = !input.has_link("states");
   if (trajectory && !input.has_link("trajectory")) {
     const std::vector<std::string> there = input.datasets();
     input.fail(fmt::format("has neither dataset 'states' ({}) nor 'trajectory' ({}); it has: {}",
-                           expected_text(grid, false), expected_text(grid, true),
+                           expected_text(grid, false), expected_text(slots, true),
                            there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
   }
-  const RowsDataset dataset(input, grid, trajectory);
-  return dataset.read(1);
+  const RowsDataset dataset(input, trajectory ? slots : grid, trajectory);
+  if (trajectory && dataset.times() < cluster)
+    input.fail(
+        fmt::format("dataset 'trajectory' has {} times, expected at least the {} that the "
+                    "model takes at once",
+                    dataset.times(), cluster));
+  States<double> states = dataset.read(trajectory ? cluster : 1);
+  if (cluster == 1 || !trajectory) return states;
+  States<double> clusters(grid, states.count() / cluster);  // in memory the same
+  std::copy(states.values().begin(), states.values().end(), clusters.values().begin());
+  return clusters;
 }
 
 Trajectories read_trajectories(const fs::path& path, const Grid& grid) {

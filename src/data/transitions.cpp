@@ -45,6 +45,7 @@ void write_transitions(const std::filesystem::path& path, const TransitionSet& s
   const std::vector<double> acquisitions{static_cast<double>(set.acquisitions)};
   ArrayWriter writer(path);
   writer.add_text_attribute("format", kFormat);
+  if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
   writer.add("acquisitions", {1}, acquisitions);
   writer.add("acquisition", {n}, acquisition);
   writer.add("candidate", {n}, candidate);
@@ -54,13 +55,20 @@ void write_transitions(const std::filesystem::path& path, const TransitionSet& s
   writer.commit();
 }
 
-TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid) {
+TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
+                               std::size_t cluster) {
   const std::string format = read_text_attribute(path, "/", "format");
   if (format != kFormat)
     throw Error(ErrorKind::data,
                 fmt::format("{} has format '{}', expected '{}'", path.string(), format, kFormat));
   TransitionSet set;
   set.grid = grid;
+  set.cluster = cluster;
+  const double there =
+      has_attribute(path, "/", "cluster") ? read_attribute(path, "/", "cluster").values.at(0) : 1.0;
+  if (there != static_cast<double>(cluster))
+    throw Error(ErrorKind::data, fmt::format("{} holds clusters of {} states, expected {}",
+                                             path.string(), there, cluster));
   set.acquisitions = read_counts(path, "acquisitions", 1)[0];
   Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
   const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];

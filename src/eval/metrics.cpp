@@ -41,16 +41,23 @@ double mean(std::span<const double> values) {
 
 void check(const Committee& committee, const TrajectoriesView& test) {
   const auto& states = test.states;
-  if (states.row_size != committee.grid().values())
+  const std::size_t k = test.cluster;
+  if (states.row_size * k != committee.grid().values())
     throw Error(
         ErrorKind::data,
-        fmt::format("test states have {} values, expected {} as the model's grid ({})",
-                    states.row_size, committee.grid().values(), committee.grid().shape_text()));
+        fmt::format("test states have {} values, expected {} as the model's grid ({}){}",
+                    states.row_size, committee.grid().values() / k, committee.grid().shape_text(),
+                    k > 1 ? fmt::format(" for clusters of {}", k) : ""));
   if (test.times < 2 || states.count == 0 || states.count % test.times != 0)
     throw Error(ErrorKind::data,
                 fmt::format("{} test states in trajectories of {} times, expected whole "
                             "trajectories of at least 2 times, and at least one",
                             states.count, test.times));
+  if (test.times % k != 0 || test.times < 2 * k)
+    throw Error(ErrorKind::data,
+                fmt::format("trajectories of {} times for a model that takes {} states and makes "
+                            "{} steps at once: expected a multiple of {}, at least {}",
+                            test.times, k, k, k, 2 * k));
   for (std::size_t row = 0; row < states.count; ++row)
     for (float value : states.row(row))
       if (!std::isfinite(value))
@@ -64,7 +71,7 @@ void check(const Committee& committee, const TrajectoriesView& test) {
 std::vector<double> squared_norms(const TrajectoriesView& test) {
   std::vector<double> norms(test.count(), 0.0);
   for (std::size_t b = 0; b < test.count(); ++b)
-    for (std::size_t t = 1; t < test.times; ++t) {
+    for (std::size_t t = test.cluster; t < test.times; ++t) {
       double squared = 0;
       for (float value : test.states.row(b * test.times + t))
         squared += static_cast<double>(value) * static_cast<double>(value);
@@ -76,8 +83,8 @@ std::vector<double> squared_norms(const TrajectoriesView& test) {
 States<float> initial_states(const Grid& grid, const TrajectoriesView& test) {
   States<float> initial(grid, test.count());
   for (std::size_t b = 0; b < test.count(); ++b) {
-    const std::span<const float> from = test.states.row(b * test.times);
-    std::copy(from.begin(), from.end(), initial.row(b).begin());
+    const float* from = test.states.row(b * test.times).data();  // and the states after it
+    std::copy_n(from, grid.values(), initial.row(b).begin());
   }
   return initial;
 }
@@ -110,7 +117,8 @@ double Metrics::to_published(double value) const {
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block,
                  Observer* observer) {
   check(committee, test);
-  const std::size_t count = test.count(), steps = test.steps();
+  const std::size_t count = test.count(), steps = test.steps(), k = test.cluster;
+  const std::size_t state_size = test.states.row_size;
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t points = committee.grid().points_total();
   Metrics metrics{.trajectories = count,
@@ -126,12 +134,13 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   for (std::size_t m = 0; m < members; ++m) {
     std::vector<StateError> sums(count);
     std::vector<std::vector<double>> by_step(steps, std::vector<double>(count));
-    roll_out(committee, initial.view(), static_cast<int>(m), steps, block,
-             [&](std::size_t step, std::size_t first, StatesView<const float> states) {
-               for (std::size_t r = 0; r < states.count; ++r) {
-                 const std::size_t b = first + r;
+    roll_out(committee, initial.view(), static_cast<int>(m), steps / k, block,
+             [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+               for (std::size_t i = 0; i < states.count * k; ++i) {
+                 const std::size_t r = i / k, b = first + r, step = (call - 1) * k + i % k + 1;
                  StateError error =
-                     state_error(states.row(r), test.states.row(b * test.times + step));
+                     state_error(states.row(r).subspan(i % k * state_size, state_size),
+                                 test.states.row(b * test.times + k - 1 + step));
                  // What has diverged stays so, whatever the network makes of it.
                  if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
                  sums[b].squared += error.squared;
@@ -140,7 +149,7 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
                }
                if (observer)
                  observer->progress({.phase = "evaluate",
-                                     .done = (m * count + first) * steps + states.count * step,
+                                     .done = (m * count + first) * steps + states.count * call * k,
                                      .total = members * count * steps});
              });
 
@@ -148,7 +157,7 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
     for (std::size_t b = 0; b < count; ++b) {
       rmse[b] = std::sqrt(sums[b].squared / per_trajectory);
       nrmse[b] = relative(sums[b].squared, norms[b]);
-      mae[b] = sums[b].absolute / (per_trajectory * real(committee.grid().channels));
+      mae[b] = sums[b].absolute / (real(steps) * real(state_size));
       if (std::isinf(rmse[b])) ++metrics.diverged;
     }
     metrics.rmse += mean(rmse) / real(members);

@@ -33,12 +33,14 @@ States<double> draw_states(const Sampler& sampler, const Rng& stream,
 }
 
 States<double> draw_initial(const Sampler& sampler, const Rng& stream,
-                            std::span<const std::uint64_t> indices, const Solver& warm_up_solver) {
-  if (warm_up_solver.dt() != sampler.warm_up() || !(warm_up_solver.grid() == sampler.grid()))
+                            std::span<const std::uint64_t> indices, const Solver& warm_up_solver,
+                            double end) {
+  const double length = sampler.warm_up() + end;
+  if (warm_up_solver.dt() != length || !(warm_up_solver.grid() == sampler.grid()))
     throw Error(
         ErrorKind::internal,
         fmt::format("{}: the warm-up solver makes steps of {}, expected {} on the same grid",
-                    sampler.name(), warm_up_solver.dt(), sampler.warm_up()));
+                    sampler.name(), warm_up_solver.dt(), length));
   States<double> states = draw_states(sampler, stream, indices);
   std::vector<Query> queries(indices.size());
   std::vector<Answer> answers(indices.size());

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nn/safetensors.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -79,6 +80,9 @@ Model model_from_tensors(TensorFile file) {
                 fmt::format("its format is '{}', expected '{}'", file.metadata["format"], kFormat));
   Model model;
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
+  if (file.metadata.contains("cluster"))
+    model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
+  slot_grid(model.shape.grid, model.cluster);  // complains if it does not fit
   const auto steps = json::parse(file.metadata.at("steps")).get<std::vector<std::int64_t>>();
   std::map<std::string, Tensor> tensors;
   for (Tensor& t : file.tensors) {
@@ -123,6 +127,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
   }
   file.metadata = {
       {"format", kFormat}, {"shape", shape_to_json(model.shape).dump()}, {"steps", steps.dump()}};
+  if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();
   write_tensors(path, file);
 }
 

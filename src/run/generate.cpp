@@ -13,6 +13,7 @@
 
 #include "run/files.h"
 #include "run/make_data.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
@@ -276,8 +277,7 @@ Generated generate(const DataRequest& request, const Solver& solver, const fs::p
                    int threads, Observer& observer, const std::function<bool()>& stop) {
   const Value document = folder_document(request);
   const DataMaker maker(request, check_sections(request), solver, threads);
-  const Grid& grid = solver.grid();
-  const auto shape = [&](std::vector<std::size_t> sizes) {
+  const auto shape = [](std::vector<std::size_t> sizes, const Grid& grid) {
     sizes.push_back(grid.channels);
     sizes.insert(sizes.end(), grid.points.begin(), grid.points.end());
     return sizes;
@@ -286,13 +286,13 @@ Generated generate(const DataRequest& request, const Solver& solver, const fs::p
                      "pool",
                      "states",
                      request.pool,
-                     shape({request.pool}),
+                     shape({request.pool}, cluster_grid(solver.grid(), request.cluster)),
                      [&](std::size_t first, std::size_t n) { return maker.pool(first, n); }};
   const Product test{"test",
                      "test set",
                      "trajectory",
                      request.test,
-                     shape({request.test, request.steps + 1}),
+                     shape({request.test, request.cluster + request.steps}, solver.grid()),
                      [&](std::size_t first, std::size_t n) { return maker.test(first, n); }};
 
   check_ours(folder);

@@ -123,7 +123,8 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
   data.reserve(training.size());
   for (std::size_t r : training) {
     Run& run = *group.runs[r];
-    data.emplace_back(run.transitions, run.shape.options.time_input, run.study.options.steps);
+    data.emplace_back(run.transitions, run.shape.options.time_input,
+                      run.study.options.pattern_steps());
     for (int m = 0; m < group.members; ++m)
       group.engine->load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
   }

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "core/parallel.h"
+#include "run/clusters.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/version.h"
@@ -36,6 +38,8 @@ DataSections check_sections(const DataRequest& request) {
   if (request.pool == 0) problems.add("pool", "is 0, expected at least one initial condition");
   if (request.test == 0) problems.add("test", "is 0, expected at least one trajectory");
   if (request.steps == 0) problems.add("steps", "is 0, expected at least one step");
+  if (request.cluster == 0) problems.add("cluster", "is 0, expected at least one state");
+  check_steps_clusters("steps", request.steps, request.cluster, problems);
   problems.throw_if_any();
   // What passed the check names an entry.
   std::optional<config::Choice> pde = config::choose(families[0], *effective.find("pde"), problems);
@@ -52,6 +56,7 @@ config::Value request_document(const DataRequest& request, const DataSections& s
   document.set("pool", request.pool);
   document.set("test", request.test);
   document.set("steps", request.steps);
+  if (request.cluster > 1) document.set("cluster", request.cluster);
   document.set("data_seed", request.data_seed);
   for (const config::Value::Member& section : *sections.effective.map())
     document.set(section.key, section.value);
@@ -60,61 +65,81 @@ config::Value request_document(const DataRequest& request, const DataSections& s
 
 DataMaker::DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver,
                      int threads)
-    : request_(request), solver_(solver) {
+    : request_(request), solver_(solver), start_(cluster_start(request.cluster, solver.dt())) {
   sampler_ = sampler_table()[sections.initial.index].make(sections.initial.options, solver.grid());
-  if (sampler_->warm_up() > 0) {
+  const double left = warm_up_before(start_, sampler_->warm_up());
+  if (left > 0) {
     config::Value options = sections.pde.options;
-    options.set("dt", sampler_->warm_up());
+    options.set("dt", left);
     warm_up_ = pde_table()[sections.pde.index].make(options, threads);
   }
 }
 
 States<double> DataMaker::pool(std::size_t first, std::size_t n) const {
-  return initial(Rng(request_.data_seed).split("pool"), first, n);
+  const std::size_t k = request_.cluster;
+  States<double> block(solver_.grid(), n * k);
+  begin(Rng(request_.data_seed).split("pool"), first, k, block);
+  if (k == 1) return block;
+  States<double> clusters(cluster_grid(solver_.grid(), k), n);  // in memory the same
+  std::copy(block.values().begin(), block.values().end(), clusters.values().begin());
+  return clusters;
 }
 
 States<double> DataMaker::test(std::size_t first, std::size_t n,
                                const std::function<void(std::size_t)>& step_done) const {
-  const std::size_t times = request_.steps + 1;
-  const States<double> start = initial(Rng(request_.data_seed).split("test"), first, n);
+  const std::size_t k = request_.cluster, times = k + request_.steps;
   States<double> block(solver_.grid(), n * times);
-  for (std::size_t b = 0; b < n; ++b)
-    std::copy(start.row(b).begin(), start.row(b).end(), block.row(b * times).begin());
+  begin(Rng(request_.data_seed).split("test"), first, times, block);
   for (std::size_t step = 0; step < request_.steps; ++step) {
-    advance(first, step, block);
+    advance(first, times, k - 1 + step, block);
     if (step_done) step_done(step + 1);
   }
   return block;
 }
 
-// Initial conditions first .. first+n-1 of a stream.
-States<double> DataMaker::initial(const Rng& stream, std::size_t first, std::size_t n) const {
-  std::vector<std::uint64_t> indices(n);
+// The first k states of a block of rows of `times` states: initial conditions first, first + 1, ...
+// of a stream.
+void DataMaker::begin(const Rng& stream, std::size_t first, std::size_t times,
+                      States<double>& block) const {
+  std::vector<std::uint64_t> indices(block.count() / times);
   std::iota(indices.begin(), indices.end(), first);
-  return warm_up_ ? draw_initial(*sampler_, stream, indices, *warm_up_)
-                  : draw_states(*sampler_, stream, indices);
+  const States<double> start = warm_up_
+                                   ? draw_initial(*sampler_, stream, indices, *warm_up_, start_)
+                                   : draw_states(*sampler_, stream, indices);
+  for (std::size_t b = 0; b < start.count(); ++b)
+    std::copy(start.row(b).begin(), start.row(b).end(), block.row(b * times).begin());
+  for (std::size_t from = 0; from + 1 < request_.cluster; ++from)
+    advance(first, times, from, block);
 }
 
-// Step `step` (from 0) of a block of trajectories whose first one is `first`.
-void DataMaker::advance(std::size_t first, std::size_t step, States<double>& block) const {
-  const std::size_t times = request_.steps + 1, n = block.count() / times;
+// State `from` of every row, by one learned step. State k - 1 is the initial condition, at time 0.
+void DataMaker::advance(std::size_t first, std::size_t times, std::size_t from,
+                        States<double>& block) const {
+  const std::size_t n = block.count() / times, zero = request_.cluster - 1;
   std::vector<Query> queries(n);
   std::vector<Answer> answers(n);
   for (std::size_t b = 0; b < n; ++b)
     queries[b] = {.id = first + b,
-                  .state = block.row(b * times + step),
-                  .time = static_cast<double>(step) * solver_.dt(),
+                  .state = block.row(b * times + from),
+                  .time = (static_cast<double>(from) - static_cast<double>(zero)) * solver_.dt(),
                   .params = {}};
   solver_.solve(queries, answers);
   for (std::size_t b = 0; b < n; ++b) {
-    if (answers[b].status != Answer::Status::ok)
+    const Answer& answer = answers[b];
+    if (answer.status != Answer::Status::ok && from < zero)
+      throw Error(
+          ErrorKind::numerics,
+          fmt::format("{}: initial condition {} cannot be warmed up: step {} of the {} that "
+                      "make its cluster was {}: {}",
+                      sampler_->name(), first + b, from + 1, zero, to_string(answer.status),
+                      answer.reason));
+    if (answer.status != Answer::Status::ok)
       throw Error(ErrorKind::numerics,
                   fmt::format("test trajectory {} was {} at step {} of {}: {}; a test set must "
                               "be whole, so choose other initial conditions or solver options",
-                              first + b, to_string(answers[b].status), step + 1, request_.steps,
-                              answers[b].reason));
-    std::copy(answers[b].state.begin(), answers[b].state.end(),
-              block.row(b * times + step + 1).begin());
+                              first + b, to_string(answer.status), from - zero + 1, request_.steps,
+                              answer.reason));
+    std::copy(answer.state.begin(), answer.state.end(), block.row(b * times + from + 1).begin());
   }
 }
 

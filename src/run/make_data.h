@@ -19,7 +19,8 @@ struct DataSections {
   config::Value effective;  ///< both, every field with its value
   config::Choice pde, initial;
 };
-/// Throws Error(config) with every problem of the sections, and for sizes of 0.
+/// Throws Error(config) with every problem of the sections, for sizes of 0 and for steps that are
+/// no multiple of the cluster.
 DataSections check_sections(const DataRequest& request);
 
 /// All that decides about the bits, in one order: a map with `format` first.
@@ -28,26 +29,28 @@ config::Value request_document(const DataRequest& request, const DataSections& s
 /// Makes rows of a request. A row depends on nothing but the request and its index, not by a bit.
 class DataMaker {
  public:
-  /// `request` and `solver` (that of request.pde) must live as long. `threads`: 0 = all.
+  /// `request` and `solver` (that of request.pde) must live as long. `threads`: 0 = all. Throws
+  /// Error(config) if the warm-up is too short for a cluster.
   DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver,
             int threads);
 
-  /// Initial conditions first .. first+n-1 of the pool. Throws Error(numerics) naming the one that
-  /// cannot be warmed up.
+  /// Initial conditions first .. first+n-1 of the pool: [n, k C, X...]. Throws Error(numerics)
+  /// naming the one that cannot be warmed up.
   States<double> pool(std::size_t first, std::size_t n) const;
-  /// Test trajectories first .. first+n-1: [n, steps + 1, C, X...]. `step_done`, if there is one,
+  /// Test trajectories first .. first+n-1: [n, k + steps, C, X...]. `step_done`, if there is one,
   /// is called with 1 .. steps. Throws Error(numerics) naming what cannot be computed.
   States<double> test(std::size_t first, std::size_t n,
                       const std::function<void(std::size_t)>& step_done = {}) const;
 
  private:
-  States<double> initial(const Rng& stream, std::size_t first, std::size_t n) const;
-  void advance(std::size_t first, std::size_t step, States<double>& block) const;
+  void begin(const Rng& stream, std::size_t first, std::size_t times, States<double>& block) const;
+  void advance(std::size_t first, std::size_t times, std::size_t from, States<double>& block) const;
 
   const DataRequest& request_;
   const Solver& solver_;
   std::unique_ptr<Sampler> sampler_;
-  std::unique_ptr<Solver> warm_up_;  // null: initial conditions are used as drawn
+  double start_;                     // time of the first state of a cluster: 0 or before
+  std::unique_ptr<Solver> warm_up_;  // to there; null: states are used as drawn
 };
 
 /// How many rows the next block should have, so that it takes seconds whatever the equation costs:

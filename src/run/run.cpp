@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "run/clusters.h"
 #include "run/files.h"
 #include "stap/acquire/buy.h"
 #include "stap/core/error.h"
@@ -147,7 +148,7 @@ void fulfil(Run& run, const Plan& plan, std::size_t budget, Committee& committee
   }
   for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
   ++run.transitions.acquisitions;
-  const Ledger& l = delivery.ledger;
+  const Ledger l = in_solver_steps(delivery.ledger, run.study.options.cluster);
   Value ledger;
   ledger.set("acquisition", acquisition);
   ledger.set("budget", l.budget);
@@ -169,32 +170,38 @@ Plan initial_plan(const Run& run) {
   shuffle(Rng(o.seed).split("initial"), o.pool, order);
   Plan plan;
   for (std::size_t i = 0; i < o.initial; ++i)
-    plan.purchases.push_back({order[i], Pattern(o.steps, true)});
+    plan.purchases.push_back({order[i], Pattern(o.pattern_steps(), true)});
   return plan;
 }
 
-// Mean and deviation per channel over all states of the initial trajectories, then frozen.
+// Mean and deviation per channel over all states of the initial trajectories, then frozen. All
+// slots of a cluster have those of their channel.
 Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
-  const std::size_t channels = set.grid.channels, points = set.grid.points_total();
+  const std::size_t channels = set.grid.channels / set.cluster, points = set.grid.points_total();
   const std::size_t values = set.grid.values();
-  Scaling scaling = unit_scaling(channels);
+  Scaling scaling = unit_scaling(set.grid.channels);
   for (std::size_t c = 0; c < channels; ++c) {
     // Two passes: the deviation of values far from 0 would drown in one.
     auto for_each = [&](const auto& visit) {
+      auto visit_row = [&](const double* row) {
+        for (std::size_t slot = 0; slot < set.cluster; ++slot)
+          for (std::size_t p = 0; p < points; ++p) visit(row[(slot * channels + c) * points + p]);
+      };
       for (std::size_t i = 0; i < set.count(); ++i) {
         if (set.origins[i].acquisition != 0) continue;
-        for (std::size_t p = 0; p < points; ++p) visit(set.inputs[i * values + c * points + p]);
-        if (set.origins[i].step + 1 == steps)
-          for (std::size_t p = 0; p < points; ++p) visit(set.outputs[i * values + c * points + p]);
+        visit_row(set.inputs.data() + i * values);
+        if (set.origins[i].step + 1 == steps) visit_row(set.outputs.data() + i * values);
       }
     };
     double n = 0, sum = 0, squares = 0;
     for_each([&](double v) { n += 1, sum += v; });
     const double mean = sum / n;
     for_each([&](double v) { squares += (v - mean) * (v - mean); });
-    scaling.mean[c] = static_cast<float>(mean);
     const double deviation = std::sqrt(squares / n);
-    scaling.deviation[c] = deviation > 0 ? static_cast<float>(deviation) : 1.0f;
+    for (std::size_t slot = 0; slot < set.cluster; ++slot) {
+      scaling.mean[slot * channels + c] = static_cast<float>(mean);
+      scaling.deviation[slot * channels + c] = deviation > 0 ? static_cast<float>(deviation) : 1.0f;
+    }
   }
   return scaling;
 }
@@ -318,7 +325,8 @@ void load_training(Run& run) {
   const StudyOptions& o = run.study.options;
   if (fs::exists(finished) || fs::exists(half)) {
     Model model = read_model(fs::exists(finished) ? finished : half);
-    if (model.shape != run.shape || model.members.size() != static_cast<std::size_t>(o.members))
+    if (model.shape != run.shape || model.cluster != o.cluster ||
+        model.members.size() != static_cast<std::size_t>(o.members))
       throw Error(ErrorKind::data,
                   fmt::format("{} holds networks of another shape", run.round_folder().string()));
     run.members = std::move(model.members);
@@ -391,15 +399,16 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
   const fs::path transitions = run.folder / "transitions.h5";
   const Plan initial = initial_plan(run);
   if (fs::exists(transitions)) {
-    run.transitions = read_transitions(transitions, grid);
+    run.transitions = read_transitions(transitions, grid, run.study.options.cluster);
     for (const Purchase& p : initial.purchases) run.used[p.candidate] = 1;
     for (run.round = 0; run.round + 1 < run.transitions.acquisitions; ++run.round) {
       const Plan plan = read_plan(run.round_folder() / "plan.json", run.study.options.pool,
-                                  run.study.options.steps);
+                                  run.study.options.pattern_steps());
       for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
     }
   } else {
     run.transitions.grid = grid;
+    run.transitions.cluster = run.study.options.cluster;
     timed(run, "initial", [&] {
       // Full patterns never ask the mean model: any committee of this shape will do.
       const auto engine = make_cpu_engine(run.shape, 1, 1);
@@ -411,7 +420,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
     throw Error(ErrorKind::solver, fmt::format("{}: no step of the initial trajectories could be "
                                                "solved; see journal.jsonl",
                                                run.folder.string()));
-  run.scaling = initial_scaling(run.transitions, run.study.options.steps);
+  run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps());
   begin_round(run);
   return run;
 }
@@ -428,7 +437,7 @@ void add_timing(const Run& run, std::string_view phase, double seconds) {
 void save_training(Run& run) {
   const bool finished = run.epochs_done == run.study.train.epochs;
   write_model(run.round_folder() / (finished ? "committee.safetensors" : "training.safetensors"),
-              {run.shape, run.members});
+              {run.shape, run.members, run.study.options.cluster});
   if (!finished) return;
   std::error_code ignored;
   fs::remove(run.round_folder() / "training.safetensors", ignored);
@@ -440,7 +449,8 @@ void evaluate_round(Run& run, Committee& committee) {
     const States<double>& exact = run.data->test;
     States<float> test(exact.grid(), exact.count());
     convert(exact.values(), test.values());
-    return evaluate(committee, {std::as_const(test).view(), run.data->test_times});
+    return evaluate(committee,
+                    {std::as_const(test).view(), run.data->test_times, run.study.options.cluster});
   });
   Value head;
   head.set("round", run.round);
@@ -461,7 +471,7 @@ void acquire_round(Run& run, Committee& committee, Observer& observer) {
   const fs::path path = run.round_folder() / "plan.json";
   Plan plan;
   if (fs::exists(path)) {
-    plan = read_plan(path, o.pool, o.steps);
+    plan = read_plan(path, o.pool, o.pattern_steps());
   } else {
     plan = timed(run, "select", [&] {
       States<float> pool(run.shape.grid, o.pool);
@@ -469,17 +479,18 @@ void acquire_round(Run& run, Committee& committee, Observer& observer) {
       std::vector<std::size_t> open;
       for (std::size_t id = 0; id < o.pool; ++id)
         if (!run.used[id]) open.push_back(id);
-      return spend(o.budget, *make_selector(run.study), *make_chooser(run.study), committee,
-                   {std::as_const(pool).view(), open, o.steps}, run.stream("select"));
+      return spend(o.pattern_budget(), *make_selector(run.study), *make_chooser(run.study),
+                   committee, {std::as_const(pool).view(), open, o.pattern_steps()},
+                   run.stream("select"));
     });
     write_text(path, config::json_text(plan_to_value(plan), 1) + "\n");
   }
   if (plan.unspent > 0)
     observer.warning(
         fmt::format("{}, round {}: the pool is empty, {} of {} solver steps stay unspent",
-                    run.folder.string(), run.round, plan.unspent, o.budget));
+                    run.folder.string(), run.round, plan.unspent * o.cluster, o.budget));
   timed(run, "acquire", [&] {
-    fulfil(run, plan, o.budget, committee);
+    fulfil(run, plan, o.pattern_budget(), committee);
     return 0;
   });
   begin_round(run);

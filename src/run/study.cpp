@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "run/clusters.h"
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
@@ -79,6 +80,9 @@ const config::Fields<StudyOptions>& study_fields() {
   using O = StudyOptions;
   static const config::Fields<O> fields{
       {"steps", &O::steps, "learned steps of a trajectory (L)", config::at_least(1)},
+      {"cluster", &O::cluster,
+       "states that a network takes and gives at once (k); steps and budget are multiples of it",
+       config::at_least(1)},
       {"pool", &O::pool, "initial conditions to choose from", config::at_least(1)},
       {"test", &O::test, "test trajectories", config::at_least(1)},
       {"initial", &O::initial, "full trajectories to start with, drawn from the pool",
@@ -168,8 +172,9 @@ void check_together(const config::Value& effective, config::Problems& problems) 
                       [](const PdeRow& row, const auto& o) { return row.make(o, 1); });
   });
   if (!solver) return;
+  std::unique_ptr<Sampler> sampler;
   if (effective.find("initial") != nullptr)
-    attempt("initial", [&] {
+    sampler = attempt("initial", [&] {
       return make_named(effective, "initial", sampler_table(), [&](const SamplerRow& row, auto& o) {
         return row.make(o, solver->grid());
       });
@@ -178,8 +183,11 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     attempt("", [&] {  // its message names the key
       return make_shape(solver->grid(), config::read(fno_fields(), *network, "network"));
     });
-  if (effective.find("base") == nullptr || effective.find("steps") == nullptr) return;
+  if (effective.find("study") == nullptr) return;
   const auto options = config::read(study_fields(), *effective.find("study"), "study");
+  check_trajectory_clusters(options, sampler.get(), solver->dt(), problems);
+  if (effective.find("base") == nullptr || effective.find("steps") == nullptr) return;
+  check_budget_clusters(options, problems);
   if (options.initial >= options.pool)
     problems.add("study.initial", fmt::format("is {}, but the pool has {} initial conditions: "
                                               "choose fewer or a larger pool",
@@ -193,11 +201,16 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     problems.add("study.members", fmt::format("is {}, but {} compares members: at least {} are "
                                               "needed",
                                               options.members, method_text(effective), needed));
-  if (chooser && options.steps > chooser->steps_most())
-    problems.add("study.steps",
-                 fmt::format("is {}, but {} takes at most {} steps: choose stap instead, or fewer "
-                             "steps",
-                             options.steps, chooser->name(), chooser->steps_most()));
+  if (chooser && options.pattern_steps() > chooser->steps_most())
+    problems.add(
+        "study.steps",
+        fmt::format("is {}{}, but {} takes at most {} steps: choose stap instead, or fewer "
+                    "steps",
+                    options.steps,
+                    options.cluster > 1 ? fmt::format(", {} clusters of {}",
+                                                      options.pattern_steps(), options.cluster)
+                                        : "",
+                    chooser->name(), chooser->steps_most()));
 }
 
 Study make_study(config::Value document) {

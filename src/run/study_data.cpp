@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "run/make_data.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
@@ -49,9 +50,10 @@ States<double> in_blocks(const Grid& grid, std::size_t count, std::size_t states
 StudyData make_all(const DataRequest& request, const DataMaker& maker, const Grid& grid,
                    int threads, Observer& observer) {
   StudyData data;
-  data.test_times = request.steps + 1;
+  data.test_times = request.cluster + request.steps;
   observer.progress({.phase = "pool", .done = 0, .total = request.pool});
-  data.pool = in_blocks(grid, request.pool, 1, threads, [&](std::size_t first, std::size_t n) {
+  const Grid clusters = cluster_grid(grid, request.cluster);
+  data.pool = in_blocks(clusters, request.pool, 1, threads, [&](std::size_t first, std::size_t n) {
     States<double> block = maker.pool(first, n);
     observer.progress({.phase = "pool", .done = first + n, .total = request.pool});
     return block;
@@ -80,13 +82,13 @@ StudyData read_cached(const fs::path& path, const DataRequest& request, const st
   expect(read_text_attribute(path, "/", "format") == kDataFormat, "its format");
   expect(read_text_attribute(path, "/", "request") == text, "what it was made for");
   Trajectories test = read_trajectories(path, grid);
-  StudyData data{.pool = read_states(path, grid),
+  StudyData data{.pool = read_states(path, cluster_grid(grid, request.cluster)),
                  .test = std::move(test.states),
                  .test_times = test.times,
                  .pool_sha256 = read_text_attribute(path, "/", "pool_sha256"),
                  .test_sha256 = read_text_attribute(path, "/", "test_sha256")};
   expect(data.pool.count() == request.pool, "the size of the pool");
-  expect(data.test_times == request.steps + 1, "the number of steps");
+  expect(data.test_times == request.cluster + request.steps, "the number of steps");
   expect(data.test.count() == request.test * data.test_times, "the size of the test set");
   expect(hash(data.pool.values()) == data.pool_sha256, "the hash of the pool");
   expect(hash(data.test.values()) == data.test_sha256, "the hash of the test set");
@@ -97,8 +99,7 @@ void write_cached(const fs::path& path, const DataRequest& request, const std::s
                   const StudyData& data) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);  // the writer says why it failed
-  const Grid& grid = data.pool.grid();
-  const auto shape = [&](std::vector<std::size_t> sizes) {
+  const auto shape = [](std::vector<std::size_t> sizes, const Grid& grid) {
     sizes.push_back(grid.channels);
     sizes.insert(sizes.end(), grid.points.begin(), grid.points.end());
     return sizes;
@@ -108,8 +109,9 @@ void write_cached(const fs::path& path, const DataRequest& request, const std::s
   writer.add_text_attribute("request", text);
   writer.add_text_attribute("pool_sha256", data.pool_sha256);
   writer.add_text_attribute("test_sha256", data.test_sha256);
-  writer.add("states", shape({request.pool}), data.pool.values());
-  writer.add("trajectory", shape({request.test, data.test_times}), data.test.values());
+  writer.add("states", shape({request.pool}, data.pool.grid()), data.pool.values());
+  writer.add("trajectory", shape({request.test, data.test_times}, data.test.grid()),
+             data.test.values());
   writer.commit();
 }
 
@@ -136,6 +138,7 @@ DataRequest data_request(const config::Value& effective) {
   request.pool = options.pool;
   request.test = options.test;
   request.steps = options.steps;
+  request.cluster = options.cluster;
   request.data_seed = options.data_seed;
   return request;
 }

@@ -9,6 +9,7 @@
 
 #include "run/files.h"
 #include "stap/config/problems.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/run/study.h"
 
@@ -29,14 +30,16 @@ class Problems {
 
   Problem of(const Study& study) {
     const DataRequest request = data_request(study.effective);
-    const std::string key = fmt::format("{}{}{} {} {} {}", config::yaml_text(request.pde),
-                                        config::yaml_text(request.initial), request.pool,
-                                        request.test, request.steps, request.data_seed);
+    const std::string key = fmt::format(
+        "{}{}{} {} {} {} {}", config::yaml_text(request.pde), config::yaml_text(request.initial),
+        request.pool, request.test, request.steps, request.cluster, request.data_seed);
     Problem& problem = made_[key];
     if (!problem.solver) {
       problem.solver = make_solver(study, threads_);
       problem.data = std::make_shared<StudyData>(
           make_study_data(request, *problem.solver, threads_, observer_));
+      if (request.cluster > 1)
+        problem.solver = make_clustered_solver(problem.solver, request.cluster);
     }
     return problem;
   }

@@ -44,6 +44,12 @@ std::string read_text_attribute(const std::filesystem::path& path, const std::st
 /// the solver's business, row by row.
 States<double> read_states(const std::filesystem::path& path, const Grid& grid);
 
+/// The same for models that take k states at once: dataset `states` [B, k C, X...] or the first k
+/// times of `trajectory` [B, T, C, X...], T >= k; as clusters (stap/core/cluster.h), `grid` being
+/// theirs.
+States<double> read_clusters(const std::filesystem::path& path, const Grid& grid,
+                             std::size_t cluster);
+
 /// Whole trajectories of this grid: dataset `trajectory` [B, T, C, X...]; state t of trajectory b
 /// is row b * times + t. B >= 1, T >= 1; values that are not finite are handed on.
 struct Trajectories {

@@ -12,13 +12,14 @@ namespace stap {
 struct Provenance {
   std::size_t acquisition = 0;  ///< 0: the initial trajectories, k: bought after round k - 1
   std::size_t candidate = 0;    ///< id in the pool
-  std::size_t step = 0;         ///< 0-based: leads from state `step` to `step` + 1
+  std::size_t step = 0;         ///< 0-based: leads from state (or cluster) `step` to `step` + 1
   bool operator==(const Provenance&) const = default;
 };
 
 /// The training set: transitions (input, the solver's answer) in double, in the order bought.
 struct TransitionSet {
   Grid grid;
+  std::size_t cluster = 1;       ///< states are clusters of so many (stap/core/cluster.h)
   std::size_t acquisitions = 0;  ///< complete ones
   std::vector<Provenance> origins;
   std::vector<double> inputs, outputs;  ///< [n, C, X...]
@@ -26,9 +27,11 @@ struct TransitionSet {
   std::size_t count() const { return origins.size(); }
 };
 
-/// `transitions.h5` (format "transitions/1"), replaced in one step. Throws Error(storage).
+/// `transitions.h5` (format "transitions/1", with the attribute `cluster` where it is not 1),
+/// replaced in one step. Throws Error(storage).
 void write_transitions(const std::filesystem::path& path, const TransitionSet& set);
-/// Throws Error(data) if it is damaged, of another format or another grid.
-TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid);
+/// Throws Error(data) if it is damaged, of another format, another grid or another cluster.
+TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
+                               std::size_t cluster = 1);
 
 }  // namespace stap

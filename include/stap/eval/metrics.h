@@ -11,13 +11,14 @@
 
 namespace stap {
 
-/// Test trajectories [B, T, C, X...], T = L + 1, as float rows: state t of trajectory b is row
-/// b * T + t.
+/// Test trajectories [B, T, C, X...], T = k + L, as float rows: state t of trajectory b is row
+/// b * T + t. Surrogates of k steps start from the first k states, others from the first.
 struct TrajectoriesView {
   StatesView<const float> states;
-  std::size_t times = 0;  ///< T
+  std::size_t times = 0;    ///< T
+  std::size_t cluster = 1;  ///< k: the committee's states are clusters of k (stap/core/cluster.h)
   std::size_t count() const { return times == 0 ? 0 : states.count / times; }
-  std::size_t steps() const { return times - 1; }
+  std::size_t steps() const { return times - cluster; }
 };
 
 /// Errors e of a committee's members (never of the mean prediction) on test trajectories u. Of one
@@ -40,11 +41,11 @@ struct Metrics {
   bool operator==(const Metrics&) const = default;
 };
 
-/// Rolls every member out from every trajectory's first state. `times` of the network's time input
-/// run over [0, 1]. Rows in blocks; results do not depend on the block, bit for bit: sums are in
-/// double, over the grid, then steps, then trajectories, then members. The observer, if any, hears
-/// of phase "evaluate". Throws Error(data) unless there is at least one trajectory of at least two
-/// times, of the committee's grid, all of it finite.
+/// Rolls every member out from every trajectory's first state or cluster. `times` of the network's
+/// time input run over [0, 1]. Rows in blocks; results do not depend on the block, bit for bit:
+/// sums are in double, over the grid, then steps, then trajectories, then members. The observer, if
+/// any, hears of phase "evaluate". Throws Error(data) unless there is at least one trajectory of at
+/// least two times (or whole clusters), of the committee's grid, all of it finite.
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block = 256,
                  Observer* observer = nullptr);
 

@@ -11,11 +11,13 @@ namespace stap {
 struct Model {
   FnoShape shape;
   std::vector<MemberState> members;
+  std::size_t cluster = 1;  ///< k: its states are clusters of k (stap/core/cluster.h)
 };
 
 /// Writes a safetensors file (format "model/1"): member m's weights as "m/NAME", its optimiser as
-/// "m/adam1/NAME" and "m/adam2/NAME", its scaling as "m/mean" and "m/deviation"; shape and step
-/// counts as metadata. Written aside and renamed. Throws Error(storage).
+/// "m/adam1/NAME" and "m/adam2/NAME", its scaling as "m/mean" and "m/deviation"; shape, step
+/// counts and the cluster, where it is not 1, as metadata. Written aside and renamed. Throws
+/// Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 
 /// Reads it back, bit for bit. Throws Error(data) if the file is missing, damaged, of another

@@ -19,8 +19,8 @@ struct Generated {
 /// Makes the data of a request in a folder, whatever happens in between:
 ///
 ///   config.yaml      the request (format data/1): sections, sizes, seed, version, instruction set
-///   pool.h5          `states` [pool, C, X...]
-///   test.h5          `trajectory` [test, steps + 1, C, X...]
+///   pool.h5          `states` [pool, k C, X...]
+///   test.h5          `trajectory` [test, k + steps, C, X...]
 ///   journal.jsonl    how long every block took
 ///   parts/           finished blocks, until their file is whole
 ///

@@ -17,6 +17,8 @@ struct Surrogate {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Committee> committee;  ///< all members; reads the engine's weights
 
+  std::size_t cluster = 1;  ///< k: rows of the committee are clusters of k states
+
   const Grid& grid() const { return engine->shape().grid; }
 };
 /// Throws Error(data) if the file is missing, damaged or without members, and Error(unavailable)

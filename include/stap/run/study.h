@@ -22,6 +22,7 @@ struct StudyOptions {
   enum class Keep { last, all };
 
   std::size_t steps = 13;       ///< L
+  std::size_t cluster = 1;      ///< k: states that a network takes and gives at once
   std::size_t pool = 10000;     ///< initial conditions to choose from
   std::size_t test = 1000;      ///< test trajectories
   std::size_t initial = 32;     ///< full trajectories to start with, from the pool
@@ -32,6 +33,11 @@ struct StudyOptions {
   std::uint64_t seed = 0;       ///< everything else
   int checkpoint_epochs = 10;   ///< a killed run repeats at most these
   Keep keep_committees = Keep::last;
+
+  /// A bit of a pattern stands for k solver steps: how many bits a trajectory has, and how many a
+  /// round may buy.
+  std::size_t pattern_steps() const { return steps / cluster; }
+  std::size_t pattern_budget() const { return budget / cluster; }
 };
 
 const config::Fields<StudyOptions>& study_fields();

@@ -14,9 +14,9 @@ namespace stap {
 
 /// What all runs of a study share. SHA-256 is of the values as little-endian doubles.
 struct StudyData {
-  States<double> pool;         ///< [pool, C, X...]: row i is candidate i
+  States<double> pool;         ///< [pool, k C, X...]: row i is candidate i, a cluster of k states
   States<double> test;         ///< [test, T, C, X...]: state t of trajectory b is row b * T + t
-  std::size_t test_times = 0;  ///< T = steps + 1
+  std::size_t test_times = 0;  ///< T = k + steps, the first k being the initial cluster
   std::string pool_sha256{}, test_sha256{};
 };
 
@@ -27,7 +27,8 @@ struct DataRequest {
   config::Value initial;  ///< section `initial`, with its name
   std::size_t pool = 10'000;
   std::size_t test = 1'000;
-  std::size_t steps = 13;  ///< L of the test trajectories
+  std::size_t steps = 13;   ///< L of the test trajectories
+  std::size_t cluster = 1;  ///< k: an initial condition is the last k states of the warm-up
   std::uint64_t data_seed = 0;
 };
 
@@ -36,7 +37,8 @@ DataRequest data_request(const config::Value& effective);
 
 /// The name under which the data are cached: the SHA-256 of all that decides about their bits
 /// (sections with every default filled in, sizes, seed, version, instruction set). Throws
-/// Error(config) with every problem of the sections, and for sizes of 0.
+/// Error(config) with every problem of the sections, and for sizes of 0 or steps that are no
+/// multiple of the cluster.
 std::string study_key(const DataRequest& request);
 
 /// Where data are cached: $STAP_CACHE, else $XDG_CACHE_HOME/stap, else $HOME/.cache/stap. Empty,
@@ -47,8 +49,9 @@ std::filesystem::path cache_folder();
 /// puts them there. A cached file that is damaged or does not fit is made anew, a folder that
 /// cannot be written is gone without; the observer is warned of both. Safe against kills and other
 /// processes: files are put in place whole, and all writers of a key write the same bytes.
-/// `solver` is that of request.pde. Throws as study_key does, and Error(numerics) naming the
-/// initial condition or test trajectory that cannot be computed. The file holds `states` (the pool)
+/// `solver` is that of request.pde, for single steps. Throws as study_key does, Error(config) if
+/// the warm-up is too short for a cluster, and Error(numerics) naming the initial condition or test
+/// trajectory that cannot be computed. The file holds `states` (the pool)
 /// and `trajectory` (the test set), as `stap solve` and `stap evaluate` read them.
 StudyData make_study_data(const DataRequest& request, const Solver& solver, int threads,
                           Observer& observer);

@@ -49,6 +49,29 @@ std::string data_error(const std::function<void()>& act) {
 
 const Grid kLine = make_grid(1, {8}, {1.0});
 
+// Two states of 8 values are one row of 16, from either dataset.
+TEST(Store, ReadsClustersOfStatesOrTheFirstTimesOfTrajectories) {
+  const TemporaryFolder folder;
+  H5File(folder.path("states.h5")).dataset("states", {3, 2, 8}, counting(48));
+  H5File(folder.path("trajectory.h5")).dataset("trajectory", {2, 5, 1, 8}, counting(80));
+  H5File(folder.path("short.h5")).dataset("trajectory", {2, 1, 1, 8}, counting(16));
+  const Grid clusters = make_grid(2, {8}, {1.0});
+
+  const States<double> states = read_clusters(folder.path("states.h5"), clusters, 2);
+  const States<double> first = read_clusters(folder.path("trajectory.h5"), clusters, 2);
+
+  EXPECT_EQ(states.count(), 3u);
+  EXPECT_EQ(states.row(2)[15], 47.0);
+  EXPECT_EQ(first.grid(), clusters);
+  EXPECT_EQ(first.count(), 2u);
+  EXPECT_EQ(first.row(1)[0], 40.0);  // the second trajectory begins after 5 x 8 values
+  EXPECT_EQ(first.row(1)[15], 55.0);
+  EXPECT_SAYS(data_error([&] { read_clusters(folder.path("short.h5"), clusters, 2); }),
+              "has 1 times, expected at least the 2");
+  EXPECT_SAYS(data_error([&] { read_clusters(folder.path("states.h5"), kLine, 1); }),
+              "3 x 2 x 8, expected B x 1 x 8");
+}
+
 TEST(Store, ReadsNumbersOfEveryKindAsDouble) {
   const TemporaryFolder folder;
   {

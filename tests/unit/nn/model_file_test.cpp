@@ -57,6 +57,24 @@ TEST(ModelFile, ComesBackBitForBit) {
   EXPECT_EQ(back.members, model.members);
 }
 
+// Models of single steps are written as they were before there were others.
+TEST(ModelFile, RemembersItsClusterUnlessItIsOne) {
+  const test::TemporaryFolder folder;
+  Model model = some_model();  // of two channels
+  write_model(folder.path() / "single", model);
+  model.cluster = 2;
+
+  write_model(folder.path() / "double", model);
+
+  EXPECT_EQ(read_model(folder.path() / "single").cluster, 1u);
+  EXPECT_EQ(read_model(folder.path() / "double").cluster, 2u);
+  EXPECT_EQ(content(folder.path() / "single").find("cluster"), std::string::npos);
+  std::string odd = content(folder.path() / "double");
+  odd.replace(odd.find("\"cluster\":\"2\"") + 11, 1, "3");
+  overwrite(folder.path() / "double", odd);
+  EXPECT_EQ(kind_of_reading(folder.path() / "double"), ErrorKind::data);
+}
+
 TEST(ModelFile, OptimiserMayBeLeftOut) {
   const test::TemporaryFolder folder;
   Model model = some_model();

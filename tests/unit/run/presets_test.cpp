@@ -189,7 +189,7 @@ TEST(Presets, BenchmarksHaveThePaperSizes) {
     EXPECT_EQ(train.batch, 32u) << preset.name;
     ++benchmarks;
   }
-  EXPECT_EQ(benchmarks, 11u);
+  EXPECT_EQ(benchmarks, 17u);
 }
 
 // Learned steps as fractions, and the lengths of trajectories, by equation.
@@ -199,13 +199,23 @@ TEST(Presets, BenchmarksHaveTheStatedTimes) {
     std::size_t steps, modes;
     double dt, warm_up;
   };
-  const Row rows[] = {
-      {"paper/burgers", 13, 32, 2.0 / 13, 0.6}, {"as-coded/burgers", 13, 32, 20.0 / 199, 0.603},
-      {"paper/kdv", 13, 256, 52.0 / 13, 44},    {"as-coded/kdv", 13, 256, 1000.0 / 249, 43.8},
-      {"paper/ks", 26, 128, 13.0 / 26, 25},     {"as-coded/ks", 26, 128, 5 * 0.25, 25.25},
-      {"paper/ins", 26, 16, 13.0 / 26, 16},     {"paper/ins-forced", 26, 16, 13.0 / 26, 16},
-      {"as-coded/ins", 26, 16, 0.5, 16.1},      {"paper/cns", 26, 32, 0.5 / 26, 0.235},
-      {"as-coded/cns", 26, 32, 0.5 / 49, 0.235}};
+  const Row rows[] = {{"paper/burgers", 13, 32, 2.0 / 13, 0.6},
+                      {"as-coded/burgers", 13, 32, 20.0 / 199, 0.603},
+                      {"paper/kdv", 13, 256, 52.0 / 13, 44},
+                      {"as-coded/kdv", 13, 256, 1000.0 / 249, 43.8},
+                      {"paper/ks", 26, 128, 13.0 / 26, 25},
+                      {"as-coded/ks", 26, 128, 5 * 0.25, 25.25},
+                      {"paper/ins", 26, 16, 13.0 / 26, 16},
+                      {"paper/ins-forced", 26, 16, 13.0 / 26, 16},
+                      {"as-coded/ins", 26, 16, 0.5, 16.1},
+                      {"paper/cns", 26, 32, 0.5 / 26, 0.235},
+                      {"as-coded/cns", 26, 32, 0.5 / 49, 0.235},
+                      {"paper/burgers-8in8out", 8 * 13, 32, 2.0 / 13 / 8, 0.6},
+                      {"paper/kdv-8in8out", 8 * 13, 256, 52.0 / 13 / 8, 44},
+                      {"paper/ks-8in8out", 8 * 26, 128, 13.0 / 26 / 8, 25},
+                      {"paper/ks-2in2out", 26, 128, 13.0 / 26, 25},
+                      {"paper/ins-2in2out", 26, 16, 13.0 / 26, 16},
+                      {"paper/cns-2in2out", 26, 32, 0.5 / 26, 0.235}};
   for (const Row& row : rows) {
     const Value document = load_config(row.name);
     const auto number = [&](const char* section, const char* key) {
