@@ -30,7 +30,7 @@ TEST(Study, DemoPresetIsComplete) {
 
   EXPECT_EQ(method_text(study.effective), "sbal+stap");
   EXPECT_EQ(make_solver(study, 1)->name(), "burgers");
-  EXPECT_NE(make_selector(study), nullptr);
+  EXPECT_NE(make_selector(study, 1), nullptr);
   EXPECT_NE(make_chooser(study), nullptr);
 }
 
