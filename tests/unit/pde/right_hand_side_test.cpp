@@ -273,7 +273,8 @@ TEST(RightHandSide, OfInsDifferentiatesTwoWavesExactly) {
 }
 
 // The mean of |a - b|: limiters cut smooth extrema, where the scheme is locally of first order; in
-// the mean those few cells weigh dx less.
+// the mean those few cells weigh dx less. How much is cut depends on where an extremum lies between
+// cells: grids of a multiple of 4 points have it at the same place.
 double mean_distance(const Row& a, const Row& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
@@ -287,7 +288,7 @@ TEST(RightHandSide, OfBurgersIsOfSecondOrder) {
     return -wave(x) * a * k * std::cos(k * x) - diffusion * a * k * k * std::sin(k * x);
   };
   std::vector<double> dx, error;
-  for (std::size_t n : {32u, 48u, 72u, 108u, 162u}) {
+  for (std::size_t n : {32u, 48u, 72u, 108u, 160u}) {
     const Row got = rate_of(*make_burgers_rhs(test::burgers_options(n, 1.0, diffusion, 0.1)),
                             test::at_cells(n, 1.0, wave));
     dx.push_back(1.0 / static_cast<double>(n));
@@ -329,7 +330,7 @@ TEST(RightHandSide, OfCnsIsOfSecondOrder) {
         -along * p1 - gamma * p * div + (gamma - 1) * heat};
   };
   std::vector<double> dx, error;
-  for (std::size_t n : {24u, 36u, 54u, 80u}) {
+  for (std::size_t n : {24u, 36u, 52u, 80u}) {
     o.points = {n, n};
     const Row got = rate_of(*make_cns_rhs(o), test::gas_at_cells(o, gas));
     dx.push_back(1.0 / static_cast<double>(n));
