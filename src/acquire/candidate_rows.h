@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "stap/acquire/pool.h"
 #include "stap/core/resident_rows.h"
@@ -18,6 +19,19 @@ inline void put_candidates(Committee& committee, RowsId rows, const Candidates& 
     std::copy(from.begin(), from.end(), states.row(r).begin());
   }
   committee.put(rows, 0, states.view());
+}
+
+/// score(ids, scores) for one block of the ids after the other; scores start at 0.
+template <class Score>
+std::vector<double> in_blocks(std::span<const std::size_t> ids, std::size_t block,
+                              const Score& score) {
+  block = std::max<std::size_t>(block, 1);
+  std::vector<double> scores(ids.size(), 0.0);
+  for (std::size_t first = 0; first < ids.size(); first += block) {
+    const std::size_t n = std::min(block, ids.size() - first);
+    score(ids.subspan(first, n), std::span(scores).subspan(first, n));
+  }
+  return scores;
 }
 
 /// Some candidates on their way, every member by itself: row c * M + m is candidate c of member m.

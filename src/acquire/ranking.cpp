@@ -19,16 +19,19 @@ Rng selection_noise(const Rng& round) {
   return round.split("selection");
 }
 
-Scored score_open(Committee& committee, const Candidates& candidates) {
-  const std::vector<double> scores = spread_scores(committee, candidates, candidates.open);
+Scored finite_scores(std::span<const std::size_t> ids, std::span<const double> scores) {
   Scored scored;
   for (std::size_t c = 0; c < scores.size(); ++c) {
     if (std::isfinite(scores[c]))
-      scored.ranked.push_back({candidates.open[c], scores[c]});
+      scored.ranked.push_back({ids[c], scores[c]});
     else
       ++scored.not_finite;
   }
   return scored;
+}
+
+Scored score_open(Committee& committee, const Candidates& candidates) {
+  return finite_scores(candidates.open, spread_scores(committee, candidates, candidates.open));
 }
 
 }  // namespace stap

@@ -20,11 +20,13 @@ std::vector<std::size_t> best_first(std::vector<Ranked> ranked, std::size_t at_m
 /// contains a method's name.
 Rng selection_noise(const Rng& round);
 
-/// The open candidates with q as their key. Those whose q is not finite are left out and counted.
+/// Candidates with their scores as keys. Those whose score is not finite are left out and counted.
 struct Scored {
   std::vector<Ranked> ranked;
   std::size_t not_finite = 0;
 };
+Scored finite_scores(std::span<const std::size_t> ids, std::span<const double> scores);
+/// The open candidates by q.
 Scored score_open(Committee& committee, const Candidates& candidates);
 
 }  // namespace stap

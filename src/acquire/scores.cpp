@@ -26,12 +26,9 @@ void score_block(Committee& committee, const Candidates& candidates,
 std::vector<double> spread_scores(Committee& committee, const Candidates& candidates,
                                   std::span<const std::size_t> ids, std::size_t block) {
   if (block == 0) block = 16 * committee.rows_at_once();
-  std::vector<double> scores(ids.size(), 0.0);
-  for (std::size_t first = 0; first < ids.size(); first += block) {
-    const std::size_t n = std::min(block, ids.size() - first);
-    score_block(committee, candidates, ids.subspan(first, n), std::span(scores).subspan(first, n));
-  }
-  return scores;
+  return in_blocks(ids, block, [&](std::span<const std::size_t> some, std::span<double> scores) {
+    score_block(committee, candidates, some, scores);
+  });
 }
 
 }  // namespace stap

@@ -13,17 +13,25 @@
 namespace stap {
 namespace {
 
+Grid grid_of(const BurgersOptions& options) {
+  return make_grid(1, {options.points}, {options.length});
+}
+
+BurgersStep step_of(const BurgersOptions& options) {
+  return {.points = options.points,
+          .dx = grid_of(options).spacing(0),
+          .diffusion = options.viscosity / std::numbers::pi,
+          .dt = options.dt,
+          .cfl = options.cfl,
+          .bound = options.max_abs,
+          .max_steps = options.max_steps};
+}
+
 class Burgers final : public Solver {
  public:
   Burgers(const BurgersOptions& options, int threads)
-      : Solver("burgers", make_grid(1, {options.points}, {options.length}), options.dt),
-        step_{.points = options.points,
-              .dx = grid().spacing(0),
-              .diffusion = options.viscosity / std::numbers::pi,
-              .dt = options.dt,
-              .cfl = options.cfl,
-              .bound = options.max_abs,
-              .max_steps = options.max_steps},
+      : Solver("burgers", grid_of(options), options.dt),
+        step_(step_of(options)),
         threads_(thread_count(threads)),
         kernel_(STAP_CHOOSE_ISA(active_isa(), kBurgersKernel)) {}
 
@@ -46,6 +54,30 @@ class Burgers final : public Solver {
     advance_in_lanes(blocks, queries, answers, [&](const LaneBlock& block) {
       kernel_.advance(step_, block.queries.size(), block.state - kBurgersGhosts * lanes, block.work,
                       block.ends);
+    });
+  }
+
+  BurgersStep step_;
+  int threads_;
+  const BurgersKernel& kernel_;
+};
+
+class BurgersRightHandSide final : public RightHandSide {
+ public:
+  BurgersRightHandSide(const BurgersOptions& options, int threads)
+      : RightHandSide(grid_of(options), options.dt),
+        step_(step_of(options)),
+        threads_(thread_count(threads)),
+        kernel_(STAP_CHOOSE_ISA(active_isa(), kBurgersKernel)) {}
+
+ private:
+  void compute(double, StatesView<const double> states, StatesView<double> rates) const override {
+    const std::size_t lanes = kernel_.lanes;
+    const LaneBlocks blocks{
+        .lanes = lanes, .values = step_.points, .margin = kBurgersGhosts, .threads = threads_};
+
+    rates_in_lanes(blocks, states, rates, [&](double* state, double*) {
+      kernel_.rate(step_, state - kBurgersGhosts * lanes);
     });
   }
 
@@ -88,6 +120,12 @@ std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads)
                             "or a larger max_steps",
                             o.dt, o.points, least, o.max_steps));
   return std::make_unique<Burgers>(o, threads);
+}
+
+std::unique_ptr<RightHandSide> make_burgers_rhs(const BurgersOptions& options, int threads) {
+  const auto& fields = burgers_fields();
+  const BurgersOptions o = config::read(fields, config::to_value(fields, options), "burgers");
+  return std::make_unique<BurgersRightHandSide>(o, threads);
 }
 
 }  // namespace stap

@@ -30,6 +30,8 @@ struct BurgersKernel {
   /// not depend on the others; `ends` has `rows` entries.
   void (*advance)(const BurgersStep& step, std::size_t rows, double* u, double* work,
                   LaneEnd* ends);
+  /// Puts du/dt in the place of u, laid out as above; uses points, dx and diffusion only.
+  void (*rate)(const BurgersStep& step, double* u);
 };
 
 STAP_DECLARE_PER_ISA(BurgersKernel, kBurgersKernel);

@@ -15,44 +15,59 @@
 namespace stap {
 namespace {
 
+Grid grid_of(const CnsOptions& options) {
+  return make_grid(4, options.points, options.lengths);
+}
+
+CnsStep step_of(const CnsOptions& options) {
+  const Grid grid = grid_of(options);
+  return {.points = {options.points[0], options.points[1]},
+          .dx = {grid.spacing(0), grid.spacing(1)},
+          .gamma = options.gamma,
+          .shear = options.shear_viscosity,
+          .bulk = options.bulk_viscosity,
+          .full_tensor = options.viscosity == CnsOptions::Viscosity::dynamic,
+          .dt = options.dt,
+          .cfl = options.cfl,
+          .floor = options.pressure_floor,
+          .bound = options.max_abs,
+          .max_steps = options.max_steps};
+}
+
+// One of the four channels of a state.
+std::span<const double> channel_of(std::span<const double> state, std::size_t c) {
+  return state.subspan(c * (state.size() / 4), state.size() / 4);
+}
+
+// Why a state is not that of a gas; empty if it is.
+std::string not_a_gas(std::span<const double> state) {
+  for (const auto& [c, what] : {std::pair(0, "density"), std::pair(3, "pressure")}) {
+    const auto values = channel_of(state, static_cast<std::size_t>(c));
+    const double least = *std::min_element(values.begin(), values.end());
+    if (!(least > 0.0))
+      return fmt::format("the smallest {} is {:.6g}, expected above 0", what, least);
+  }
+  return {};
+}
+
 class Cns final : public Solver {
  public:
   Cns(const CnsOptions& options, int threads)
-      : Solver("cns", make_grid(4, options.points, options.lengths), options.dt),
-        step_{.points = {options.points[0], options.points[1]},
-              .dx = {grid().spacing(0), grid().spacing(1)},
-              .gamma = options.gamma,
-              .shear = options.shear_viscosity,
-              .bulk = options.bulk_viscosity,
-              .full_tensor = options.viscosity == CnsOptions::Viscosity::dynamic,
-              .dt = options.dt,
-              .cfl = options.cfl,
-              .floor = options.pressure_floor,
-              .bound = options.max_abs,
-              .max_steps = options.max_steps},
+      : Solver("cns", grid_of(options), options.dt),
+        step_(step_of(options)),
         threads_(thread_count(threads)),
         kernel_(STAP_CHOOSE_ISA(active_isa(), kCnsKernel)) {}
 
  private:
-  std::span<const double> channel(const Query& query, std::size_t c) const {
-    const std::size_t cells = grid().points_total();
-    return query.state.subspan(c * cells, cells);
-  }
-
   std::string guard(const Query& query) const override {
-    for (const auto& [c, what] : {std::pair(0, "density"), std::pair(3, "pressure")}) {
-      const auto values = channel(query, static_cast<std::size_t>(c));
-      const double least = *std::min_element(values.begin(), values.end());
-      if (!(least > 0.0))
-        return fmt::format("the smallest {} is {:.6g}, expected above 0", what, least);
-    }
-    return refusal_above("value", step_.bound, query.state);
+    std::string reason = not_a_gas(query.state);
+    return reason.empty() ? refusal_above("value", step_.bound, query.state) : reason;
   }
 
   // How many internal steps a row will need, roughly: it only says what is put beside what.
   double haste(const Query& query) const {
-    const auto rho = channel(query, 0), vx = channel(query, 1), vy = channel(query, 2),
-               p = channel(query, 3);
+    const auto rho = channel_of(query.state, 0), vx = channel_of(query.state, 1),
+               vy = channel_of(query.state, 2), p = channel_of(query.state, 3);
     double speed = 0.0, sound2 = 0.0, least = rho[0];
     for (std::size_t i = 0; i < rho.size(); ++i) {
       speed = std::max(speed, std::abs(vx[i]) / step_.dx[0] + std::abs(vy[i]) / step_.dx[1]);
@@ -92,6 +107,32 @@ class Cns final : public Solver {
     advance_in_lanes(blocks, sorted_queries, sorted_answers, [&](const LaneBlock& block) {
       kernel_.advance(step_, block.queries.size(), block.state, block.work, block.ends);
     });
+  }
+
+  CnsStep step_;
+  int threads_;
+  const CnsKernel& kernel_;
+};
+
+class CnsRightHandSide final : public RightHandSide {
+ public:
+  CnsRightHandSide(const CnsOptions& options, int threads)
+      : RightHandSide(grid_of(options), options.dt),
+        step_(step_of(options)),
+        threads_(thread_count(threads)),
+        kernel_(STAP_CHOOSE_ISA(active_isa(), kCnsKernel)) {}
+
+ private:
+  bool defined(std::span<const double> state) const override { return not_a_gas(state).empty(); }
+
+  void compute(double, StatesView<const double> states, StatesView<double> rates) const override {
+    const LaneBlocks blocks{.lanes = kernel_.lanes,
+                            .values = grid().values(),
+                            .work = kernel_.work(step_.points[0], step_.points[1]),
+                            .threads = threads_};
+
+    rates_in_lanes(blocks, states, rates,
+                   [&](double* state, double* work) { kernel_.rate(step_, state, work); });
   }
 
   CnsStep step_;
@@ -152,6 +193,12 @@ std::unique_ptr<Solver> make_cns(const CnsOptions& options, int threads) {
                             "or a larger max_steps",
                             o.dt, o.points[0], o.points[1], least, o.max_steps));
   return std::make_unique<Cns>(o, threads);
+}
+
+std::unique_ptr<RightHandSide> make_cns_rhs(const CnsOptions& options, int threads) {
+  const auto& fields = cns_fields();
+  const CnsOptions o = config::read(fields, config::to_value(fields, options), "cns");
+  return std::make_unique<CnsRightHandSide>(o, threads);
 }
 
 }  // namespace stap

@@ -246,7 +246,17 @@ class Block {
       elapsed += h;
       rows.end_step(inside, last, taken, step_.max_steps);
     }
-    give(state);
+    give(now_, state);
+  }
+
+  void rate(double* state) {
+    take(state);
+    wrap(layout_, now_);
+    if (step_.full_tensor)
+      rate_with<true>();
+    else
+      rate_with<false>();
+    give(half_, state);
   }
 
  private:
@@ -278,11 +288,11 @@ class Block {
                 c == 3 ? larger(value, floor) : value);
         }
   }
-  void give(double* state) const {
+  void give(const double* from, double* state) const {
     for (std::size_t c = 0; c < kChannels; ++c)
       for (std::size_t i = 0; i < layout_.nx; ++i)
         for (std::size_t j = 0; j < layout_.ny; ++j, state += kRows)
-          store(state, load(now_ + layout_.at(i + kGhosts, j + kGhosts) + c * kRows));
+          store(state, load(from + layout_.at(i + kGhosts, j + kGhosts) + c * kRows));
   }
 
   // 1/h at cfl = 1: the largest over the cells of the sum over axes of (|v| + c)/dx + 2 D/dx^2,
@@ -326,6 +336,33 @@ class Block {
   template <bool kFull>
   void stage_with(const double* from, V h, Mask active, double* to, Mask& inside) {
     const V over_x = h / step_.dx[0], over_y = h / step_.dx[1];
+    for_cells<kFull>(from, [&](std::size_t at, const Flux& x, const Flux& y) {
+      update(now_ + at, over_x * x.mass + over_y * y.mass, over_x * x.n + over_y * y.t,
+             over_x * x.t + over_y * y.n, over_x * x.energy + over_y * y.energy, active, to + at,
+             inside);
+    });
+  }
+
+  // The rates of the primitive variables of `now` from those of the conserved ones.
+  template <bool kFull>
+  void rate_with() {
+    const double per_x = 1.0 / step_.dx[0], per_y = 1.0 / step_.dx[1];
+    for_cells<kFull>(now_, [&](std::size_t at, const Flux& x, const Flux& y) {
+      const Cell cell = cell_at<0>(now_ + at);
+      const V mass = per_x * x.mass + per_y * y.mass;
+      const V momentum_x = per_x * x.n + per_y * y.t, momentum_y = per_x * x.t + per_y * y.n;
+      const V energy = per_x * x.energy + per_y * y.energy;
+      const V of_motion = (cell.n * momentum_x + cell.t * momentum_y) -
+                          0.5 * (cell.n * cell.n + cell.t * cell.t) * mass;
+      put(half_ + at, Cell{-mass, (cell.n * mass - momentum_x) / cell.rho,
+                           (cell.t * mass - momentum_y) / cell.rho,
+                           (step_.gamma - 1.0) * (of_motion - energy)});
+    });
+  }
+
+  // visit(at, x, y) for every cell: where it lies, and what flows out of it along x and along y.
+  template <bool kFull, class Visit>
+  void for_cells(const double* from, const Visit& visit) {
     const std::size_t ny = layout_.ny, length = line(ny);
     // Along x the slopes and fluxes behind one row of cells are those before the next.
     double *slopes = line_, *next_slopes = slopes + length, *before = next_slopes + length;
@@ -345,12 +382,9 @@ class Block {
       find_slopes<1>(c, axes_[1], ny + 2, y_slopes);
       find_fluxes<1, kFull>({c, ny + 1, y_slopes, y_slopes + kCell, &axes_[1]}, speeds, y_fluxes);
       for (std::size_t j = 0; j < ny; ++j) {
-        const std::size_t at = layout_.at(i, j + kGhosts), f = j * kCell;
-        const Flux x = difference(behind + f, before + f);
-        const Flux y = difference(y_fluxes + f + kCell, y_fluxes + f);
-        update(now_ + at, over_x * x.mass + over_y * y.mass, over_x * x.n + over_y * y.t,
-               over_x * x.t + over_y * y.n, over_x * x.energy + over_y * y.energy, active, to + at,
-               inside);
+        const std::size_t f = j * kCell;
+        visit(layout_.at(i, j + kGhosts), difference(behind + f, before + f),
+              difference(y_fluxes + f + kCell, y_fluxes + f));
       }
       exchange(before, behind);
     }
@@ -386,8 +420,12 @@ void advance(const CnsStep& step, std::size_t rows, double* state, double* work,
   Block(step, work).advance(rows, state, ends);
 }
 
+void rate(const CnsStep& step, double* state, double* work) {
+  Block(step, work).rate(state);
+}
+
 }  // namespace
 
-const CnsKernel kCnsKernel = {kRows, Block::work, advance};
+const CnsKernel kCnsKernel = {kRows, Block::work, advance, rate};
 
 }  // namespace stap::STAP_ISA

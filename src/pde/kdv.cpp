@@ -7,12 +7,24 @@
 
 #include "pde/etdrk4.h"
 #include "pde/kdv_kernels.h"
+#include "pde/line_rate.h"
 #include "pde/line_solver.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 
 namespace stap {
 namespace {
+
+Grid grid_of(const KdvOptions& options) {
+  return make_grid(1, {options.points}, {options.length});
+}
+
+std::vector<std::complex<double>> linear_of(const Grid& grid) {
+  std::vector<std::complex<double>> linear(grid.points[0] / 2 + 1);  // 0 at Nyquist
+  for (std::size_t j = 0; j + 1 < linear.size(); ++j)
+    linear[j] = {0.0, std::pow(wave_number(grid, j), 3)};
+  return linear;
+}
 
 class KdvDopri5 {
  public:
@@ -76,7 +88,7 @@ std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads) {
   // The field table is the one place that states ranges.
   const auto& fields = kdv_fields();
   const KdvOptions o = config::read(fields, config::to_value(fields, options), "kdv");
-  const Grid grid = make_grid(1, {o.points}, {o.length});
+  const Grid grid = grid_of(o);
   if (o.scheme == KdvOptions::Scheme::dopri5)
     return std::make_unique<LineSolver<KdvDopri5>>("kdv", grid, o.dt, o.max_abs, threads, grid, o);
 
@@ -86,12 +98,16 @@ std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads) {
                 fmt::format("kdv: dt = {:g} needs {:.0f} internal steps of {:g}, above max_steps = "
                             "{}: choose a larger step or max_steps",
                             o.dt, steps, o.step, o.max_steps));
-  std::vector<std::complex<double>> linear(o.points / 2 + 1);  // 0 at Nyquist
-  for (std::size_t j = 0; j < o.points / 2; ++j)
-    linear[j] = {0.0, std::pow(wave_number(grid, j), 3)};
-  return std::make_unique<LineSolver<Etdrk4>>("kdv", grid, o.dt, o.max_abs, threads, grid, linear,
-                                              o.dt / steps, static_cast<std::size_t>(steps),
-                                              o.max_abs);
+  return std::make_unique<LineSolver<Etdrk4>>("kdv", grid, o.dt, o.max_abs, threads, grid,
+                                              linear_of(grid), o.dt / steps,
+                                              static_cast<std::size_t>(steps), o.max_abs);
+}
+
+std::unique_ptr<RightHandSide> make_kdv_rhs(const KdvOptions& options, int threads) {
+  const auto& fields = kdv_fields();
+  const KdvOptions o = config::read(fields, config::to_value(fields, options), "kdv");
+  const Grid grid = grid_of(o);
+  return make_line_rhs(grid, o.dt, linear_of(grid), threads);
 }
 
 }  // namespace stap

@@ -5,10 +5,27 @@
 #include <fmt/format.h>
 
 #include "pde/etdrk4.h"
+#include "pde/line_rate.h"
 #include "pde/line_solver.h"
 #include "stap/core/error.h"
 
 namespace stap {
+namespace {
+
+Grid grid_of(const KsOptions& options) {
+  return make_grid(1, {options.points}, {options.length});
+}
+
+std::vector<std::complex<double>> linear_of(const Grid& grid) {
+  std::vector<std::complex<double>> linear(grid.points[0] / 2 + 1);
+  for (std::size_t j = 0; j < linear.size(); ++j) {
+    const double square = std::pow(wave_number(grid, j), 2);
+    linear[j] = square - square * square;
+  }
+  return linear;
+}
+
+}  // namespace
 
 const config::Fields<KsOptions>& ks_fields() {
   using O = KsOptions;
@@ -40,15 +57,17 @@ std::unique_ptr<Solver> make_ks(const KsOptions& options, int threads) {
                 fmt::format("ks: dt = {:g} needs {:.0f} internal steps of {:g}, above max_steps = "
                             "{}: choose a larger step or max_steps",
                             o.dt, steps, o.step, o.max_steps));
-  const Grid grid = make_grid(1, {o.points}, {o.length});
-  std::vector<std::complex<double>> linear(o.points / 2 + 1);
-  for (std::size_t j = 0; j < linear.size(); ++j) {
-    const double square = std::pow(wave_number(grid, j), 2);
-    linear[j] = square - square * square;
-  }
-  return std::make_unique<LineSolver<Etdrk4>>("ks", grid, o.dt, o.max_abs, threads, grid, linear,
-                                              o.dt / steps, static_cast<std::size_t>(steps),
-                                              o.max_abs);
+  const Grid grid = grid_of(o);
+  return std::make_unique<LineSolver<Etdrk4>>("ks", grid, o.dt, o.max_abs, threads, grid,
+                                              linear_of(grid), o.dt / steps,
+                                              static_cast<std::size_t>(steps), o.max_abs);
+}
+
+std::unique_ptr<RightHandSide> make_ks_rhs(const KsOptions& options, int threads) {
+  const auto& fields = ks_fields();
+  const KsOptions o = config::read(fields, config::to_value(fields, options), "ks");
+  const Grid grid = grid_of(o);
+  return make_line_rhs(grid, o.dt, linear_of(grid), threads);
 }
 
 }  // namespace stap

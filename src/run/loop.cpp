@@ -198,7 +198,7 @@ LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer,
         }
         if (run.phase == Run::Phase::acquire) {
           account.say(fmt::format("{}, selecting and buying", round_text(run)));
-          acquire_round(run, *committee, observer);
+          acquire_round(run, *committee, threads, observer);
         }
         if (stop()) return LoopEnd::stopped;
       }

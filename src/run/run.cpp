@@ -466,7 +466,7 @@ void evaluate_round(Run& run, Committee& committee) {
   run.phase = run.round < run.study.options.rounds ? Run::Phase::acquire : Run::Phase::done;
 }
 
-void acquire_round(Run& run, Committee& committee, Observer& observer) {
+void acquire_round(Run& run, Committee& committee, int threads, Observer& observer) {
   const StudyOptions& o = run.study.options;
   const fs::path path = run.round_folder() / "plan.json";
   Plan plan;
@@ -479,9 +479,9 @@ void acquire_round(Run& run, Committee& committee, Observer& observer) {
       std::vector<std::size_t> open;
       for (std::size_t id = 0; id < o.pool; ++id)
         if (!run.used[id]) open.push_back(id);
-      return spend(o.pattern_budget(), *make_selector(run.study), *make_chooser(run.study),
-                   committee, {std::as_const(pool).view(), open, o.pattern_steps()},
-                   run.stream("select"));
+      return spend(o.pattern_budget(), *make_selector(run.study, threads),
+                   *make_chooser(run.study), committee,
+                   {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"));
     });
     write_text(path, config::json_text(plan_to_value(plan), 1) + "\n");
   }

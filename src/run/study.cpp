@@ -193,7 +193,7 @@ void check_together(const config::Value& effective, config::Problems& problems) 
                                               "choose fewer or a larger pool",
                                               options.initial, options.pool));
   Study study{effective, options, {}, {}, {}};
-  const auto selector = attempt("base", [&] { return make_selector(study); });
+  const auto selector = attempt("base", [&] { return make_selector(study, 1); });
   const auto chooser = attempt("steps", [&] { return make_chooser(study); });
   const int needed =
       std::max(selector ? selector->members_needed() : 1, chooser ? chooser->members_needed() : 1);
@@ -237,9 +237,21 @@ std::unique_ptr<Solver> make_solver(const Study& study, int threads) {
                     [&](const PdeRow& row, const auto& o) { return row.make(o, threads); });
 }
 
-std::unique_ptr<Selector> make_selector(const Study& study) {
+std::unique_ptr<Selector> make_selector(const Study& study, int threads) {
+  auto rhs_for = [&](const std::string& method) {
+    if (study.options.cluster > 1)
+      throw Error(ErrorKind::config,
+                  fmt::format("{} looks at single steps, but study.cluster is {}: choose another "
+                              "method, or cluster: 1",
+                              method, study.options.cluster));
+    return make_named(study.effective, "pde", pde_table(), [&](const PdeRow& row, const auto& o) {
+      return make_rhs(row, o, threads, method);
+    });
+  };
   return make_named(study.effective, "base", selector_table(),
-                    [](const SelectorRow& row, const auto& o) { return row.make(o); });
+                    [&](const SelectorRow& row, const auto& o) {
+                      return row.make(o, row.needs_rhs ? rhs_for(row.name) : nullptr);
+                    });
 }
 
 std::unique_ptr<StepChooser> make_chooser(const Study& study) {

@@ -196,6 +196,57 @@ TEST_F(StudyProgram, BadInputIsExitCode2) {
   EXPECT_EQ(run_stap({"sweep", "demo", "--grid", "seed", "--out", folder_.path("x")}).exit_code, 2);
 }
 
+// `run` and `check` say the same.
+TEST_F(StudyProgram, MethodsThatDoNotFitTheStudyAreExitCode2) {
+  auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    std::vector<std::string> check{"check", "demo"};
+    check.insert(check.end(), more.begin(), more.end());
+    for (const Finished& result : {run_stap(words("run", "bad", more)), run_stap(check)}) {
+      EXPECT_EQ(result.exit_code, 2) << result.err;
+      EXPECT_TRUE(contains(result.err, part));
+    }
+    EXPECT_FALSE(fs::exists(folder_.path("bad")));
+  };
+
+  for (const char* method : {"qbc", "sbal", "random+stap", "random+stap-mf", "random+exact"})
+    refused({std::string("method=") + method, "members=1"},
+            std::string("study.members is 1, but ") + method +
+                " compares members: at least 2 are needed");
+  refused({"method=random+exact", "study.steps=26"},
+          "study.steps is 26, but exact takes at most 16 steps: choose stap instead");
+  for (const char* steps : {"bernoulli", "initial-bernoulli"})
+    for (const char* p : {"0", "-0.25", "1.5"})
+      refused({std::string("method=random+") + steps + "(p=" + p + ")"},
+              std::string("steps.p is ") + p);
+  refused({"method=residual(exponent=2)"}, "base.exponent is not known");
+}
+
+// One network is enough, and the right-hand side's threads do not show.
+TEST_F(StudyProgram, ResidualRunsWithOneMember) {
+  const std::vector<std::string> method = {"method=residual+bernoulli(p=0.5)", "members=1"};
+  auto with_threads = [&](const char* threads) {
+    std::vector<std::string> more = method;
+    more.insert(more.end(), {"--threads", threads});
+    return more;
+  };
+
+  const Finished one = run_stap(words("run", "one", with_threads("1")));
+  const Finished two = run_stap(words("run", "two", with_threads("2")));
+
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  ASSERT_EQ(two.exit_code, 0) << two.err;
+  EXPECT_TRUE(contains(one.out, "residual"));
+  EXPECT_EQ(essence("one"), essence("two"));
+}
+
+TEST_F(StudyProgram, DescribeSaysThatResidualIsExperimental) {
+  const Finished result = run_stap({"describe", "residual"});
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "experimental"));
+  EXPECT_TRUE(contains(result.out, "time-differencing error"));
+}
+
 // Three initial conditions are left after the initial ones: the pool runs dry in the first round.
 TEST_F(StudyProgram, AnEmptyPoolIsReportedAndEndsTheRound) {
   const Finished result = run_stap(words("run", "dry", {"pool=6", "budget=100", "method=random"}));

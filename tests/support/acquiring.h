@@ -6,13 +6,20 @@
 #include <vector>
 
 #include "reference/stap.h"
-#include "stap/acquire/pool.h"
+#include "stap/acquire/selector.h"
 #include "stap/nn/engine.h"
 #include "support/engine_under_test.h"
 #include "support/fake_committee.h"
 #include "support/networks.h"
+#include "support/right_hand_sides.h"
 
 namespace stap::test {
+
+/// A method of the table with its default options, for a committee of this grid; du/dt = -u where
+/// it needs an equation.
+inline std::unique_ptr<Selector> make_default(const SelectorRow& row, const Grid& grid) {
+  return row.make({}, row.needs_rhs ? decay(grid, 0.1) : nullptr);
+}
 
 /// A pool, all of it open, and a committee.
 struct World {

@@ -8,6 +8,7 @@
 
 #include "stap/acquire/pool.h"
 #include "stap/config/family.h"
+#include "stap/core/right_hand_side.h"
 #include "stap/core/rng.h"
 
 namespace stap {
@@ -33,9 +34,12 @@ class Selector {
 };
 
 struct SelectorRow : config::Entry {
-  std::unique_ptr<Selector> (*make)(const config::Value& options) = nullptr;
+  /// `rhs`: of the equation, for a method that needs it; null for the others.
+  std::unique_ptr<Selector> (*make)(const config::Value& options,
+                                    std::unique_ptr<RightHandSide> rhs) = nullptr;
+  bool needs_rhs = false;
 };
-/// random, qbc, sbal, lcmd, core-set.
+/// random, qbc, sbal, lcmd, core-set, residual.
 std::span<const SelectorRow> selector_table();
 
 }  // namespace stap

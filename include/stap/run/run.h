@@ -63,7 +63,7 @@ void add_timing(const Run& run, std::string_view phase, double seconds);
 void save_training(Run& run);
 /// Evaluates the committee on the test set, adds the line to metrics.jsonl and moves the phase on.
 void evaluate_round(Run& run, Committee& committee);
-/// Plans (or reads the plan), buys, appends, and begins the next round.
-void acquire_round(Run& run, Committee& committee, Observer& observer);
+/// Plans (or reads the plan), buys, appends, and begins the next round. `threads`: of the selector.
+void acquire_round(Run& run, Committee& committee, int threads, Observer& observer);
 
 }  // namespace stap

@@ -69,7 +69,8 @@ struct Study {
 Study make_study(config::Value document);
 
 std::unique_ptr<Solver> make_solver(const Study& study, int threads);
-std::unique_ptr<Selector> make_selector(const Study& study);
+/// With the right-hand side of the study's equation where the method needs it. `threads`: of that.
+std::unique_ptr<Selector> make_selector(const Study& study, int threads);
 std::unique_ptr<StepChooser> make_chooser(const Study& study);
 
 /// "study.seed: 0 here, 1 there" for every field in which two documents differ.

@@ -20,7 +20,8 @@ void for_all_plans(const Check& check) {
   for (const SelectorRow& selector : selector_table())
     for (const ChooserRow& chooser : chooser_table())
       for (const std::size_t budget : {1, 2, 4, 5, 6, 23, 40, 97, 149, 150, 151, 1000})
-        check(world, *selector.make({}), *chooser.make({}), budget);
+        check(world, *test::make_default(selector, world.committee->grid()), *chooser.make({}),
+              budget);
 }
 
 // Breaks if the last pattern is not cut, or cut in the middle of the batch.
@@ -89,11 +90,12 @@ TEST(SpendProperty, PermutingThePoolPermutesNothing) {
   World reversed = test::linear_world(7, 2, 5, 30, 3);
   std::reverse(reversed.open.begin(), reversed.open.end());
   for (const SelectorRow& selector : selector_table())
-    for (const ChooserRow& chooser : chooser_table())
-      EXPECT_EQ(spend(37, *selector.make({}), *chooser.make({}), *world.committee,
-                      world.candidates(), Rng(3)),
-                spend(37, *selector.make({}), *chooser.make({}), *reversed.committee,
-                      reversed.candidates(), Rng(3)));
+    for (const ChooserRow& chooser : chooser_table()) {
+      const auto made = test::make_default(selector, world.committee->grid());
+      EXPECT_EQ(
+          spend(37, *made, *chooser.make({}), *world.committee, world.candidates(), Rng(3)),
+          spend(37, *made, *chooser.make({}), *reversed.committee, reversed.candidates(), Rng(3)));
+    }
 }
 
 // A twin of the pool in another order, the ids renamed, is another pool: only the noise-free method

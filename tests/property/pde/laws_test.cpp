@@ -10,6 +10,9 @@
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
+#include "support/ins_flows.h"
+#include "support/order.h"
+#include "support/right_hand_sides.h"
 #include "support/solving.h"
 
 namespace stap {
@@ -203,6 +206,84 @@ TEST_P(PdeLaws, RowsThatBlowUpLeaveTheOthersAlone) {
       EXPECT_EQ(answers[i].state, i == 5 ? Row() : expected[i]) << i;
   }
 }
+
+// --- right-hand sides ---------------------------------------------------------------------------
+
+// The solver with another learned step.
+std::unique_ptr<Solver> with_dt(const Case& c, double dt) {
+  config::Value options = c.options;
+  options.set("dt", dt);
+  if (c.entry.name == "ks") options.set("step", dt);  // dt must be a multiple of it
+  return c.entry.make(options, 1);
+}
+
+// (G(u) - u)/dt tends to F(u), with an error proportional to dt. Broken by: any wrong sign or
+// factor, a missing term, another treatment of the last mode, a forcing at another time (order 0).
+TEST_P(PdeLaws, TheRightHandSideIsTheLimitOfSmallSteps) {
+  const Case c = the_case();
+  const double time = 0.7;
+  const std::vector<Row> rows = c.rows(3);
+  const auto rhs = make_rhs(c.entry, c.options, 1, "residual");
+  const std::vector<Row> rates = test::rates_of(*rhs, rows, time);
+  std::vector<double> dt, error;
+  for (double h : {8e-5, 4e-5, 2e-5, 1e-5}) {
+    double distance = 0, size = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Row next = test::solve_field(*with_dt(c, h), rows[i], time);
+      for (std::size_t j = 0; j < next.size(); ++j) {
+        distance += std::pow((next[j] - rows[i][j]) / h - rates[i][j], 2);
+        size += std::pow(rates[i][j], 2);
+      }
+    }
+    dt.push_back(h);
+    error.push_back(std::sqrt(distance / size));
+  }
+
+  EXPECT_LT(error.back(), 1e-2);
+  EXPECT_NEAR(test::measured_order(dt, error), 1.0, 0.05);
+}
+
+// Broken by: a lane read from its neighbour, scratch that an earlier block has left, a buffer
+// shared between threads.
+TEST_P(PdeLaws, RatesOfARowAreItsOwn) {
+  const Case c = the_case();
+  const std::vector<Row> rows = c.rows(37);
+  const auto rhs = make_rhs(c.entry, c.options, 1, "residual");
+  std::vector<Row> alone;
+  for (const Row& row : rows) alone.push_back(test::rate_of(*rhs, row));
+
+  const std::vector<Row> reversed(rows.rbegin(), rows.rend());
+  std::vector<Row> back = test::rates_of(*rhs, reversed);
+  std::ranges::reverse(back);
+
+  EXPECT_EQ(back, alone);
+  for (int threads : {1, 2, 5})
+    EXPECT_EQ(test::rates_of(*make_rhs(c.entry, c.options, threads, "residual"), rows), alone);
+}
+
+// Broken by: a NaN that a limiter or a floor swallows, or that reaches other lanes.
+TEST_P(PdeLaws, RatesOfRowsThatAreNotFiniteAreNotNumbers) {
+  const Case c = the_case();
+  const std::vector<Row> rows = c.rows(8);
+  const auto rhs = make_rhs(c.entry, c.options, 1, "residual");
+  const std::vector<Row> expected = test::rates_of(*rhs, rows);
+  for (double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    std::vector<Row> mixed = rows;
+    mixed[3].back() = bad;
+
+    const std::vector<Row> rates = test::rates_of(*rhs, mixed);
+
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i == 3)
+        EXPECT_TRUE(std::ranges::all_of(rates[i], [](double r) { return std::isnan(r); }));
+      else
+        EXPECT_EQ(rates[i], expected[i]) << i;
+    }
+  }
+}
+
+// --- calls --------------------------------------------------------------------------------------
 
 // Called again it answers the same. Broken by: state kept from call to call.
 TEST_P(PdeLaws, CallsDoNotInfluenceEachOther) {

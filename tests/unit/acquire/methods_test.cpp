@@ -29,22 +29,25 @@ void expect_in(const std::string& part, const std::string& text) {
   EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
 }
 
-template <class Rows>
-void check_table(const Rows& rows) {
-  for (const auto& row : rows) {
-    config::Value misspelt;
-    misspelt.set("no_such_option", 1);
+// make(options): the row's.
+template <class Row, class Make>
+void check_row(const Row& row, const Make& make) {
+  config::Value misspelt;
+  misspelt.set("no_such_option", 1);
 
-    EXPECT_EQ(row.make({})->name(), row.name);
-    EXPECT_FALSE(row.text.empty());
-    EXPECT_GE(row.make({})->members_needed(), 1);
-    expect_in("no_such_option", config_error([&] { row.make(misspelt); }));
-  }
+  EXPECT_EQ(make({})->name(), row.name);
+  EXPECT_FALSE(row.text.empty());
+  EXPECT_GE(make({})->members_needed(), 1);
+  expect_in("no_such_option", config_error([&] { make(misspelt); }));
 }
 
 TEST(MethodTables, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
-  check_table(selector_table());
-  check_table(chooser_table());
+  for (const ChooserRow& row : chooser_table()) check_row(row, row.make);
+  for (const SelectorRow& row : selector_table())
+    check_row(row, [&](const config::Value& options) {
+      return row.make(options,
+                      row.needs_rhs ? test::decay(make_grid(1, {4}, {1.0}), 0.1) : nullptr);
+    });
 }
 
 // The values of the printed method.

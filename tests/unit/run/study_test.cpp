@@ -30,7 +30,7 @@ TEST(Study, DemoPresetIsComplete) {
 
   EXPECT_EQ(method_text(study.effective), "sbal+stap");
   EXPECT_EQ(make_solver(study, 1)->name(), "burgers");
-  EXPECT_NE(make_selector(study), nullptr);
+  EXPECT_NE(make_selector(study, 1), nullptr);
   EXPECT_NE(make_chooser(study), nullptr);
 }
 
@@ -69,6 +69,7 @@ TEST(Study, BadInputIsSaidClearly) {
   EXPECT_NE(complaint({"method=random+stap-mf", "members=1"}).find("at least 2"),
             std::string::npos);
   EXPECT_EQ(complaint({"method=random+initial-bernoulli(p=0.125)", "members=1"}), "");
+  EXPECT_EQ(complaint({"method=residual", "members=1"}), "");
   EXPECT_NE(complaint({"network.modes=[128]"}).find("network.modes"), std::string::npos);
   EXPECT_NE(complaint({"roundz=3"}).find("roundz"), std::string::npos);
   EXPECT_THROW(load_config("dem"), Error);
