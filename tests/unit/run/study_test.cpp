@@ -70,6 +70,8 @@ TEST(Study, BadInputIsSaidClearly) {
             std::string::npos);
   EXPECT_EQ(complaint({"method=random+initial-bernoulli(p=0.125)", "members=1"}), "");
   EXPECT_EQ(complaint({"method=residual", "members=1"}), "");
+  EXPECT_NE(complaint({"method=residual", "study.cluster=2"}).find("residual looks at single"),
+            std::string::npos);
   EXPECT_NE(complaint({"network.modes=[128]"}).find("network.modes"), std::string::npos);
   EXPECT_NE(complaint({"roundz=3"}).find("roundz"), std::string::npos);
   EXPECT_THROW(load_config("dem"), Error);
