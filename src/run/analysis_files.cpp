@@ -28,27 +28,36 @@ Value number(std::optional<double> value) {
   return value ? Value(*value) : Value();
 }
 
-double sum_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (double v : values) sum += v;
-  return sum;
-}
-
-std::size_t trajectories_of(const ChosenSteps& chosen) {
-  std::size_t n = 0;
-  for (const auto& round : chosen.rounds) n += round.size();
-  return n;
-}
-
 // --- chosen steps ---
 
-Value chosen_entry(std::size_t trajectories, const std::vector<double>& frequency) {
-  const double mean = sum_of(frequency), n = static_cast<double>(trajectories);
+// Purchases of a round, or of all.
+std::vector<const Purchase*> purchases_of(const ChosenSteps& chosen,
+                                          std::optional<std::size_t> round = std::nullopt) {
+  std::vector<const Purchase*> purchases;
+  for (std::size_t r = 0; r < chosen.rounds.size(); ++r)
+    if (!round || *round == r)
+      for (const Purchase& p : chosen.rounds[r]) purchases.push_back(&p);
+  return purchases;
+}
+
+std::size_t cost_of(const std::vector<const Purchase*>& purchases) {
+  std::size_t cost = 0;
+  for (const Purchase* p : purchases) cost += p->pattern.cost();
+  return cost;
+}
+
+// NaN, which is null in JSON, if there is none.
+double cost_per_trajectory(const std::vector<const Purchase*>& purchases) {
+  return static_cast<double>(cost_of(purchases)) / static_cast<double>(purchases.size());
+}
+
+Value chosen_entry(const ChosenSteps& chosen, std::optional<std::size_t> round = std::nullopt) {
+  const auto purchases = purchases_of(chosen, round);
   Value value;
-  value.set("trajectories", trajectories);
-  value.set("cost", static_cast<std::uint64_t>(std::llround(mean * n)));
-  value.set("cost_per_trajectory", trajectories > 0 ? Value(mean) : Value());
-  value.set("frequency", list_of(frequency));
+  value.set("trajectories", purchases.size());
+  value.set("cost", cost_of(purchases));
+  value.set("cost_per_trajectory", cost_per_trajectory(purchases));
+  value.set("frequency", list_of(chosen.frequency(round)));
   return value;
 }
 
@@ -57,11 +66,11 @@ Value chosen_value(const ChosenSteps& chosen) {
   for (std::size_t r = 0; r < chosen.rounds.size(); ++r) {
     Value row;
     row.set("round", r);
-    const Value entry = chosen_entry(chosen.rounds[r].size(), chosen.frequency(r));
+    const Value entry = chosen_entry(chosen, r);
     for (const Value::Member& member : *entry.map()) row.set(member.key, member.value);
     rounds.push_back(std::move(row));
   }
-  Value value = chosen_entry(trajectories_of(chosen), chosen.frequency());
+  Value value = chosen_entry(chosen);
   value.set("rounds", Value(std::move(rounds)));
   return value;
 }
@@ -296,7 +305,7 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
   value.set("method", method.method);
   value.set("seeds", list_of(seeds));
   value.set("incomplete", incomplete);
-  value.set("chosen", chosen_entry(trajectories_of(chosen), chosen.frequency()));
+  value.set("chosen", chosen_entry(chosen));
   value.set("relative_variance", summary_value(values_of(runs, relative_variance)));
   value.set("seconds_per_round", std::move(seconds));
   value.set("last_rmse_by_step", list_of(last_error_by_step(runs)));
@@ -308,15 +317,24 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
 // --- words ---
 
 std::string chosen_text(const ChosenSteps& chosen) {
-  const std::size_t n = trajectories_of(chosen);
-  if (n == 0) return "none yet";
-  const double mean = sum_of(chosen.frequency());
-  return fmt::format("{} trajectories, {:.1f} of {} steps each ({:.0f} %)", n, mean, chosen.steps,
-                     100.0 * mean / static_cast<double>(chosen.steps));
+  const auto purchases = purchases_of(chosen);
+  if (purchases.empty()) return "none yet";
+  const double mean = cost_per_trajectory(purchases);
+  return fmt::format("{} trajectories, {:.1f} of {} steps each ({:.0f} %)", purchases.size(), mean,
+                     chosen.steps, 100.0 * mean / static_cast<double>(chosen.steps));
 }
 
 std::string mean_text(const std::vector<double>& values, const char* unknown) {
   return values.empty() ? std::string(unknown) : fmt::format("{:.3g}", summarise(values).mean);
+}
+
+// How far the seeds agree about the efficiency; "?" where a seed does not tell it.
+std::string by_seed_text(const MethodAnalysis& method) {
+  if (method.by_seed.size() < 2) return {};
+  std::string text = " (by seed";
+  for (const SeedEfficiency& one : method.by_seed)
+    text += one.efficiency ? fmt::format(" {:.2f}", *one.efficiency) : " ?";
+  return text + ")";
 }
 
 std::string words(const std::vector<const RunAnalysis*>& runs, const std::string& cost) {
@@ -399,7 +417,8 @@ std::string analysis_text(const SweepAnalysis& sweep) {
     const auto runs = runs_of(sweep, method);
     std::string cost = method.cost.text;
     if (method.cost.efficiency)
-      cost = fmt::format("data efficiency {:.2f}; {}", *method.cost.efficiency, cost);
+      cost = fmt::format("data efficiency {:.2f}{}; {}", *method.cost.efficiency,
+                         by_seed_text(method), cost);
     text += fmt::format("{}, {} seed{}\n{}", method.label, runs.size(), runs.size() == 1 ? "" : "s",
                         words(runs, cost));
     for (const RunAnalysis* run : runs)
@@ -413,7 +432,7 @@ std::string analysis_text(const SweepAnalysis& sweep) {
 
 void write_analysis(const RunAnalysis& run) {
   const ChosenSteps& chosen = run.chosen;
-  const std::size_t purchases = trajectories_of(chosen), l = chosen.steps;
+  const std::size_t purchases = purchases_of(chosen).size(), l = chosen.steps;
   std::vector<double> round, candidate, frequency;
   std::vector<std::uint8_t> pattern;
   for (std::size_t r = 0; r < chosen.rounds.size(); ++r) {

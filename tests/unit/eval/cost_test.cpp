@@ -68,15 +68,25 @@ TEST(Cost, TurnsWhereBothSidesAreEqual) {
 }
 
 TEST(Cost, NeverOrAlways) {
-  CostTerms t{.initial = 10, .budget = 5, .rounds = 4, .efficiency = 1, .acquire = 1e6,
-              .train = 1, .select = 1};
+  CostTerms t{.initial = 10,
+              .budget = 5,
+              .rounds = 4,
+              .efficiency = 1,
+              .acquire = 1e6,
+              .train = 1,
+              .select = 1};
 
   EXPECT_EQ(judge_cost(t).turning_acquire, kInfinite);  // no data saved: no price makes it pay
   EXPECT_FALSE(judge_cost(t).pays());
   t.efficiency = 0.5;
   EXPECT_EQ(judge_cost(t).turning_acquire, kInfinite);
   // One round instead of a hundred: even the training is cheaper.
-  t = {.initial = 1, .budget = 5, .rounds = 100, .efficiency = 1000, .acquire = 0, .train = 1,
+  t = {.initial = 1,
+       .budget = 5,
+       .rounds = 100,
+       .efficiency = 1000,
+       .acquire = 0,
+       .train = 1,
        .select = 0};
   EXPECT_EQ(judge_cost(t).active_rounds, 1.0);
   EXPECT_EQ(judge_cost(t).turning_acquire, 0.0);
