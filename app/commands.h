@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,15 @@ struct EvaluateOptions {
 };
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out);
 void add_evaluate(CLI::App& program, const Globals& globals);
+
+struct AnalyseOptions {
+  std::vector<std::string> folders;  ///< of runs or sweeps
+  std::string baseline = "random";   ///< a method
+  std::optional<double> efficiency, solver_seconds;
+  bool json = false;
+};
+void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ostream& out);
+void add_analyse(CLI::App& program, const Globals& globals);
 
 void run_schema(std::ostream& out);
 void add_schema(CLI::App& program, const Globals& globals);

@@ -72,6 +72,7 @@ void run(int argc, char** argv) {
   add_run(program, globals);
   add_sweep(program, globals);
   add_table(program, globals);
+  add_analyse(program, globals);
   add_predict(program, globals);
   add_evaluate(program, globals);
 

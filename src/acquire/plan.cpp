@@ -1,6 +1,7 @@
 #include "stap/acquire/plan.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,15 @@ void require_steps(const StepChooser& chooser, std::size_t steps) {
                           chooser.name(), chooser.steps_most(), steps));
 }
 
+// Does the work and adds the time it took.
+template <class Work>
+auto timed(double& seconds, const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
 }  // namespace
 
 std::size_t Plan::cost() const {
@@ -41,7 +51,8 @@ std::size_t Plan::cost() const {
 }
 
 Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
-           Committee& committee, const Candidates& candidates, const Rng& rng) {
+           Committee& committee, const Candidates& candidates, const Rng& rng,
+           SelectionSeconds* seconds) {
   if (budget == 0)
     throw Error(ErrorKind::config,
                 "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
@@ -51,9 +62,12 @@ Plan spend(std::size_t budget, const Selector& selector, const StepChooser& choo
   require_members(chooser.name(), chooser.members_needed(), committee.members(), "full");
   require_steps(chooser, candidates.steps);
 
+  SelectionSeconds unasked;
+  SelectionSeconds& spent_on = seconds != nullptr ? *seconds : unasked;
   // Every candidate costs at least one step, so no more than `budget` are ever needed.
-  const Order order =
-      selector.order(committee, candidates, std::min(budget, candidates.open.size()), rng);
+  const Order order = timed(spent_on.score, [&] {
+    return selector.order(committee, candidates, std::min(budget, candidates.open.size()), rng);
+  });
   const std::span<const std::size_t> ids = order.ids;
   Plan plan;
   plan.not_finite = order.not_finite;
@@ -66,7 +80,8 @@ Plan spend(std::size_t budget, const Selector& selector, const StepChooser& choo
     const std::size_t likely = (left * bought + spent - 1) / spent;
     const auto chunk =
         ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), ids.size() - next));
-    const std::vector<Pattern> patterns = chooser.choose(committee, candidates, chunk, rng);
+    const std::vector<Pattern> patterns =
+        timed(spent_on.choose, [&] { return chooser.choose(committee, candidates, chunk, rng); });
     for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {
       Pattern pattern = patterns[c].first(left);
       if (pattern.cost() == 0)

@@ -25,10 +25,23 @@ struct NamedArray {
   std::function<std::span<const double>()> next;  // the next piece, whole rows of the first axis
 };
 
+struct NamedBytes {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::span<const std::uint8_t> values;
+};
+
 std::size_t values_of(const std::vector<std::size_t>& shape) {
   std::size_t values = 1;
   for (std::size_t size : shape) values *= size;
   return values;
+}
+
+void check_size(const std::string& name, const std::vector<std::size_t>& shape,
+                std::size_t values) {
+  if (values_of(shape) != values)
+    throw Error(ErrorKind::internal, fmt::format("{} values for an array '{}' of shape {}", values,
+                                                 name, shape_text(shape)));
 }
 
 // Writes an array piece by piece.
@@ -61,6 +74,7 @@ struct ArrayWriter::Content {
 
   h5::Output output;
   std::vector<NamedArray> arrays;
+  std::vector<NamedBytes> bytes_arrays;
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<std::pair<std::string, double>> numbers;
 
@@ -68,6 +82,7 @@ struct ArrayWriter::Content {
     std::uintmax_t sum = kOverhead;
     for (const NamedArray& array : arrays)
       sum += array.values * sizeof(double) + kOverheadPerObject;
+    for (const NamedBytes& array : bytes_arrays) sum += array.values.size() + kOverheadPerObject;
     for (const auto& [name, text] : texts) sum += name.size() + text.size() + kOverheadPerObject;
     return sum + numbers.size() * kOverheadPerObject;
   }
@@ -91,11 +106,15 @@ void ArrayWriter::check_room(std::size_t values) const {
 
 void ArrayWriter::add(std::string name, std::vector<std::size_t> shape,
                       std::span<const double> values) {
-  if (values_of(shape) != values.size())
-    throw Error(ErrorKind::internal, fmt::format("{} values for an array '{}' of shape {}",
-                                                 values.size(), name, shape_text(shape)));
+  check_size(name, shape, values.size());
   content_->arrays.push_back(
       {std::move(name), std::move(shape), values.size(), [values] { return values; }});
+}
+
+void ArrayWriter::add_bytes(std::string name, std::vector<std::size_t> shape,
+                            std::span<const std::uint8_t> values) {
+  check_size(name, shape, values.size());
+  content_->bytes_arrays.push_back({std::move(name), std::move(shape), values});
 }
 
 void ArrayWriter::add_pieces(std::string name, std::vector<std::size_t> shape,
@@ -133,6 +152,13 @@ void ArrayWriter::commit() {
                             array.next().data()));
     else
       write_pieces(output, dataset, array);
+  }
+  for (const NamedBytes& array : content_->bytes_arrays) {
+    const Handle space = output.space(std::vector<hsize_t>(array.shape.begin(), array.shape.end()));
+    const Handle dataset =
+        output.dataset(array.name, H5T_STD_U8LE, space, output.dataset_creation());
+    output.check(H5Dwrite(dataset.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                          array.values.data()));
   }
   output.commit();
 }

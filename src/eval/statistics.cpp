@@ -1,7 +1,10 @@
 #include "stap/eval/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 namespace stap {
 namespace {
@@ -20,6 +23,21 @@ double student_below(double t, double freedom) {
   double sum = density(0) + density(end);
   for (int i = 1; i < n; ++i) sum += (i % 2 == 1 ? 4 : 2) * density(i * h);
   return 0.5 + sum * h / 3;
+}
+
+// Ranks from 0; equal values share the mean of theirs.
+std::vector<double> ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> result(values.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i)
+      result[order[i]] = 0.5 * static_cast<double>(begin + end - 1);
+  }
+  return result;
 }
 
 }  // namespace
@@ -51,6 +69,18 @@ double student_quantile(double p, double freedom) {
     (student_below(middle, freedom) < p ? low : high) = middle;
   }
   return 0.5 * (low + high);
+}
+
+double rank_correlation(std::span<const double> x, std::span<const double> y) {
+  const std::vector<double> a = ranks(x), b = ranks(y);
+  const double middle = 0.5 * (static_cast<double>(a.size()) - 1);
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - middle) * (b[i] - middle);
+    aa += (a[i] - middle) * (a[i] - middle);
+    bb += (b[i] - middle) * (b[i] - middle);
+  }
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace stap

@@ -61,6 +61,30 @@ JournalLine parse(std::string_view line, const std::string& source) {
   return {*sequence->integer<std::uint64_t>(), *type->text(), *body};
 }
 
+// Whole, intact lines from the start; `good` becomes the number of their bytes.
+std::vector<JournalLine> parse_lines(const std::string& text, const std::filesystem::path& path,
+                                     std::size_t& good) {
+  std::vector<JournalLine> lines;
+  good = 0;
+  while (good < text.size()) {
+    const std::size_t end = text.find('\n', good);
+    const std::string_view line = std::string_view(text).substr(good, end - good);
+    const std::string source = fmt::format("{}, line {}", path.string(), lines.size() + 1);
+    if (end == std::string::npos || !intact(line)) {
+      if (end != std::string::npos && end + 1 < text.size())
+        throw Error(ErrorKind::data,
+                    fmt::format("{} is damaged: its checksum does not fit", source));
+      break;
+    }
+    lines.push_back(parse(line, source));
+    if (lines.back().sequence != lines.size() - 1)
+      throw Error(ErrorKind::data, fmt::format("{} has number {}, expected {}", source,
+                                               lines.back().sequence, lines.size() - 1));
+    good = end + 1;
+  }
+  return lines;
+}
+
 }  // namespace
 
 Journal::Journal(std::filesystem::path path) : path_(std::move(path)) {
@@ -90,24 +114,17 @@ void Journal::fail(int error) const {
 void Journal::read() {
   std::ifstream in(path_, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  std::size_t good = 0;  // bytes of whole, intact lines
-  while (good < text.size()) {
-    const std::size_t end = text.find('\n', good);
-    const std::string_view line = std::string_view(text).substr(good, end - good);
-    const std::string source = fmt::format("{}, line {}", path_.string(), lines_.size() + 1);
-    if (end == std::string::npos || !intact(line)) {
-      if (end != std::string::npos && end + 1 < text.size())
-        throw Error(ErrorKind::data,
-                    fmt::format("{} is damaged: its checksum does not fit", source));
-      break;
-    }
-    lines_.push_back(parse(line, source));
-    if (lines_.back().sequence != lines_.size() - 1)
-      throw Error(ErrorKind::data, fmt::format("{} has number {}, expected {}", source,
-                                               lines_.back().sequence, lines_.size() - 1));
-    good = end + 1;
-  }
+  std::size_t good = 0;
+  lines_ = parse_lines(text, path_, good);
   if (ftruncate(file_, static_cast<off_t>(good)) != 0 || lseek(file_, 0, SEEK_END) < 0) fail(errno);
+}
+
+std::vector<JournalLine> read_journal(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::size_t good = 0;
+  return parse_lines(text, path, good);
 }
 
 Journal::~Journal() {

@@ -1,9 +1,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <type_traits>
+
+#include <fmt/format.h>
 
 #include "stap/config/value.h"
+#include "stap/core/error.h"
 
 namespace stap {
 
@@ -18,5 +23,23 @@ void remove_leftovers(const std::filesystem::path& folder);
 std::string read_text_file(const std::filesystem::path& path);
 /// One of our own YAML or JSON files. Throws Error(data) if it cannot be read or is damaged.
 config::Value read_document(const std::filesystem::path& path);
+
+/// A value of a map that must be there, as T. Throws Error(data) naming `path`.
+template <class T>
+T field(const config::Value& map, const char* key, const std::filesystem::path& path) {
+  const config::Value* value = map.find(key);
+  std::optional<T> found;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (value != nullptr && value->text() != nullptr) found = *value->text();
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (value != nullptr) found = value->real();
+  } else {
+    if (value != nullptr) found = value->integer<T>();
+  }
+  if (!found)
+    throw Error(ErrorKind::data,
+                fmt::format("{}: {} is missing or of another type", path.string(), key));
+  return *found;
+}
 
 }  // namespace stap

@@ -28,24 +28,6 @@ using config::Value;
 constexpr const char* kRunFormat = "run/1";
 constexpr const char* kPlanFormat = "plan/1";
 
-// A value of a map that must be there, as T.
-template <class T>
-T field(const Value& map, const char* key, const fs::path& path) {
-  const Value* value = map.find(key);
-  std::optional<T> found;
-  if constexpr (std::is_same_v<T, std::string>) {
-    if (value != nullptr && value->text() != nullptr) found = *value->text();
-  } else if constexpr (std::is_same_v<T, double>) {
-    if (value != nullptr) found = value->real();
-  } else {
-    if (value != nullptr) found = value->integer<T>();
-  }
-  if (!found)
-    throw Error(ErrorKind::data,
-                fmt::format("{}: {} is missing or of another type", path.string(), key));
-  return *found;
-}
-
 // --- plans ---
 
 Value plan_to_value(const Plan& plan) {
@@ -64,6 +46,8 @@ Value plan_to_value(const Plan& plan) {
   value.set("purchases", Value(std::move(purchases)));
   return value;
 }
+
+}  // namespace
 
 Plan read_plan(const fs::path& path, std::size_t pool, std::size_t steps) {
   const Value value = read_document(path);
@@ -86,6 +70,8 @@ Plan read_plan(const fs::path& path, std::size_t pool, std::size_t steps) {
   }
   return plan;
 }
+
+namespace {
 
 // --- the journal's answers ---
 
@@ -473,6 +459,7 @@ void acquire_round(Run& run, Committee& committee, int threads, Observer& observ
   if (fs::exists(path)) {
     plan = read_plan(path, o.pool, o.pattern_steps());
   } else {
+    SelectionSeconds seconds;
     plan = timed(run, "select", [&] {
       States<float> pool(run.shape.grid, o.pool);
       convert(run.data->pool.values(), pool.values());
@@ -481,8 +468,11 @@ void acquire_round(Run& run, Committee& committee, int threads, Observer& observ
         if (!run.used[id]) open.push_back(id);
       return spend(o.pattern_budget(), *make_selector(run.study, threads),
                    *make_chooser(run.study), committee,
-                   {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"));
+                   {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"),
+                   &seconds);
     });
+    add_timing(run, "score", seconds.score);
+    add_timing(run, "choose", seconds.choose);
     write_text(path, config::json_text(plan_to_value(plan), 1) + "\n");
   }
   if (plan.unspent > 0)

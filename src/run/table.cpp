@@ -31,7 +31,8 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
   out[path] = config::json_text(value, 0);
 }
 
-// What tells the groups of a sweep apart: the method, and every key that is not the same in all.
+}  // namespace
+
 std::vector<std::string> labels(const std::vector<RunResult>& results) {
   std::map<std::string, std::set<std::string>> values;
   std::vector<std::map<std::string, std::string>> all;
@@ -48,6 +49,8 @@ std::vector<std::string> labels(const std::vector<RunResult>& results) {
   }
   return names;
 }
+
+namespace {
 
 // Names of a sweep's runs, from its sweep.json; none if there is no such file.
 std::vector<std::string> sweep_order(const fs::path& folder) {

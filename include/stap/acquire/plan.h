@@ -24,11 +24,18 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+/// Wall-clock seconds of the two questions of a selection; calls add to them.
+struct SelectionSeconds {
+  double score = 0.0;   ///< which initial conditions: the selector
+  double choose = 0.0;  ///< which steps of each: the chooser
+};
+
 /// Spends exactly `budget` solver steps: selector's order, chooser's patterns, the last one cut to
 /// its first steps that fit. Less only if the candidates run out (`unspent`). Throws Error(config)
 /// if the budget is 0, a method needs more members than the committee has, or trajectories are
 /// longer than the chooser takes.
 Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
-           Committee& committee, const Candidates& candidates, const Rng& rng);
+           Committee& committee, const Candidates& candidates, const Rng& rng,
+           SelectionSeconds* seconds = nullptr);
 
 }  // namespace stap

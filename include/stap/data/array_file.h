@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -26,6 +27,9 @@ class ArrayWriter {
   /// A dataset. The values are not copied: they must live until commit(). Throws Error(internal) if
   /// there are not as many as the shape says; an empty shape is one value.
   void add(std::string name, std::vector<std::size_t> shape, std::span<const double> values);
+  /// The same for bytes, which take one byte each in the file and are read as any other array.
+  void add_bytes(std::string name, std::vector<std::size_t> shape,
+                 std::span<const std::uint8_t> values);
   /// A dataset that is never in memory as a whole: while commit() runs, `next` is called for one
   /// piece after the other, whole rows of the first axis, until all of them are there; a piece must
   /// live until the next call. The bytes of the file do not depend on how it is cut. commit()

@@ -42,6 +42,10 @@ class Journal {
   std::vector<JournalLine> lines_;
 };
 
+/// The lines of a journal that may be in use: only read, not locked. A line that is being written,
+/// or was cut off, is left out. Throws Error(data) as above, and if there is no such file.
+std::vector<JournalLine> read_journal(const std::filesystem::path& path);
+
 /// Doubles as text and back, bit for bit (base64, little endian). Throws Error(data) on bad text.
 std::string encode_doubles(const std::vector<double>& values);
 std::vector<double> decode_doubles(std::string_view text);

@@ -55,6 +55,10 @@ struct Run {
 Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const StudyData> data,
              std::shared_ptr<const Solver> solver, Observer& observer);
 
+/// A plan of rounds/NN. Throws Error(data) if it is damaged, or if its candidates or patterns do
+/// not fit a pool and trajectories of these sizes.
+Plan read_plan(const std::filesystem::path& path, std::size_t pool, std::size_t steps);
+
 /// Seconds by phase, appended to timings.jsonl.
 void add_timing(const Run& run, std::string_view phase, double seconds);
 

@@ -31,6 +31,10 @@ RunResult read_result(const std::filesystem::path& folder);
 /// there is none.
 std::vector<RunResult> read_results(const std::filesystem::path& folder);
 
+/// What tells the groups of a sweep apart, for each run: its method, and every key but the seed
+/// that is not the same in all of them.
+std::vector<std::string> labels(const std::vector<RunResult>& results);
+
 /// One line of a table: the seeds of one method.
 struct TableRow {
   std::string label;  ///< the method, and what else differs within the sweep

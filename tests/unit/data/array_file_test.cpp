@@ -61,6 +61,27 @@ TEST(ArrayFile, HoldsWhatWasAdded) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
+TEST(ArrayFile, HoldsBytesAsBytes) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.h5");
+  const std::vector<std::uint8_t> values{0, 1, 255, 7, 8, 9}, none;
+  ArrayWriter writer(path);
+
+  writer.add_bytes("b", {2, 3}, values);
+  writer.add_bytes("empty", {0, 3}, none);
+  EXPECT_THROW(writer.add_bytes("c", {4}, values), Error);
+  writer.commit();
+
+  EXPECT_EQ(read_array(path, "b").shape, (Sizes{2, 3}));
+  EXPECT_EQ(read_array(path, "b").values, (std::vector<double>{0, 1, 255, 7, 8, 9}));
+  EXPECT_EQ(read_array(path, "empty").shape, (Sizes{0, 3}));
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t dataset = H5Dopen2(file, "b", H5P_DEFAULT);
+  EXPECT_EQ(H5Dget_storage_size(dataset), 6u);
+  H5Dclose(dataset);
+  H5Fclose(file);
+}
+
 // Bytes alone would be equal by chance within one second, so the times in the file are looked at.
 TEST(ArrayFile, EqualContentGivesEqualBytes) {
   const TemporaryFolder folder;

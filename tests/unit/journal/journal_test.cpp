@@ -54,6 +54,24 @@ TEST(Journal, DropsATornLastLineWhereverItWasCut) {
   }
 }
 
+// Readers neither need the lock nor change the file, torn end or not.
+TEST(Journal, CanBeReadWhileItIsInUse) {
+  const test::TemporaryFolder folder;
+  Journal journal(folder.path("j"));
+  journal.append("a", body(1));
+  const std::string torn = test::content(folder.path("j")) + "{\"crc\":\"00";
+  folder.file("torn", torn);
+
+  const auto lines = read_journal(folder.path("j"));
+  const auto whole_ones = read_journal(folder.path("torn"));
+
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].body, body(1));
+  EXPECT_EQ(whole_ones.size(), 1u);
+  EXPECT_EQ(test::content(folder.path("torn")), torn);
+  EXPECT_THROW(read_journal(folder.path("none")), Error);
+}
+
 // Every single changed byte of an earlier line is found.
 TEST(Journal, FindsDamageInTheMiddle) {
   const test::TemporaryFolder folder;

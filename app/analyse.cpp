@@ -1,0 +1,73 @@
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "stap/data/store.h"
+#include "stap/run/analysis.h"
+
+namespace stap::app {
+namespace {
+
+// Writes an analysis and shows it.
+template <class Analysis>
+void conclude(const Analysis& analysis, const std::string& folder, bool json,
+              config::Value::List& documents, std::ostream& out) {
+  write_analysis(analysis);
+  if (json)
+    documents.push_back(to_value(analysis));
+  else
+    out << folder << ": " << analysis_text(analysis);
+}
+
+}  // namespace
+
+void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  AnalysisOptions analysis{.compute = compute_options(globals),
+                           .threads = globals.threads,
+                           .baseline = options.baseline,
+                           .efficiency = options.efficiency,
+                           .solver_seconds = options.solver_seconds};
+  Console console(globals);
+  config::Value::List documents;
+  for (const std::string& folder : options.folders) {
+    if (std::filesystem::exists(std::filesystem::path(folder) / "config.yaml"))
+      conclude(analyse_run(folder, analysis, console), folder, options.json, documents, out);
+    else
+      conclude(analyse_sweep(folder, analysis, console), folder, options.json, documents, out);
+  }
+  console.finish();
+  if (options.json) out << config::json_text(config::Value(std::move(documents))) << '\n';
+}
+
+void add_analyse(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<AnalyseOptions>();
+  CLI::App* command = program.add_subcommand(
+      "analyse", "Look into runs: chosen steps, activations, times, calibration, cost");
+  command->add_option("folder", options->folders, "Folders of runs or sweeps")->required();
+  command
+      ->add_option("--baseline", options->baseline,
+                   "Method that the others of a sweep are compared with")
+      ->capture_default_str();
+  command
+      ->add_option("--efficiency", options->efficiency,
+                   "Data efficiency over the baseline, in place of what the runs say: 2 means "
+                   "half the data")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--solver-seconds", options->solver_seconds,
+                   "Seconds of one solver step, in place of those recorded")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->json, "Print JSON: a list with one document per folder");
+  command->footer(
+      "Writes analysis.json and analysis.h5 into every run's folder, and a summary analysis.json "
+      "into that of a sweep.\nExample:\n  stap analyse my-sweep");
+  command->callback([options, &globals] { run_analyse(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app

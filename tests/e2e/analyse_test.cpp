@@ -1,0 +1,295 @@
+// `stap analyse` as a user runs it: what its files hold, held against the run's own files.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/data/store.h"
+#include "support/process.h"
+#include "support/small_study.h"
+
+namespace stap::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Sizes = std::vector<std::size_t>;
+
+constexpr std::size_t kSteps = 5, kRounds = 2, kTest = 8;  // of small_study()
+
+json read_json(const fs::path& path) {
+  return json::parse(content(path));
+}
+
+std::vector<json> read_lines(const fs::path& path) {
+  std::istringstream text(content(path));
+  std::vector<json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+class AnalyseProgram : public ::testing::Test {
+ protected:
+  // One sweep for all tests, which is copied where a test changes it.
+  static void SetUpTestSuite() {
+    shared_ = new TemporaryFolder;
+    setenv("STAP_CACHE", shared_->path("cache").c_str(), 1);
+    std::vector<std::string> words{"sweep", "demo"};
+    for (const std::string& setting : small_study()) words.push_back(setting);
+    for (const char* word : {"--grid", "method=random,sbal+stap", "--grid", "seed=0,1", "--quiet"})
+      words.push_back(word);
+    words.insert(words.end(), {"--out", shared_->path("s")});
+    const Finished sweep = run_stap(words);
+    ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
+  }
+  static void TearDownTestSuite() {
+    unsetenv("STAP_CACHE");
+    delete shared_;
+    shared_ = nullptr;
+  }
+
+  // A copy of the sweep for this test.
+  fs::path sweep() const {
+    fs::copy(shared_->path("s"), folder_.path("s"), fs::copy_options::recursive);
+    return folder_.path("s");
+  }
+  fs::path one_run() const { return sweep() / "method=sbal+stap,seed=1"; }
+
+  static TemporaryFolder* shared_;
+  TemporaryFolder folder_;
+};
+TemporaryFolder* AnalyseProgram::shared_ = nullptr;
+
+TEST_F(AnalyseProgram, ChosenStepsAreThoseOfThePlans) {
+  const fs::path folder = one_run();
+
+  const Finished result = run_stap({"analyse", folder, "--quiet"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json analysis = read_json(folder / "analysis.json");
+  EXPECT_EQ(analysis.at("format"), "analysis/1");
+  EXPECT_EQ(analysis.at("kind"), "run");
+  EXPECT_EQ(analysis.at("method"), "sbal+stap");
+  EXPECT_EQ(analysis.at("complete"), true);
+  std::vector<double> patterns, candidates, rounds;
+  std::vector<double> count(kSteps, 0.0);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const json plan = read_json(folder / "rounds" / ("0" + std::to_string(round)) / "plan.json");
+    std::vector<double> own(kSteps, 0.0);
+    for (const json& purchase : plan.at("purchases")) {
+      const std::string pattern = purchase.at("pattern");
+      for (std::size_t i = 0; i < kSteps; ++i) {
+        patterns.push_back(pattern[i] - '0');
+        own[i] += pattern[i] - '0';
+        count[i] += pattern[i] - '0';
+      }
+      candidates.push_back(purchase.at("candidate"));
+      rounds.push_back(static_cast<double>(round));
+    }
+    const json& row = analysis.at("chosen").at("rounds").at(round);
+    EXPECT_EQ(row.at("trajectories"), plan.at("purchases").size());
+    EXPECT_EQ(row.at("cost"), plan.at("cost"));
+    for (std::size_t i = 0; i < kSteps; ++i)
+      EXPECT_DOUBLE_EQ(row.at("frequency").at(i).get<double>(),
+                       own[i] / static_cast<double>(plan.at("purchases").size()));
+  }
+  const fs::path arrays = folder / "analysis.h5";
+  EXPECT_EQ(read_text_attribute(arrays, "/", "format"), "analysis/1");
+  EXPECT_EQ(read_array(arrays, "chosen_pattern").values, patterns);
+  EXPECT_EQ(read_array(arrays, "chosen_pattern").shape, (Sizes{candidates.size(), kSteps}));
+  EXPECT_EQ(read_array(arrays, "chosen_candidate").values, candidates);
+  EXPECT_EQ(read_array(arrays, "chosen_round").values, rounds);
+  EXPECT_EQ(read_array(arrays, "chosen_frequency").shape, (Sizes{kRounds, kSteps}));
+  for (std::size_t i = 0; i < kSteps; ++i)
+    EXPECT_DOUBLE_EQ(analysis.at("chosen").at("frequency").at(i).get<double>(),
+                     count[i] / static_cast<double>(candidates.size()));
+}
+
+// A round may have further passes; they follow in the order of their numbers, not of their names.
+TEST_F(AnalyseProgram, FurtherPassesOfARoundFollow) {
+  const fs::path folder = one_run();
+  json plan = read_json(folder / "rounds/00/plan.json");
+  const auto first = plan.at("purchases").size();
+  for (const int pass : {10, 2}) {
+    plan["purchases"] = json::array({{{"candidate", pass}, {"pattern", "00100"}}});
+    std::ofstream(folder / "rounds/00" / ("plan-" + std::to_string(pass) + ".json")) << plan;
+  }
+
+  ASSERT_EQ(run_stap({"analyse", folder, "--quiet"}).exit_code, 0);
+
+  const auto candidates = read_array(folder / "analysis.h5", "chosen_candidate").values;
+  EXPECT_EQ(candidates.at(first), 2.0);
+  EXPECT_EQ(candidates.at(first + 1), 10.0);
+}
+
+TEST_F(AnalyseProgram, ErrorsTimesCalibrationAndActivations) {
+  const fs::path folder = one_run();
+
+  ASSERT_EQ(run_stap({"analyse", folder, "--quiet"}).exit_code, 0);
+
+  const json analysis = read_json(folder / "analysis.json");
+  const fs::path arrays = folder / "analysis.h5";
+  const auto metrics = read_lines(folder / "metrics.jsonl");
+  for (std::size_t r = 0; r < metrics.size(); ++r) {
+    EXPECT_EQ(analysis.at("errors").at("rmse").at(r), metrics[r].at("rmse"));
+    EXPECT_EQ(analysis.at("errors").at("rmse_by_step").at(r), metrics[r].at("rmse_by_step"));
+    EXPECT_EQ(analysis.at("errors").at("transitions").at(r), metrics[r].at("transitions"));
+  }
+  EXPECT_EQ(read_array(arrays, "errors_rmse_by_step").shape, (Sizes{kRounds + 1, kSteps}));
+
+  double choose = 0;
+  for (const json& line : read_lines(folder / "timings.jsonl"))
+    if (line.at("phase") == "choose") choose += line.at("seconds").get<double>();
+  EXPECT_DOUBLE_EQ(analysis.at("times").at("total").at("choose").get<double>(), choose);
+  for (std::size_t r = 0; r < kRounds; ++r) {
+    const json& times = analysis.at("times").at("rounds").at(r);
+    // Parts of one interval of the same clock; the last digit may be lost in the sum.
+    EXPECT_LE(times.at("score").get<double>() + times.at("choose").get<double>(),
+              times.at("select").get<double>() + 1e-9);
+  }
+
+  // Here the root of the members' mean square, in the evaluation the mean of their roots: never
+  // less, and at most sqrt(M) times as much.
+  const auto spread = read_array(arrays, "calibration_spread");
+  const auto mean = read_array(arrays, "calibration_mean_error").values;
+  const auto members = read_array(arrays, "calibration_member_error").values;
+  ASSERT_EQ(spread.shape, (Sizes{kTest, kSteps}));
+  for (std::size_t i = 0; i < mean.size(); ++i)
+    EXPECT_NEAR(members[i] * members[i], spread.values[i] * spread.values[i] + mean[i] * mean[i],
+                1e-10 * members[i] * members[i]);
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    double error = 0;
+    for (std::size_t b = 0; b < kTest; ++b) error += members[b * kSteps + step] / kTest;
+    const double evaluated = metrics.back().at("rmse_by_step").at(step);
+    EXPECT_GE(error, evaluated * (1 - 1e-12));
+    EXPECT_LE(error, evaluated * std::sqrt(2.0) * (1 + 1e-12));
+  }
+  EXPECT_EQ(analysis.at("calibration").at("bins").size(), 20u);
+  EXPECT_EQ(analysis.at("calibration").at("rank_correlation").at("mean_error").at("by_step").size(),
+            kSteps);
+
+  const std::size_t bought = 3 * kSteps + 9 * kRounds;
+  EXPECT_EQ(read_array(arrays, "activations_full").shape, (Sizes{kTest * kSteps, 8}));
+  EXPECT_EQ(read_array(arrays, "activations_bought").shape, (Sizes{bought, 8}));
+  EXPECT_EQ(read_array(arrays, "activations_directions").shape, (Sizes{8, 512}));
+  EXPECT_EQ(read_array(arrays, "activations_bought_step").values,
+            read_array(folder / "transitions.h5", "step").values);
+  double explained = 0, last = 1;
+  for (const json& share : analysis.at("activations").at("explained_variance")) {
+    EXPECT_LE(share.get<double>(), last);
+    last = share;
+    explained += last;
+  }
+  EXPECT_GT(explained, 0.5);  // eight of at most 39 directions, the widest ones
+  EXPECT_LE(explained, 1 + 1e-12);
+}
+
+TEST_F(AnalyseProgram, SweepGivesAVerdictPerMethodAndTheSameBytesAgain) {
+  const fs::path folder = sweep();
+
+  const Finished first = run_stap({"analyse", folder, "--quiet", "--threads", "1"});
+  const auto files = [&] {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+      if (entry.path().filename().string().starts_with("analysis."))
+        found.push_back(entry.path().string() + content(entry.path()));
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  const auto before = files();
+  const Finished second = run_stap({"analyse", folder, "--quiet", "--threads", "2"});
+
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(before.size(), 4u * 2 + 1);
+  EXPECT_EQ(before, files());
+  EXPECT_EQ(first.out, second.out);
+  const json analysis = read_json(folder / "analysis.json");
+  EXPECT_EQ(analysis.at("kind"), "sweep");
+  EXPECT_EQ(analysis.at("runs").size(), 4u);
+  const json& random = analysis.at("methods").at(0);
+  EXPECT_TRUE(contains(random.at("cost").at("verdict"), "baseline itself"));
+  const json& method = analysis.at("methods").at(1);
+  EXPECT_EQ(method.at("label"), "sbal+stap");
+  EXPECT_EQ(method.at("seeds"), (json{0, 1}));
+  EXPECT_EQ(method.at("cost").at("baseline"), "random");
+  EXPECT_EQ(method.at("cost").at("initial"), 15.0);
+  EXPECT_EQ(method.at("cost").at("budget"), 9.0);
+  EXPECT_TRUE(contains(first.out, method.at("cost").at("verdict")));
+  EXPECT_TRUE(contains(method.at("cost").at("verdict"), "active learning"));
+}
+
+// The inequality with numbers given by hand: D = 15, B = 9, R = 2, E = 2, so n = 1: it saves 9
+// solver steps, trains on 15 + 24 steps in place of 33, and selects once.
+TEST_F(AnalyseProgram, OneRunTakesEfficiencyAndSolverSeconds) {
+  const fs::path folder = one_run();
+
+  const Finished plain = run_stap({"analyse", folder, "--quiet"});
+  const Finished result = run_stap(
+      {"analyse", folder, "--quiet", "--efficiency", "2", "--solver-seconds", "1000", "--json"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(plain.out, "needs runs of a baseline (random)"));
+  const json cost = json::parse(result.out).at(0).at("cost");
+  EXPECT_EQ(cost.at("pays"), true);
+  EXPECT_EQ(cost.at("active_rounds"), 1.0);
+  const double train = cost.at("train_seconds_per_step"),
+               select = cost.at("select_seconds_per_round");
+  EXPECT_GT(train, 0.0);
+  EXPECT_NEAR(cost.at("turning_seconds_per_step").get<double>(), (6 * train + select) / 9,
+              1e-9 * (train + select));
+  EXPECT_NEAR(cost.at("baseline_seconds").get<double>(), 18 * 1000 + 33 * train, 1e-9);
+  EXPECT_TRUE(contains(cost.at("verdict"), "active learning pays"));
+}
+
+// One member, and a sweep of which one run has only just begun and another has not finished.
+TEST_F(AnalyseProgram, SaysWhatItDoesNotHave) {
+  const fs::path folder = sweep();
+  fs::remove(folder / "method=random,seed=1/metrics.jsonl");
+  const fs::path metrics = folder / "method=random,seed=0/metrics.jsonl";
+  const std::string text = content(metrics);
+  std::ofstream(metrics) << text.substr(0, text.find('\n') + 1);
+  std::vector<std::string> words{"run", "demo", "method=random", "members=1", "--quiet"};
+  for (const std::string& setting : small_study()) words.push_back(setting);
+  words.insert(words.end(), {"--out", folder_.path("alone")});
+  ASSERT_EQ(run_stap(words).exit_code, 0);
+
+  const Finished result = run_stap({"analyse", folder, folder_.path("alone"), "--quiet"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json alone = read_json(folder_.path("alone/analysis.json"));
+  EXPECT_TRUE(contains(alone.at("calibration").at("absent"), "one member"));
+  EXPECT_FALSE(alone.at("calibration").contains("bins"));
+  const auto names = list_datasets(folder_.path("alone/analysis.h5"));
+  EXPECT_EQ(std::count(names.begin(), names.end(), "calibration_spread"), 0);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "activations_full"), 1);
+  const json summary = read_json(folder / "analysis.json");
+  EXPECT_EQ(summary.at("left_out"), json{"method=random,seed=1"});
+  EXPECT_EQ(summary.at("methods").at(0).at("incomplete"), 1);
+  // One evaluation of the baseline tells no efficiency.
+  EXPECT_TRUE(contains(summary.at("methods").at(1).at("cost").at("verdict"), "no verdict"));
+  const json unfinished = read_json(folder / "method=random,seed=0/analysis.json");
+  EXPECT_EQ(unfinished.at("evaluated"), 1);
+  EXPECT_TRUE(contains(unfinished.at("note"), "not finished: 1 of 3 evaluations"));
+  EXPECT_TRUE(contains(result.out, "method=random,seed=1 has no evaluation yet"));
+}
+
+TEST_F(AnalyseProgram, RefusesWhatItCannotAnalyse) {
+  const fs::path folder = one_run();
+
+  const Finished nowhere = run_stap({"analyse", folder_.path("nowhere")});
+  const Finished zero = run_stap({"analyse", folder, "--efficiency", "0"});
+  fs::remove(folder / "metrics.jsonl");
+  const Finished fresh = run_stap({"analyse", folder});
+
+  EXPECT_EQ(nowhere.exit_code, 3) << nowhere.err;
+  EXPECT_EQ(zero.exit_code, 2) << zero.err;
+  EXPECT_EQ(fresh.exit_code, 3) << fresh.err;
+  EXPECT_TRUE(contains(fresh.err, "no evaluation yet"));
+}
+
+}  // namespace
+}  // namespace stap::test
