@@ -15,7 +15,7 @@ Delivery buy_in_passes(std::size_t budget, OnUnstable on_unstable, const MakePla
   Ledger& ledger = round.ledger;
   ledger.budget = ledger.unspent = budget;
   std::unordered_set<std::size_t> chosen;
-  do {
+  for (bool more = true; more;) {
     const std::size_t left = ledger.unspent, pass = ledger.passes + 1;
     const Plan plan = plan_of(pass, left);
     if (plan.cost() + plan.unspent != left)
@@ -32,7 +32,9 @@ Delivery buy_in_passes(std::size_t budget, OnUnstable on_unstable, const MakePla
     require_balance(ledger);
     round.bought.insert(round.bought.end(), std::make_move_iterator(delivery.bought.begin()),
                         std::make_move_iterator(delivery.bought.end()));
-  } while (on_unstable == OnUnstable::refill && ledger.unspent > 0 && !ledger.pool_exhausted);
+    // A plan that leaves nothing has chosen somebody, and nobody twice: this ends.
+    more = on_unstable == OnUnstable::refill && ledger.unspent > 0 && plan.unspent == 0;
+  }
   return round;
 }
 

@@ -198,7 +198,7 @@ TEST_F(UnstableProgram, KilledAnywhereEndsWithTheSameBytes) {
   const std::string expected = essence("whole");
 
   kill_and_continue(
-      15, whole, [&](const std::string& name) { return words(name); },
+      8, whole, [&](const std::string& name) { return words(name); },
       [&](const std::string& name) { EXPECT_EQ(essence(name), expected) << name; });
 }
 
