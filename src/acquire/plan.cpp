@@ -50,50 +50,78 @@ std::size_t Plan::cost() const {
   return cost;
 }
 
-Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
-           Committee& committee, const Candidates& candidates, const Rng& rng,
-           SelectionSeconds* seconds) {
-  if (budget == 0)
-    throw Error(ErrorKind::config,
-                "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
+Spending::Spending(const Selector& selector, const StepChooser& chooser, Committee& committee,
+                   const Candidates& candidates, const Rng& rng)
+    : selector_(selector),
+      chooser_(chooser),
+      committee_(committee),
+      candidates_(candidates),
+      rng_(rng),
+      chosen_(candidates.states.count, 0) {
   if (candidates.steps == 0)
     throw Error(ErrorKind::config, "trajectories have 0 steps, expected at least 1: raise steps");
   require_members(selector.name(), selector.members_needed(), committee.members(), "random");
   require_members(chooser.name(), chooser.members_needed(), committee.members(), "full");
   require_steps(chooser, candidates.steps);
+}
 
-  SelectionSeconds unasked;
-  SelectionSeconds& spent_on = seconds != nullptr ? *seconds : unasked;
+void Spending::pass_over(const Plan& plan) {
+  for (const Purchase& purchase : plan.purchases) chosen_.at(purchase.candidate) = 1;
+  chosen_count_ += plan.purchases.size();
+}
+
+// Orders are prefix-stable, so to ask again for more only adds.
+void Spending::order_at_least(std::size_t count) {
+  count = std::min(count, candidates_.open.size());
+  if (asked_ > 0 && count <= asked_) return;
+  asked_ = std::max(count, std::min(2 * asked_, candidates_.open.size()));
+  order_ = timed(seconds_.score,
+                 [&] { return selector_.order(committee_, candidates_, asked_, rng_); });
+}
+
+Plan Spending::next(std::size_t budget) {
+  if (budget == 0)
+    throw Error(ErrorKind::config,
+                "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
+  seconds_ = {};
   // Every candidate costs at least one step, so no more than `budget` are ever needed.
-  const Order order = timed(spent_on.score, [&] {
-    return selector.order(committee, candidates, std::min(budget, candidates.open.size()), rng);
-  });
-  const std::span<const std::size_t> ids = order.ids;
+  order_at_least(chosen_count_ + budget);
+  std::vector<std::size_t> left_over;
+  for (std::size_t id : order_.ids)
+    if (!chosen_[id]) left_over.push_back(id);
+  const std::span<const std::size_t> ids = left_over;
   Plan plan;
-  plan.not_finite = order.not_finite;
+  plan.not_finite = order_.not_finite;
   std::size_t left = budget;
-  const std::size_t fewest = fewest_at_a_time(committee);
+  const std::size_t fewest = fewest_at_a_time(committee_);
   for (std::size_t next = 0; left > 0 && next < ids.size();) {
     // As many as are left to buy if the next ones cost what those before did, at first all steps.
-    const std::size_t spent = plan.purchases.empty() ? candidates.steps : budget - left;
+    const std::size_t spent = plan.purchases.empty() ? candidates_.steps : budget - left;
     const std::size_t bought = std::max<std::size_t>(1, plan.purchases.size());
     const std::size_t likely = (left * bought + spent - 1) / spent;
     const auto chunk =
         ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), ids.size() - next));
-    const std::vector<Pattern> patterns =
-        timed(spent_on.choose, [&] { return chooser.choose(committee, candidates, chunk, rng); });
+    const std::vector<Pattern> patterns = timed(seconds_.choose, [&] {
+      return chooser_.choose(committee_, candidates_, chunk, rng_);
+    });
     for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {
       Pattern pattern = patterns[c].first(left);
       if (pattern.cost() == 0)
         throw Error(ErrorKind::internal,
-                    fmt::format("{} chose no step of candidate {}", chooser.name(), chunk[c]));
+                    fmt::format("{} chose no step of candidate {}", chooser_.name(), chunk[c]));
       left -= pattern.cost();
       plan.purchases.push_back({chunk[c], std::move(pattern)});
     }
     next += chunk.size();
   }
   plan.unspent = left;
+  pass_over(plan);
   return plan;
+}
+
+Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
+           Committee& committee, const Candidates& candidates, const Rng& rng) {
+  return Spending(selector, chooser, committee, candidates, rng).next(budget);
 }
 
 }  // namespace stap

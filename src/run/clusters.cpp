@@ -55,7 +55,8 @@ void check_budget_clusters(const StudyOptions& options, config::Problems& proble
 }
 
 Ledger in_solver_steps(Ledger ledger, std::size_t cluster) {
-  for (std::size_t* steps : {&ledger.budget, &ledger.bought, &ledger.failed, &ledger.unspent})
+  for (std::size_t* steps :
+       {&ledger.budget, &ledger.bought, &ledger.charged_failures, &ledger.unspent})
     *steps *= cluster;
   return ledger;
 }

@@ -27,7 +27,7 @@ void check_trajectory_clusters(const StudyOptions& options, const Sampler* sampl
 /// Whether the budget is spent on whole clusters.
 void check_budget_clusters(const StudyOptions& options, config::Problems& problems);
 
-/// A ledger of clusters in solver steps. `refused` stays a number of queries: it costs nothing.
+/// A ledger of clusters in solver steps. `refused` and `failed` stay numbers of queries.
 Ledger in_solver_steps(Ledger ledger, std::size_t cluster);
 
 }  // namespace stap

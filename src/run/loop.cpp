@@ -41,11 +41,13 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
   return groups;
 }
 
-// What the training of round 0 depends on: all but the method.
+// What the training of round 0 depends on: all but the method and how budgets are spent.
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
   document.erase("base");
   document.erase("steps");
+  for (const char* key : {"on_unstable", "charge_failed", "trust_quantile"})
+    document.find("study")->erase(key);
   return config::yaml_text(document);
 }
 

@@ -12,9 +12,11 @@
 
 #include "run/clusters.h"
 #include "run/files.h"
-#include "stap/acquire/buy.h"
+#include "stap/acquire/passes.h"
+#include "stap/acquire/trust.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
+#include "stap/core/resident_rows.h"
 #include "stap/core/version.h"
 #include "stap/eval/metrics.h"
 #include "stap/nn/model_file.h"
@@ -73,6 +75,16 @@ Plan read_plan(const fs::path& path, std::size_t pool, std::size_t steps) {
 
 namespace {
 
+// Where the plan of a pass (1-based) of this round is.
+fs::path plan_path(const Run& run, std::size_t pass) {
+  return run.round_folder() / (pass == 1 ? "plan.json" : fmt::format("plan-{}.json", pass));
+}
+
+Plan read_pass(const Run& run, std::size_t pass) {
+  return read_plan(plan_path(run, pass), run.study.options.pool,
+                   run.study.options.pattern_steps());
+}
+
 // --- the journal's answers ---
 
 using AnswerKey = std::pair<std::size_t, std::size_t>;  // candidate, step
@@ -112,8 +124,45 @@ std::map<AnswerKey, Answer> recorded_answers(const Run& run, std::size_t acquisi
   return answers;
 }
 
-// Buys a plan, appends what comes, and puts the training set on disk.
-void fulfil(Run& run, const Plan& plan, std::size_t budget, Committee& committee) {
+// Measures a phase and writes its seconds down.
+template <class Work>
+auto timed(const Run& run, std::string_view phase, const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  add_timing(run, phase,
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return result;
+}
+
+Value ledger_to_value(std::size_t acquisition, const Ledger& l) {
+  Value value;
+  value.set("acquisition", acquisition);
+  value.set("budget", l.budget);
+  value.set("bought", l.bought);
+  value.set("refused", l.refused);
+  value.set("refused_by_trust", l.refused_by_trust);
+  value.set("failed", l.failed);
+  value.set("charged_failures", l.charged_failures);
+  value.set("unspent", l.unspent);
+  value.set("passes", l.passes);
+  value.set("pool_exhausted", l.pool_exhausted);
+  Value::List reasons;
+  for (const std::string& reason : l.reasons) reasons.emplace_back(reason);
+  value.set("reasons", Value(std::move(reasons)));
+  return value;
+}
+
+// How a purchase is made.
+struct Terms {
+  std::size_t budget = 0;
+  OnUnstable on_unstable = OnUnstable::drop;
+  BuyRules rules;
+  std::string_view phase;  // under which its seconds are written down
+};
+
+// Buys what is planned, pass by pass, appends what comes, and puts the training set on disk.
+void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& committee,
+            Observer& observer) {
   const std::size_t acquisition = run.transitions.acquisitions;
   const auto known = recorded_answers(run, acquisition);
   BuyHooks hooks;
@@ -125,28 +174,27 @@ void fulfil(Run& run, const Plan& plan, std::size_t budget, Committee& committee
     run.journal.append("answer", answer_to_value(acquisition, record));
   };
   const auto queue = make_batch_queue(*run.solver);
-  const Delivery delivery =
-      buy(plan, budget, run.data->pool.view(), run.solver->dt(), *queue, committee, hooks);
+  const BuyPlan buy_plan = [&](const Plan& plan, std::size_t budget) {
+    for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
+    return timed(run, terms.phase, [&] {
+      return buy(plan, budget, run.data->pool.view(), run.solver->dt(), *queue, committee, hooks,
+                 terms.rules);
+    });
+  };
+  const Delivery delivery = buy_in_passes(terms.budget, terms.on_unstable, plan_of, buy_plan);
   for (const Bought& b : delivery.bought) {
     run.transitions.origins.push_back({acquisition, b.candidate, b.step});
     run.transitions.inputs.insert(run.transitions.inputs.end(), b.input.begin(), b.input.end());
     run.transitions.outputs.insert(run.transitions.outputs.end(), b.output.begin(), b.output.end());
   }
-  for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
   ++run.transitions.acquisitions;
-  const Ledger l = in_solver_steps(delivery.ledger, run.study.options.cluster);
-  Value ledger;
-  ledger.set("acquisition", acquisition);
-  ledger.set("budget", l.budget);
-  ledger.set("bought", l.bought);
-  ledger.set("refused", l.refused);
-  ledger.set("failed", l.failed);
-  ledger.set("unspent", l.unspent);
-  Value::List reasons;
-  for (const std::string& reason : l.reasons) reasons.emplace_back(reason);
-  ledger.set("reasons", Value(std::move(reasons)));
-  run.journal.append("ledger", std::move(ledger));
+  const Ledger ledger = in_solver_steps(delivery.ledger, run.study.options.cluster);
+  run.journal.append("ledger", ledger_to_value(acquisition, ledger));
   write_transitions(run.folder / "transitions.h5", run.transitions);
+  if (const std::string trouble = trouble_text(ledger); !trouble.empty())
+    observer.warning(fmt::format(
+        "{}, {}: {} (see journal.jsonl)", run.folder.string(),
+        acquisition == 0 ? "initial trajectories" : fmt::format("round {}", run.round), trouble));
 }
 
 // The initial trajectories: full ones, of ids drawn uniformly from the pool.
@@ -340,14 +388,40 @@ void begin_round(Run& run) {
                                                      : Run::Phase::done;
 }
 
-// Measures a phase and writes its seconds down.
-template <class Work>
-auto timed(const Run& run, std::string_view phase, const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  auto result = work();
-  add_timing(run, phase,
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  return result;
+// Largest spread after one step that a state of the mean model may have in this round.
+double round_trust_limit(const Run& run, Committee& committee) {
+  const StudyOptions& o = run.study.options;
+  if (o.trust_quantile == 0) return BuyRules{}.trust_limit;
+  const TransitionSet& set = run.transitions;
+  States<float> inputs(set.grid, set.count());
+  convert(set.inputs, inputs.values());
+  std::vector<double> times;
+  for (const Provenance& origin : set.origins)
+    times.push_back(input_time(origin.step + 1, o.pattern_steps()));
+  return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), times),
+                     o.trust_quantile);
+}
+
+// The plan of a pass: from disk if it is there, else made and written.
+Plan pass_plan(const Run& run, Spending& spending, std::size_t pass, std::size_t budget) {
+  if (fs::exists(plan_path(run, pass))) {
+    Plan plan = read_pass(run, pass);
+    const bool fresh = std::none_of(plan.purchases.begin(), plan.purchases.end(),
+                                    [&](const Purchase& p) { return run.used[p.candidate] != 0; });
+    if (fresh && plan.cost() + plan.unspent == budget) {
+      spending.pass_over(plan);
+      return plan;
+    }
+    // Continued on another device, where the passes before came out differently.
+    std::error_code ignored;
+    std::size_t later = pass;
+    while (fs::remove(plan_path(run, later), ignored)) ++later;
+  }
+  Plan plan = timed(run, "select", [&] { return spending.next(budget); });
+  add_timing(run, "score", spending.seconds().score);
+  add_timing(run, "choose", spending.seconds().choose);
+  write_text(plan_path(run, pass), config::json_text(plan_to_value(plan), 1) + "\n");
+  return plan;
 }
 
 }  // namespace
@@ -387,20 +461,19 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
   if (fs::exists(transitions)) {
     run.transitions = read_transitions(transitions, grid, run.study.options.cluster);
     for (const Purchase& p : initial.purchases) run.used[p.candidate] = 1;
-    for (run.round = 0; run.round + 1 < run.transitions.acquisitions; ++run.round) {
-      const Plan plan = read_plan(run.round_folder() / "plan.json", run.study.options.pool,
-                                  run.study.options.pattern_steps());
-      for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
-    }
+    for (run.round = 0; run.round + 1 < run.transitions.acquisitions; ++run.round)
+      for (std::size_t pass = 1; pass == 1 || fs::exists(plan_path(run, pass)); ++pass)
+        for (const Purchase& p : read_pass(run, pass).purchases) run.used[p.candidate] = 1;
   } else {
     run.transitions.grid = grid;
     run.transitions.cluster = run.study.options.cluster;
-    timed(run, "initial", [&] {
-      // Full patterns never ask the mean model: any committee of this shape will do.
-      const auto engine = make_cpu_engine(run.shape, 1, 1);
-      fulfil(run, initial, initial.cost(), *engine->committee({0}));
-      return 0;
-    });
+    // Full patterns never ask the mean model: any committee of this shape will do.
+    const auto engine = make_cpu_engine(run.shape, 1, 1);
+    Terms terms{.budget = initial.cost(), .rules = {}, .phase = "initial"};
+    terms.rules.charge_failed = run.study.options.charge_failed;
+    fulfil(
+        run, terms, [&](std::size_t, std::size_t) { return initial; }, *engine->committee({0}),
+        observer);
   }
   if (run.transitions.count() == 0)
     throw Error(ErrorKind::solver, fmt::format("{}: no step of the initial trajectories could be "
@@ -454,35 +527,23 @@ void evaluate_round(Run& run, Committee& committee) {
 
 void acquire_round(Run& run, Committee& committee, int threads, Observer& observer) {
   const StudyOptions& o = run.study.options;
-  const fs::path path = run.round_folder() / "plan.json";
-  Plan plan;
-  if (fs::exists(path)) {
-    plan = read_plan(path, o.pool, o.pattern_steps());
-  } else {
-    SelectionSeconds seconds;
-    plan = timed(run, "select", [&] {
-      States<float> pool(run.shape.grid, o.pool);
-      convert(run.data->pool.values(), pool.values());
-      std::vector<std::size_t> open;
-      for (std::size_t id = 0; id < o.pool; ++id)
-        if (!run.used[id]) open.push_back(id);
-      return spend(o.pattern_budget(), *make_selector(run.study, threads),
-                   *make_chooser(run.study), committee,
-                   {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"),
-                   &seconds);
-    });
-    add_timing(run, "score", seconds.score);
-    add_timing(run, "choose", seconds.choose);
-    write_text(path, config::json_text(plan_to_value(plan), 1) + "\n");
-  }
-  if (plan.unspent > 0)
-    observer.warning(
-        fmt::format("{}, round {}: the pool is empty, {} of {} solver steps stay unspent",
-                    run.folder.string(), run.round, plan.unspent * o.cluster, o.budget));
-  timed(run, "acquire", [&] {
-    fulfil(run, plan, o.pattern_budget(), committee);
-    return 0;
-  });
+  const Terms terms{.budget = o.pattern_budget(),
+                    .on_unstable = o.on_unstable,
+                    .rules = {o.charge_failed, round_trust_limit(run, committee)},
+                    .phase = "acquire"};
+  const auto selector = make_selector(run.study, threads);
+  const auto chooser = make_chooser(run.study);
+  States<float> pool(run.shape.grid, o.pool);
+  convert(run.data->pool.values(), pool.values());
+  std::vector<std::size_t> open;
+  for (std::size_t id = 0; id < o.pool; ++id)
+    if (!run.used[id]) open.push_back(id);
+  Spending spending(*selector, *chooser, committee,
+                    {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"));
+  fulfil(
+      run, terms,
+      [&](std::size_t pass, std::size_t budget) { return pass_plan(run, spending, pass, budget); },
+      committee, observer);
   begin_round(run);
 }
 

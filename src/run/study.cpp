@@ -96,6 +96,15 @@ const config::Fields<StudyOptions>& study_fields() {
        config::at_least(1)},
       {"keep_committees", &O::keep_committees, "which rounds' networks stay on disk",
        config::choices<O::Keep>({{"last", O::Keep::last}, {"all", O::Keep::all}})},
+      {"on_unstable", &O::on_unstable,
+       "what becomes of the steps behind a query that is refused or fails: they stay unspent, or "
+       "are spent on further trajectories in the same round",
+       config::choices<OnUnstable>({{"drop", OnUnstable::drop}, {"refill", OnUnstable::refill}})},
+      {"charge_failed", &O::charge_failed, "a query that fails costs a solver step"},
+      {"trust_quantile", &O::trust_quantile,
+       "trust band: refuse states of the mean model on which members are farther apart than on "
+       "this share of the inputs bought so far; 0: no band",
+       config::between(0, 1)},
   };
   return fields;
 }
@@ -201,6 +210,11 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     problems.add("study.members", fmt::format("is {}, but {} compares members: at least {} are "
                                               "needed",
                                               options.members, method_text(effective), needed));
+  if (options.trust_quantile > 0 && options.members < 2)
+    problems.add("study.trust_quantile",
+                 fmt::format("is {}, but a trust band compares members and study.members is {}: "
+                             "choose at least 2 members, or 0 for no band",
+                             options.trust_quantile, options.members));
   if (chooser && options.pattern_steps() > chooser->steps_most())
     problems.add(
         "study.steps",

@@ -10,10 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "stap/core/rng.h"
 #include "stap/nn/compute.h"
 #include "stap/nn/model_file.h"
-#include "support/process.h"
+#include "support/killing.h"
 #include "support/small_study.h"
 
 namespace stap::test {
@@ -118,26 +117,10 @@ TEST_F(StudyProgram, KilledAnywhereEndsWithTheSameBytes) {
   ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
   const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - start;
   const std::string expected = essence("whole");
-  const Rng rng(2024);
-  int kills = 0;
-  std::uint64_t starts = 0;
-  for (int attempt = 0; kills < 30; ++attempt) {
-    ASSERT_LT(attempt, 200) << "the runs are over before they can be killed";
-    const std::string name = "killed" + std::to_string(attempt);
-    for (bool finished = false; !finished;) {
-      const pid_t child = start_stap(words("run", name, {"--quiet"}));
-      if (kills < 30) {
-        std::this_thread::sleep_for(whole * rng.uniform(starts++));
-        kill(child, SIGKILL);
-      }
-      int status = 0;
-      waitpid(child, &status, 0);
-      finished = WIFEXITED(status);
-      ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0);
-      kills += finished ? 0 : 1;
-    }
-    EXPECT_EQ(essence(name), expected) << "attempt " << attempt;
-  }
+
+  kill_and_continue(
+      30, whole, [&](const std::string& name) { return words("run", name, {"--quiet"}); },
+      [&](const std::string& name) { EXPECT_EQ(essence(name), expected) << name; });
 }
 
 TEST_F(StudyProgram, StopsCleanlyAndContinues) {

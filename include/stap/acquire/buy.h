@@ -2,9 +2,10 @@
 
 #include <cstddef>
 #include <functional>
-#include <string>
+#include <limits>
 #include <vector>
 
+#include "stap/acquire/ledger.h"
 #include "stap/acquire/plan.h"
 #include "stap/core/solver_queue.h"
 #include "stap/core/states.h"
@@ -17,13 +18,6 @@ struct Bought {
   std::size_t candidate = 0, step = 0;  ///< 0-based step: leads from state `step` to `step` + 1
   std::vector<double> input, output;    ///< [C, X...]
   double seconds = 0.0;
-};
-
-/// Where the budget went. bought + failed + unspent == budget, always (failed queries are charged).
-struct Ledger {
-  std::size_t budget = 0, bought = 0, refused = 0, failed = 0, unspent = 0;
-  /// Of refusals and failures, in the plan's order: "candidate 7, step 3: ..." (0-based as above).
-  std::vector<std::string> reasons;
 };
 
 /// One answer of the solver, as it arrives: journalled before it is used, and taken from the
@@ -40,6 +34,14 @@ struct BuyHooks {
   std::function<void(const AnswerRecord&)> record;
 };
 
+struct BuyRules {
+  /// A query that fails costs a step all the same.
+  bool charge_failed = true;
+  /// The trust band: an input that the mean model made is refused if the members are farther apart
+  /// after one step from it (one_step_spreads). Infinite: no band.
+  double trust_limit = std::numeric_limits<double>::infinity();
+};
+
 struct Delivery {
   std::vector<Bought> bought;  ///< in (position in the plan, step) order
   Ledger ledger;
@@ -48,9 +50,12 @@ struct Delivery {
 /// Drives one walk per purchase by events: the solver where the bit is 1, the mean model where it
 /// is 0. Two bought steps in a row hand the double state on unrounded. `initial` is the pool in
 /// double. `dt` is the time of one learned step. An answer that is ok but of the wrong size, or
-/// holds values that are not finite, counts as failed. The queue must have nothing open. Throws
-/// Error(internal) if the plan costs more than the budget or the ledger does not add up.
+/// holds values that are not finite, counts as failed. A refusal or failure ends its walk. What the
+/// trust band refuses never reaches the queue; a recorded answer has passed it before. The queue
+/// must have nothing open. Throws Error(internal) if the plan costs more than the budget or the
+/// ledger does not add up, Error(config) for a trust band with a committee of one.
 Delivery buy(const Plan& plan, std::size_t budget, StatesView<const double> initial, double dt,
-             SolverQueue& queue, Committee& committee, const BuyHooks& hooks);
+             SolverQueue& queue, Committee& committee, const BuyHooks& hooks,
+             const BuyRules& rules = {});
 
 }  // namespace stap

@@ -25,7 +25,8 @@ namespace stap {
 ///   transitions.h5       the training set, replaced after every acquisition
 ///   metrics.jsonl        one line per round; no times in it
 ///   timings.jsonl        seconds by phase
-///   rounds/NN/           plan.json, committee.safetensors (training.safetensors while it trains)
+///   rounds/NN/           plan.json (plan-2.json, ... of further passes), committee.safetensors
+///                        (training.safetensors while it trains)
 struct Run {
   enum class Phase { train, evaluate, acquire, done };
 
@@ -67,7 +68,8 @@ void add_timing(const Run& run, std::string_view phase, double seconds);
 void save_training(Run& run);
 /// Evaluates the committee on the test set, adds the line to metrics.jsonl and moves the phase on.
 void evaluate_round(Run& run, Committee& committee);
-/// Plans (or reads the plan), buys, appends, and begins the next round. `threads`: of the selector.
+/// Plans (or reads the plan) and buys, in one pass or several; appends, and begins the next round.
+/// `threads`: of the selector.
 void acquire_round(Run& run, Committee& committee, int threads, Observer& observer);
 
 }  // namespace stap

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stap/acquire/chooser.h"
+#include "stap/acquire/passes.h"
 #include "stap/acquire/selector.h"
 #include "stap/config/family.h"
 #include "stap/core/solver.h"
@@ -33,6 +34,9 @@ struct StudyOptions {
   std::uint64_t seed = 0;       ///< everything else
   int checkpoint_epochs = 10;   ///< a killed run repeats at most these
   Keep keep_committees = Keep::last;
+  OnUnstable on_unstable = OnUnstable::drop;
+  bool charge_failed = true;    ///< a query that fails costs a step
+  double trust_quantile = 0.0;  ///< of the trust band; 0: no band
 
   /// A bit of a pattern stands for k solver steps: how many bits a trajectory has, and how many a
   /// round may buy.

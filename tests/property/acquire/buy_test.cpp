@@ -6,7 +6,7 @@
 
 #include "stap/core/error.h"
 #include "support/acquiring.h"
-#include "support/fake_solver.h"
+#include "support/trading.h"
 
 namespace stap {
 namespace {
@@ -14,41 +14,18 @@ namespace {
 using test::FakeCommittee;
 using test::FakeSolver;
 using test::ShufflingQueue;
-using Fate = FakeSolver::Fate;
 
 constexpr std::size_t kValues = 3, kSteps = 6, kPool = 12;
 constexpr double kDt = 0.2;
 const Grid kGrid = make_grid(1, {kValues}, {1.0});
 
-// Members that hand value 0, the candidate's name, on.
-std::vector<FakeCommittee::Member> naming_members() {
-  std::vector<FakeCommittee::Member> members;
-  for (const auto& member : test::linear_members(2, kValues, Rng(1)))
-    members.push_back([member](const std::vector<float>& state, double time) {
-      std::vector<float> next = member(state, time);
-      next[0] = state[0];
-      return next;
-    });
-  return members;
-}
-
 // A pool whose states no float holds, a random plan and random trouble.
 struct Market {
   explicit Market(std::uint64_t seed, double trouble = 0.15)
-      : pool(kGrid, kPool),
-        committee(kGrid, naming_members()),
-        solver(kGrid, kDt, [rng = Rng(seed).split("fate"), trouble](std::size_t c, std::size_t s) {
-          if (rng.split("candidate", c).uniform(s) >= trouble) return Fate::ok;
-          constexpr Fate kinds[] = {Fate::refused, Fate::failed, Fate::not_finite,
-                                    Fate::wrong_size};
-          return kinds[rng.split("kind", c).below(s, 4)];
-        }) {
+      : pool(test::named_pool(kGrid, kPool, Rng(seed))),
+        committee(kGrid, test::naming_members(2, kValues, Rng(1))),
+        solver(kGrid, kDt, test::random_fate(Rng(seed).split("fate"), trouble)) {
     const Rng rng(seed);
-    for (std::size_t c = 0; c < kPool; ++c) {
-      pool.row(c)[0] = static_cast<double>(c);
-      for (std::size_t v = 1; v < kValues; ++v)
-        pool.row(c)[v] = rng.split("state", c).uniform(v) / 3.0;
-    }
     std::vector<std::uint32_t> order;
     shuffle(rng, kPool, order);
     for (std::size_t k = 0; k < 7; ++k) {

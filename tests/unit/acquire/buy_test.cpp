@@ -28,9 +28,9 @@ struct Shop {
     pool.row(0)[1] = pool.row(1)[1] = 0.1;
   }
   Delivery buy_all(const std::vector<Purchase>& purchases, std::size_t budget,
-                   const BuyHooks& hooks = {}) {
+                   const BuyHooks& hooks = {}, const BuyRules& rules = {}) {
     const auto queue = make_batch_queue(solver);
-    return buy({purchases, 0, 0}, budget, pool.view(), 0.5, *queue, committee, hooks);
+    return buy({purchases, 0, 0}, budget, pool.view(), 0.5, *queue, committee, hooks, rules);
   }
 
   States<double> pool;
@@ -88,12 +88,99 @@ TEST(Buy, SaysWhereTroubleWas) {
   const Ledger ledger =
       shop.buy_all({{1, Pattern::parse("111")}, {0, Pattern::parse("111")}}, 7).ledger;
 
-  EXPECT_EQ(ledger.reasons, (std::vector<std::string>{"candidate 1, step 1: answer value 1 is nan",
-                                                      "candidate 0, step 1: told to refuse"}));
+  EXPECT_EQ(ledger.reasons, (std::vector<std::string>{
+                                "candidate 1, step 1: failed: answer value 1 is nan",
+                                "candidate 0, step 1: refused by the guard: told to refuse"}));
   EXPECT_EQ(ledger.bought, 2u);
   EXPECT_EQ(ledger.failed, 1u);
   EXPECT_EQ(ledger.refused, 1u);
   EXPECT_EQ(ledger.unspent, 4u);  // the plan's 1; candidate 1's last; candidate 0's last two
+}
+
+TEST(Buy, AFailedQueryIsFreeWhereItIsNotCharged) {
+  Shop shop([](std::size_t, std::size_t step) { return step == 1 ? Fate::failed : Fate::ok; });
+
+  const Ledger ledger =
+      shop.buy_all({{0, Pattern::parse("111")}}, 3, {}, {.charge_failed = false}).ledger;
+
+  EXPECT_EQ(ledger.bought, 1u);
+  EXPECT_EQ(ledger.failed, 1u);
+  EXPECT_EQ(ledger.charged_failures, 0u);
+  EXPECT_EQ(ledger.unspent, 2u);  // the failed step and the one behind it
+}
+
+// Two members that make value 1 to 1 and to 1 + u0: after one step from any state of candidate 1
+// their spread is (1/2)(0.5^2 + 0.5^2) = 0.25, of candidate 0 it is 0.
+FakeCommittee disagreeing_committee() {
+  return FakeCommittee(kGrid, {[](const std::vector<float>& u, double) {
+                                 return std::vector<float>{u[0], 1.0f};
+                               },
+                               [](const std::vector<float>& u, double) {
+                                 return std::vector<float>{u[0], 1.0f + u[0]};
+                               }});
+}
+
+TEST(Buy, TheTrustBandRefusesStatesOfTheMeanModelOnly) {
+  Shop shop(always_ok);
+  shop.committee = disagreeing_committee();
+  const BuyRules band{.trust_limit = 0.2};
+
+  // Both start with a step of the solver; its answer is no matter of the band, whatever the spread.
+  const Delivery delivery =
+      shop.buy_all({{0, Pattern::parse("1101")}, {1, Pattern::parse("1101")}}, 6, {}, band);
+
+  EXPECT_EQ(delivery.ledger.bought, 5u);
+  EXPECT_EQ(delivery.ledger.refused, 1u);
+  EXPECT_EQ(delivery.ledger.refused_by_trust, 1u);
+  EXPECT_EQ(delivery.ledger.unspent, 1u);
+  EXPECT_EQ(
+      delivery.ledger.reasons,
+      (std::vector<std::string>{"candidate 1, step 3: refused by the trust band: the members' "
+                                "spread after one step is 0.25, above the limit of 0.2"}));
+  EXPECT_EQ(shop.solver.computed, 5u);  // it never reached the solver
+}
+
+TEST(Buy, WhatIsAtTheLimitIsTrusted) {
+  Shop shop(always_ok);
+  shop.committee = disagreeing_committee();
+
+  const Ledger ledger =
+      shop.buy_all({{1, Pattern::parse("01")}}, 1, {}, {.trust_limit = 0.25}).ledger;
+
+  EXPECT_EQ(ledger.bought, 1u);
+}
+
+TEST(Buy, StatesAreJudgedTogether) {
+  Shop shop(always_ok);
+  shop.committee = disagreeing_committee();
+
+  shop.buy_all({{0, Pattern::parse("01")}, {1, Pattern::parse("01")}}, 2, {}, {.trust_limit = 9.0});
+
+  EXPECT_EQ(shop.committee.advance_calls, 2u);  // the mean model's, the members'
+  EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
+}
+
+// It was asked and answered before the round was cut off; the band let it through.
+TEST(Buy, ARecordedAnswerIsNotJudgedAgain) {
+  Shop shop(always_ok);
+  shop.committee = disagreeing_committee();
+  Answer answer;
+  answer.status = Answer::Status::ok;
+  answer.state = {1.0, 5.0};
+  BuyHooks hooks;
+  hooks.recorded = [&](std::size_t, std::size_t) { return &answer; };
+
+  const Delivery delivery =
+      shop.buy_all({{1, Pattern::parse("01")}}, 1, hooks, {.trust_limit = 0.2});
+
+  ASSERT_EQ(delivery.bought.size(), 1u);
+  EXPECT_EQ(delivery.bought[0].output[1], 5.0);
+}
+
+TEST(Buy, ABandNeedsTwoMembers) {
+  Shop shop(always_ok);
+
+  EXPECT_THROW(shop.buy_all({{1, Pattern::parse("01")}}, 1, {}, {.trust_limit = 0.2}), Error);
 }
 
 TEST(Buy, RecordsAnAnswerBeforeItIsUsed) {

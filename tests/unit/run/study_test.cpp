@@ -34,6 +34,15 @@ TEST(Study, DemoPresetIsComplete) {
   EXPECT_NE(make_chooser(study), nullptr);
 }
 
+// The printed behaviour: drop the rest of a trajectory, pay for failures, ask about any state.
+TEST(Study, UnstableQueriesAreTreatedAsPrinted) {
+  const StudyOptions options = make_study(demo()).options;
+
+  EXPECT_EQ(options.on_unstable, OnUnstable::drop);
+  EXPECT_TRUE(options.charge_failed);
+  EXPECT_EQ(options.trust_quantile, 0.0);
+}
+
 TEST(Study, MethodIsShortForBaseAndSteps) {
   config::Value document = demo();
   document.set("method", "sbal(exponent=2)+stap(proposals=10,epsilon=0.2)");
@@ -72,6 +81,14 @@ TEST(Study, BadInputIsSaidClearly) {
   EXPECT_EQ(complaint({"method=residual", "members=1"}), "");
   EXPECT_NE(complaint({"method=residual", "study.cluster=2"}).find("residual looks at single"),
             std::string::npos);
+  EXPECT_NE(complaint({"method=random", "members=1", "trust_quantile=0.9"})
+                .find("study.trust_quantile is 0.9, but a trust band compares members"),
+            std::string::npos);
+  EXPECT_EQ(complaint({"method=random", "members=1", "trust_quantile=0"}), "");
+  EXPECT_EQ(complaint({"trust_quantile=1"}), "");
+  EXPECT_NE(complaint({"trust_quantile=1.1"}).find("study.trust_quantile"), std::string::npos);
+  EXPECT_NE(complaint({"trust_quantile=-0.1"}).find("study.trust_quantile"), std::string::npos);
+  EXPECT_NE(complaint({"on_unstable=refil"}).find("did you mean 'refill'?"), std::string::npos);
   EXPECT_NE(complaint({"network.modes=[128]"}).find("network.modes"), std::string::npos);
   EXPECT_NE(complaint({"roundz=3"}).find("roundz"), std::string::npos);
   EXPECT_THROW(load_config("dem"), Error);

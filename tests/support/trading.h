@@ -1,0 +1,45 @@
+// What purchases need besides a pool: members that keep a candidate's name, and random trouble.
+#pragma once
+
+#include <vector>
+
+#include "support/fake_committee.h"
+#include "support/fake_solver.h"
+
+namespace stap::test {
+
+/// Linear members that hand value 0, the candidate's name, on (see FakeSolver).
+inline std::vector<FakeCommittee::Member> naming_members(std::size_t count, std::size_t values,
+                                                         const Rng& rng) {
+  std::vector<FakeCommittee::Member> members;
+  for (const auto& member : linear_members(count, values, rng))
+    members.push_back([member](const std::vector<float>& state, double time) {
+      std::vector<float> next = member(state, time);
+      next[0] = state[0];
+      return next;
+    });
+  return members;
+}
+
+/// States that no float holds, value 0 their candidate's name.
+inline States<double> named_pool(const Grid& grid, std::size_t count, const Rng& rng) {
+  States<double> pool(grid, count);
+  for (std::size_t c = 0; c < count; ++c) {
+    pool.row(c)[0] = static_cast<double>(c);
+    for (std::size_t v = 1; v < grid.values(); ++v)
+      pool.row(c)[v] = rng.split("state", c).uniform(v) / 3.0;
+  }
+  return pool;
+}
+
+/// Any kind of trouble with probability `trouble`, decided by (candidate, step).
+inline FakeSolver::Decide random_fate(const Rng& rng, double trouble) {
+  return [rng, trouble](std::size_t candidate, std::size_t step) {
+    using Fate = FakeSolver::Fate;
+    if (rng.split("candidate", candidate).uniform(step) >= trouble) return Fate::ok;
+    constexpr Fate kinds[] = {Fate::refused, Fate::failed, Fate::not_finite, Fate::wrong_size};
+    return kinds[rng.split("kind", candidate).below(step, 4)];
+  };
+}
+
+}  // namespace stap::test
