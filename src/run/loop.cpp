@@ -41,11 +41,15 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
   return groups;
 }
 
-// What the training of round 0 depends on: all but the method.
+// What the training of round 0 depends on: all but the method, what later rounds do, the test set,
+// and how often and how long networks are kept. The pool counts: initial trajectories are drawn
+// from all of it.
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
   document.erase("base");
   document.erase("steps");
+  for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees"})
+    document.find("study")->erase(key);
   return config::yaml_text(document);
 }
 
