@@ -83,12 +83,12 @@ const Published* find_published(std::string_view problem, std::string_view metho
 
 std::string published_doubt(const Published& value) {
   const std::string base = value.label.substr(0, value.label.find('+'));
-  if (base == "LCMD") return "the published LCMD is not LCMD: expect ours to differ";
+  if (base == "LCMD") return "its rows of LCMD are not LCMD: expect ours to differ";
   if (value.problem.starts_with("cns") && (base == "QbC" || base == "SBAL"))
-    return "the published scores of QbC and SBAL are wrong for several channels: expect ours to "
-           "differ";
+    return "its rows of QbC and SBAL on CNS come from scores that are wrong for several channels: "
+           "expect ours to differ";
   if (value.problem == "ins" && value.label == "SBAL" && value.metric == "rmse")
-    return "two of the paper's tables print -0.422 for SBAL on INS, a misprint of -0.461";
+    return "it prints -0.422 for SBAL on INS in two more tables, a misprint of -0.461";
   return "";
 }
 

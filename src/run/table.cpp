@@ -69,11 +69,10 @@ std::string name_of(const Value& problem) {
   const Value* name = pde != nullptr ? pde->find("name") : nullptr;
   if (name == nullptr || name->text() == nullptr) return "";
   for (const Preset& preset : presets()) {
-    if (preset.name.starts_with("overlays/") || preset.name.starts_with("studies/")) continue;
     const Value document = load_config(preset.name);
-    const Value* same = document.find("pde") != nullptr ? document.find("pde")->find("name")
-                                                        : nullptr;  // before the costly check
-    if (same == nullptr || !(*same == *name)) continue;
+    const Value* its_pde = document.find("pde");
+    const Value* its_name = its_pde != nullptr ? its_pde->find("name") : nullptr;
+    if (its_name == nullptr || !(*its_name == *name)) continue;
     config::Problems ignored;
     if (problem_of(config::check(study_families(), document, ignored)) == problem)
       return preset.name;
@@ -125,6 +124,13 @@ double published_offset(std::size_t steps, std::size_t points) {
   return 0.5 * std::log(l * n) - std::log(l - 1);
 }
 
+// Of no values at all the mean is NaN.
+Summary summary_of(const std::vector<double>& values) {
+  Summary summary = summarise(values);
+  if (values.empty()) summary.mean = std::numeric_limits<double>::quiet_NaN();
+  return summary;
+}
+
 // The headlines of one row's runs, summarised; `first`: those of the first row by seed, empty in
 // that row itself.
 TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
@@ -136,8 +142,8 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
     if (const auto partner = first.find(r->seed); partner != first.end())
       paired.push_back(headlines.back() - partner->second);
   }
-  cell.log = summarise(headlines);
-  cell.difference = summarise(paired);
+  cell.log = summary_of(headlines);
+  cell.difference = summary_of(paired);
   cell.difference_95 = half_interval_95(cell.difference);
   const auto logs = [&](const RunResult* r) -> const std::vector<double>& {
     return r->logs[static_cast<std::size_t>(metric)];

@@ -46,7 +46,7 @@ void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view
         sizes = sizes && table.published_sizes;
         clusters = clusters || value->table == "multistep";
         if (const std::string doubt = published_doubt(*value); !doubt.empty())
-          add_once(notes, fmt::format("{} on {}: {}.", value->label, value->problem, doubt));
+          add_once(notes, fmt::format("paper: {}.", doubt));
       }
   if (!any) {
     notes.push_back("paper: it prints no number for any of these problems and methods.");
@@ -76,7 +76,8 @@ const Published* published_of(const ProblemTable& table, const TableRow& row, Me
 double published_difference(const ProblemTable& table, const TableRow& row, Metric metric) {
   const Published* mine = published_of(table, row, metric);
   const Published* first = published_of(table, table.rows.front(), metric);
-  return mine != nullptr && first != nullptr ? mine->mean - first->mean : kNone;
+  const bool compared = &row != &table.rows.front();
+  return compared && mine != nullptr && first != nullptr ? mine->mean - first->mean : kNone;
 }
 
 std::string entry_text(const BlockEntry& entry) {
@@ -105,39 +106,36 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
     return b;
   };
   std::vector<Block> blocks;
-  blocks.push_back(block("logarithm of the error", [](const Column& c, const TableRow& row) {
+  blocks.push_back(block("logarithm, our scale", [](const Column& c, const TableRow& row) {
     const Summary& log = row.of(c.metric).log;
     return BlockEntry{log.mean, log.deviation, row.diverged};
   }));
   if (std::ranges::any_of(columns, [](const auto& c) { return info(c.metric).two_scales; }))
-    blocks.push_back(block("the same, published scale", [](const Column& c, const TableRow& row) {
+    blocks.push_back(block("logarithm, published scale", [](const Column& c, const TableRow& row) {
       const Summary& log = row.of(c.metric).log;
       return BlockEntry{on_published_scale(log.mean, *c.table, c.metric), log.deviation,
                         row.diverged};
     }));
   if (paper)
-    blocks.push_back(block("paper, published scale", [](const Column& c, const TableRow& row) {
+    blocks.push_back(block("paper, as printed", [](const Column& c, const TableRow& row) {
       const Published* value = published_of(*c.table, row, c.metric);
       return value == nullptr ? BlockEntry{kNone, kNone}
                               : BlockEntry{value->mean, value->deviation};
     }));
   for (Block& b : blocks) mark_best(b);
-  auto is_first = [](const Column& c, const TableRow& row) {
-    return &row == &c.table->rows.front();
-  };
-  blocks.push_back(
-      block("difference to the first row, 95 %", [&](const Column& c, const TableRow& row) {
-        const TableCell& cell = row.of(c.metric);
-        if (is_first(c, row) || !std::isfinite(cell.difference.mean))
-          return BlockEntry{kNone, kNone};
-        return BlockEntry{cell.difference.mean, cell.difference_95};
-      }));
+  const std::string first = columns.front().table->rows.front().label;
+  const bool one_first = std::ranges::all_of(
+      columns, [&](const auto& c) { return c.table->rows.front().label == first; });
+  const std::string to = fmt::format("difference to {}", one_first ? first : "the first method");
+  blocks.push_back(block(to + ", 95 %", [](const Column& c, const TableRow& row) {
+    const TableCell& cell = row.of(c.metric);
+    if (!std::isfinite(cell.difference.mean)) return BlockEntry{kNone, kNone};
+    return BlockEntry{cell.difference.mean, cell.difference_95};
+  }));
   if (paper)
-    blocks.push_back(
-        block("paper, difference to the first row", [&](const Column& c, const TableRow& row) {
-          if (is_first(c, row)) return BlockEntry{kNone, kNone};
-          return BlockEntry{published_difference(*c.table, row, c.metric), kNone};
-        }));
+    blocks.push_back(block("paper, " + to, [](const Column& c, const TableRow& row) {
+      return BlockEntry{published_difference(*c.table, row, c.metric), kNone};
+    }));
   std::erase_if(blocks, [](const Block& b) { return b.rows.empty(); });
   return blocks;
 }

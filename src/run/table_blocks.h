@@ -39,7 +39,7 @@ std::string entry_text(const BlockEntry& entry);
 double on_published_scale(double mean, const ProblemTable& table, Metric metric);
 /// The published number of a row; null if there is none.
 const Published* published_of(const ProblemTable& table, const TableRow& row, Metric metric);
-/// Its difference to that of the first row; NaN if there is none.
+/// Its difference to that of the first row; NaN if there is none, and in the first row.
 double published_difference(const ProblemTable& table, const TableRow& row, Metric metric);
 /// What must be said below the tables.
 std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const TableView& view);

@@ -36,7 +36,8 @@ Value paper_value(const ProblemTable& table, const TableRow& row, Metric metric)
   value.set("mean", published->mean);
   value.set("sd", published->deviation);
   value.set("difference", published_difference(table, row, metric));
-  value.set("doubt", published_doubt(*published));
+  const std::string doubt = published_doubt(*published);
+  value.set("doubt", doubt.empty() ? Value() : Value(doubt));
   return value;
 }
 
@@ -46,8 +47,8 @@ Value by_round(const TableCell& cell) {
 
 // What table/1 had under other names too.
 void set_differences(Value& value, const TableCell& cell) {
-  value.set("difference_mean", cell.difference.count > 0 ? Value(cell.difference.mean) : Value());
-  value.set("difference_95", cell.difference.count > 1 ? Value(cell.difference_95) : Value());
+  value.set("difference_mean", cell.difference.mean);
+  value.set("difference_95", cell.difference_95);
   value.set("difference_pairs", cell.difference.count);
 }
 
@@ -81,13 +82,11 @@ std::string tables_csv(std::span<const ProblemTable> tables, const TableView& vi
           if (on_published && !metric.two_scales) continue;
           const double mean = on_published ? on_published_scale(cell.log.mean, table, metric.metric)
                                            : cell.log.mean;
-          const bool pairs = cell.difference.count > 0;
-          text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}", quoted(table.problem),
-                              quoted(row.label), row.seeds.size(), metric.name,
-                              on_published ? "published" : "own", digits(mean),
-                              digits(cell.log.deviation), pairs ? digits(cell.difference.mean) : "",
-                              pairs ? digits(cell.difference_95) : "", cell.difference.count,
-                              row.diverged, row.incomplete);
+          text += fmt::format(
+              "{},{},{},{},{},{},{},{},{},{},{},{}", quoted(table.problem), quoted(row.label),
+              row.seeds.size(), metric.name, on_published ? "published" : "own", digits(mean),
+              digits(cell.log.deviation), digits(cell.difference.mean), digits(cell.difference_95),
+              cell.difference.count, row.diverged, row.incomplete);
           // A published number stands in the line of its own scale.
           if (view.paper) {
             const bool here = published != nullptr && on_published == metric.two_scales;

@@ -62,11 +62,10 @@ Lines compact(const ProblemTable& table, Metric metric, bool paper) {
   if (about.two_scales) head.push_back("published scale");
   if (paper) head.push_back("paper");
   head.push_back("difference, 95 %");
-  if (paper) head.push_back("paper");
+  if (paper) head.push_back("paper, difference");
   head.insert(head.end(), {fmt::format("last {}", about.title), "by round"});
   Lines lines{head};
   for (const TableRow& row : table.rows) {
-    const bool is_first = &row == &table.rows.front();
     const TableCell& cell = row.of(metric);
     std::vector<std::string> line{row.label, fmt::format("{}", row.seeds.size())};
     auto add = [&](double mean, double spread) {
@@ -77,9 +76,9 @@ Lines compact(const ProblemTable& table, Metric metric, bool paper) {
     const Published* published = published_of(table, row, metric);
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     if (paper) add(published ? published->mean : none, published ? published->deviation : none);
-    const bool differs = !is_first && std::isfinite(cell.difference.mean);
+    const bool differs = std::isfinite(cell.difference.mean);
     add(differs ? cell.difference.mean : none, cell.difference_95);
-    if (paper) add(is_first ? none : published_difference(table, row, metric), none);
+    if (paper) add(published_difference(table, row, metric), none);
     line.push_back(cell.by_round.empty() ? "-"
                    : !std::isfinite(cell.by_round.back())
                        ? fmt::format("div({})", row.diverged)

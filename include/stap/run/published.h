@@ -24,7 +24,7 @@ std::span<const Published> published_values();
 /// The first one of a problem, method and metric; null if the paper has none.
 const Published* find_published(std::string_view problem, std::string_view method,
                                 std::string_view metric);
-/// What must be known about a published number; empty if there is nothing.
+/// What must be known about a published number ("it" is the paper); empty if there is nothing.
 std::string published_doubt(const Published& value);
 
 }  // namespace stap

@@ -48,7 +48,7 @@ RunResult read_result(const std::filesystem::path& folder);
 /// Error(data) if there is none.
 std::vector<RunResult> read_results(const std::filesystem::path& folder);
 
-/// One metric of one row.
+/// One metric of one row. A mean of nothing is NaN.
 struct TableCell {
   Summary log;                   ///< of the headline, over seeds
   Summary difference;            ///< to the first row, over the seeds that both have
