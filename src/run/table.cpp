@@ -63,21 +63,28 @@ Value problem_of(const Value& effective) {
   return problem;
 }
 
+// The problems of all presets that have one, by name.
+const std::vector<std::pair<std::string, Value>>& preset_problems() {
+  static const auto problems = [] {
+    std::vector<std::pair<std::string, Value>> list;
+    for (const Preset& preset : presets()) {
+      config::Problems ignored;
+      const Value problem =
+          problem_of(config::check(study_families(), load_config(preset.name), ignored));
+      if (problem.find("pde") != nullptr) list.emplace_back(preset.name, problem);
+    }
+    return list;
+  }();
+  return problems;
+}
+
 // The preset of the same problem, else the name of the equation.
 std::string name_of(const Value& problem) {
+  for (const auto& [name, its_problem] : preset_problems())
+    if (its_problem == problem) return name;
   const Value* pde = problem.find("pde");
   const Value* name = pde != nullptr ? pde->find("name") : nullptr;
-  if (name == nullptr || name->text() == nullptr) return "";
-  for (const Preset& preset : presets()) {
-    const Value document = load_config(preset.name);
-    const Value* its_pde = document.find("pde");
-    const Value* its_name = its_pde != nullptr ? its_pde->find("name") : nullptr;
-    if (its_name == nullptr || !(*its_name == *name)) continue;
-    config::Problems ignored;
-    if (problem_of(config::check(study_families(), document, ignored)) == problem)
-      return preset.name;
-  }
-  return *name->text();
+  return name != nullptr && name->text() != nullptr ? *name->text() : "";
 }
 
 double number(const Value& config, const char* section, const char* key, double otherwise) {

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "stap/core/error.h"
+#include "stap/run/presets.h"
+#include "stap/run/study.h"
 #include "support/table_results.h"
 
 namespace stap {
@@ -112,6 +114,24 @@ TEST(Table, ProblemsOfOneEquationSayWhatSetsThemApart) {
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].problem, "none pde.viscosity=2");
   EXPECT_EQ(tables[1].problem, "none pde.viscosity=1");
+}
+
+TEST(Table, ProblemsOfPresetsHaveTheirNames) {
+  std::vector<RunResult> results;
+  for (const char* name : {"paper/burgers", "as-coded/burgers", "paper/ins-forced"}) {
+    results.push_back(result("random", 0, {-1, -3}));
+    results.back().config = make_study(load_config(name)).effective;
+  }
+
+  const auto tables = make_tables(results);
+
+  ASSERT_EQ(tables.size(), 3u);
+  EXPECT_EQ(tables[0].problem, "paper/burgers");
+  EXPECT_EQ(tables[1].problem, "as-coded/burgers");
+  EXPECT_EQ(tables[2].problem, "paper/ins-forced");
+  EXPECT_EQ(tables[1].published_problem, "burgers");
+  EXPECT_TRUE(tables[1].published_sizes);
+  EXPECT_EQ(tables[2].published_problem, "");  // a figure only
 }
 
 TEST(Table, DivergedMeansStayInfiniteAndQuantilesStand) {
