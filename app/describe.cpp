@@ -122,7 +122,7 @@ void add_describe(CLI::App& program, const Globals&) {
       program.add_subcommand("describe", "Show the options of an entry: defaults, units, ranges");
   command->add_option("name", options->name, "Entry, family, family.entry, or preset")->required();
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Examples:\n  stap describe train\n  stap describe studies/main");
+  command->footer("Example:\n  stap describe train\n  stap describe studies/main");
   command->callback([options] { run_describe(*options, std::cout); });
 }
 

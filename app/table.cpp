@@ -58,7 +58,7 @@ void add_table(CLI::App& program, const Globals&) {
   command->add_flag("--latex", options->latex, "Print LaTeX")->excludes(json)->excludes(csv);
   csv->excludes(json);
   command->footer(
-      "Examples:\n  stap table my-sweep --baseline random\n"
+      "Example:\n  stap table my-sweep --baseline random\n"
       "  stap table my-sweep --metric all --paper");
   command->callback([options] { run_table(*options, std::cout); });
 }
