@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
@@ -11,9 +14,51 @@
 #include "stap/nn/engine.h"
 #include "stap/run/presets.h"
 #include "stap/run/study.h"
+#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
+
+// What one or all runs of a sweep amount to; of a sweep, `effective` is that of the first run.
+struct Checked {
+  config::Value effective;
+  config::Problems problems;
+};
+
+Checked check_run(config::Value document) {
+  Checked result;
+  expand_method(document);
+  result.effective = config::check(families(), document, result.problems);
+  if (result.problems.empty()) check_together(result.effective, result.problems);
+  return result;
+}
+
+config::Origin origin_of(const config::Problem& problem) {
+  if (problem.origin.empty()) return {};
+  return {std::make_shared<const std::string>(problem.origin), 0, 0};
+}
+
+Checked check_runs(const std::vector<SweepRun>& runs) {
+  Checked all = check_run(runs.front().document);
+  for (const SweepRun& run : std::span(runs).subspan(1)) {
+    const Checked one = check_run(run.document);
+    for (const config::Problem& problem : one.problems.list()) {
+      // A mistake in what they share is that of all runs.
+      const auto& known = all.problems.list();
+      if (std::ranges::none_of(known, [&](const auto& k) { return k.line() == problem.line(); }))
+        all.problems.add(problem.path, problem.text, origin_of(problem));
+    }
+  }
+  return all;
+}
+
+// The axes as YAML comments.
+std::string axes_text(const std::vector<GridAxis>& axes, std::size_t runs) {
+  std::string text = fmt::format("# a sweep of {} runs:\n", runs);
+  for (const GridAxis& axis : axes)
+    text += fmt::format("#   {}: {}\n", axis.key, fmt::join(axis.values, ", "));
+  return text + "# the first of them:\n";
+}
 
 config::Value to_json(const config::Value& effective, const config::Problems& problems) {
   config::Value::List list;
@@ -66,14 +111,23 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
   config::Value document = load_config(options.file, options.overlays);
   for (const std::string& assignment : options.overrides) apply_setting(document, assignment);
   apply_compute(globals, document);
-  expand_method(document);
 
-  config::Problems problems;
-  const config::Value effective = config::check(families(), document, problems);
-  if (problems.empty()) check_together(effective, problems);
-  if (options.json) out << config::json_text(to_json(effective, problems)) << '\n';
+  const bool sweep = document.find("sweep") != nullptr;
+  const std::vector<GridAxis> axes = take_axes(document, options.overrides, {});
+  const std::vector<SweepRun> runs = expand_grid(document, axes);
+  const auto [effective, problems] = check_runs(runs);
+  if (options.json) {
+    config::Value json = to_json(effective, problems);
+    if (sweep) {
+      config::Value::List names;
+      for (const SweepRun& run : runs) names.emplace_back(run.name);
+      json.set("runs", config::Value(std::move(names)));
+    }
+    out << config::json_text(json) << '\n';
+  }
   problems.throw_if_any();
-  if (!options.json) out << config::yaml_text(effective);
+  if (!options.json)
+    out << (sweep ? axes_text(axes, runs.size()) : "") << config::yaml_text(effective);
   const std::string memory = memory_text(effective, globals);
   if (!memory.empty()) Console(globals).note(memory);
 }

@@ -38,7 +38,7 @@ void run_list(const ListOptions& options, std::ostream& out);
 void add_list(CLI::App& program, const Globals& globals);
 
 struct DescribeOptions {
-  std::string name;  ///< an entry, a family, or family.entry
+  std::string name;  ///< an entry, a family, family.entry, or a preset
   bool json = false;
 };
 void run_describe(const DescribeOptions& options, std::ostream& out);
@@ -77,9 +77,10 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
 void add_generate(CLI::App& program, const Globals& globals);
 
 struct StudyCommandOptions {
-  std::string config;                  ///< file or preset
+  std::string config;                  ///< file or preset; a sweep over `extends` needs none
   std::vector<std::string> overlays;   ///< --with
   std::vector<std::string> overrides;  ///< key=value
+  bool sweep = false;                  ///< more than one run may come of it
   std::vector<std::string> grid;       ///< sweep only: key=a,b,c
   std::string folder;
   std::string stop_after;  ///< "90s", "9m", "1h"; empty: never
@@ -90,7 +91,9 @@ void add_sweep(CLI::App& program, const Globals& globals);
 
 struct TableOptions {
   std::string folder, baseline;
-  bool json = false;
+  std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
+  bool paper = false;
+  bool json = false, csv = false, latex = false;  ///< at most one; none: text
 };
 void run_table(const TableOptions& options, std::ostream& out);
 void add_table(CLI::App& program, const Globals& globals);

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "families.h"
 #include "stap/core/error.h"
+#include "stap/run/presets.h"
 
 namespace stap::app {
 namespace {
@@ -32,6 +33,7 @@ std::vector<Match> find(const std::string& name) {
         matches.push_back({title, entry.text, config::describe(*entry.fields)});
     }
   }
+  for (const Preset& preset : presets()) known.push_back(preset.name);
   if (matches.empty())
     throw Error(ErrorKind::config, fmt::format("there is nothing called '{}'{}", name,
                                                config::hint(name, known, "names")));
@@ -81,9 +83,23 @@ void print_table(const std::vector<config::Row>& rows, std::ostream& out) {
   }
 }
 
+void describe_preset(const Preset& preset, bool json, std::ostream& out) {
+  if (json) {
+    config::Value value;
+    value.set("name", preset.name);
+    value.set("text", preset_summary(preset));
+    value.set("yaml", preset.text);
+    out << config::json_text(config::Value(config::Value::List{value})) << '\n';
+  } else {
+    out << preset.name << ": " << preset_summary(preset) << "\n\n" << preset.text;
+  }
+}
+
 }  // namespace
 
 void run_describe(const DescribeOptions& options, std::ostream& out) {
+  if (const Preset* preset = find_preset(options.name))
+    return describe_preset(*preset, options.json, out);
   const std::vector<Match> matches = find(options.name);
   if (options.json) {
     config::Value::List list;
@@ -104,9 +120,9 @@ void add_describe(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<DescribeOptions>();
   CLI::App* command =
       program.add_subcommand("describe", "Show the options of an entry: defaults, units, ranges");
-  command->add_option("name", options->name, "Entry, family, or family.entry")->required();
+  command->add_option("name", options->name, "Entry, family, family.entry, or preset")->required();
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example:\n  stap describe train");
+  command->footer("Example:\n  stap describe train\n  stap describe studies/main");
   command->callback([options] { run_describe(*options, std::cout); });
 }
 

@@ -12,6 +12,7 @@
 #include "stap/run/generate.h"
 #include "stap/run/presets.h"
 #include "stap/run/study.h"
+#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 config::Value checked(const GenerateOptions& options) {
   config::Value document = load_config(options.config, options.overlays);
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  refuse_sweep(document, options.config);
   expand_method(document);
   config::Problems problems;
   const config::Value all = config::check(families(), document, problems);

@@ -22,6 +22,12 @@ void run_schema(std::ostream& out) {
   extends.set("oneOf", config::Value(config::Value::List{name, names}));
   extends.set("description", "presets or files that this document is laid over, in this order");
   schema.find("properties")->set("extends", std::move(extends));
+  // Nor are the axes of a sweep.
+  config::Value sweep;
+  sweep.set("type", "object");
+  sweep.set("description",
+            "axes of a sweep: a key and a list of its values; extends names presets or files");
+  schema.find("properties")->set("sweep", std::move(sweep));
   out << config::json_text(schema) << '\n';
 }
 

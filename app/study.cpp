@@ -15,6 +15,7 @@
 #include "stap/data/store.h"
 #include "stap/run/sweep.h"
 #include "stap/run/table.h"
+#include "stap/run/table_format.h"
 
 namespace stap::app {
 namespace {
@@ -40,7 +41,6 @@ std::optional<std::chrono::duration<double>> parse_duration(const std::string& t
 }
 
 void add_common(CLI::App& command, StudyCommandOptions& options) {
-  command.add_option("config", options.config, "YAML file or name of a preset")->required();
   command.add_option("setting", options.overrides, "key=value, for example train.epochs=20 seed=3");
   add_with(command, options.overlays);
   command.add_option("--out", options.folder, "Folder; the same command again continues there")
@@ -49,16 +49,30 @@ void add_common(CLI::App& command, StudyCommandOptions& options) {
                      "Stop cleanly at the next checkpoint after this time (90s, 9m, 1h)");
 }
 
+// The configuration with its settings; a sweep over `extends` may have none of its own.
+config::Value document_of(const StudyCommandOptions& options, const Globals& globals) {
+  config::Value document;
+  if (!options.config.empty())
+    document = load_config(options.config, options.overlays);
+  else
+    for (const std::string& name : options.overlays) overlay(document, load_config(name));
+  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  apply_compute(globals, document);
+  return document;
+}
+
 }  // namespace
 
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const auto limit = parse_duration(options.stop_after);
-  config::Value document = load_config(options.config, options.overlays);
-  for (const std::string& setting : options.overrides) apply_setting(document, setting);
-  apply_compute(globals, document);
-  std::vector<GridAxis> axes;
-  for (const std::string& text : options.grid) axes.push_back(parse_axis(text));
+  config::Value document = document_of(options, globals);
+  if (!options.sweep) refuse_sweep(document, options.config);
+  const bool is_study = document.find("sweep") != nullptr;
+  const std::vector<GridAxis> axes = take_axes(document, options.overrides, options.grid);
+  if (options.sweep && axes.empty() && !is_study)
+    throw Error(ErrorKind::config,
+                "a sweep needs an axis: give --grid key=a,b,c, or a configuration with 'sweep'");
   const std::vector<SweepRun> runs = expand_grid(document, axes);
 
   Console console(globals);
@@ -74,7 +88,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
     if (interrupt.requested()) interrupt.end_program();
     return;
   }
-  out << table_text(make_table(read_results(options.folder))) << "results in " << options.folder
+  out << tables_text(make_tables(read_results(options.folder))) << "results in " << options.folder
       << '\n';
 }
 
@@ -82,6 +96,7 @@ void add_run(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<StudyCommandOptions>();
   CLI::App* command =
       program.add_subcommand("run", "Run one study: train, evaluate, select, buy, round by round");
+  command->add_option("config", options->config, "YAML file or name of a preset")->required();
   add_common(*command, *options);
   command->footer("Example:\n  stap run demo method=sbal+stap seed=1 --out my-run");
   command->callback([options, &globals] { run_study(*options, globals, std::cout); });
@@ -91,37 +106,27 @@ void add_sweep(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<StudyCommandOptions>();
   CLI::App* command =
       program.add_subcommand("sweep", "Run a study for every combination of some settings");
+  options->sweep = true;
+  command->add_option("config", options->config,
+                      "YAML file or name of a preset; not needed where extends is an axis");
   add_common(*command, *options);
   command
       ->add_option("--grid", options->grid,
-                   "key=a,b,c; may be given several times, for every combination")
-      ->required()
+                   "key=a,b,c; may be given several times, for every combination, and takes the "
+                   "place of an axis of the configuration")
       ->allow_extra_args(false);  // one axis each, or settings would be taken for more
   command->footer(
       "Example:\n  stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 --out "
-      "my-sweep");
-  command->callback([options, &globals] { run_study(*options, globals, std::cout); });
-}
-
-void run_table(const TableOptions& options, std::ostream& out) {
-  const auto rows = make_table(read_results(options.folder), options.baseline);
-  if (options.json) {
-    out << config::json_text(table_value(rows)) << '\n';
-  } else {
-    out << table_text(rows);
-  }
-}
-
-void add_table(CLI::App& program, const Globals&) {
-  const auto options = std::make_shared<TableOptions>();
-  CLI::App* command =
-      program.add_subcommand("table", "Compare the runs of a sweep: means, paired differences");
-  command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
-  command->add_option("--baseline", options->baseline,
-                      "Row that the others are compared with (default: the first)");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example:\n  stap table my-sweep --baseline random");
-  command->callback([options] { run_table(*options, std::cout); });
+      "my-sweep\n  stap sweep studies/small-burgers --out my-study\n"
+      "  stap sweep --grid extends=paper/burgers,paper/kdv rounds=2 --out my-problems");
+  command->callback([options, &globals] {
+    // Without a configuration the first word is a setting.
+    if (options->config.find('=') != std::string::npos && !std::ifstream(options->config)) {
+      options->overrides.insert(options->overrides.begin(), options->config);
+      options->config.clear();
+    }
+    run_study(*options, globals, std::cout);
+  });
 }
 
 }  // namespace stap::app

@@ -24,3 +24,20 @@ std::span<const Preset> presets() {
 }  // namespace stap
 ")
 target_sources(stap PRIVATE ${PROJECT_BINARY_DIR}/presets.cpp)
+
+# So do the published numbers, for `stap table --paper`.
+set(published ${PROJECT_SOURCE_DIR}/src/run/published.csv)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${published})
+file(READ ${published} text)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/published_csv.cpp @ONLY CONTENT
+"#include \"run/published_csv.h\"
+
+namespace stap {
+
+std::string_view published_csv() {
+  return R\"csv(@text@)csv\";
+}
+
+}  // namespace stap
+")
+target_sources(stap PRIVATE ${PROJECT_BINARY_DIR}/published_csv.cpp)

@@ -268,7 +268,7 @@ RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& 
 }
 
 bool evaluated(const RunResult& result) {
-  return !result.log_rmse.empty();
+  return !result.logs[0].empty();
 }
 
 }  // namespace
@@ -312,7 +312,9 @@ SweepAnalysis analyse_sweep(const fs::path& folder, const AnalysisOptions& optio
     throw Error(ErrorKind::data, fmt::format("no run in {} has an evaluation yet: let one finish "
                                              "its first round",
                                              folder.string()));
-  const std::vector<std::string> names = labels(results);
+  std::vector<const RunResult*> all;
+  for (const RunResult& result : results) all.push_back(&result);
+  const std::vector<std::string> names = labels(all);
   TestSets test_sets(options, observer);
   for (std::size_t i = 0; i < results.size(); ++i) {
     observer.progress({.phase = "analyse", .done = i, .total = results.size()});

@@ -41,12 +41,15 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
   return groups;
 }
 
-// What the training of round 0 depends on: all but the method and how budgets are spent.
+// What the training of round 0 depends on: all but the method, what later rounds do, the test set,
+// and how often and how long networks are kept. The pool counts: initial trajectories are drawn
+// from all of it.
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
   document.erase("base");
   document.erase("steps");
-  for (const char* key : {"on_unstable", "charge_failed", "trust_quantile"})
+  for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees",
+                          "on_unstable", "charge_failed", "trust_quantile"})
     document.find("study")->erase(key);
   return config::yaml_text(document);
 }

@@ -25,13 +25,6 @@ struct Source {
   const Preset* preset = nullptr;
 };
 
-const Preset* find_preset(const std::string& name) {
-  for (const std::string& candidate : {name, std::string(kOverlays) + name})
-    for (const Preset& preset : presets())
-      if (preset.name == candidate) return &preset;
-  return nullptr;
-}
-
 // `from`: the document that says it, null for a name given by the user. `said`: where.
 Source find_source(const std::string& name, const Source* from, const std::string& said) {
   const bool files = from == nullptr || from->preset == nullptr;
@@ -108,6 +101,13 @@ bool is_named(const std::string& section) {
 
 }  // namespace
 
+const Preset* find_preset(const std::string& name) {
+  for (const std::string& candidate : {name, std::string(kOverlays) + name})
+    for (const Preset& preset : presets())
+      if (preset.name == candidate) return &preset;
+  return nullptr;
+}
+
 std::string preset_summary(const Preset& preset) {
   const std::string line = preset.text.substr(0, preset.text.find('\n'));
   return line.starts_with("# ") ? line.substr(2) : "";
@@ -153,9 +153,10 @@ void apply_setting(Value& document, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   const std::string key = assignment.substr(0, equals);
   if (key == "extends")
-    throw Error(
-        ErrorKind::config,
-        fmt::format("'{}': extends belongs into a file; here, use --with NAME", assignment));
+    throw Error(ErrorKind::config,
+                fmt::format("'{}': extends belongs into a file; here, use --with NAME, or 'stap "
+                            "sweep --grid extends=NAME,...'",
+                            assignment));
   config::apply_override(document, equals == std::string::npos
                                        ? assignment
                                        : full_key(key) + assignment.substr(equals));

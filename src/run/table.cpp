@@ -8,10 +8,12 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "run/files.h"
+#include "stap/config/problems.h"
 #include "stap/core/error.h"
+#include "stap/run/presets.h"
+#include "stap/run/published.h"
 #include "stap/run/study.h"
 
 namespace stap {
@@ -20,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-// Leaves of a document by path, but those that the method and the seed set.
+// Leaves of a document by path, but those that the method and the seed set. Text as it is, the rest
+// as JSON.
 void leaves(const Value& value, const std::string& path, std::map<std::string, std::string>& out) {
   if (value.is_map()) {
     for (const auto& member : *value.map())
@@ -28,26 +31,88 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
     return;
   }
   if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.")) return;
-  out[path] = config::json_text(value, 0);
+  out[path] = value.text() != nullptr ? *value.text() : config::json_text(value, 0);
 }
 
-}  // namespace
-
-std::vector<std::string> labels(const std::vector<RunResult>& results) {
+// For each document " key=value" of every leaf that is not the same in all of them.
+std::vector<std::string> what_differs(const std::vector<const Value*>& documents) {
   std::map<std::string, std::set<std::string>> values;
   std::vector<std::map<std::string, std::string>> all;
-  for (const RunResult& r : results) {
-    leaves(r.config, "", all.emplace_back());
-    for (const auto& [path, text] : all.back()) values[path].insert(text);
-  }
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    std::string label = results[i].method;
-    for (const auto& [path, texts] : values)
-      if (texts.size() > 1) label += fmt::format(" {}={}", path, all[i][path]);
-    names.push_back(std::move(label));
-  }
-  return names;
+  for (const Value* document : documents) leaves(*document, "", all.emplace_back());
+  for (const auto& one : all)
+    for (const auto& [path, text] : one) values[path].insert(text);
+  std::vector<std::string> texts(documents.size());
+  for (std::size_t i = 0; i < documents.size(); ++i)
+    for (const auto& [path, found] : values) {
+      const bool everywhere =
+          std::ranges::all_of(all, [&](const auto& one) { return one.contains(path); });
+      if ((found.size() > 1 || !everywhere) && all[i].contains(path))
+        texts[i] += fmt::format(" {}={}", path, all[i][path]);
+    }
+  return texts;
+}
+
+// What makes the problem that is learned: nothing else of two runs need be equal to compare them.
+Value problem_of(const Value& effective) {
+  Value problem;
+  for (const char* section : {"pde", "initial"})
+    if (const Value* there = effective.find(section)) problem.set(section, *there);
+  if (const Value* study = effective.find("study"))
+    for (const char* key : {"steps", "cluster"})
+      if (const Value* there = study->find(key)) problem.set(key, *there);
+  return problem;
+}
+
+// The problems of all presets that have one, by name.
+const std::vector<std::pair<std::string, Value>>& preset_problems() {
+  static const auto problems = [] {
+    std::vector<std::pair<std::string, Value>> list;
+    for (const Preset& preset : presets()) {
+      config::Problems ignored;
+      const Value problem =
+          problem_of(config::check(study_families(), load_config(preset.name), ignored));
+      if (problem.find("pde") != nullptr) list.emplace_back(preset.name, problem);
+    }
+    return list;
+  }();
+  return problems;
+}
+
+// The preset of the same problem, else the name of the equation.
+std::string name_of(const Value& problem) {
+  for (const auto& [name, its_problem] : preset_problems())
+    if (its_problem == problem) return name;
+  const Value* pde = problem.find("pde");
+  const Value* name = pde != nullptr ? pde->find("name") : nullptr;
+  return name != nullptr && name->text() != nullptr ? *name->text() : "";
+}
+
+double number(const Value& config, const char* section, const char* key, double otherwise) {
+  const Value* there = config.find(section);
+  const Value* value = there != nullptr ? there->find(key) : nullptr;
+  return value != nullptr ? value->real().value_or(otherwise) : otherwise;
+}
+
+// The problem's name in the published tables.
+std::string published_problem(const Value& config) {
+  const Value* pde = config.find("pde");
+  const Value* name = pde != nullptr ? pde->find("name") : nullptr;
+  if (name == nullptr || name->text() == nullptr || number(config, "pde", "forcing_rate", 0) != 0)
+    return "";
+  const double cluster = number(config, "study", "cluster", 1);
+  const std::string problem = *name->text() + (cluster == 8   ? " 8l/8"
+                                               : cluster == 2 ? " l/2"
+                                               : cluster == 1 ? ""
+                                                              : " ?");
+  const auto values = published_values();
+  return std::ranges::find(values, problem, &Published::problem) != values.end() ? problem : "";
+}
+
+bool has_published_sizes(const RunResult& r) {
+  auto size = [&](const char* key) { return number(r.config, "study", key, 0); };
+  return size("pool") == 10'000 && size("initial") == 32 && size("rounds") == 10 &&
+         size("members") == 2 && size("budget") == 8 * static_cast<double>(r.steps) &&
+         number(r.config, "network", "width", 0) == 64;
 }
 
 namespace {
@@ -63,47 +128,130 @@ std::vector<std::string> sweep_order(const fs::path& folder) {
   return names;
 }
 
-// From a value of RMSE to that of the published tables, as logarithms.
-double published_offset(const RunResult& r) {
-  const double l = static_cast<double>(r.steps), n = static_cast<double>(r.points);
+double published_offset(std::size_t steps, std::size_t points) {
+  const double l = static_cast<double>(steps), n = static_cast<double>(points);
   return 0.5 * std::log(l * n) - std::log(l - 1);
 }
 
-std::string sparkline(const std::vector<double>& values) {
-  static const char* const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (double v : values)
-    if (std::isfinite(v)) low = std::min(low, std::log(v)), high = std::max(high, std::log(v));
-  std::string line;
-  for (double v : values) {
-    if (!std::isfinite(v)) {
-      line += "!";
-      continue;
-    }
-    const double part = high > low ? (std::log(v) - low) / (high - low) : 0.0;
-    line += bars[std::min(7, static_cast<int>(part * 8))];
+// Of no values at all the mean is NaN.
+Summary summary_of(const std::vector<double>& values) {
+  Summary summary = summarise(values);
+  if (values.empty()) summary.mean = std::numeric_limits<double>::quiet_NaN();
+  return summary;
+}
+
+// The headlines of one row's runs, summarised; `first`: those of the first row by seed, empty in
+// that row itself.
+TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
+                  const std::map<std::uint64_t, double>& first) {
+  TableCell cell;
+  std::vector<double> headlines, paired;
+  for (const RunResult* r : runs) {
+    headlines.push_back(r->headline(metric));
+    if (const auto partner = first.find(r->seed); partner != first.end())
+      paired.push_back(headlines.back() - partner->second);
   }
-  return line;
+  cell.log = summary_of(headlines);
+  cell.difference = summary_of(paired);
+  cell.difference_95 = half_interval_95(cell.difference);
+  const auto logs = [&](const RunResult* r) -> const std::vector<double>& {
+    return r->logs[static_cast<std::size_t>(metric)];
+  };
+  // Runs of one row may differ in nothing but the seed, so they have the same rounds.
+  const std::size_t rounds = runs.empty() ? 0 : logs(runs[0]).size();
+  for (std::size_t k = 0; k < rounds; ++k) {
+    double sum = 0;
+    for (const RunResult* r : runs) sum += logs(r)[k];
+    cell.by_round.push_back(std::exp(sum / static_cast<double>(runs.size())));
+  }
+  return cell;
 }
 
-std::string plus_minus(double mean, double spread) {
-  if (!std::isfinite(mean)) return "div";
-  return std::isfinite(spread) ? fmt::format("{:+.3f} ± {:.3f}", mean, spread)
-                               : fmt::format("{:+.3f}", mean);
-}
+// The table of runs of one problem.
+ProblemTable table_of(const std::vector<const RunResult*>& results, const std::string& baseline) {
+  ProblemTable table;
+  const RunResult& any = *results.front();
+  const Value problem = problem_of(any.config);
+  table.problem = name_of(problem);
+  table.steps = any.steps;
+  table.points = any.points;
+  table.published_offset = published_offset(any.steps, any.points);
+  table.published_problem = published_problem(any.config);
+  table.published_sizes =
+      std::ranges::all_of(results, [](auto* r) { return has_published_sizes(*r); });
 
-// Display width of UTF-8 text whose characters are one column wide.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  const std::vector<std::string> names = labels(results);
+  std::vector<std::string> order;
+  for (const std::string& name : names)
+    if (std::ranges::find(order, name) == order.end()) order.push_back(name);
+  if (!baseline.empty()) {
+    const auto found = std::ranges::find(order, baseline);
+    if (found == order.end())
+      throw Error(ErrorKind::config,
+                  fmt::format("there is no row '{}' in the table of {}{}", baseline, table.problem,
+                              config::hint(baseline, order, "rows")));
+    std::rotate(order.begin(), found, found + 1);
+  }
+  std::array<std::map<std::uint64_t, double>, kMetrics>
+      first;  // headlines of the first row by seed
+  for (const std::string& name : order) {
+    TableRow row;
+    row.label = name;
+    std::vector<const RunResult*> runs;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const RunResult& r = *results[i];
+      if (names[i] != name) continue;
+      row.method = r.method;
+      row.diverged += r.diverged;
+      if (!r.complete()) {
+        ++row.incomplete;
+        continue;
+      }
+      row.seeds.push_back(r.seed);
+      runs.push_back(&r);
+    }
+    for (std::size_t m = 0; m < kMetrics; ++m)
+      row.cells[m] = cell_of(runs, static_cast<Metric>(m), first[m]);
+    if (table.rows.empty())
+      for (const RunResult* r : runs)
+        for (std::size_t m = 0; m < kMetrics; ++m)
+          first[m][r->seed] = r->headline(static_cast<Metric>(m));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
 }
 
 }  // namespace
 
-double RunResult::headline() const {
+std::span<const MetricInfo, kMetrics> metric_infos() {
+  static constexpr std::array<MetricInfo, kMetrics> rows{{
+      {Metric::rmse, "rmse", "rmse", "RMSE", true},
+      {Metric::nrmse, "nrmse", "nrmse", "NRMSE", false},
+      {Metric::mae, "mae", "mae", "MAE", false},
+      {Metric::q99, "q99", "rmse_q99", "RMSE 99 %", true},
+      {Metric::q95, "q95", "rmse_q95", "RMSE 95 %", true},
+      {Metric::q50, "q50", "rmse_q50", "RMSE 50 %", true},
+  }};
+  return rows;
+}
+
+const MetricInfo& info(Metric metric) {
+  return metric_infos()[static_cast<std::size_t>(metric)];
+}
+
+double RunResult::headline(Metric metric) const {
+  const std::vector<double>& values = logs[static_cast<std::size_t>(metric)];
   double sum = 0;
-  for (double v : log_rmse) sum += v;
-  return sum / static_cast<double>(log_rmse.size());
+  for (double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+std::vector<std::string> labels(const std::vector<const RunResult*>& results) {
+  std::vector<const Value*> documents;
+  for (const RunResult* r : results) documents.push_back(&r->config);
+  std::vector<std::string> names = what_differs(documents);
+  for (std::size_t i = 0; i < results.size(); ++i) names[i] = results[i]->method + names[i];
+  return names;
 }
 
 RunResult read_result(const fs::path& folder) {
@@ -124,14 +272,19 @@ RunResult read_result(const fs::path& folder) {
   std::ifstream in(metrics_path);
   for (std::string line; std::getline(in, line);) {
     const Value value = config::parse_yaml(line, metrics_path.string());
-    const Value* rmse = value.find("rmse");
-    const Value* diverged = value.find("diverged");
-    if (rmse == nullptr || diverged == nullptr)
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds a line without rmse and diverged", metrics_path.string()));
-    result.log_rmse.push_back(rmse->real() ? std::log(*rmse->real())
-                                           : std::numeric_limits<double>::infinity());
-    result.diverged += diverged->integer<std::uint64_t>().value_or(0);
+    auto at = [&](std::string_view key) -> const Value& {
+      const Value* there = value.find(key);
+      if (there == nullptr)
+        throw Error(ErrorKind::data,
+                    fmt::format("{} holds a line without {}", metrics_path.string(), key));
+      return *there;
+    };
+    for (const MetricInfo& metric : metric_infos()) {
+      const auto error = at(metric.key).real();  // null where it is not finite
+      result.logs[static_cast<std::size_t>(metric.metric)].push_back(
+          error ? std::log(*error) : std::numeric_limits<double>::infinity());
+    }
+    result.diverged += at("diverged").integer<std::uint64_t>().value_or(0);
   }
   return result;
 }
@@ -160,119 +313,35 @@ std::vector<RunResult> read_results(const fs::path& folder) {
   return results;
 }
 
-std::vector<TableRow> make_table(const std::vector<RunResult>& results,
-                                 const std::string& baseline) {
-  const std::vector<std::string> names = labels(results);
-  std::vector<std::string> order;
-  for (const std::string& name : names)
-    if (std::find(order.begin(), order.end(), name) == order.end()) order.push_back(name);
-  if (!baseline.empty()) {
-    const auto found = std::find(order.begin(), order.end(), baseline);
-    if (found == order.end())
-      throw Error(ErrorKind::config, fmt::format("there is no row '{}'{}", baseline,
-                                                 config::hint(baseline, order, "rows")));
-    std::rotate(order.begin(), found, found + 1);
-  }
-  std::map<std::uint64_t, double> first;  // headline of the first row by seed
-  std::vector<TableRow> rows;
-  for (const std::string& name : order) {
-    TableRow row;
-    row.label = name;
-    std::vector<double> headline, published, paired;
-    std::vector<std::vector<double>> by_round;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const RunResult& r = results[i];
-      if (names[i] != name) continue;
-      row.diverged += r.diverged;
-      if (!r.complete()) {
-        ++row.incomplete;
-        continue;
-      }
-      row.seeds.push_back(r.seed);
-      headline.push_back(r.headline());
-      published.push_back(r.headline() + published_offset(r));
-      if (rows.empty()) {
-        first[r.seed] = r.headline();
-      } else if (first.contains(r.seed)) {
-        paired.push_back(r.headline() - first[r.seed]);
-      }
-      by_round.push_back(r.log_rmse);
+std::vector<ProblemTable> make_tables(const std::vector<RunResult>& results,
+                                      const std::string& baseline) {
+  std::vector<Value> problems;
+  std::vector<std::vector<const RunResult*>> groups;
+  for (const RunResult& r : results) {
+    const Value problem = problem_of(r.config);
+    const auto place = std::ranges::find(problems, problem) - problems.begin();
+    if (place == std::ssize(problems)) {
+      problems.push_back(problem);
+      groups.emplace_back();
     }
-    row.log_rmse = summarise(headline);
-    row.log_rmse_published = summarise(published);
-    row.difference = summarise(paired);
-    row.difference_95 = half_interval_95(row.difference);
-    const std::size_t rounds = by_round.empty() ? 0 : by_round[0].size();
-    for (std::size_t k = 0; k < rounds; ++k) {
-      double sum = 0;
-      for (const auto& run : by_round) sum += run[k];
-      row.rmse_by_round.push_back(std::exp(sum / static_cast<double>(by_round.size())));
+    groups[static_cast<std::size_t>(place)].push_back(&r);
+  }
+  std::vector<ProblemTable> tables;
+  for (const auto& group : groups) tables.push_back(table_of(group, baseline));
+  // Problems of one name say what sets them apart.
+  std::vector<std::string> names;
+  for (const ProblemTable& table : tables) names.push_back(table.problem);
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    std::vector<const Value*> alike;
+    std::size_t mine = 0;
+    for (std::size_t j = 0; j < tables.size(); ++j) {
+      if (names[j] != names[i]) continue;
+      if (j == i) mine = alike.size();
+      alike.push_back(&problems[j]);
     }
-    rows.push_back(std::move(row));
+    if (alike.size() > 1) tables[i].problem += what_differs(alike)[mine];
   }
-  return rows;
-}
-
-std::string table_text(const std::vector<TableRow>& rows) {
-  std::vector<std::vector<std::string>> cells{{"method", "seeds", "log RMSE", "published scale",
-                                               "difference, 95 %", "last RMSE", "by round"}};
-  std::string notes;
-  for (const TableRow& row : rows) {
-    const bool is_first = &row == &rows.front();
-    cells.push_back(
-        {row.label, fmt::format("{}", row.seeds.size()),
-         plus_minus(row.log_rmse.mean, row.log_rmse.deviation),
-         plus_minus(row.log_rmse_published.mean, row.log_rmse_published.deviation),
-         is_first || row.difference.count == 0 ? "-"
-                                               : plus_minus(row.difference.mean, row.difference_95),
-         row.rmse_by_round.empty() ? "-" : fmt::format("{:.4g}", row.rmse_by_round.back()),
-         sparkline(row.rmse_by_round)});
-    if (row.diverged > 0)
-      notes += fmt::format("{}: div({}): rollouts that were not finite\n", row.label, row.diverged);
-    if (row.incomplete > 0)
-      notes +=
-          fmt::format("{}: {} runs are not finished and not counted\n", row.label, row.incomplete);
-  }
-  std::vector<std::size_t> widths(cells[0].size());
-  for (const auto& line : cells)
-    for (std::size_t c = 0; c < line.size(); ++c)
-      widths[c] = std::max(widths[c], width_of(line[c]));
-  std::string text;
-  for (const auto& line : cells) {
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      text += line[c];
-      if (c + 1 < line.size()) text += std::string(widths[c] - width_of(line[c]) + 2, ' ');
-    }
-    text += '\n';
-  }
-  text +=
-      "log RMSE: mean over rounds of the natural logarithm, ± standard deviation over seeds; lower "
-      "is better.\ndifference: to the first row, paired by seed, ± half the 95 % interval.\n";
-  return text + notes;
-}
-
-config::Value table_value(const std::vector<TableRow>& rows) {
-  Value::List list;
-  for (const TableRow& row : rows) {
-    Value v;
-    v.set("label", row.label);
-    v.set("seeds", Value(Value::List(row.seeds.begin(), row.seeds.end())));
-    v.set("log_rmse_mean", row.log_rmse.mean);
-    v.set("log_rmse_sd", row.log_rmse.deviation);
-    v.set("log_rmse_published_mean", row.log_rmse_published.mean);
-    v.set("log_rmse_published_sd", row.log_rmse_published.deviation);
-    v.set("difference_mean", row.difference.count > 0 ? Value(row.difference.mean) : Value());
-    v.set("difference_95", row.difference.count > 1 ? Value(row.difference_95) : Value());
-    v.set("difference_pairs", row.difference.count);
-    v.set("rmse_by_round", Value(Value::List(row.rmse_by_round.begin(), row.rmse_by_round.end())));
-    v.set("diverged", row.diverged);
-    v.set("incomplete", row.incomplete);
-    list.push_back(std::move(v));
-  }
-  Value value;
-  value.set("format", "table/1");
-  value.set("rows", Value(std::move(list)));
-  return value;
+  return tables;
 }
 
 }  // namespace stap

@@ -12,8 +12,8 @@ enum class LoopEnd { finished, stopped };
 
 /// The loop over a list of runs: train all, evaluate, and for each plan, buy, append; until every
 /// run has R + 1 evaluations. Members of runs with equal networks are stacked in one engine; runs
-/// that differ only in their method, or in how they spend a budget that is not all bought, share
-/// the training of round 0, which is the same for both.
+/// that differ in nothing that counts before the first purchase (in their method, say, or in their
+/// rounds) share the training of round 0, which is the same for all.
 /// `stop` is asked at every checkpoint.
 LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer,
                  const std::function<bool()>& stop);

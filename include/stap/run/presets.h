@@ -13,14 +13,17 @@ struct Preset {
 };
 /// The built-in ones (presets/**/*.yaml), by path without the ending.
 std::span<const Preset> presets();
+/// The one of this name (`overlays/` may be left out); null if there is none.
+const Preset* find_preset(const std::string& name);
 /// What a preset's first line, a comment, says about it.
 std::string preset_summary(const Preset& preset);
 
 /// A configuration by name: a file, or a built-in preset (`overlays/` may be left out). If it says
 /// `extends: NAME` or `extends: [NAME, ...]`, those come first, in this order, and it is laid over
 /// them (see overlay); a file's NAME is a file relative to it or a preset, a preset's is a preset.
-/// The result has no `extends`. Then come `overlays`, in their order. Throws Error(config): unknown
-/// names with a suggestion, circles with their members.
+/// The result has no `extends`; a study's `sweep` stays (stap/run/sweep.h). Then come `overlays`,
+/// in their order. Throws Error(config): unknown names with a suggestion, circles with their
+/// members.
 config::Value load_config(const std::string& name, const std::vector<std::string>& overlays = {});
 
 /// Lays `over` over `document`: maps are merged key by key, and what `over` says wins. A named

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
+#include "stap/run/published.h"
 #include "stap/run/study.h"
+#include "stap/run/sweep.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -154,11 +157,53 @@ TEST(Presets, SettingsCannotExtend) {
 TEST(Presets, EveryOneIsWhole) {
   for (const Preset& preset : presets()) {
     EXPECT_NE(preset_summary(preset), "") << preset.name << ": say in its first line what it is";
+    if (preset.name.starts_with("studies/")) continue;  // below
     const bool overlay = preset.name.starts_with("overlays/");
 
     Value document = overlay ? load_config("demo", {preset.name}) : load_config(preset.name);
 
     EXPECT_NO_THROW(make_study(document)) << preset.name;
+  }
+}
+
+// Every run of every study is complete; one seed, since the others differ in nothing else.
+TEST(Presets, EveryStudyIsWhole) {
+  std::size_t studies = 0;
+  for (const Preset& preset : presets()) {
+    if (!preset.name.starts_with("studies/")) continue;
+    Value document = load_config(preset.name);
+    const auto all = take_axes(document, {}, {});
+    const auto seeds = std::ranges::find(all, "seed", &GridAxis::key);
+    ASSERT_NE(seeds, all.end()) << preset.name;
+    EXPECT_EQ(seeds->values.size(), 5u) << preset.name;
+    document = load_config(preset.name);
+    const auto axes = take_axes(document, {}, {"seed=0"});
+
+    for (const SweepRun& run : expand_grid(document, axes))
+      EXPECT_NO_THROW(make_study(run.document)) << preset.name << ": " << run.name;
+    ++studies;
+  }
+  EXPECT_GE(studies, 11u);
+}
+
+// The methods of the paper's tables, five problems each.
+TEST(Presets, StudiesHaveTheRowsOfTheTables) {
+  const std::pair<const char*, const char*> tables[] = {{"main", "studies/main"},
+                                                        {"full", "studies/full"},
+                                                        {"bernoulli", "studies/bernoulli"},
+                                                        {"efficient", "studies/efficient"}};
+  for (const auto& [table, study] : tables) {
+    std::set<std::pair<std::string, std::string>> printed, ours;  // problem, method
+    for (const Published& value : published_values())
+      if (value.table == table) printed.emplace(value.problem, value.method);
+    Value document = load_config(study);
+    const auto axes = take_axes(document, {}, {"seed=0"});
+    for (const SweepRun& run : expand_grid(document, axes)) {
+      const Study one = make_study(run.document);
+      ours.emplace(*one.effective.find("pde")->find("name")->text(), method_text(one.effective));
+    }
+
+    EXPECT_EQ(ours, printed) << study;
   }
 }
 

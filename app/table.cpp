@@ -1,0 +1,66 @@
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "stap/run/table.h"
+#include "stap/run/table_format.h"
+
+namespace stap::app {
+namespace {
+
+constexpr const char* kAll = "all";
+
+// Programs get all metrics unless one is asked for, people and papers the RMSE.
+std::optional<Metric> chosen(const TableOptions& options) {
+  if (options.metric.empty())
+    return options.csv || options.json ? std::nullopt : std::optional(Metric::rmse);
+  for (const MetricInfo& row : metric_infos())
+    if (row.name == options.metric) return row.metric;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void run_table(const TableOptions& options, std::ostream& out) {
+  const auto tables = make_tables(read_results(options.folder), options.baseline);
+  const TableView view{chosen(options), options.paper};
+  if (options.json)
+    out << config::json_text(tables_value(tables, view)) << '\n';
+  else if (options.csv)
+    out << tables_csv(tables, view);
+  else if (options.latex)
+    out << tables_latex(tables, view);
+  else
+    out << tables_text(tables, view);
+}
+
+void add_table(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<TableOptions>();
+  CLI::App* command =
+      program.add_subcommand("table", "Compare the runs of a sweep: means, paired differences");
+  command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
+  command->add_option("--baseline", options->baseline,
+                      "Row that the others are compared with (default: the first)");
+  std::vector<std::string> names{kAll};
+  for (const MetricInfo& row : metric_infos()) names.emplace_back(row.name);
+  command
+      ->add_option(
+          "--metric", options->metric,
+          "Which error: rmse (default), nrmse, mae, q99, q95, q50 (quantiles of the RMSE), "
+          "or all (default of --csv and --json)")
+      ->check(CLI::IsMember(names));
+  command->add_flag("--paper", options->paper, "Show the published numbers beside ours");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "Print comma-separated values");
+  command->add_flag("--latex", options->latex, "Print LaTeX")->excludes(json)->excludes(csv);
+  csv->excludes(json);
+  command->footer(
+      "Example:\n  stap table my-sweep --baseline random\n"
+      "  stap table my-sweep --metric all --paper");
+  command->callback([options] { run_table(*options, std::cout); });
+}
+
+}  // namespace stap::app

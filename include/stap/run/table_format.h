@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "stap/config/value.h"
+#include "stap/run/table.h"
+
+namespace stap {
+
+/// What is shown of tables.
+struct TableView {
+  std::optional<Metric> metric = Metric::rmse;  ///< none: all six
+  bool paper = false;                           ///< the published value beside ours
+};
+
+/// For people: one table a problem, columns aligned. One metric: both scales, differences and the
+/// errors by round; all six: a block for each scale and one of differences.
+std::string tables_text(std::span<const ProblemTable> tables, const TableView& view = {});
+/// For papers: a tabular (package booktabs) of methods by problems for one metric, or for each
+/// problem one of methods by metrics; the best value of a column bold.
+std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view = {});
+/// One line for each problem, method, metric and scale. Empty: there is no such number.
+std::string tables_csv(std::span<const ProblemTable> tables, const TableView& view = {});
+/// Format table/2: that of table/1 (a list of rows with their log RMSE), each row with its problem
+/// and all chosen metrics.
+config::Value tables_value(std::span<const ProblemTable> tables, const TableView& view = {});
+
+}  // namespace stap

@@ -1,0 +1,208 @@
+#include "stap/run/table_format.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "support/table_results.h"
+
+namespace stap {
+namespace {
+
+using nlohmann::json;
+using test::result;
+
+testing::AssertionResult has(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
+}
+
+// Burgers with two seeds of each method: headlines of the RMSE -2 and -3 (mean -2.5, deviation
+// sqrt(0.5) = 0.707), and 1 and 2 below them (mean -4, deviation sqrt(2) = 1.414; differences with
+// mean -1.5, deviation 0.707, half interval 12.7062 * 0.5 = 6.353). L = 13, Nx = 256: + 1.570.
+std::vector<RunResult> burgers() {
+  std::vector<RunResult> results{result("random", 0, {-1, -3}), result("random", 1, {-2, -4}),
+                                 result("sbal", 0, {-2, -4}), result("sbal", 1, {-4, -6})};
+  for (RunResult& r : results)
+    r.config = config::parse_yaml("pde: {name: burgers}\nstudy: {budget: 104}", "test");
+  return results;
+}
+std::vector<ProblemTable> tables() {
+  return make_tables(burgers());
+}
+std::vector<ProblemTable> diverged() {
+  std::vector<RunResult> results = burgers();
+  results[2].logs[static_cast<std::size_t>(Metric::rmse)][0] =
+      std::numeric_limits<double>::infinity();
+  results[2].diverged = 4;
+  return make_tables(results);
+}
+
+TEST(TableText, CompactLineOfOneMetric) {
+  const std::string text = tables_text(tables());
+
+  EXPECT_TRUE(has(text, "burgers: 13 steps, 256 points\n"));
+  EXPECT_TRUE(has(text, "log RMSE"));
+  EXPECT_TRUE(has(text, "-4.000 ± 1.414  -2.430 ± 1.414   -1.500 ± 6.353"));
+  EXPECT_FALSE(has(text, "paper"));
+  const std::string mae = tables_text(tables(), {Metric::mae, false});
+  EXPECT_TRUE(has(mae, "-6.000 ± 1.414  -1.500 ± 6.353"));
+  EXPECT_FALSE(has(mae, "published scale"));
+}
+
+TEST(TableText, ColumnsAreAligned) {
+  std::istringstream lines(tables_text(tables(), {std::nullopt, true}));
+  std::string line, head;
+  std::getline(lines, line);  // the problem
+  std::getline(lines, head);
+
+  std::getline(lines, line);
+  EXPECT_EQ(line.rfind("random", 0), 0u);
+  EXPECT_EQ(line[head.find("RMSE") - 1], ' ');
+  EXPECT_EQ(line.substr(head.find("RMSE"), 6), "-2.500");
+}
+
+TEST(TableText, AllMetricsOnBothScales) {
+  const std::string text = tables_text(tables(), {std::nullopt, false});
+
+  for (const char* title : {"RMSE", "NRMSE", "MAE", "RMSE 99 %", "RMSE 95 %", "RMSE 50 %"})
+    EXPECT_TRUE(has(text, title));
+  EXPECT_TRUE(has(text, "our scale"));
+  EXPECT_TRUE(has(text, "published scale"));
+  EXPECT_TRUE(has(text, "difference to random, 95 %"));
+  EXPECT_TRUE(has(text, "-3.500 ± 0.707"));  // NRMSE of random
+  EXPECT_TRUE(has(text, "-5.430 ± 1.414"));  // 99 % quantile of sbal, -7 + 1.570
+}
+
+TEST(TableText, PublishedNumbersWithTheirFootnotes) {
+  std::vector<RunResult> results = burgers();
+  results.push_back(results[0]);
+  results.back().method = "lcmd";
+
+  const std::string text = tables_text(make_tables(results), {Metric::rmse, true});
+
+  EXPECT_TRUE(has(text, "-3.388 ± 0.052"));
+  EXPECT_TRUE(has(text, "-0.507"));  // -3.388 + 2.881
+  EXPECT_TRUE(has(text, "not LCMD"));
+  EXPECT_TRUE(has(text, "other sizes"));
+  RunResult forced = results[0];
+  forced.config = config::parse_yaml("pde: {name: ins, forcing_rate: 0.2}", "test");
+  EXPECT_TRUE(has(tables_text(make_tables({forced}), {Metric::rmse, true}), "prints no number"));
+}
+
+TEST(TableText, MultiStepNetworksHaveTheirOwnNumbers) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results)
+    r.config = config::parse_yaml("pde: {name: burgers}\nstudy: {cluster: 8}", "test");
+
+  const std::string text = tables_text(make_tables(results), {Metric::rmse, true});
+
+  EXPECT_TRUE(has(text, "-1.893 ± 0.053"));
+  EXPECT_FALSE(has(text, "-3.388"));
+  EXPECT_TRUE(has(text, "multi-step"));
+}
+
+TEST(TableText, DivergenceIsShownAndCounted) {
+  const std::string text = tables_text(diverged());
+
+  EXPECT_TRUE(has(text, "div(4)"));
+  EXPECT_TRUE(has(text, "not finite"));
+  EXPECT_FALSE(has(text, "inf"));
+  EXPECT_FALSE(has(text, "nan"));
+}
+
+TEST(TableLatex, MethodsByProblemsWithTheBestInBold) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult r : burgers()) {
+    if (r.method == "sbal") r.method = "random", r.config.set("extra_key", 1);
+    r.config.set("pde", config::parse_yaml("{name: kdv}", "test"));
+    results.push_back(r);
+  }
+
+  const std::string text = tables_latex(make_tables(results), {Metric::rmse, false});
+
+  EXPECT_TRUE(has(text, "\\begin{tabular}{lcc}"));
+  EXPECT_TRUE(has(text, " & burgers & kdv \\\\"));
+  EXPECT_TRUE(has(text, "sbal & $\\mathbf{-4.000} \\pm 1.414$ & -- \\\\"));
+  EXPECT_TRUE(has(text, "random & $-2.500 \\pm 0.707$ & $-2.500 \\pm 0.707$ \\\\"));
+  EXPECT_TRUE(has(text, "random extra\\_key=1 & -- & $\\mathbf{-4.000} \\pm 1.414$ \\\\"));
+  EXPECT_TRUE(has(text, "\\mathbf{-2.430} \\pm 1.414"));
+  EXPECT_TRUE(has(text, "sbal & $-1.500 \\pm 6.353$"));
+  EXPECT_TRUE(has(text, "95 \\%"));
+}
+
+TEST(TableLatex, MethodsByMetrics) {
+  const std::string text = tables_latex(diverged(), {std::nullopt, true});
+
+  EXPECT_TRUE(has(text, "\\begin{tabular}{lcccccc}"));
+  EXPECT_TRUE(has(text, " & RMSE & NRMSE & MAE & RMSE 99 \\% & RMSE 95 \\% & RMSE 50 \\% \\\\"));
+  EXPECT_TRUE(has(text, "sbal & div(4) & $\\mathbf{-5.000} \\pm 1.414$"));
+  EXPECT_TRUE(has(text, "random & $\\mathbf{-2.500} \\pm 0.707$ & $-3.500"));
+  EXPECT_TRUE(has(text, "$\\mathbf{-3.388} \\pm 0.052$ & $\\mathbf{-4.081} \\pm 0.061$"));
+}
+
+TEST(TableCsv, OneLineForEachMetricAndScale) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results)
+    if (r.method == "sbal") r.method = "sbal(exponent=2,x=1)";
+
+  std::istringstream lines(tables_csv(make_tables(results), {std::nullopt, true}));
+
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line,
+            "problem,label,seeds,metric,scale,mean,sd,difference,difference_95,pairs,diverged,"
+            "incomplete,paper_mean,paper_sd,paper_difference");
+  std::getline(lines, line);
+  EXPECT_EQ(line, "burgers,random,2,rmse,own,-2.5,0.7071067811865476,,,0,0,0,,,");
+  std::getline(lines, line);
+  EXPECT_EQ(line.rfind("burgers,random,2,rmse,published,-0.92984", 0), 0u) << line;
+  EXPECT_TRUE(has(line, ",-2.881,0.06,"));
+  std::getline(lines, line);
+  EXPECT_TRUE(has(line, "nrmse,own,-3.5,"));
+  EXPECT_TRUE(has(line, ",-3.955,0.06,"));
+  std::size_t count = 3;
+  while (std::getline(lines, line)) ++count;
+  EXPECT_EQ(count, 2u * (6 + 4));
+  EXPECT_TRUE(has(line = tables_csv(make_tables(results), {Metric::mae, false}),
+                  "burgers,\"sbal(exponent=2,x=1)\",2,mae,own,-6,"));
+  EXPECT_TRUE(has(tables_csv(diverged(), {Metric::rmse, false}), "sbal,2,rmse,own,,"));
+}
+
+TEST(TableJson, KeepsTheFieldsOfTheFirstFormat) {
+  const json table = json::parse(config::json_text(tables_value(tables(), {std::nullopt, true})));
+
+  EXPECT_EQ(table.at("format"), "table/2");
+  ASSERT_EQ(table.at("rows").size(), 2u);
+  const json& random = table["rows"][0];
+  const json& sbal = table["rows"][1];
+  for (const char* key :
+       {"label", "seeds", "log_rmse_mean", "log_rmse_sd", "log_rmse_published_mean",
+        "log_rmse_published_sd", "difference_mean", "difference_95", "difference_pairs",
+        "rmse_by_round", "diverged", "incomplete"})
+    EXPECT_TRUE(sbal.contains(key)) << key;
+  EXPECT_EQ(sbal.at("problem"), "burgers");
+  EXPECT_DOUBLE_EQ(sbal.at("difference_mean").get<double>(), -1.5);
+  EXPECT_TRUE(random.at("difference_mean").is_null());
+  EXPECT_EQ(sbal.at("metrics").size(), 6u);
+  EXPECT_DOUBLE_EQ(sbal["metrics"]["q50"]["log_mean"].get<double>(), -9.0);
+  EXPECT_FALSE(sbal["metrics"]["mae"].contains("log_published_mean"));
+  EXPECT_DOUBLE_EQ(sbal["metrics"]["rmse"]["paper"]["mean"].get<double>(), -3.388);
+  EXPECT_TRUE(random["metrics"]["rmse"]["paper"]["difference"].is_null());
+}
+
+TEST(TableJson, DivergedIsNull) {
+  const json table = json::parse(config::json_text(tables_value(diverged())));
+
+  const json& sbal = table.at("rows").at(1);
+  EXPECT_TRUE(sbal.at("log_rmse_mean").is_null());
+  EXPECT_TRUE(sbal.at("difference_mean").is_null());
+  EXPECT_EQ(sbal.at("diverged"), 4);
+}
+
+}  // namespace
+}  // namespace stap
