@@ -10,10 +10,13 @@ namespace stap {
 namespace {
 
 // Candidates whose patterns are asked for at a time: enough to fill the committee's batches, few
-// enough that not many are chosen in vain.
+// enough that not many are chosen in vain. The first ones also tell what a pattern costs.
 constexpr std::size_t kMost = 64;
-std::size_t fewest_at_a_time(const Committee& committee) {
+std::size_t first_at_a_time(const Committee& committee) {
   return std::min(kMost, (committee.rows_at_once() + 3) / 4);
+}
+std::size_t fewest_at_a_time(const Committee& committee) {
+  return std::min(kMost, (committee.rows_at_once() + 15) / 16);
 }
 
 void require_members(std::string_view method, int needed, int members, std::string_view instead) {
@@ -58,14 +61,14 @@ Plan spend(std::size_t budget, const Selector& selector, const StepChooser& choo
   Plan plan;
   plan.not_finite = order.not_finite;
   std::size_t left = budget;
-  const std::size_t fewest = fewest_at_a_time(committee);
   for (std::size_t next = 0; left > 0 && next < ids.size();) {
     // As many as are left to buy if the next ones cost what those before did, at first all steps.
     const std::size_t spent = plan.purchases.empty() ? candidates.steps : budget - left;
     const std::size_t bought = std::max<std::size_t>(1, plan.purchases.size());
     const std::size_t likely = (left * bought + spent - 1) / spent;
-    const auto chunk =
-        ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), ids.size() - next));
+    const std::size_t fewest = next == 0 ? first_at_a_time(committee) : fewest_at_a_time(committee);
+    const std::size_t most = std::min(left, ids.size() - next);
+    const auto chunk = ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), most));
     const std::vector<Pattern> patterns = chooser.choose(committee, candidates, chunk, rng);
     for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {
       Pattern pattern = patterns[c].first(left);

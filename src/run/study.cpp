@@ -193,6 +193,12 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     problems.add("study.members", fmt::format("is {}, but {} compares members: at least {} are "
                                               "needed",
                                               options.members, method_text(effective), needed));
+  const config::Value* compute = effective.find("compute");
+  if (selector && selector->needs_cpu() && compute != nullptr &&
+      uses_gpu(config::read(compute_fields(), *compute, "compute")))
+    problems.add("base.sketch",
+                 "is gaussian, which the GPU does not have: choose sparse, or "
+                 "compute.device: cpu");
   if (chooser && options.steps > chooser->steps_most())
     problems.add("study.steps",
                  fmt::format("is {}, but {} takes at most {} steps: choose stap instead, or fewer "
