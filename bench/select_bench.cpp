@@ -1,9 +1,16 @@
-// Seconds for choosing what to buy in one round, with fresh networks of paper size and a committee
-// of two: scores of a pool of 10,000, and the search over the steps of SBAL's candidates until 8 L
-// solver steps are spent. Candidates do not depend on each other, so both are measured on a part
-// and extrapolated linearly: the search to as many candidates as the budget buys at the mean cost
-// of the patterns found. Untrained members disagree at once, so their patterns are short and a
-// round searches more candidates than it would with trained ones.
+// What choosing costs in one round, with fresh networks of paper size and a committee of two:
+// scores of a pool of 10,000, the search over the steps of SBAL's candidates until 8 L solver steps
+// are spent, and the orders of LCMD and Core-Set over the pool. Candidates do not depend on each
+// other, so all are measured on a part and extrapolated linearly: the search to as many candidates
+// as the budget buys at the mean cost of the patterns found, the orders from as many picks as the
+// budget could need (their time is proportional to candidates, at a given number of picks).
+// Untrained members disagree at once, so their patterns are short and a round searches more
+// candidates than it would with trained ones. States advanced are counted too: unlike seconds they
+// do not depend on what else the machine does.
+//
+// The memory of an order is that of 10,000 candidates of a narrow network (their sketches, the
+// distances) beyond what there was before, and it is checked beside it what the blocks of the large
+// network take.
 //
 // Usage: select_bench [candidates] [threads]     one JSON object a line
 //        select_bench cuda                       a whole selection (SBAL+STAP) from 10,000 on the
@@ -12,6 +19,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <numeric>
 #include <span>
@@ -28,10 +36,57 @@
 namespace stap {
 namespace {
 
+constexpr int kMembers = 2;
+constexpr std::size_t kPool = 10000;
+
 struct Problem {
   std::string name;
   std::vector<std::size_t> points, modes;
   std::size_t steps;
+};
+
+// Hands everything on and counts what is advanced, in states, and how often something comes back.
+class Counting final : public Committee {
+ public:
+  explicit Counting(Committee& committee) : committee_(committee) {}
+
+  std::size_t advanced = 0;
+  mutable std::size_t waits = 0;
+
+  const Grid& grid() const override { return committee_.grid(); }
+  int members() const override { return committee_.members(); }
+  std::size_t rows_at_once() const override { return committee_.rows_at_once(); }
+  RowsId rows(std::size_t n) override { return committee_.rows(n); }
+  void release(RowsId id) override { committee_.release(id); }
+  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
+    committee_.put(id, first, states);
+  }
+  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
+    committee_.get(id, first, states);
+  }
+  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
+    advanced += i.size();
+    committee_.advance(from, i, member, time, to, j);
+  }
+  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+              std::span<const std::size_t> j, std::span<double> features) override {
+    advanced += i.size();
+    committee_.sketch(from, i, member, time, step, kind, to, j, features);
+  }
+  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
+                 std::span<double> out) const override {
+    ++waits;
+    committee_.distance2(x, i, y, j, out);
+  }
+  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
+    ++waits;
+    committee_.spread(x, i, out);
+  }
+
+ private:
+  Committee& committee_;
 };
 
 double seconds(const std::function<void()>& work) {
@@ -40,81 +95,165 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void measure(const Problem& problem, std::size_t count, std::size_t searched, int threads,
-             bool on_gpu) {
-  constexpr int members = 2;
-  constexpr double pool = 10000.0;
-  FnoOptions options;
-  options.modes = problem.modes;
-  const FnoShape shape = make_shape(
-      make_grid(1, problem.points, std::vector<double>(problem.points.size(), 1.0)), options);
-  const auto engine = on_gpu ? make_cuda_engine(shape, members, ComputeOptions::Precision::tf32)
-                             : make_cpu_engine(shape, members, threads);
-  for (int m = 0; m < members; ++m)
-    engine->load(m, fresh_member(shape, unit_scaling(1),
-                                 Rng(1).split("member", static_cast<std::uint64_t>(m))));
-  const auto committee = engine->committee({0, 1});
-  States<float> states(shape.grid, count);
-  for (std::size_t i = 0; i < states.values().size(); ++i)
-    states.values()[i] = static_cast<float>(Rng(2).normal(i));
-  std::vector<std::size_t> open(count);
-  std::iota(open.begin(), open.end(), std::size_t{0});
-  const Candidates candidates{states.view(), open, problem.steps};
-  const std::size_t budget = 8 * problem.steps;
+// MB of a line of this process's status; 0 where there is none (not Linux).
+double status_megabytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(name + ":"))
+      return std::strtod(line.c_str() + name.size() + 1, nullptr) / 1e3;
+  return 0.0;
+}
 
-  spread_scores(*committee, candidates, std::span(open).first(std::min<std::size_t>(count, 32)));
-  if (on_gpu) {
-    Plan plan;
-    for (int i = 0; i < 3; ++i) {
-      const double total = seconds([&] {
-        plan = spend(budget, *make_sbal({}), *make_stap({}), *committee, candidates, Rng(3));
-      });
-      const double score =
-          seconds([&] { make_sbal({})->order(*committee, candidates, count, Rng(3)); });
-      fmt::print(
-          R"({{"bench":"select","name":"{}","device":"cuda","members":{},"steps":{},"candidates":{},"budget":{},"trajectories":{},"seconds_score":{:.4g},"seconds_selection":{:.4g},"ratio_search_to_score":{:.4g}}})"
-          "\n",
-          problem.name, members, problem.steps, count, budget, plan.purchases.size(), score, total,
-          (total - score) / score);
-      std::fflush(stdout);
-    }
-    return;
+// What the work takes at its peak beyond what there was before.
+double peak_megabytes(const std::function<void()>& work) {
+  std::ofstream("/proc/self/clear_refs") << "5";  // the peak starts anew
+  const double before = status_megabytes("VmRSS");
+  work();
+  return std::max(0.0, status_megabytes("VmHWM") - before);
+}
+
+// Fresh networks and a pool of noise.
+struct World {
+  World(const Problem& problem, std::size_t width, std::size_t count, int threads, bool on_gpu)
+      : shape(make_shape(
+            make_grid(1, problem.points, std::vector<double>(problem.points.size(), 1.0)),
+            network(problem, width))),
+        engine(on_gpu ? make_cuda_engine(shape, kMembers, ComputeOptions::Precision::tf32)
+                      : make_cpu_engine(shape, kMembers, threads)),
+        states(shape.grid, count),
+        open(count),
+        steps(problem.steps) {
+    for (int m = 0; m < kMembers; ++m)
+      engine->load(m, fresh_member(shape, unit_scaling(1),
+                                   Rng(1).split("member", static_cast<std::uint64_t>(m))));
+    committee = engine->committee({0, 1});
+    for (std::size_t i = 0; i < states.values().size(); ++i)
+      states.values()[i] = static_cast<float>(Rng(2).normal(i));
+    std::iota(open.begin(), open.end(), std::size_t{0});
   }
+  static FnoOptions network(const Problem& problem, std::size_t width) {
+    FnoOptions options;
+    options.modes = problem.modes;
+    if (width > 0) options.width = options.lifting = options.projection = width;
+    return options;
+  }
+  Candidates candidates() const { return {states.view(), open, steps}; }
+  std::size_t budget() const { return 8 * steps; }
+
+  FnoShape shape;
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Committee> committee;
+  States<float> states;
+  std::vector<std::size_t> open;
+  std::size_t steps;
+};
+
+void measure_on_gpu(const Problem& problem) {
+  const World world(problem, 0, kPool, 0, true);
+  const Candidates candidates = world.candidates();
+  make_sbal({})->order(*world.committee, candidates, 1, Rng(3));
+  for (int i = 0; i < 3; ++i) {
+    Counting committee(*world.committee);
+    Plan plan;
+    const double total = seconds([&] {
+      plan = spend(world.budget(), *make_sbal({}), *make_stap({}), committee, candidates, Rng(3));
+    });
+    Counting scoring(*world.committee);
+    const double score = seconds([&] { make_sbal({})->order(scoring, candidates, kPool, Rng(3)); });
+    const double lcmd = seconds(
+        [&] { make_lcmd({})->order(*world.committee, candidates, world.budget(), Rng(3)); });
+    fmt::print(
+        R"({{"bench":"select","name":"{}","device":"cuda","members":{},"steps":{},"candidates":{},"budget":{},"trajectories":{},"seconds_score":{:.4g},"seconds_selection":{:.4g},"ratio_search_to_score":{:.4g},"rows_ratio":{:.4g},"waits_search":{},"seconds_lcmd":{:.4g},"ratio_lcmd_to_score":{:.4g}}})"
+        "\n",
+        problem.name, kMembers, problem.steps, kPool, world.budget(), plan.purchases.size(), score,
+        total, (total - score) / score,
+        static_cast<double>(committee.advanced - scoring.advanced) /
+            static_cast<double>(scoring.advanced),
+        committee.waits - scoring.waits, lcmd, lcmd / score);
+    std::fflush(stdout);
+  }
+}
+
+// Seconds of 10,000 scores.
+double measure_search(const Problem& problem, World& world, std::size_t searched, int threads) {
+  Counting committee(*world.committee);
+  const Candidates candidates = world.candidates();
+  const std::size_t count = world.open.size();
+  spread_scores(committee, candidates,
+                std::span(world.open).first(std::min<std::size_t>(count, 32)));
+  const double part = static_cast<double>(count) / static_cast<double>(kPool);
+  committee.advanced = 0;
   Order order;
   const double score =
-      seconds([&] { order = make_sbal({})->order(*committee, candidates, count, Rng(3)); }) /
-      static_cast<double>(count) * pool;
+      seconds([&] { order = make_sbal({})->order(committee, candidates, count, Rng(3)); }) / part;
+  const double rows_score = static_cast<double>(committee.advanced) / part;
   const auto first = std::span(order.ids).first(std::min(searched, order.ids.size()));
   std::vector<Pattern> patterns;
+  committee.advanced = committee.waits = 0;
   const double search =
-      seconds([&] { patterns = make_stap({})->choose(*committee, candidates, first, Rng(3)); });
+      seconds([&] { patterns = make_stap({})->choose(committee, candidates, first, Rng(3)); });
   std::size_t cost = 0;
   for (const Pattern& pattern : patterns) cost += pattern.cost();
   const double trajectories =
-      static_cast<double>(budget * patterns.size()) / static_cast<double>(cost);
-  const double search_round = search / static_cast<double>(patterns.size()) * trajectories;
+      static_cast<double>(world.budget() * patterns.size()) / static_cast<double>(cost);
+  const double rounds = trajectories / static_cast<double>(patterns.size());
   fmt::print(
-      R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"searched":{},"extrapolated":"linearly to 10000 scores and to the budget's trajectories","budget":{},"trajectories":{:.4g},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g}}})"
+      R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"searched":{},"extrapolated":"linearly to 10000 scores and to the budget's trajectories","budget":{},"trajectories":{:.4g},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g},"rows_score_10000":{:.4g},"rows_search_round":{:.4g},"rows_ratio":{:.4g},"waits_search":{}}})"
       "\n",
-      problem.name, threads, members, problem.steps, count, patterns.size(), budget, trajectories,
-      score, search_round, search_round / score);
+      problem.name, threads, kMembers, problem.steps, count, patterns.size(), world.budget(),
+      trajectories, score, search * rounds, search * rounds / score, rows_score,
+      static_cast<double>(committee.advanced) * rounds,
+      static_cast<double>(committee.advanced) * rounds / rows_score, committee.waits);
   std::fflush(stdout);
+  return score;
+}
+
+void measure_orders(const Problem& problem, const World& world, double seconds_score, int threads) {
+  const Problem one_step{problem.name, problem.points, problem.modes, 1};
+  const World narrow(one_step, 8, kPool, threads, false);
+  const std::size_t count = world.open.size();
+  for (const auto& selector : {make_lcmd({}), make_core_set({})}) {
+    double taken = 0.0;
+    const double blocks = peak_megabytes([&] {
+      taken = seconds(
+          [&] { selector->order(*world.committee, world.candidates(), world.budget(), Rng(3)); });
+    });
+    const double whole = peak_megabytes(
+        [&] { selector->order(*narrow.committee, narrow.candidates(), world.budget(), Rng(3)); });
+    const double order = taken / static_cast<double>(count) * static_cast<double>(kPool);
+    fmt::print(
+        R"({{"bench":"select_{}","name":"{}","threads":{},"members":{},"steps":{},"candidates":{},"picks":{},"extrapolated":"linearly to 10000 candidates","seconds_order_10000":{:.4g},"ratio_to_score":{:.4g},"megabytes":{:.4g},"megabytes_10000_narrow":{:.4g}}})"
+        "\n",
+        selector->name(), problem.name, threads, kMembers, problem.steps, count,
+        std::min(count, world.budget()), order, order / seconds_score, blocks, whole);
+    std::fflush(stdout);
+  }
+}
+
+void measure(const Problem& problem, std::size_t count, std::size_t searched, int threads) {
+  World world(problem, 0, count, threads, false);
+  const double score = measure_search(problem, world, searched, threads);
+  measure_orders(problem, world, score, threads);
 }
 
 }  // namespace
 }  // namespace stap
 
 int main(int argc, char** argv) {
-  const bool gpu = argc > 1 && std::string(argv[1]) == "cuda";
-  const std::size_t count = gpu ? 10000 : argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 500;
+  const stap::Problem burgers{"burgers", {256}, {32}, 13}, ins{"ins", {32, 32}, {16, 16}, 26};
+  if (argc > 1 && std::string(argv[1]) == "cuda") {
+    stap::measure_on_gpu(burgers);
+    stap::measure_on_gpu(ins);
+    return 0;
+  }
+  const std::size_t count = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 500;
   const int threads = stap::thread_count(argc > 2 ? std::atoi(argv[2]) : 0);
   if (count == 0) {
     std::fputs("select_bench: expected at least 1 candidate\n", stderr);
     return 2;
   }
-  const stap::Problem burgers{"burgers", {256}, {32}, 13}, ins{"ins", {32, 32}, {16, 16}, 26};
-  stap::measure(burgers, gpu ? 10000 : count, 64, threads, gpu);
+  stap::measure(burgers, count, 64, threads);
   // About ten times the work a candidate.
-  stap::measure(ins, gpu ? 10000 : (count + 9) / 10, 16, threads, gpu);
+  stap::measure(ins, (count + 9) / 10, 32, threads);
   return 0;
 }

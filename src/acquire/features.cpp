@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "acquire/candidate_rows.h"
+#include "stap/acquire/methods.h"
 
 namespace stap {
 namespace {
@@ -20,10 +21,26 @@ std::span<const double> row(const std::vector<double>& points, std::size_t i) {
   return std::span(points).subspan(i * kSketchSize, kSketchSize);
 }
 
+// Moves the finite points to the front and drops the others, in place: there may be many. Returns
+// which they were.
+std::vector<std::size_t> keep_finite(std::vector<double>& points) {
+  std::vector<std::size_t> kept;
+  for (std::size_t c = 0; c < points.size() / kSketchSize; ++c) {
+    const auto point = row(points, c);
+    if (!finite(point)) continue;
+    const std::size_t to = kept.size() * kSketchSize;
+    if (to != c * kSketchSize)
+      std::copy(point.begin(), point.end(), points.begin() + static_cast<std::ptrdiff_t>(to));
+    kept.push_back(c);
+  }
+  points.resize(kept.size() * kSketchSize);
+  return kept;
+}
+
 }  // namespace
 
 std::vector<double> sketched_features(Committee& committee, const Candidates& candidates,
-                                      std::span<const std::size_t> ids) {
+                                      std::span<const std::size_t> ids, SketchKind kind) {
   const auto members = static_cast<std::size_t>(committee.members());
   std::vector<double> features(ids.size() * kSketchSize, 0.0);
   for (std::size_t first = 0; first < ids.size(); first += kBlock) {
@@ -32,8 +49,8 @@ std::vector<double> sketched_features(Committee& committee, const Candidates& ca
     std::vector<double> own(n * members * kSketchSize, 0.0);
     for (std::size_t step = 1; step <= candidates.steps; ++step) {
       const MemberRollouts::Step s = rollouts.step(step);
-      committee.sketch(s.from, s.i, rollouts.member, s.time, step, rollouts.rows, rollouts.own,
-                       own);
+      committee.sketch(s.from, s.i, rollouts.member, s.time, step, kind, rollouts.rows,
+                       rollouts.own, own);
     }
     for (std::size_t r = 0; r < n * members; ++r)
       for (std::size_t k = 0; k < kSketchSize; ++k)
@@ -46,7 +63,8 @@ std::span<const double> FeatureSpace::point(std::size_t c) const {
   return row(points, c);
 }
 
-FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates) {
+FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates,
+                                SketchKind kind) {
   std::vector<std::size_t> open(candidates.open.begin(), candidates.open.end()), used;
   std::sort(open.begin(), open.end());
   for (std::size_t id = 0, next = 0; id < candidates.states.count; ++id) {
@@ -56,19 +74,11 @@ FeatureSpace make_feature_space(Committee& committee, const Candidates& candidat
       used.push_back(id);
   }
   FeatureSpace space;
-  const std::vector<double> points = sketched_features(committee, candidates, open);
-  for (std::size_t c = 0; c < open.size(); ++c) {
-    if (!finite(row(points, c))) {
-      ++space.not_finite;
-      continue;
-    }
-    space.ids.push_back(open[c]);
-    space.points.insert(space.points.end(), row(points, c).begin(), row(points, c).end());
-  }
-  const std::vector<double> centres = sketched_features(committee, candidates, used);
-  for (std::size_t c = 0; c < used.size(); ++c)
-    if (finite(row(centres, c)))
-      space.centres.insert(space.centres.end(), row(centres, c).begin(), row(centres, c).end());
+  space.points = sketched_features(committee, candidates, open, kind);
+  for (const std::size_t c : keep_finite(space.points)) space.ids.push_back(open[c]);
+  space.not_finite = open.size() - space.ids.size();
+  space.centres = sketched_features(committee, candidates, used, kind);
+  keep_finite(space.centres);
   return space;
 }
 
@@ -107,9 +117,21 @@ void NearestCentres::add(std::span<const double> centre) {
   ++centres_;
 }
 
-Order take_greedily(Committee& committee, const Candidates& candidates, std::size_t at_most,
+const config::Fields<SketchOptions>& sketch_fields() {
+  static const config::Fields<SketchOptions> fields{
+      {"sketch", &SketchOptions::sketch,
+       "how hidden activations become 512 coordinates: each goes to four of them (sparse), or to "
+       "all with normal weights (gaussian: slow, for small sizes, on the CPU)",
+       config::choices<SketchKind>(
+           {{"sparse", SketchKind::sparse}, {"gaussian", SketchKind::gaussian}})},
+  };
+  return fields;
+}
+
+Order take_greedily(Committee& committee, const Candidates& candidates, SketchKind kind,
+                    std::size_t at_most,
                     const std::function<std::size_t(const NearestCentres&)>& pick) {
-  const FeatureSpace space = make_feature_space(committee, candidates);
+  const FeatureSpace space = make_feature_space(committee, candidates, kind);
   const std::size_t count = space.ids.size();
   NearestCentres nearest(space);
   Order order;

@@ -14,7 +14,7 @@ namespace stap {
 /// activations of every member at every step. Rows are worked on in blocks; the result does not
 /// depend on them.
 std::vector<double> sketched_features(Committee& committee, const Candidates& candidates,
-                                      std::span<const std::size_t> ids);
+                                      std::span<const std::size_t> ids, SketchKind kind);
 
 /// The pool as points: candidates whose features are finite, by rising id, and the centres there
 /// are already, the trajectories that are not open any more.
@@ -26,7 +26,8 @@ struct FeatureSpace {
 
   std::span<const double> point(std::size_t c) const;
 };
-FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates);
+FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates,
+                                SketchKind kind);
 
 /// Squared distance of two points.
 double feature_distance2(std::span<const double> a, std::span<const double> b);
@@ -70,9 +71,9 @@ std::size_t farthest(const NearestCentres& nearest, const Which& which) {
 }
 
 /// Takes candidates one by one, `at_most` of them: the first, if there is no centre yet, is the one
-/// of largest norm; then pick(nearest) says which. Equal values: the smaller
-/// id.
-Order take_greedily(Committee& committee, const Candidates& candidates, std::size_t at_most,
+/// of largest norm; then pick(nearest) says which. Equal values: the smaller id.
+Order take_greedily(Committee& committee, const Candidates& candidates, SketchKind kind,
+                    std::size_t at_most,
                     const std::function<std::size_t(const NearestCentres&)>& pick);
 
 }  // namespace stap

@@ -28,18 +28,24 @@ std::size_t pick(const NearestCentres& nearest) {
 
 class Lcmd final : public Selector {
  public:
+  explicit Lcmd(const SketchOptions& options) : sketch_(options.sketch) {}
+
   std::string_view name() const override { return "lcmd"; }
+  bool needs_cpu() const override { return sketch_ != SketchKind::sparse; }
 
   Order order(Committee& committee, const Candidates& candidates, std::size_t at_most,
               const Rng&) const override {
-    return take_greedily(committee, candidates, at_most, pick);
+    return take_greedily(committee, candidates, sketch_, at_most, pick);
   }
+
+ private:
+  SketchKind sketch_;
 };
 
 }  // namespace
 
-std::unique_ptr<Selector> make_lcmd() {
-  return std::make_unique<Lcmd>();
+std::unique_ptr<Selector> make_lcmd(const SketchOptions& options) {
+  return std::make_unique<Lcmd>(options);
 }
 
 }  // namespace stap

@@ -11,10 +11,13 @@ namespace stap {
 namespace {
 
 // Candidates whose patterns are asked for at a time: enough to fill the committee's batches, few
-// enough that not many are chosen in vain.
+// enough that not many are chosen in vain. The first ones also tell what a pattern costs.
 constexpr std::size_t kMost = 64;
-std::size_t fewest_at_a_time(const Committee& committee) {
+std::size_t first_at_a_time(const Committee& committee) {
   return std::min(kMost, (committee.rows_at_once() + 3) / 4);
+}
+std::size_t fewest_at_a_time(const Committee& committee) {
+  return std::min(kMost, (committee.rows_at_once() + 15) / 16);
 }
 
 void require_members(std::string_view method, int needed, int members, std::string_view instead) {
@@ -75,8 +78,8 @@ void Spending::order_at_least(std::size_t count) {
   count = std::min(count, candidates_.open.size());
   if (asked_ > 0 && count <= asked_) return;
   asked_ = std::max(count, std::min(2 * asked_, candidates_.open.size()));
-  order_ = timed(seconds_.score,
-                 [&] { return selector_.order(committee_, candidates_, asked_, rng_); });
+  order_ =
+      timed(seconds_.score, [&] { return selector_.order(committee_, candidates_, asked_, rng_); });
 }
 
 Plan Spending::next(std::size_t budget) {
@@ -93,17 +96,17 @@ Plan Spending::next(std::size_t budget) {
   Plan plan;
   plan.not_finite = order_.not_finite;
   std::size_t left = budget;
-  const std::size_t fewest = fewest_at_a_time(committee_);
   for (std::size_t next = 0; left > 0 && next < ids.size();) {
     // As many as are left to buy if the next ones cost what those before did, at first all steps.
     const std::size_t spent = plan.purchases.empty() ? candidates_.steps : budget - left;
     const std::size_t bought = std::max<std::size_t>(1, plan.purchases.size());
     const std::size_t likely = (left * bought + spent - 1) / spent;
-    const auto chunk =
-        ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), ids.size() - next));
-    const std::vector<Pattern> patterns = timed(seconds_.choose, [&] {
-      return chooser_.choose(committee_, candidates_, chunk, rng_);
-    });
+    const std::size_t fewest =
+        next == 0 ? first_at_a_time(committee_) : fewest_at_a_time(committee_);
+    const std::size_t most = std::min(left, ids.size() - next);
+    const auto chunk = ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), most));
+    const std::vector<Pattern> patterns = timed(
+        seconds_.choose, [&] { return chooser_.choose(committee_, candidates_, chunk, rng_); });
     for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {
       Pattern pattern = patterns[c].first(left);
       if (pattern.cost() == 0)

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string>
-#include <unordered_map>
+#include <utility>
 
 namespace stap {
 namespace {
@@ -16,15 +14,9 @@ double per_step(double utility, const Pattern& pattern) {
 // One candidate on its way.
 struct Searching {
   Rng rng;
-  double value;  // of the pattern it stands at
+  Found now;
   std::size_t proposed = 0;
-  std::unordered_map<std::string, double> known;
-
-  // Values only rise, so a pattern that was below once stays below.
-  bool hopeless(const Pattern& pattern) const {
-    const auto found = known.find(pattern.text());
-    return found != known.end() && !(found->second >= value);
-  }
+  Pattern proposal;
 };
 
 }  // namespace
@@ -32,49 +24,52 @@ struct Searching {
 std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, std::size_t proposals,
                           double epsilon, const Rng& rng) {
   std::vector<Searching> searching;
-  for (std::size_t c = 0; c < utility.candidates(); ++c)
-    searching.push_back({rng.split("candidate", ids[c]),
-                         per_step(utility.standing_value(c), utility.standing(c)),
-                         0,
-                         {}});
+  for (std::size_t c = 0; c < utility.candidates(); ++c) {
+    const Pattern ones(utility.steps(), true);
+    utility.begin(c, ones);
+    const double value = per_step(utility.value(c), ones);
+    searching.push_back({rng.split("candidate", ids[c]), {ones, value}, 0, {}});
+  }
 
-  // The next proposal of a candidate that must be evaluated; none when it has made all of its own.
-  const auto next_trial = [&](std::size_t c) -> std::optional<Trial> {
+  // Whether nothing of the candidate's proposal is left to be found out: it cannot reach the value
+  // that stands (nor can one that is not finite), or all of it is known.
+  const auto settled = [&](std::size_t c) {
     Searching& s = searching[c];
-    if (!std::isfinite(s.value)) return {};
+    if (!(per_step(utility.bound(c), s.proposal) >= s.now.value)) return true;
+    if (!utility.complete(c)) return false;
+    const double value = per_step(utility.value(c), s.proposal);
+    if (value >= s.now.value) s.now = {s.proposal, value};
+    return true;
+  };
+  // Goes on to the next proposal that must be rolled out; false when there is none.
+  const auto propose = [&](std::size_t c) {
+    Searching& s = searching[c];
+    if (!std::isfinite(s.now.value)) return false;
     while (s.proposed < proposals) {
-      const Pattern& now = utility.standing(c);
-      Pattern proposal = now.flipped(epsilon, s.rng.split("proposal", s.proposed++));
+      s.proposal = s.now.pattern.flipped(epsilon, s.rng.split("proposal", s.proposed++));
       // To propose what stands changes nothing.
-      if (proposal.cost() == 0 || proposal == now || s.hopeless(proposal)) continue;
-      Trial trial{c, std::move(proposal)};
-      if (per_step(utility.bound(trial), trial.pattern) < s.value) continue;
-      return trial;
+      if (s.proposal.cost() == 0 || s.proposal == s.now.pattern) continue;
+      utility.begin(c, s.proposal);
+      if (!settled(c)) return true;
     }
-    return {};
+    return false;
   };
 
-  // Candidates do not wait for each other's count of proposals, so every evaluation has a trial of
-  // each that is still on its way: fewer and larger calls.
-  for (;;) {
-    std::vector<Trial> trials;
-    for (std::size_t c = 0; c < searching.size(); ++c)
-      if (std::optional<Trial> trial = next_trial(c)) trials.push_back(*std::move(trial));
-    if (trials.empty()) break;
-    const std::vector<double> utilities = utility.evaluate(trials);
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      Searching& s = searching[trials[i].candidate];
-      const double value = per_step(utilities[i], trials[i].pattern);
-      s.known[trials[i].pattern.text()] = value;
-      if (!(value >= s.value)) continue;
-      utility.accept(trials[i].candidate);
-      s.value = value;
-    }
+  // Candidates wait for each other neither at proposals nor at steps: every call of the committee
+  // has a row of each that is still on its way.
+  std::vector<std::size_t> under_way;
+  for (std::size_t c = 0; c < searching.size(); ++c)
+    if (propose(c)) under_way.push_back(c);
+  while (!under_way.empty()) {
+    utility.step(under_way);
+    std::vector<std::size_t> still;
+    for (const std::size_t c : under_way)
+      if (!settled(c) || propose(c)) still.push_back(c);
+    under_way = std::move(still);
   }
 
   std::vector<Found> found;
-  for (std::size_t c = 0; c < searching.size(); ++c)
-    found.push_back({utility.standing(c), searching[c].value});
+  for (Searching& s : searching) found.push_back(std::move(s.now));
   return found;
 }
 

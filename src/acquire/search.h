@@ -16,11 +16,11 @@ struct Found {
   double value = 0.0;
 };
 
-/// Looks for the pattern of largest a(u0,S)/|S| for every candidate of the utility, from where it
-/// stands (all ones): each of `proposals` proposals flips every bit with probability `epsilon` and
-/// is accepted if its value is not smaller. Empty ones and ones whose value is NaN are rejected; a
-/// candidate whose rollouts are not finite stays where it stands. Draws are keyed by
-/// (candidate id, proposal) below `rng`, so candidates do not depend on each other.
+/// Looks for the pattern of largest a(u0,S)/|S| for every candidate of the utility, from all ones
+/// on: each of `proposals` proposals flips every bit with probability `epsilon` and is accepted if
+/// its value is not smaller. Empty ones and ones whose value is NaN are rejected; a candidate whose
+/// rollouts are not finite keeps all ones. Draws are keyed by (candidate id, proposal) below `rng`,
+/// so candidates do not depend on each other.
 std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, std::size_t proposals,
                           double epsilon, const Rng& rng);
 

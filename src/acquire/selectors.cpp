@@ -23,16 +23,15 @@ std::span<const SelectorRow> selector_table() {
        [](const config::Value& options, std::unique_ptr<RightHandSide>) {
          return make_sbal(config::read(sbal_fields(), options, "base"));
        }},
-      {{"lcmd", "largest cluster maximum distance on sketched hidden activations", &no_fields()},
+      {{"lcmd", "largest cluster maximum distance on sketched hidden activations",
+        &sketch_fields()},
        [](const config::Value& options, std::unique_ptr<RightHandSide>) {
-         config::read(no_fields(), options, "base");
-         return make_lcmd();
+         return make_lcmd(config::read(sketch_fields(), options, "base"));
        }},
       {{"core-set", "greedy k-centre: the candidate farthest from all that are known",
-        &no_fields()},
+        &sketch_fields()},
        [](const config::Value& options, std::unique_ptr<RightHandSide>) {
-         config::read(no_fields(), options, "base");
-         return make_core_set();
+         return make_core_set(config::read(sketch_fields(), options, "base"));
        }},
       {{"residual",
         "rollouts farthest from obeying du/dt = F(u) first; experimental: at large learned steps "

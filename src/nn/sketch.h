@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -9,7 +11,14 @@
 
 namespace stap {
 
-/// The fixed random map from the hidden activations of one (member, step) to kSketchSize
+/// Adds the sketch of points first .. first+n-1, hidden [n][ld], to `features`.
+using Sketch = std::function<void(std::size_t first, std::size_t n, const float* hidden,
+                                  std::size_t ld, std::span<double> features)>;
+/// The fixed random map from the hidden activations of one (member, step).
+Sketch make_sketch(SketchKind kind, std::size_t member, std::size_t step, std::size_t channels,
+                   std::size_t points);
+
+/// The sparse map from the hidden activations of one (member, step) to kSketchSize
 /// coordinates: every feature goes to four coordinates, one in each quarter, with signs +-1/2 drawn
 /// by Philox from (channel, point, step, member). Distances are kept in expectation.
 class SketchMap {
@@ -33,5 +42,11 @@ class SketchMap {
   std::size_t channels_;
   std::vector<std::uint16_t> targets_;  // [point][channel][4]: coordinate, top bit: minus
 };
+
+/// Weights of a feature in the coordinates 4 `group` .. 4 `group` + 3 of the gaussian map: normal
+/// of variance 1 / kSketchSize. The four words that Philox makes of (channel, point, step, member)
+/// with `group` in its key become two pairs of normals (Box-Muller).
+std::array<double, 4> gaussian_weights(std::size_t member, std::size_t step, std::size_t channel,
+                                       std::size_t point, std::size_t group);
 
 }  // namespace stap

@@ -250,7 +250,8 @@ RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& 
   run.members = static_cast<std::size_t>(committee.members());
   run.steps_per_transition = committee.grid().values() / data.test.grid().values();
   run.times = read_times(folder, run.evaluated);
-  const TransitionSet transitions = read_transitions(folder / "transitions.h5", committee.grid(), run.steps_per_transition);
+  const TransitionSet transitions =
+      read_transitions(folder / "transitions.h5", committee.grid(), run.steps_per_transition);
   run.chosen = read_chosen(folder, transitions.acquisitions - 1, study.options.pool,
                            study.options.steps / run.steps_per_transition);
 

@@ -81,8 +81,7 @@ fs::path plan_path(const Run& run, std::size_t pass) {
 }
 
 Plan read_pass(const Run& run, std::size_t pass) {
-  return read_plan(plan_path(run, pass), run.study.options.pool,
-                   run.study.options.pattern_steps());
+  return read_plan(plan_path(run, pass), run.study.options.pool, run.study.options.pattern_steps());
 }
 
 // --- the journal's answers ---

@@ -215,6 +215,12 @@ void check_together(const config::Value& effective, config::Problems& problems) 
                  fmt::format("is {}, but a trust band compares members and study.members is {}: "
                              "choose at least 2 members, or 0 for no band",
                              options.trust_quantile, options.members));
+  const config::Value* compute = effective.find("compute");
+  if (selector && selector->needs_cpu() && compute != nullptr &&
+      uses_gpu(config::read(compute_fields(), *compute, "compute")))
+    problems.add("base.sketch",
+                 "is gaussian, which the GPU does not have: choose sparse, or "
+                 "compute.device: cpu");
   if (chooser && options.pattern_steps() > chooser->steps_most())
     problems.add(
         "study.steps",

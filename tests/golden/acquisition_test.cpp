@@ -117,21 +117,16 @@ TEST(AcquisitionGolden, Utilities) {
     Utility utility(*golden.committee, golden.candidates(), golden.open,
                     ordered_pairs(static_cast<int>(golden.members)));
     for (std::size_t k = 0; k < cases; ++k) {
-      std::vector<Trial> trials;
       for (std::size_t b = 0; b < n; ++b) {
         Pattern pattern(golden.steps);
         for (std::size_t i = 0; i < golden.steps; ++i)
           pattern.set(i, patterns.values[(k * n + b) * golden.steps + i] != 0.0);
-        trials.push_back({b, pattern});
-      }
 
-      const std::vector<double> values = utility.evaluate(trials);
+        const double value = test::utility_of(utility, b, pattern);
 
-      // The file's mean counts a = b.
-      for (std::size_t b = 0; b < n; ++b) {
-        expect_close(values[b], m / (m - 1) * pairwise.values[k * n + b], golden.tolerance,
-                     fmt::format("{} {}", path.string(), trials[b].pattern.text()));
-        utility.accept(b);
+        // The file's mean counts a = b.
+        expect_close(value, m / (m - 1) * pairwise.values[k * n + b], golden.tolerance,
+                     fmt::format("{} {}", path.string(), pattern.text()));
       }
     }
   }
@@ -190,9 +185,8 @@ TEST(AcquisitionGolden, MeanFieldByBothDefinitions) {
         of_method /= static_cast<double>(m);
         const double expected = mean_field.values[k * n + b];
         const std::string where = fmt::format("{} {}", path.string(), pattern.text());
-        const Trial trial{b, pattern};
 
-        const double value = utility.evaluate({&trial, 1})[0];
+        const double value = test::utility_of(utility, b, pattern);
 
         expect_close(of_file, expected, golden.tolerance, where);
         expect_close(value, of_method, golden.tolerance, where);

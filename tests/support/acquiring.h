@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "acquire/utility.h"
 #include "reference/stap.h"
 #include "stap/acquire/selector.h"
 #include "stap/nn/engine.h"
@@ -101,6 +102,13 @@ inline std::vector<World> some_worlds(std::size_t count = 5) {
 
 inline Pattern random_pattern(std::size_t steps, const Rng& rng, double density = 0.5) {
   return Pattern(steps).flipped(density, rng);
+}
+
+/// a(u0,S), all of it rolled out.
+inline double utility_of(Utility& utility, std::size_t candidate, const Pattern& pattern) {
+  utility.begin(candidate, pattern);
+  while (!utility.complete(candidate)) utility.step({&candidate, 1});
+  return utility.value(candidate);
 }
 
 }  // namespace stap::test

@@ -13,6 +13,10 @@ namespace stap {
 struct SbalOptions {
   double exponent = 1.0;
 };
+/// Of selectors by distance: how trajectories become points.
+struct SketchOptions {
+  SketchKind sketch = SketchKind::sparse;
+};
 /// Search for the pattern of largest utility per step bought: starts at all ones; every proposal
 /// flips each bit with probability epsilon.
 struct StapOptions {
@@ -31,6 +35,7 @@ struct EveryOptions {
 struct NoOptions {};
 
 const config::Fields<SbalOptions>& sbal_fields();
+const config::Fields<SketchOptions>& sketch_fields();
 const config::Fields<StapOptions>& stap_fields();
 const config::Fields<BernoulliOptions>& bernoulli_fields();
 const config::Fields<EveryOptions>& every_fields();
@@ -44,8 +49,8 @@ std::unique_ptr<Selector> make_qbc();
 std::unique_ptr<Selector> make_sbal(const SbalOptions& options);
 /// Largest cluster maximum distance (Holzmueller et al.), and greedy k-centre, both on sketched
 /// hidden activations; trajectories of the pool that are not open are centres.
-std::unique_ptr<Selector> make_lcmd();
-std::unique_ptr<Selector> make_core_set();
+std::unique_ptr<Selector> make_lcmd(const SketchOptions& options);
+std::unique_ptr<Selector> make_core_set(const SketchOptions& options);
 /// Largest mean over members of sum over steps of |(u^i - u^(i-1))/dt - (F(u^i) + F(u^(i-1)))/2|^2
 /// first: how far rollouts are from obeying du/dt = F(u, t). One member is enough. Experimental: at
 /// large learned steps mostly the error of that difference in time, also for a perfect surrogate.

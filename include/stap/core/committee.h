@@ -15,6 +15,10 @@ inline constexpr int kMean = -1;
 /// Dimensions that sketched features have (spec: LCMD).
 inline constexpr std::size_t kSketchSize = 512;
 
+/// How features become kSketchSize coordinates. sparse: each goes to four of them, with a sign.
+/// gaussian: each goes to all, with normal weights; the slow twin of sparse, for small sizes.
+enum class SketchKind { sparse, gaussian };
+
 /// A block of rows (float states) in the committee's own memory, host or device.
 enum class RowsId : std::uint32_t {};
 
@@ -45,8 +49,9 @@ class Committee {
 
   /// advance(), and adds the sketch of the last hidden activations of this step to
   /// features[r * kSketchSize ..]. `step` is the step being made, 1-based. Members only, no kMean.
+  /// Throws Error(unavailable) for a kind that the device does not have.
   virtual void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                      std::span<const double> time, std::size_t step, RowsId to,
+                      std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
                       std::span<const std::size_t> j, std::span<double> features) = 0;
 
   /// out[r] = squared distance of x[i[r]] and y[j[r]], summed in double in grid order.

@@ -87,21 +87,21 @@ class CpuCommittee final : public Committee {
   }
 
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, RowsId to,
+              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
               std::span<const std::size_t> j, std::span<double> features) override {
     check_call(from, i, member, time, to, j, false);
     check_length(i.size() * kSketchSize, features.size());
-    std::vector<std::optional<SketchMap>> maps(members_.size());
+    std::vector<Sketch> sketches(members_.size());
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r) {
-      auto& map = maps[static_cast<std::size_t>(member[r])];
-      if (!map)
-        map.emplace(static_cast<std::size_t>(member[r]), step, net_.layout.projection,
-                    net_.layout.points);
+      Sketch& sketch = sketches[static_cast<std::size_t>(member[r])];
+      if (!sketch)
+        sketch = make_sketch(kind, static_cast<std::size_t>(member[r]), step,
+                             net_.layout.projection, net_.layout.points);
       items.push_back({r, member[r], row_of(from, i[r]), row_of(to, j[r]),
                        time.empty() ? 0.0f : static_cast<float>(time[r])});
     }
-    apply(std::move(items), &maps, features);
+    apply(std::move(items), &sketches, features);
   }
 
   void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
@@ -170,9 +170,9 @@ class CpuCommittee final : public Committee {
                   mean);
   }
 
-  // Applies all items, those of one member in blocks that share its weights. With maps, adds each
-  // row's sketched hidden activations to its features.
-  void apply(std::vector<Item> items, const std::vector<std::optional<SketchMap>>* maps,
+  // Applies all items, those of one member in blocks that share its weights. With sketches, adds
+  // each row's sketched hidden activations to its features.
+  void apply(std::vector<Item> items, const std::vector<Sketch>* sketches,
              std::span<double> features) {
     std::stable_sort(items.begin(), items.end(),
                      [](const Item& a, const Item& b) { return a.member < b.member; });
@@ -191,12 +191,12 @@ class CpuCommittee final : public Committee {
       if (!memory_[t]) memory_[t].emplace(net_);
     parallel_for(static_cast<int>(std::min(threads, tasks.size())), tasks.size(),
                  [&](std::size_t index, int thread) {
-                   run(tasks[index], *memory_[to_size(thread)], maps, features);
+                   run(tasks[index], *memory_[to_size(thread)], sketches, features);
                  });
   }
 
-  void run(std::span<const Item> task, ForwardMemory& memory,
-           const std::vector<std::optional<SketchMap>>* maps, std::span<double> features) const {
+  void run(std::span<const Item> task, ForwardMemory& memory, const std::vector<Sketch>* sketches,
+           std::span<double> features) const {
     std::array<const float*, kForwardRows> from;
     std::array<float*, kForwardRows> to;
     std::array<float, kForwardRows> times;
@@ -207,14 +207,14 @@ class CpuCommittee final : public Committee {
     }
     const auto member = static_cast<std::size_t>(task[0].member);
     HiddenSink sink;
-    if (maps != nullptr)
+    if (sketches != nullptr)
       sink = [&](std::size_t row, std::size_t first, std::size_t n, const float* hidden,
                  std::size_t ld) {
-        (*maps)[member]->add(first, n, hidden, ld,
-                             features.subspan(task[row].row * kSketchSize, kSketchSize));
+        (*sketches)[member](first, n, hidden, ld,
+                            features.subspan(task[row].row * kSketchSize, kSketchSize));
       };
     forward(net_, members_[member]->view(), {from.data(), task.size()}, times.data(),
-            {to.data(), task.size()}, memory, maps != nullptr ? &sink : nullptr);
+            {to.data(), task.size()}, memory, sketches != nullptr ? &sink : nullptr);
   }
 
   // The mean of M states, summed in double in member order.

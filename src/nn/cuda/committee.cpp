@@ -11,6 +11,7 @@
 #include "nn/cuda/branches.h"
 #include "nn/rows_checks.h"
 #include "nn/sketch.h"
+#include "stap/core/error.h"
 
 namespace stap::cuda {
 namespace {
@@ -109,11 +110,14 @@ class CudaCommittee final : public Committee {
   }
 
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, RowsId to,
+              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
               std::span<const std::size_t> j, std::span<double> features) override {
     check_advance(device_.shape, members(), block(from).count, i, member, time, block(to).count, j,
                   false);
     check_length(i.size() * kSketchSize, features.size());
+    if (kind != SketchKind::sparse)
+      throw Error(ErrorKind::unavailable,
+                  "the GPU has no gaussian sketch: choose sketch: sparse, or device: cpu");
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r)
       items.push_back({row_of(from, i[r]), row_of(to, j[r]),

@@ -115,9 +115,8 @@ TEST(StapMeanField, RollsOutOncePerMember) {
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
   Utility utility(committee, world.candidates(), world.open, mean_field_pairs(members));
   EXPECT_EQ(committee.advanced, (members + 1) * steps);
-  const Trial trial{0, Pattern::parse("100000")};
 
-  utility.evaluate({&trial, 1});
+  test::utility_of(utility, 0, Pattern::parse("100000"));
 
   EXPECT_EQ(committee.advanced, (members + 1) * steps + members * (steps - 1));
 }
@@ -186,11 +185,12 @@ TEST(Bernoulli, AnotherRoundDrawsAnew) {
 }
 
 // The value of every candidate's all ones, from which the tree must find everything by itself.
-std::vector<Found> all_ones(const Utility& utility) {
+std::vector<Found> all_ones(Utility& utility) {
+  const Pattern ones(utility.steps(), true);
   std::vector<Found> start;
   for (std::size_t c = 0; c < utility.candidates(); ++c)
     start.push_back(
-        {utility.standing(c), utility.standing_value(c) / static_cast<double>(utility.steps())});
+        {ones, test::utility_of(utility, c, ones) / static_cast<double>(utility.steps())});
   return start;
 }
 

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "stap/acquire/methods.h"
 #include "support/acquiring.h"
@@ -35,6 +39,36 @@ TEST(SearchProperty, KeepingStatesChangesNothing) {
         EXPECT_EQ(cached[k].pattern, uncached.pattern) << proposals << " proposals";
         EXPECT_EQ(cached[k].value, uncached.value) << proposals << " proposals";
       }
+    }
+  }
+}
+
+// Many seeds; one step, odd and even sizes, two to four members, members and mean field; with and
+// without room for states. Breaks if a trial is given up that would be accepted (the bound without
+// its allowance for rounding, or with a pair's steps counted twice).
+TEST(SearchProperty, GivingUpEarlyChangesNothing) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const World world = test::linear_world(seed, 2 + seed % 3, 1 + seed % 12, 2, 1 + seed % 5);
+    const auto models = world.models();
+    const auto mean = world.model(kMean);
+    const int members = world.committee->members();
+    const std::size_t values = seed % 2 == 0 ? 0 : kValuesAtATime;
+    const bool mean_field = seed % 4 < 2;
+    const double epsilon = seed % 8 < 4 ? 0.1 : 0.3;
+    Utility utility(*world.committee, world.candidates(), world.open,
+                    mean_field ? mean_field_pairs(members) : ordered_pairs(members), values);
+
+    const auto cached = search(utility, world.open, 60, epsilon, Rng(seed));
+
+    for (std::size_t c : world.open) {
+      const auto of = [&](const Pattern& s) {
+        return mean_field ? reference::mean_field(mean, models, s, world.state(c))
+                          : reference::utility(models, s, world.state(c));
+      };
+      const auto uncached =
+          reference::search(of, world.steps, 60, epsilon, Rng(seed).split("candidate", c));
+      EXPECT_EQ(cached[c].pattern, uncached.pattern) << "seed " << seed;
+      EXPECT_EQ(cached[c].value, uncached.value) << "seed " << seed;
     }
   }
 }
@@ -121,8 +155,39 @@ TEST(SearchProperty, NotFiniteCandidatesKeepAllOnes) {
   EXPECT_NE(expected[1].pattern, Pattern(7, true));
 }
 
-// One row of states per pair and step that is new, no pair of a member with itself, one measuring
-// call per evaluation, and a batch per step. Breaks if a trial is rolled out from the start.
+// Rollouts of single members are finite, mixed ones overflow: member 1 squares what is large, and
+// only member 0 makes states large. Such trials are given up and never accepted, the others not
+// touched. Breaks if NaN or infinity passes a comparison.
+TEST(SearchProperty, TrialsThatAreNotFiniteAreRejected) {
+  World world = test::linear_world(1, 2, 6, 3, 2);
+  world.committee = std::make_unique<FakeCommittee>(
+      world.pool.grid(), std::vector<FakeCommittee::Member>{
+                             [](const std::vector<float>& u, double time) {
+                               return std::vector<float>{1e15f, u[1] + static_cast<float>(time)};
+                             },
+                             [](const std::vector<float>& u, double) {
+                               const float large =
+                                   std::abs(u[0]) > 1e10f ? u[0] * u[0] * u[0] : 0.25f;
+                               return std::vector<float>{large, 0.5f * u[1]};
+                             }});
+  const auto models = world.models();
+
+  const auto cached = found(world, world.open, 80, 0.2, Rng(3));
+
+  for (std::size_t c : world.open) {
+    const auto uncached = reference::search(models, world.steps, world.state(c), 80, 0.2,
+                                            Rng(3).split("candidate", c));
+    EXPECT_EQ(cached[c].pattern, uncached.pattern);
+    EXPECT_EQ(cached[c].value, uncached.value);
+    EXPECT_TRUE(std::isfinite(cached[c].value));
+    EXPECT_FALSE(
+        std::isfinite(reference::utility(models, Pattern::parse("100000"), world.state(c))));
+  }
+}
+
+// One row for every pair and step that was never made, no pair of a member with itself, and at most
+// one measuring call with every batch. Breaks if a trial is rolled out from the start, or from
+// where it leaves the last one only.
 TEST(UtilityCost, IsOnlyWhatIsNew) {
   constexpr std::size_t members = 3, steps = 6, pairs = members * (members - 1);
   World world = test::linear_world(1, members, steps, 2);
@@ -133,7 +198,6 @@ TEST(UtilityCost, IsOnlyWhatIsNew) {
     const char* pattern;
     std::size_t new_steps;
   };
-  // Each accepted before the next one.
   for (const Case& c : {Case{"111011", 3},
                         {"111010", 1},
                         {"000010", 2},
@@ -141,20 +205,78 @@ TEST(UtilityCost, IsOnlyWhatIsNew) {
                         {"001000", 4},
                         {"001011", 2},
                         {"111111", 0},
-                        {"100000", 5}}) {
+                        {"100000", 5},
+                        {"111010", 0},
+                        {"001001", 1}}) {
     committee.advanced = committee.advance_calls = committee.measured = committee.measure_calls = 0;
-    const std::vector<Trial> trials = {{0, Pattern::parse(c.pattern)},
-                                       {1, Pattern::parse(c.pattern)}};
 
-    utility.evaluate(trials);
+    for (std::size_t candidate : world.open)
+      test::utility_of(utility, candidate, Pattern::parse(c.pattern));
 
     EXPECT_EQ(committee.advanced, 2 * pairs * c.new_steps) << c.pattern;
-    EXPECT_EQ(committee.advance_calls, c.new_steps) << c.pattern;
     EXPECT_EQ(committee.measured, committee.advanced) << c.pattern;
-    EXPECT_EQ(committee.measure_calls, c.new_steps > 0 ? 1u : 0u) << c.pattern;
-    utility.accept(0);
-    utility.accept(1);
+    EXPECT_EQ(committee.measure_calls, committee.advance_calls) << c.pattern;
   }
+}
+
+// What a search costs that rolls every trial out to its end from where it leaves the pattern that
+// stands, or its prefix of equal bits, and skips patterns seen before.
+std::size_t rows_without_keeping(const World& world, std::size_t id, std::size_t proposals,
+                                 double epsilon, const Rng& rng) {
+  const auto models = world.models();
+  const std::size_t steps = world.steps, pairs = models.size() * (models.size() - 1);
+  Pattern now(steps, true);
+  const auto value = [&](const Pattern& s) {
+    return reference::utility(models, s, world.state(id)) / static_cast<double>(s.cost());
+  };
+  std::set<std::string> seen = {now.text()};
+  std::size_t rows = models.size() * steps;
+  for (std::size_t t = 0; t < proposals; ++t) {
+    const Pattern proposal = now.flipped(epsilon, rng.split("proposal", t));
+    if (proposal.cost() == 0) continue;
+    std::size_t run = 1;
+    while (run < steps && proposal[run] == proposal[0]) ++run;
+    if (seen.insert(proposal.text()).second)
+      rows += pairs * (steps - std::max(run, std::min(steps, proposal.first_difference(now))));
+    if (value(proposal) >= value(now)) now = proposal;
+  }
+  return rows;
+}
+
+// Breaks if a hopeless trial is rolled out to its end, or states of earlier trials are not used.
+TEST(SearchCost, IsLessThanThatOfWholeTrials) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const World world = test::linear_world(seed, 2 + seed % 2, 11, 1);
+    auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
+    const Rng rng(seed);
+    const std::size_t whole = rows_without_keeping(world, 0, 60, 0.15, rng.split("candidate", 0));
+    committee.advanced = 0;
+
+    found(world, world.open, 60, 0.15, rng);
+
+    EXPECT_LT(5 * committee.advanced, 4 * whole) << committee.advanced << " of " << whole;
+  }
+}
+
+// A row of every candidate that is still on its way in each call, one measuring call with it: no
+// more calls than the candidate with most to do has steps and pairs. Breaks if candidates wait for
+// each other's proposals, or a call has only some of them.
+TEST(SearchCost, ACallServesAllCandidates) {
+  const World world = test::linear_world(4, 2, 9, 40);
+  auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
+  std::size_t longest = 0;
+  for (const std::size_t id : world.open) {
+    committee.advance_calls = 0;
+    found(world, {&id, 1}, 40, 0.1, Rng(6));
+    longest = std::max(longest, committee.advance_calls);
+  }
+  committee.advance_calls = committee.measure_calls = 0;
+
+  found(world, world.open, 40, 0.1, Rng(6));
+
+  // Alone a candidate advances both of its pairs in a call, with others one after the other.
+  EXPECT_LE(committee.advance_calls, 2 * longest);
+  EXPECT_LE(committee.measure_calls, committee.advance_calls);
 }
 
 TEST(UtilityCost, RowsAreGivenBack) {
