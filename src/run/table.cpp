@@ -115,8 +115,6 @@ bool has_published_sizes(const RunResult& r) {
          number(r.config, "network", "width", 0) == 64;
 }
 
-namespace {
-
 // Names of a sweep's runs, from its sweep.json; none if there is no such file.
 std::vector<std::string> sweep_order(const fs::path& folder) {
   std::vector<std::string> names;
