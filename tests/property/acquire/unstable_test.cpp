@@ -30,7 +30,7 @@ std::vector<Method> some_methods() {
   std::vector<Method> methods;
   methods.push_back({make_random(), make_bernoulli({0.5})});
   methods.push_back({make_sbal({}), make_stap({10, 0.2})});
-  methods.push_back({make_lcmd(), make_full()});
+  methods.push_back({make_lcmd({}), make_full()});
   return methods;
 }
 
@@ -161,7 +161,7 @@ TEST(UnstableProperty, FurtherPassesGoOnAlongTheSameOrder) {
 // selector remembers, or if LCMD forgets that used candidates are centres.
 TEST(UnstableProperty, TheOrderOfTheRestIsTheRestOfTheOrder) {
   for (const SelectorRow& row : selector_table()) {
-    const auto selector = row.make({});
+    const auto selector = test::make_default(row, kGrid);
     for (const std::size_t taken : {1, 4, 11}) {
       Round round(3, 0.0);
       const auto whole = selector->order(round.committee, round.candidates(), kPool, round.rng).ids;

@@ -77,9 +77,9 @@ TEST(MethodTables, SketchesAreSparseUnlessAskedFor) {
     gaussian.set("sketch", "gaussian");
     unknown.set("sketch", "dense");
 
-    EXPECT_FALSE(row.make({})->needs_cpu()) << row.name;
-    EXPECT_TRUE(row.make(gaussian)->needs_cpu()) << row.name;
-    const std::string error = config_error([&] { row.make(unknown); });
+    EXPECT_FALSE(row.make({}, nullptr)->needs_cpu()) << row.name;
+    EXPECT_TRUE(row.make(gaussian, nullptr)->needs_cpu()) << row.name;
+    const std::string error = config_error([&] { row.make(unknown, nullptr); });
     expect_in("dense", error);
     expect_in("gaussian", error);
   }
