@@ -64,6 +64,25 @@ class AnalyseProgram : public ::testing::Test {
 };
 TemporaryFolder* AnalyseProgram::shared_ = nullptr;
 
+// Patterns count clusters, errors and calibration single steps.
+TEST_F(AnalyseProgram, TakesRunsOfMultiStepNetworks) {
+  const fs::path folder = folder_.path("two");
+  std::vector<std::string> words{"run", "demo"};
+  for (const std::string& setting : small_study()) words.push_back(setting);
+  for (const char* word : {"study.steps=6", "budget=12", "cluster=2", "--quiet", "--out"})
+    words.push_back(word);
+  words.push_back(folder);
+  const Finished run = run_stap(words);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+
+  const Finished result = run_stap({"analyse", folder, "--quiet"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const fs::path arrays = folder / "analysis.h5";
+  EXPECT_EQ(read_array(arrays, "chosen_frequency").shape, (Sizes{kRounds, 3}));
+  EXPECT_EQ(read_array(arrays, "calibration_spread").shape, (Sizes{kTest, 6}));
+}
+
 TEST_F(AnalyseProgram, ChosenStepsAreThoseOfThePlans) {
   const fs::path folder = one_run();
 
