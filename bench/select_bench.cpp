@@ -1,12 +1,11 @@
 // What choosing costs in one round, with fresh networks of paper size and a committee of two:
 // scores of a pool of 10,000, the search over the steps of SBAL's candidates until 8 L solver steps
-// are spent, and the orders of LCMD and Core-Set over the pool. Candidates do not depend on each
-// other, so all are measured on a part and extrapolated linearly: the search to as many candidates
-// as the budget buys at the mean cost of the patterns found, the orders from as many picks as the
-// budget could need (their time is proportional to candidates, at a given number of picks).
-// Untrained members disagree at once, so their patterns are short and a round searches more
-// candidates than it would with trained ones. States advanced are counted too: unlike seconds they
-// do not depend on what else the machine does.
+// are spent, and the orders of LCMD and Core-Set over the pool. The search is that of a whole
+// round. Candidates do not depend on each other, so scores and orders are measured on a part and
+// extrapolated linearly, the orders from as many picks as the budget could need (their time is
+// proportional to candidates, at a given number of picks). Untrained members disagree at once, so
+// their patterns are short and a round searches more candidates than it would with trained ones.
+// States advanced are counted too: unlike seconds they do not depend on what else the machine does.
 //
 // The memory of an order is that of 10,000 candidates of a narrow network (their sketches, the
 // distances) beyond what there was before, and it is checked beside it what the blocks of the large
@@ -160,53 +159,55 @@ void measure_on_gpu(const Problem& problem) {
     });
     Counting scoring(*world.committee);
     const double score = seconds([&] { make_sbal({})->order(scoring, candidates, kPool, Rng(3)); });
-    const double lcmd = seconds(
-        [&] { make_lcmd({})->order(*world.committee, candidates, world.budget(), Rng(3)); });
     fmt::print(
-        R"({{"bench":"select","name":"{}","device":"cuda","members":{},"steps":{},"candidates":{},"budget":{},"trajectories":{},"seconds_score":{:.4g},"seconds_selection":{:.4g},"ratio_search_to_score":{:.4g},"rows_ratio":{:.4g},"waits_search":{},"seconds_lcmd":{:.4g},"ratio_lcmd_to_score":{:.4g}}})"
+        R"({{"bench":"select","name":"{}","device":"cuda","members":{},"steps":{},"candidates":{},"budget":{},"trajectories":{},"seconds_score":{:.4g},"seconds_selection":{:.4g},"ratio_search_to_score":{:.4g},"rows_ratio":{:.4g},"waits_search":{}}})"
         "\n",
         problem.name, kMembers, problem.steps, kPool, world.budget(), plan.purchases.size(), score,
         total, (total - score) / score,
         static_cast<double>(committee.advanced - scoring.advanced) /
             static_cast<double>(scoring.advanced),
-        committee.waits - scoring.waits, lcmd, lcmd / score);
+        committee.waits - scoring.waits);
     std::fflush(stdout);
   }
+  const double lcmd =
+      seconds([&] { make_lcmd({})->order(*world.committee, candidates, world.budget(), Rng(3)); });
+  fmt::print(
+      R"({{"bench":"select_lcmd","name":"{}","device":"cuda","candidates":{},"picks":{},"seconds_order":{:.4g}}})"
+      "\n",
+      problem.name, kPool, world.budget(), lcmd);
+  std::fflush(stdout);
 }
 
-// Seconds of 10,000 scores.
-double measure_search(const Problem& problem, World& world, std::size_t searched, int threads) {
+// A round's search by SBAL+STAP, whole, against scoring. Returns the seconds of 10,000 scores.
+double measure_search(const Problem& problem, World& world, int threads) {
   Counting committee(*world.committee);
   const Candidates candidates = world.candidates();
   const std::size_t count = world.open.size();
   spread_scores(committee, candidates,
                 std::span(world.open).first(std::min<std::size_t>(count, 32)));
   const double part = static_cast<double>(count) / static_cast<double>(kPool);
-  committee.advanced = 0;
-  Order order;
-  const auto score = [&] { order = make_sbal({})->order(committee, candidates, count, Rng(3)); };
-  const double score_before = seconds(score);
-  const double rows_score = static_cast<double>(committee.advanced) / part;
-  const auto first = std::span(order.ids).first(std::min(searched, order.ids.size()));
-  std::vector<Pattern> patterns;
+  const auto sbal = make_sbal({});
+  const auto stap = make_stap({});
+  const auto score = [&] { sbal->order(committee, candidates, count, Rng(3)); };
   committee.advanced = committee.waits = 0;
-  const double search =
-      seconds([&] { patterns = make_stap({})->choose(committee, candidates, first, Rng(3)); });
-  const std::size_t rows_search = committee.advanced, waits = committee.waits;
+  const double score_before = seconds(score);
+  const std::size_t rows_score = committee.advanced, waits_score = committee.waits;
+  committee.advanced = committee.waits = 0;
+  Spending spending(*sbal, *stap, committee, candidates, Rng(3));
+  const Plan plan = spending.next(world.budget());
+  const double search = spending.seconds().choose;
+  const std::size_t rows_search = committee.advanced - rows_score;
   // Once more: on a shared machine seconds of different minutes are not the same seconds.
-  const double seconds_score = (score_before + seconds(score)) / 2 / part;
-  std::size_t cost = 0;
-  for (const Pattern& pattern : patterns) cost += pattern.cost();
-  const double trajectories =
-      static_cast<double>(world.budget() * patterns.size()) / static_cast<double>(cost);
-  const double rounds = trajectories / static_cast<double>(patterns.size());
+  const double seconds_score =
+      (score_before + spending.seconds().score + seconds(score)) / 3 / part;
   fmt::print(
-      R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"searched":{},"extrapolated":"linearly to 10000 scores and to the budget's trajectories","budget":{},"trajectories":{:.4g},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g},"rows_score_10000":{:.4g},"rows_search_round":{:.4g},"rows_ratio":{:.4g},"waits_search":{}}})"
+      R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"extrapolated":"linearly to 10000 scores","budget":{},"unspent":{},"trajectories":{},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g},"rows_score_10000":{:.4g},"rows_search_round":{},"rows_ratio":{:.4g},"waits_search":{}}})"
       "\n",
-      problem.name, threads, kMembers, problem.steps, count, patterns.size(), world.budget(),
-      trajectories, seconds_score, search * rounds, search * rounds / seconds_score, rows_score,
-      static_cast<double>(rows_search) * rounds,
-      static_cast<double>(rows_search) * rounds / rows_score, waits);
+      problem.name, threads, kMembers, problem.steps, count, world.budget(), plan.unspent,
+      plan.purchases.size(), seconds_score, search, search / seconds_score,
+      static_cast<double>(rows_score) / part, rows_search,
+      static_cast<double>(rows_search) * part / static_cast<double>(rows_score),
+      committee.waits - waits_score);
   std::fflush(stdout);
   return seconds_score;
 }
@@ -233,9 +234,9 @@ void measure_orders(const Problem& problem, const World& world, double seconds_s
   }
 }
 
-void measure(const Problem& problem, std::size_t count, std::size_t searched, int threads) {
+void measure(const Problem& problem, std::size_t count, int threads) {
   World world(problem, 0, count, threads, false);
-  const double score = measure_search(problem, world, searched, threads);
+  const double score = measure_search(problem, world, threads);
   measure_orders(problem, world, score, threads);
 }
 
@@ -255,8 +256,8 @@ int main(int argc, char** argv) {
     std::fputs("select_bench: expected at least 1 candidate\n", stderr);
     return 2;
   }
-  stap::measure(burgers, count, 64, threads);
+  stap::measure(burgers, count, threads);
   // About ten times the work a candidate.
-  stap::measure(ins, (count + 9) / 10, 32, threads);
+  stap::measure(ins, (count + 9) / 10, threads);
   return 0;
 }

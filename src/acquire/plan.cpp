@@ -12,12 +12,12 @@ namespace {
 
 // Candidates whose patterns are asked for at a time: enough to fill the committee's batches, few
 // enough that not many are chosen in vain. The first ones also tell what a pattern costs.
-constexpr std::size_t kMost = 64;
+constexpr std::size_t kMost = 128;
 std::size_t first_at_a_time(const Committee& committee) {
-  return std::min(kMost, (committee.rows_at_once() + 3) / 4);
+  return (committee.rows_at_once() + 3) / 4;
 }
 std::size_t fewest_at_a_time(const Committee& committee) {
-  return std::min(kMost, (committee.rows_at_once() + 15) / 16);
+  return (committee.rows_at_once() + 15) / 16;
 }
 
 void require_members(std::string_view method, int needed, int members, std::string_view instead) {
@@ -104,7 +104,7 @@ Plan Spending::next(std::size_t budget) {
     const std::size_t fewest =
         next == 0 ? first_at_a_time(committee_) : fewest_at_a_time(committee_);
     const std::size_t most = std::min(left, ids.size() - next);
-    const auto chunk = ids.subspan(next, std::min(std::clamp(likely, fewest, kMost), most));
+    const auto chunk = ids.subspan(next, std::min(std::max(fewest, std::min(likely, kMost)), most));
     const std::vector<Pattern> patterns = timed(
         seconds_.choose, [&] { return chooser_.choose(committee_, candidates_, chunk, rng_); });
     for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {

@@ -1,19 +1,16 @@
 // Studies with k-in, k-out networks as a user runs them.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
-#include "stap/core/rng.h"
 #include "stap/data/store.h"
 #include "stap/nn/model_file.h"
+#include "support/killing.h"
 #include "support/process.h"
 #include "support/small_study.h"
 
@@ -118,25 +115,10 @@ TEST_F(Multistep, KilledAnywhereEndsWithTheSameBytes) {
   ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
   const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - start;
   const std::string expected = essence("whole");
-  int kills = 0;
-  std::uint64_t starts = 0;
-  for (int attempt = 0; kills < 8; ++attempt) {
-    ASSERT_LT(attempt, 100) << "the runs are over before they can be killed";
-    const std::string name = "killed" + std::to_string(attempt);
-    for (bool finished = false; !finished;) {
-      const pid_t child = start_stap(words("run", name, {"--quiet"}));
-      if (kills < 8) {
-        std::this_thread::sleep_for(whole * Rng(7).uniform(starts++));
-        kill(child, SIGKILL);
-      }
-      int status = 0;
-      waitpid(child, &status, 0);
-      finished = WIFEXITED(status);
-      ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0);
-      kills += finished ? 0 : 1;
-    }
-    EXPECT_EQ(essence(name), expected) << "attempt " << attempt;
-  }
+
+  kill_and_continue(
+      8, whole, [&](const std::string& name) { return words("run", name, {"--quiet"}); },
+      [&](const std::string& name) { EXPECT_EQ(essence(name), expected) << name; });
 }
 
 // `evaluate` on the files of `generate` gives what the run itself has measured.
