@@ -1,4 +1,5 @@
 #include "acquire/bernoulli_draw.h"
+#include "acquire/until_spent.h"
 #include "stap/acquire/methods.h"
 
 namespace stap {
@@ -11,11 +12,11 @@ class Bernoulli final : public StepChooser {
   std::string_view name() const override { return "bernoulli"; }
 
   std::vector<Pattern> choose(Committee&, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng& rng) const override {
-    std::vector<Pattern> patterns;
-    for (const std::size_t id : ids)
-      patterns.push_back(bernoulli_draw(candidates.steps, options_.p, id, rng));
-    return patterns;
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng& rng) const override {
+    return until_spent(ids, budget, [&](std::size_t id) {
+      return bernoulli_draw(candidates.steps, options_.p, id, rng);
+    });
   }
 
  private:

@@ -1,3 +1,4 @@
+#include "acquire/until_spent.h"
 #include "stap/acquire/methods.h"
 
 namespace stap {
@@ -10,11 +11,12 @@ class Every final : public StepChooser {
   std::string_view name() const override { return "every"; }
 
   std::vector<Pattern> choose(Committee&, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng&) const override {
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng&) const override {
     Pattern pattern(candidates.steps);
     for (std::size_t step = 0; step < candidates.steps; ++step)
       pattern.set(step, step % options_.k == 0);
-    return std::vector<Pattern>(ids.size(), pattern);
+    return until_spent(ids, budget, [&](std::size_t) { return pattern; });
   }
 
  private:

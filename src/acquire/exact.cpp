@@ -14,22 +14,27 @@ class Exact final : public StepChooser {
   std::size_t steps_most() const override { return 16; }
 
   std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng& rng) const override {
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng& rng) const override {
     const auto pairs = ordered_pairs(committee.members());
     const std::size_t most = Utility::fitting(kValuesAtATime, committee, candidates.steps, pairs);
     const std::size_t states =
         kValuesAtATime / std::max<std::size_t>(1, committee.grid().values() * candidates.steps);
     // Small batches learn early what is not worth a rollout, large ones are quicker per state.
     const std::size_t at_once = std::min(states, 8 * committee.rows_at_once());
-    const StapOptions first_look;
     std::vector<Pattern> patterns;
-    for (std::size_t first = 0; first < ids.size(); first += most) {
-      const auto group = ids.subspan(first, std::min(most, ids.size() - first));
-      Utility utility(committee, candidates, group, pairs);
-      auto start = search(utility, group, first_look.proposals, first_look.epsilon, rng);
+    for (std::size_t spent = 0; spent < budget && patterns.size() < ids.size();) {
+      // As many as are needed whatever they cost: one in vain is dear here.
+      const std::size_t sure = (budget - spent - 1) / candidates.steps + 1;
+      const auto group =
+          ids.subspan(patterns.size(), std::min({sure, most, ids.size() - patterns.size()}));
+      Utility utility(committee, candidates, group.size(), pairs);
+      auto start = search(utility, group, kNoLimit, StapOptions{}, rng);
       for (Found& found :
-           best_of_all(committee, candidates, group, utility, std::move(start), at_once))
+           best_of_all(committee, candidates, group, utility, std::move(start), at_once)) {
+        spent += found.pattern.cost();
         patterns.push_back(std::move(found.pattern));
+      }
     }
     return patterns;
   }

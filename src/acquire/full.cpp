@@ -1,3 +1,4 @@
+#include "acquire/until_spent.h"
 #include "stap/acquire/methods.h"
 
 namespace stap {
@@ -8,8 +9,10 @@ class Full final : public StepChooser {
   std::string_view name() const override { return "full"; }
 
   std::vector<Pattern> choose(Committee&, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng&) const override {
-    return std::vector<Pattern>(ids.size(), Pattern(candidates.steps, true));
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng&) const override {
+    const Pattern all(candidates.steps, true);
+    return until_spent(ids, budget, [&](std::size_t) { return all; });
   }
 };
 

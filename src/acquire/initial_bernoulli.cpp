@@ -1,4 +1,5 @@
 #include "acquire/bernoulli_draw.h"
+#include "acquire/until_spent.h"
 #include "stap/acquire/methods.h"
 
 namespace stap {
@@ -11,12 +12,12 @@ class InitialBernoulli final : public StepChooser {
   std::string_view name() const override { return "initial-bernoulli"; }
 
   std::vector<Pattern> choose(Committee&, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng& rng) const override {
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng& rng) const override {
     const Pattern all(candidates.steps, true);
-    std::vector<Pattern> patterns;
-    for (const std::size_t id : ids)
-      patterns.push_back(all.first(bernoulli_draw(candidates.steps, options_.p, id, rng).cost()));
-    return patterns;
+    return until_spent(ids, budget, [&](std::size_t id) {
+      return all.first(bernoulli_draw(candidates.steps, options_.p, id, rng).cost());
+    });
   }
 
  private:

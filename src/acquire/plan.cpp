@@ -10,16 +10,6 @@
 namespace stap {
 namespace {
 
-// Candidates whose patterns are asked for at a time: enough to fill the committee's batches, few
-// enough that not many are chosen in vain. The first ones also tell what a pattern costs.
-constexpr std::size_t kMost = 128;
-std::size_t first_at_a_time(const Committee& committee) {
-  return (committee.rows_at_once() + 3) / 4;
-}
-std::size_t fewest_at_a_time(const Committee& committee) {
-  return (committee.rows_at_once() + 15) / 16;
-}
-
 void require_members(std::string_view method, int needed, int members, std::string_view instead) {
   if (members >= needed) return;
   throw Error(ErrorKind::config,
@@ -89,34 +79,27 @@ Plan Spending::next(std::size_t budget) {
   seconds_ = {};
   // Every candidate costs at least one step, so no more than `budget` are ever needed.
   order_at_least(chosen_count_ + budget);
-  std::vector<std::size_t> left_over;
-  for (std::size_t id : order_.ids)
-    if (!chosen_[id]) left_over.push_back(id);
-  const std::span<const std::size_t> ids = left_over;
+  std::vector<std::size_t> ids;
+  for (const std::size_t id : order_.ids)
+    if (!chosen_[id]) ids.push_back(id);
+  const std::vector<Pattern> patterns = timed(
+      seconds_.choose, [&] { return chooser_.choose(committee_, candidates_, ids, budget, rng_); });
   Plan plan;
   plan.not_finite = order_.not_finite;
   std::size_t left = budget;
-  for (std::size_t next = 0; left > 0 && next < ids.size();) {
-    // As many as are left to buy if the next ones cost what those before did, at first all steps.
-    const std::size_t spent = plan.purchases.empty() ? candidates_.steps : budget - left;
-    const std::size_t bought = std::max<std::size_t>(1, plan.purchases.size());
-    const std::size_t likely = (left * bought + spent - 1) / spent;
-    const std::size_t fewest =
-        next == 0 ? first_at_a_time(committee_) : fewest_at_a_time(committee_);
-    const std::size_t most = std::min(left, ids.size() - next);
-    const auto chunk = ids.subspan(next, std::min(std::max(fewest, std::min(likely, kMost)), most));
-    const std::vector<Pattern> patterns = timed(
-        seconds_.choose, [&] { return chooser_.choose(committee_, candidates_, chunk, rng_); });
-    for (std::size_t c = 0; c < chunk.size() && left > 0; ++c) {
-      Pattern pattern = patterns[c].first(left);
-      if (pattern.cost() == 0)
-        throw Error(ErrorKind::internal,
-                    fmt::format("{} chose no step of candidate {}", chooser_.name(), chunk[c]));
-      left -= pattern.cost();
-      plan.purchases.push_back({chunk[c], std::move(pattern)});
-    }
-    next += chunk.size();
+  for (std::size_t k = 0; k < patterns.size() && left > 0; ++k) {
+    Pattern pattern = patterns[k].first(left);
+    if (pattern.cost() == 0)
+      throw Error(ErrorKind::internal,
+                  fmt::format("{} chose no step of candidate {}", chooser_.name(), ids[k]));
+    left -= pattern.cost();
+    plan.purchases.push_back({ids[k], std::move(pattern)});
   }
+  if (left > 0 && patterns.size() < ids.size())
+    throw Error(ErrorKind::internal,
+                fmt::format("{} chose steps of {} candidates for {} of {} solver steps, with {} "
+                            "candidates to choose from",
+                            chooser_.name(), patterns.size(), budget - left, budget, ids.size()));
   plan.unspent = left;
   pass_over(plan);
   return plan;

@@ -12,8 +12,9 @@ class Stap final : public StepChooser {
   int members_needed() const override { return 2; }
 
   std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng& rng) const override {
-    return searched_patterns(committee, candidates, ids, ordered_pairs(committee.members()),
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng& rng) const override {
+    return searched_patterns(committee, candidates, ids, budget, ordered_pairs(committee.members()),
                              options_, rng);
   }
 

@@ -12,9 +12,10 @@ class StapMeanField final : public StepChooser {
   int members_needed() const override { return 2; }
 
   std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
-                              std::span<const std::size_t> ids, const Rng& rng) const override {
-    return searched_patterns(committee, candidates, ids, mean_field_pairs(committee.members()),
-                             options_, rng);
+                              std::span<const std::size_t> ids, std::size_t budget,
+                              const Rng& rng) const override {
+    return searched_patterns(committee, candidates, ids, budget,
+                             mean_field_pairs(committee.members()), options_, rng);
   }
 
  private:

@@ -37,7 +37,7 @@ class Tree {
         places_(std::max<std::size_t>(2, rows_at_once / pairs_)),
         rows_(committee, utility.steps() * places_ * pairs_),
         best_(std::move(start)) {
-    for (std::size_t c = 0; c < utility.candidates(); ++c)
+    for (std::size_t c = 0; c < utility.places(); ++c)
       for (std::size_t step = 0; step <= utility.steps(); ++step) {
         double rest = 0.0;
         for (std::size_t p = 0; p < pairs_; ++p)
@@ -50,7 +50,7 @@ class Tree {
   // `initial` holds a row for each candidate.
   std::vector<Found> search(RowsId initial) {
     std::vector<Prefix> roots;
-    for (std::size_t c = 0; c < utility_.candidates(); ++c)
+    for (std::size_t c = 0; c < utility_.places(); ++c)
       if (std::isfinite(best_[c].value))
         roots.push_back({c, Pattern(utility_.steps()), 0, std::vector<double>(pairs_, 0.0), 0});
     grow(0, roots, initial);

@@ -26,80 +26,89 @@ std::vector<ModelPair> mean_field_pairs(int members);
 inline constexpr std::size_t kValuesAtATime = std::size_t{1} << 27;
 
 /// a(u0,S) = mean over pairs of R(a,b,S) = sum over steps of |u_a - u_b|^2 - |u_a - u_bSa|^2, for
-/// several candidates at a time, each with a pattern of its own on trial. A trial starts where its
-/// prefix was never rolled out before (prefixes of ones are a's rollout, of zeros b's) and goes on
-/// by single steps, so that it can be given up as soon as its bound says so. Sums run as if nothing
-/// was kept.
+/// several candidates at a time, each in a place of its own. One that enters is first rolled out by
+/// every model; then patterns are put on trial. A trial starts where its prefix was never rolled
+/// out before (prefixes of ones are a's rollout, of zeros b's) and goes on by single steps, so that
+/// it can be given up as soon as its bound says so. Sums run as if nothing was kept.
 class Utility {
  public:
-  /// Takes about `values` floats of the committee's memory, and as many as two patterns of every
-  /// candidate need if that is more.
-  Utility(Committee& committee, const Candidates& candidates, std::span<const std::size_t> ids,
+  /// Takes about `values` floats of the committee's memory, and as many as two patterns in every
+  /// place need if that is more.
+  Utility(Committee& committee, const Candidates& candidates, std::size_t places,
           std::vector<ModelPair> pairs, std::size_t values = kValuesAtATime);
 
-  /// How many candidates fit into `values` floats of the committee's memory, at least 1.
+  /// How many places fit into `values` floats of the committee's memory, at least 1.
   static std::size_t fitting(std::size_t values, const Committee& committee, std::size_t steps,
                              std::span<const ModelPair> pairs);
 
-  std::size_t candidates() const { return kept_.size(); }
+  const Committee& committee() const { return committee_; }
+  std::size_t places() const { return places_.size(); }
   std::size_t steps() const { return steps_; }
   std::span<const ModelPair> pairs() const { return pairs_; }
-  /// |u_a - u_b|^2 of a pair after a step (0-based).
-  double pair_distance(std::size_t candidate, std::size_t pair, std::size_t step) const {
-    return pair_distances_[(candidate * pairs_.size() + pair) * steps_ + step];
-  }
-  /// Where u_a of a pair is: a row of rows().
-  std::size_t target_row(std::size_t candidate, std::size_t pair, std::size_t step) const {
-    return rollout_row(candidate, model_a_[pair], step);
-  }
   RowsId rows() const { return rows_; }
 
-  /// Puts a pattern on trial, in place of the candidate's last one. At first that is all ones.
-  void begin(std::size_t candidate, const Pattern& pattern);
+  /// A candidate of the pool takes a place; what was there before is forgotten.
+  void enter(std::size_t place, std::size_t id);
+  /// Whether the models' rollouts are made; what follows asks for that, step() apart.
+  bool rolled_out(std::size_t place) const { return places_[place].rolled_out == steps_; }
+  /// |u_a - u_b|^2 of a pair after a step (0-based).
+  double pair_distance(std::size_t place, std::size_t pair, std::size_t step) const {
+    return places_[place].pair_distances[pair * steps_ + step];
+  }
+  /// Where u_a of a pair is: a row of rows().
+  std::size_t target_row(std::size_t place, std::size_t pair, std::size_t step) const {
+    return rollout_row(place, model_a_[pair], step);
+  }
+
+  /// Puts a pattern on trial, instead of the last one.
+  void begin(std::size_t place, const Pattern& pattern);
   /// No less than a(u0,S) of the trial, from the steps known so far: distances are not negative.
   /// NaN if one that is known is not finite, and then a(u0,S) is NaN or minus infinity.
-  double bound(std::size_t candidate) const;
+  double bound(std::size_t place) const;
   /// Whether all steps of the trial are known.
-  bool complete(std::size_t candidate) const;
+  bool complete(std::size_t place) const;
   /// a(u0,S) of a complete trial; not finite if some rollout is not.
-  double value(std::size_t candidate) const;
-  /// Makes one more step of the trial of each of these candidates, none of them complete: of one
-  /// pair after the other, since that finds out soonest what is hopeless, or of several at once
-  /// where candidates are too few for a good batch. One advance() and at most one distance2().
-  void step(std::span<const std::size_t> candidates);
+  double value(std::size_t place) const;
+  /// Makes one more step in each of these places: of all models' rollouts, or of the trial, which
+  /// is not complete: there of one pair after the other, since that finds out soonest what is
+  /// hopeless, or of several at once where places are too few for a good batch. One advance() and
+  /// at most one distance2().
+  void step(std::span<const std::size_t> places);
 
  private:
-  struct OnTrial {
+  struct Place {
+    KeptPrefixes kept;
+    std::size_t rolled_out;              // steps
+    std::vector<double> pair_distances;  // |u_a - u_b|^2 [pair][step]
+    // On trial:
     Pattern pattern;
     std::vector<std::size_t> prefixes;  // of 1 .. L steps
     std::vector<std::size_t> known;     // [pair]: steps whose distance is known
   };
 
   struct NewRow {
-    std::size_t candidate, pair, step;
+    std::size_t place, pair, step;
     bool measured;  // else its distance is known already
   };
 
-  void roll_out(const Candidates& candidates, std::span<const std::size_t> ids);
-  void measure_pairs(std::size_t candidates);
-  void keep_rollouts(std::size_t candidate);
-  std::vector<NewRow> next_rows(std::span<const std::size_t> candidates);
+  std::vector<NewRow> next_rows(std::span<const std::size_t> places);
+  void keep_rollouts(std::size_t place);
 
-  // Rows of a candidate: the models' rollouts, then those of mixed ones.
-  std::size_t rollout_row(std::size_t candidate, std::size_t model, std::size_t step) const {
-    return candidate * stride_ + model * steps_ + step;
+  // Rows of a place: the initial state, the models' rollouts, then those of mixed ones.
+  std::size_t initial_row(std::size_t place) const { return place * stride_; }
+  std::size_t rollout_row(std::size_t place, std::size_t model, std::size_t step) const {
+    return place * stride_ + 1 + model * steps_ + step;
   }
 
   Committee& committee_;
+  StatesView<const float> pool_;
   std::size_t steps_;
   std::vector<ModelPair> pairs_;
   std::vector<int> models_;                     // all that occur in pairs, without repetition
   std::vector<std::size_t> model_a_, model_b_;  // of each pair, as positions in models_
-  std::size_t room_, stride_;                   // rows of a candidate: for mixed rollouts, all
+  std::size_t room_, stride_;                   // rows of a place: for mixed rollouts, all
   ResidentRows rows_;
-  std::vector<double> pair_distances_;  // |u_a - u_b|^2 [candidate][pair][step]
-  std::vector<KeptPrefixes> kept_;
-  std::vector<OnTrial> trials_;
+  std::vector<Place> places_;
 };
 
 }  // namespace stap

@@ -114,8 +114,9 @@ TEST(AcquisitionGolden, Utilities) {
     const double m = static_cast<double>(golden.members);
     const std::size_t cases = patterns.shape[0], n = golden.initial.count();
     ASSERT_EQ(pairwise.shape, (std::vector<std::size_t>{cases, n}));
-    Utility utility(*golden.committee, golden.candidates(), golden.open,
+    Utility utility(*golden.committee, golden.candidates(), golden.open.size(),
                     ordered_pairs(static_cast<int>(golden.members)));
+    test::roll_out(utility, golden.open);
     for (std::size_t k = 0; k < cases; ++k) {
       for (std::size_t b = 0; b < n; ++b) {
         Pattern pattern(golden.steps);
@@ -153,8 +154,9 @@ TEST(AcquisitionGolden, MeanFieldByBothDefinitions) {
     world.committee = std::move(golden.committee);
     const auto members = world.models();
     const auto mean = world.model(kMean);
-    Utility utility(*world.committee, golden.candidates(), golden.open,
+    Utility utility(*world.committee, golden.candidates(), golden.open.size(),
                     mean_field_pairs(static_cast<int>(m)));
+    test::roll_out(utility, golden.open);
     std::size_t told_apart = 0;
     for (std::size_t b = 0; b < n; ++b) {
       const auto row = golden.initial.row(b);

@@ -5,8 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "acquire/utility.h"
+#include "acquire/search.h"
 #include "reference/stap.h"
+#include "stap/acquire/chooser.h"
 #include "stap/acquire/selector.h"
 #include "stap/nn/engine.h"
 #include "support/engine_under_test.h"
@@ -104,11 +105,26 @@ inline Pattern random_pattern(std::size_t steps, const Rng& rng, double density 
   return Pattern(steps).flipped(density, rng);
 }
 
+/// A pattern of each of the ids, whatever they cost.
+inline std::vector<Pattern> patterns_of(const StepChooser& chooser, Committee& committee,
+                                        const Candidates& candidates,
+                                        std::span<const std::size_t> ids, const Rng& rng) {
+  return chooser.choose(committee, candidates, ids, kNoLimit, rng);
+}
+
+/// Lets these candidates enter places 0, 1, ... and makes the models' rollouts.
+inline void roll_out(Utility& utility, std::span<const std::size_t> ids) {
+  std::vector<std::size_t> places(ids.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for (const std::size_t place : places) utility.enter(place, ids[place]);
+  while (!utility.rolled_out(0)) utility.step(places);
+}
+
 /// a(u0,S), all of it rolled out.
-inline double utility_of(Utility& utility, std::size_t candidate, const Pattern& pattern) {
-  utility.begin(candidate, pattern);
-  while (!utility.complete(candidate)) utility.step({&candidate, 1});
-  return utility.value(candidate);
+inline double utility_of(Utility& utility, std::size_t place, const Pattern& pattern) {
+  utility.begin(place, pattern);
+  while (!utility.complete(place)) utility.step({&place, 1});
+  return utility.value(place);
 }
 
 }  // namespace stap::test

@@ -21,9 +21,11 @@ class StepChooser {
   virtual ~StepChooser() = default;
   /// As in the table, for messages.
   virtual std::string_view name() const = 0;
-  /// One non-empty pattern per id. `rng` is the round's stream.
+  /// Non-empty patterns of the first ids: as many as it takes to cost `budget` steps, of all if
+  /// that is not reached. `rng` is the round's stream.
   virtual std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
-                                      std::span<const std::size_t> ids, const Rng& rng) const = 0;
+                                      std::span<const std::size_t> ids, std::size_t budget,
+                                      const Rng& rng) const = 0;
   /// As of a selector.
   virtual int members_needed() const { return 1; }
   /// The longest trajectory, in steps, that the method can take.

@@ -14,6 +14,8 @@ namespace {
 // model's intermediate results.
 constexpr std::size_t kSlice = 1024;
 
+constexpr std::size_t kTasksPerThread = 4, kTaskRowsLeast = 4;
+
 // One application of one member.
 struct Item {
   std::size_t row;  // of the call
@@ -177,8 +179,11 @@ class CpuCommittee final : public Committee {
     std::stable_sort(items.begin(), items.end(),
                      [](const Item& a, const Item& b) { return a.member < b.member; });
     const std::size_t threads = to_size(threads_);
+    // Several tasks a thread, or some threads would wait for the last one; but of some rows, to
+    // share weights that come from far.
+    const std::size_t share = (items.size() + threads - 1) / threads;
     const std::size_t most =
-        std::clamp<std::size_t>((items.size() + threads - 1) / threads, 1, kForwardRows);
+        std::clamp(share / kTasksPerThread, std::min(share, kTaskRowsLeast), kForwardRows);
     std::vector<std::span<const Item>> tasks;
     for (std::size_t first = 0; first < items.size();) {
       std::size_t n = 1;

@@ -20,7 +20,7 @@ using Ids = std::vector<std::size_t>;
 
 std::vector<Pattern> chosen(const StepChooser& chooser, const World& world, const Ids& ids,
                             std::uint64_t seed = 2) {
-  return chooser.choose(*world.committee, world.candidates(), ids, Rng(seed));
+  return test::patterns_of(chooser, *world.committee, world.candidates(), ids, Rng(seed));
 }
 
 // Breaks if a chooser returns an empty pattern, one of another length, or not one for each id.
@@ -54,6 +54,28 @@ TEST(ChooserProperty, ACandidatesPatternDoesNotDependOnTheOthers) {
       for (std::size_t k = 0; k < shuffled.size(); ++k) {
         EXPECT_EQ(some[k], all[shuffled[k]]) << row.name;
         EXPECT_EQ(chosen(*chooser, world, {shuffled[k]})[0], some[k]) << row.name;
+      }
+    }
+}
+
+// Breaks if a chooser stops a candidate early or late, gives up one that is still needed, or counts
+// one that is not finished with more than it may come to cost.
+TEST(ChooserProperty, PatternsEndWhereTheBudgetIsReached) {
+  for (const World& world : test::some_worlds(13))
+    for (const ChooserRow& row : chooser_table()) {
+      const auto chooser = row.make({});
+      const auto all = chosen(*chooser, world, world.open);
+      std::size_t total = 0;
+      for (const Pattern& pattern : all) total += pattern.cost();
+      for (std::size_t budget = 1; budget <= total + 3; budget += 1 + budget / 4) {
+        const auto first =
+            chooser->choose(*world.committee, world.candidates(), world.open, budget, Rng(2));
+
+        std::size_t expected = 0;
+        for (std::size_t spent = 0; expected < all.size() && spent < budget;)
+          spent += all[expected++].cost();
+        ASSERT_EQ(first.size(), expected) << row.name << ", budget " << budget;
+        for (std::size_t k = 0; k < expected; ++k) EXPECT_EQ(first[k], all[k]) << row.name;
       }
     }
 }
@@ -113,7 +135,8 @@ TEST(StapMeanField, RollsOutOncePerMember) {
   constexpr std::size_t members = 4, steps = 6;
   const World world = test::linear_world(1, members, steps, 1);
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
-  Utility utility(committee, world.candidates(), world.open, mean_field_pairs(members));
+  Utility utility(committee, world.candidates(), world.open.size(), mean_field_pairs(members));
+  test::roll_out(utility, world.open);
   EXPECT_EQ(committee.advanced, (members + 1) * steps);
 
   test::utility_of(utility, 0, Pattern::parse("100000"));
@@ -188,7 +211,7 @@ TEST(Bernoulli, AnotherRoundDrawsAnew) {
 std::vector<Found> all_ones(Utility& utility) {
   const Pattern ones(utility.steps(), true);
   std::vector<Found> start;
-  for (std::size_t c = 0; c < utility.candidates(); ++c)
+  for (std::size_t c = 0; c < utility.places(); ++c)
     start.push_back(
         {ones, test::utility_of(utility, c, ones) / static_cast<double>(utility.steps())});
   return start;
@@ -203,13 +226,14 @@ TEST(ExactProperty, IsTheExhaustiveOptimum) {
     const World world = test::linear_world(seed, 2 + seed % 3, 1 + seed % 8, 3);
     const auto models = world.models();
     const auto pairs = ordered_pairs(world.committee->members());
-    Utility utility(*world.committee, world.candidates(), world.open, pairs);
+    Utility utility(*world.committee, world.candidates(), world.open.size(), pairs);
+    test::roll_out(utility, world.open);
     std::vector<reference::Best> expected;
     for (std::size_t c : world.open)
       expected.push_back(reference::exhaust(models, world.steps, world.state(c)));
     const auto start = all_ones(utility);
     const auto exact = chosen(*make_exact(), world, world.open, seed);
-    const auto searched = search(utility, world.open, 100, 0.1, Rng(seed));
+    const auto searched = search(utility, world.open, kNoLimit, {}, Rng(seed));
     for (const std::size_t rows : {1, 7, 60, 2000})
       for (const auto& from : {start, searched}) {
         const auto best =
@@ -281,7 +305,8 @@ TEST(ExactCost, IsNothingForACandidateThatIsNotFinite) {
   World world = test::linear_world(2, 2, 6, 1);
   world.pool.row(0)[0] = std::numeric_limits<float>::infinity();
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
-  Utility utility(committee, world.candidates(), world.open, ordered_pairs(2));
+  Utility utility(committee, world.candidates(), world.open.size(), ordered_pairs(2));
+  test::roll_out(utility, world.open);
   const auto start = all_ones(utility);
   committee.advanced = 0;
 
@@ -296,7 +321,8 @@ TEST(ExactCost, SharesPrefixesAndLeavesOutWhatCannotWin) {
   constexpr std::size_t members = 2, steps = 10, pairs = 2;
   const World world = test::linear_world(2, members, steps, 1);
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
-  Utility utility(committee, world.candidates(), world.open, ordered_pairs(members));
+  Utility utility(committee, world.candidates(), world.open.size(), ordered_pairs(members));
+  test::roll_out(utility, world.open);
   const auto start = all_ones(utility);
   committee.advanced = 0;
 

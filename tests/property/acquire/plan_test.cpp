@@ -57,8 +57,8 @@ TEST(SpendProperty, FollowsTheOrderAndThePatterns) {
 
         for (std::size_t k = 0; k < plan.purchases.size(); ++k) {
           EXPECT_EQ(plan.purchases[k].candidate, order[k]);
-          const Pattern chosen =
-              chooser.choose(*world.committee, world.candidates(), {&order[k], 1}, Rng(1))[0];
+          const Pattern chosen = test::patterns_of(chooser, *world.committee, world.candidates(),
+                                                   {&order[k], 1}, Rng(1))[0];
           const Pattern& planned = plan.purchases[k].pattern;
           EXPECT_EQ(planned, chosen.first(planned.cost()));
           if (k + 1 < plan.purchases.size()) {

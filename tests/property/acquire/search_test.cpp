@@ -19,9 +19,9 @@ using test::World;
 
 std::vector<Found> found(const World& world, std::span<const std::size_t> ids,
                          std::size_t proposals, double epsilon, const Rng& rng) {
-  Utility utility(*world.committee, world.candidates(), ids,
+  Utility utility(*world.committee, world.candidates(), ids.size(),
                   ordered_pairs(world.committee->members()));
-  return search(utility, ids, proposals, epsilon, rng);
+  return search(utility, ids, kNoLimit, {proposals, epsilon}, rng);
 }
 
 // The same accepted patterns after any number of proposals, and equal doubles. Breaks if a value is
@@ -55,10 +55,10 @@ TEST(SearchProperty, GivingUpEarlyChangesNothing) {
     const std::size_t values = seed % 2 == 0 ? 0 : kValuesAtATime;
     const bool mean_field = seed % 4 < 2;
     const double epsilon = seed % 8 < 4 ? 0.1 : 0.3;
-    Utility utility(*world.committee, world.candidates(), world.open,
+    Utility utility(*world.committee, world.candidates(), world.open.size(),
                     mean_field ? mean_field_pairs(members) : ordered_pairs(members), values);
 
-    const auto cached = search(utility, world.open, 60, epsilon, Rng(seed));
+    const auto cached = search(utility, world.open, kNoLimit, {60, epsilon}, Rng(seed));
 
     for (std::size_t c : world.open) {
       const auto of = [&](const Pattern& s) {
@@ -129,14 +129,37 @@ TEST(SearchProperty, ACandidatesPatternDoesNotDependOnTheOthers) {
     const auto chooser = make_stap({20, 0.2});
     const std::vector<std::size_t> shuffled = {4, 6, 0, 3};
 
-    const auto all = chooser->choose(*world.committee, world.candidates(), world.open, Rng(2));
-    const auto some = chooser->choose(*world.committee, world.candidates(), shuffled, Rng(2));
+    const auto all =
+        test::patterns_of(*chooser, *world.committee, world.candidates(), world.open, Rng(2));
+    const auto some =
+        test::patterns_of(*chooser, *world.committee, world.candidates(), shuffled, Rng(2));
 
     for (std::size_t k = 0; k < shuffled.size(); ++k) {
       EXPECT_EQ(some[k], all[shuffled[k]]);
       EXPECT_GT(some[k].cost(), 0u);
-      EXPECT_EQ(chooser->choose(*world.committee, world.candidates(), {&shuffled[k], 1}, Rng(2))[0],
+      EXPECT_EQ(test::patterns_of(*chooser, *world.committee, world.candidates(), {&shuffled[k], 1},
+                                  Rng(2))[0],
                 some[k]);
+    }
+  }
+}
+
+// Breaks if a candidate finds something of the one that was in its place before, or a place is
+// given to two.
+TEST(SearchProperty, PlacesAreTakenAgainAndAgain) {
+  for (World& world : test::some_worlds(11)) {
+    const auto enough = found(world, world.open, 25, 0.2, Rng(5));
+    for (const std::size_t places : {1, 2, 5}) {
+      Utility utility(*world.committee, world.candidates(), places,
+                      ordered_pairs(world.committee->members()));
+
+      const auto few = search(utility, world.open, kNoLimit, {25, 0.2}, Rng(5));
+
+      ASSERT_EQ(few.size(), enough.size());
+      for (std::size_t c : world.open) {
+        EXPECT_EQ(few[c].pattern, enough[c].pattern) << places << " places";
+        EXPECT_EQ(few[c].value, enough[c].value) << places << " places";
+      }
     }
   }
 }
@@ -192,7 +215,8 @@ TEST(UtilityCost, IsOnlyWhatIsNew) {
   constexpr std::size_t members = 3, steps = 6, pairs = members * (members - 1);
   World world = test::linear_world(1, members, steps, 2);
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
-  Utility utility(committee, world.candidates(), world.open, ordered_pairs(members));
+  Utility utility(committee, world.candidates(), world.open.size(), ordered_pairs(members));
+  test::roll_out(utility, world.open);
   EXPECT_EQ(committee.advanced, 2 * members * steps);
   struct Case {
     const char* pattern;
@@ -279,11 +303,36 @@ TEST(SearchCost, ACallServesAllCandidates) {
   EXPECT_LE(committee.measure_calls, committee.advance_calls);
 }
 
+// Candidates are searched as far as the budget reaches, and a few at first: while nobody knows what
+// a pattern costs. Breaks if all candidates enter at once, or those that turn out not to be needed
+// stay.
+TEST(SearchCost, IsThatOfTheCandidatesNeeded) {
+  const World world = test::linear_world(4, 2, 9, 60);
+  auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
+  const auto rows = [&](std::size_t count, std::size_t budget) {
+    committee.advanced = 0;
+    const std::span<const std::size_t> ids(world.open);
+    make_stap({})->choose(committee, world.candidates(), ids.first(count), budget, Rng(6));
+    return committee.advanced;
+  };
+  const auto patterns =
+      test::patterns_of(*make_stap({}), committee, world.candidates(), world.open, Rng(6));
+  std::size_t budget = 0;
+  for (std::size_t k = 0; k < 20; ++k) budget += patterns[k].cost();
+  const std::size_t first = committee.rows_at_once() / 4;
+
+  const std::size_t needed = rows(20, kNoLimit), with_budget = rows(60, budget);
+
+  EXPECT_GE(with_budget, needed);
+  EXPECT_LE(with_budget, needed + needed / 5);
+  EXPECT_LE(rows(60, 1), rows(first, kNoLimit));
+}
+
 TEST(UtilityCost, RowsAreGivenBack) {
   World world = test::linear_world(1, 2, 4, 3);
   const auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
 
-  make_stap({5, 0.1})->choose(*world.committee, world.candidates(), world.open, Rng(1));
+  test::patterns_of(*make_stap({5, 0.1}), *world.committee, world.candidates(), world.open, Rng(1));
   spread_scores(*world.committee, world.candidates(), world.open);
 
   EXPECT_EQ(committee.blocks_in_use(), 0u);

@@ -145,8 +145,8 @@ TEST(UnstableProperty, FurtherPassesGoOnAlongTheSameOrder) {
         const auto& [candidate, pattern] = plan.purchases[k];
         ASSERT_LT(next, order.size());
         EXPECT_EQ(candidate, order[next++]);
-        const Pattern whole = method.chooser->choose(round.committee, round.candidates(),
-                                                     {&candidate, 1}, round.rng)[0];
+        const Pattern whole = test::patterns_of(*method.chooser, round.committee,
+                                                round.candidates(), {&candidate, 1}, round.rng)[0];
         const bool may_be_cut = k + 1 == plan.purchases.size();
         EXPECT_EQ(pattern, may_be_cut ? whole.first(pattern.cost()) : whole);
       }

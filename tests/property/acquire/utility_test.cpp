@@ -21,8 +21,9 @@ constexpr double kRounding = 1e-12;
 TEST(UtilityProperty, OfNothingBoughtIsZero) {
   for (World& world : test::some_worlds()) {
     const auto models = world.models();
-    Utility utility(*world.committee, world.candidates(), world.open,
+    Utility utility(*world.committee, world.candidates(), world.open.size(),
                     ordered_pairs(world.committee->members()));
+    test::roll_out(utility, world.open);
 
     for (std::size_t c : world.open) {
       const Pattern nothing(world.steps);
@@ -38,8 +39,9 @@ TEST(UtilityProperty, OfAllStepsIsTheSpread) {
   for (World& world : test::some_worlds()) {
     const double m = world.committee->members();
     const auto models = world.models();
-    Utility utility(*world.committee, world.candidates(), world.open,
+    Utility utility(*world.committee, world.candidates(), world.open.size(),
                     ordered_pairs(world.committee->members()));
+    test::roll_out(utility, world.open);
 
     const auto q = spread_scores(*world.committee, world.candidates(), world.open);
 
@@ -113,8 +115,9 @@ TEST(UtilityProperty, KeptStatesGiveTheTwinsValuesBitForBit) {
   for (World& world : test::some_worlds())
     for (const std::size_t values : {std::size_t{0}, std::size_t{6000}, kValuesAtATime}) {
       const auto models = world.models();
-      Utility utility(*world.committee, world.candidates(), world.open,
+      Utility utility(*world.committee, world.candidates(), world.open.size(),
                       ordered_pairs(world.committee->members()), values);
+      test::roll_out(utility, world.open);
       const Rng rng(3);
       std::vector<Pattern> last(world.open.size(), Pattern(world.steps, true));
       for (std::uint64_t round = 0; round < 12; ++round) {
@@ -156,8 +159,9 @@ TEST(UtilityProperty, KeptStatesGiveTheTwinsValuesBitForBit) {
 TEST(UtilityProperty, APairMayHoldTheMeanModel) {
   for (World& world : test::some_worlds(2)) {
     const auto models = world.models();
-    Utility utility(*world.committee, world.candidates(), world.open,
+    Utility utility(*world.committee, world.candidates(), world.open.size(),
                     mean_field_pairs(world.committee->members()));
+    test::roll_out(utility, world.open);
     const Pattern pattern = random_pattern(world.steps, Rng(2));
 
     const double value = test::utility_of(utility, 1, pattern);

@@ -90,7 +90,7 @@ TEST(Every, BuysTheFirstStepAndThenOneInK) {
   const auto chosen = [&](std::size_t k) {
     const std::vector<std::size_t> ids = {2, 0};
     const auto patterns =
-        make_every({k})->choose(*world.committee, world.candidates(), ids, Rng(1));
+        test::patterns_of(*make_every({k}), *world.committee, world.candidates(), ids, Rng(1));
     EXPECT_EQ(patterns.size(), 2u);
     EXPECT_EQ(patterns[0], patterns[1]);
     return patterns[0].text();
@@ -107,7 +107,7 @@ TEST(Bernoulli, OfProbabilityOneBuysAll) {
   const World world = test::linear_world(1, 1, 7, 3);
 
   for (const auto& chooser : {make_bernoulli({1.0}), make_initial_bernoulli({1.0})})
-    EXPECT_EQ(chooser->choose(*world.committee, world.candidates(), world.open, Rng(1)),
+    EXPECT_EQ(test::patterns_of(*chooser, *world.committee, world.candidates(), world.open, Rng(1)),
               std::vector<Pattern>(3, Pattern(7, true)));
 }
 
@@ -117,7 +117,7 @@ TEST(Bernoulli, OfATinyProbabilityBuysOneStep) {
 
   for (const auto& chooser : {make_bernoulli({1e-300}), make_initial_bernoulli({1e-300})})
     for (const Pattern& pattern :
-         chooser->choose(*world.committee, world.candidates(), world.open, Rng(1)))
+         test::patterns_of(*chooser, *world.committee, world.candidates(), world.open, Rng(1)))
       EXPECT_EQ(pattern.cost(), 1u);
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "stap/core/pattern.h"
+
+namespace stap {
+
+/// StepChooser::choose() where a pattern is pattern_of(id).
+template <class PatternOf>
+std::vector<Pattern> until_spent(std::span<const std::size_t> ids, std::size_t budget,
+                                 const PatternOf& pattern_of) {
+  std::vector<Pattern> patterns;
+  for (std::size_t k = 0, spent = 0; k < ids.size() && spent < budget; ++k) {
+    patterns.push_back(pattern_of(ids[k]));
+    spent += patterns.back().cost();
+  }
+  return patterns;
+}
+
+}  // namespace stap
