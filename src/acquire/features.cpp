@@ -5,13 +5,17 @@
 #include <limits>
 
 #include "acquire/candidate_rows.h"
+#include "core/parallel.h"
 #include "stap/acquire/methods.h"
 
 namespace stap {
 namespace {
 
-// Trajectories sketched at a time: bounds the memory of their rows and features.
-constexpr std::size_t kBlock = 256;
+// Calls of the committee's rows_at_once() that trajectories sketched at a time would fill: bounds
+// the memory of their rows and features.
+constexpr std::size_t kCalls = 8;
+// Candidates a thread compares with a new centre at a time: a megabyte of points.
+constexpr std::size_t kCompared = 256;
 
 bool finite(std::span<const double> point) {
   return std::all_of(point.begin(), point.end(), [](double x) { return std::isfinite(x); });
@@ -42,9 +46,10 @@ std::vector<std::size_t> keep_finite(std::vector<double>& points) {
 std::vector<double> sketched_features(Committee& committee, const Candidates& candidates,
                                       std::span<const std::size_t> ids, SketchKind kind) {
   const auto members = static_cast<std::size_t>(committee.members());
+  const std::size_t block = kCalls * committee.rows_at_once();
   std::vector<double> features(ids.size() * kSketchSize, 0.0);
-  for (std::size_t first = 0; first < ids.size(); first += kBlock) {
-    const std::size_t n = std::min(kBlock, ids.size() - first);
+  for (std::size_t first = 0; first < ids.size(); first += block) {
+    const std::size_t n = std::min(block, ids.size() - first);
     const MemberRollouts rollouts(committee, candidates, ids.subspan(first, n));
     std::vector<double> own(n * members * kSketchSize, 0.0);
     for (std::size_t step = 1; step <= candidates.steps; ++step) {
@@ -107,13 +112,15 @@ void NearestCentres::take(std::size_t c) {
 }
 
 void NearestCentres::add(std::span<const double> centre) {
-  for (std::size_t c = 0; c < distance2_.size(); ++c) {
-    if (taken_[c]) continue;
-    const double d = feature_distance2(space_.point(c), centre);
-    if (d >= distance2_[c]) continue;
-    distance2_[c] = d;
-    centre_[c] = centres_;
-  }
+  parallel_for(thread_count(0), (size() + kCompared - 1) / kCompared, [&](std::size_t task, int) {
+    for (std::size_t c = task * kCompared; c < std::min((task + 1) * kCompared, size()); ++c) {
+      if (taken_[c]) continue;
+      const double d = feature_distance2(space_.point(c), centre);
+      if (d >= distance2_[c]) continue;
+      distance2_[c] = d;
+      centre_[c] = centres_;
+    }
+  });
   ++centres_;
 }
 

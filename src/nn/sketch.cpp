@@ -61,29 +61,33 @@ Sketch make_sketch(SketchKind kind, std::size_t member, std::size_t step, std::s
              std::span<double> features) { map->add(first, n, hidden, ld, features); };
 }
 
+std::array<std::uint16_t, 4> sketch_targets(std::size_t member, std::size_t step,
+                                            std::size_t channel, std::size_t point) {
+  const auto bits = philox({word(channel), word(point), word(step), word(member)}, kKey);
+  std::array<std::uint16_t, 4> targets;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::size_t coordinate = k * kQuarter + bits[k] % kQuarter;
+    targets[k] = static_cast<std::uint16_t>(coordinate | ((bits[k] >> 31) != 0 ? kSketchMinus : 0));
+  }
+  return targets;
+}
+
 SketchMap::SketchMap(std::size_t member, std::size_t step, std::size_t channels, std::size_t points)
-    : channels_(channels), targets_(points * channels * 4) {
+    : channels_(channels), targets_(points * channels) {
   for (std::size_t p = 0; p < points; ++p)
-    for (std::size_t c = 0; c < channels; ++c) {
-      const auto bits = philox({word(c), word(p), word(step), word(member)}, kKey);
-      for (std::size_t k = 0; k < 4; ++k) {
-        const auto coordinate = static_cast<std::uint16_t>(k * kQuarter + bits[k] % kQuarter);
-        const bool minus = (bits[k] >> 31) != 0;
-        targets_[(p * channels + c) * 4 + k] =
-            static_cast<std::uint16_t>(coordinate | (minus ? kMinus : 0));
-      }
-    }
+    for (std::size_t c = 0; c < channels; ++c)
+      targets_[p * channels + c] = sketch_targets(member, step, c, p);
 }
 
 void SketchMap::add(std::size_t first, std::size_t n, const float* hidden, std::size_t ld,
                     std::span<double> features) const {
   // Sums of a run of points in float, its total in double: the runs are short.
   float sums[2][kSketchSize] = {};
-  const std::uint16_t* target = targets_.data() + first * channels_ * 4;
+  const std::array<std::uint16_t, 4>* targets = targets_.data() + first * channels_;
   for (std::size_t p = 0; p < n; ++p)
-    for (std::size_t c = 0; c < channels_; ++c, target += 4)
-      for (std::size_t k = 0; k < 4; ++k)
-        sums[target[k] >> 15][target[k] & (kMinus - 1)] += hidden[p * ld + c];
+    for (std::size_t c = 0; c < channels_; ++c, ++targets)
+      for (const std::uint16_t target : *targets)
+        sums[target >> 15][target & (kSketchMinus - 1)] += hidden[p * ld + c];
   for (std::size_t i = 0; i < kSketchSize; ++i)
     features[i] += 0.5 * (static_cast<double>(sums[0][i]) - static_cast<double>(sums[1][i]));
 }

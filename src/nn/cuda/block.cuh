@@ -18,6 +18,11 @@ inline constexpr int kBlockFloats = 4 * kBlockVectors;  // of one 64 x 64 block 
 __device__ inline const SlotRows& slot_rows(const SlotRows* rows) {
   return rows[blockIdx.y];
 }
+// Whether a tile has points of rows that are made. Asked again for every tile: there is no register
+// to spare for the number of tiles.
+__device__ inline bool is_made(const Net& net, const SlotRows& rows, int tile) {
+  return tile * kTilePoints < rows.made * net.points;
+}
 __device__ inline int warp_index() {
   return threadIdx.x / kWarp;
 }

@@ -3,46 +3,62 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <numeric>
 #include <optional>
+#include <utility>
 
-#include <fmt/format.h>
-
+#include "core/parallel.h"
 #include "nn/cuda/branches.h"
+#include "nn/cuda/graph.h"
+#include "nn/cuda/sketch_lists.h"
 #include "nn/rows_checks.h"
-#include "nn/sketch.h"
 #include "stap/core/error.h"
 
 namespace stap::cuda {
 namespace {
 
-// Share of the free memory that a committee takes for its fields.
+// Share of the free memory that a committee takes for its fields, and again for hidden layers.
 constexpr std::size_t kMemoryShare = 4;
 // More slots at a time would not keep the device busier.
 constexpr std::size_t kSlotsMost = 64;
+constexpr std::size_t kHiddenSlotsMost = 16;
+// Calls of up to so many slots are replayed as graphs, one per number of slots: their kernels are
+// so short that launching them one by one would take longer than they do.
+constexpr std::size_t kGraphSlots = 16;
+// Tiles that fill the device: with fewer to a branch, branches would only be more launches.
+constexpr std::size_t kTilesPerBranch = 512;
+// Lists of sketches kept for the next block of rows.
+constexpr std::size_t kListBytes = std::size_t{512} << 20;
 
 // One row to advance.
 struct Item {
   const float* from;
   float* to;
   float time;
-  int member;       // of the committee
   std::size_t row;  // of the call
 };
 
-// The sketch of one (member, step), turned round: what each coordinate sums.
-struct SketchLists {
-  DeviceArray<std::uint32_t> first, entries;
+// Up to 32 rows of one member.
+struct Slot {
+  std::size_t member;  // of the committee
+  std::span<const Item> items;
 };
 
 class CudaCommittee final : public Committee {
  public:
   CudaCommittee(const Device& device, std::vector<int> members)
-      : device_(device), members_(std::move(members)) {
-    const std::size_t slot = Workspace::bytes(device.shape, 1, false);
+      : device_(device),
+        members_(std::move(members)),
+        items_(members_.size()),
+        table_(kGraphSlots) {
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "memory of the GPU");
-    most_slots_ = std::clamp<std::size_t>(free / kMemoryShare / kBranches / slot, 1, kSlotsMost);
+    const std::size_t share = free / kMemoryShare / kBranches;
+    most_slots_ =
+        std::clamp<std::size_t>(share / Workspace::bytes(device.shape, 1, false), 1, kSlotsMost);
+    most_hidden_ =
+        std::clamp<std::size_t>(share / (slot_hidden() * sizeof(float)), 1, kHiddenSlotsMost);
+    for (std::size_t n = 1; n <= kGraphSlots; ++n)
+      graph_slots_ = std::max(graph_slots_, split(n, most_slots_).at_once);
   }
   ~CudaCommittee() override { cudaStreamSynchronize(device_.stream); }
 
@@ -59,7 +75,7 @@ class CudaCommittee final : public Committee {
   }
   void release(RowsId id) override {
     block(id);
-    check(cudaStreamSynchronize(device_.stream), "the work on rows");
+    wait("the work on rows");
     blocks_[static_cast<std::size_t>(id)].reset();
   }
 
@@ -69,7 +85,7 @@ class CudaCommittee final : public Committee {
                           states.count * states.row_size * sizeof(float), cudaMemcpyHostToDevice,
                           device_.stream),
           "copying rows to the GPU");
-    check(cudaStreamSynchronize(device_.stream), "copying rows to the GPU");
+    wait("copying rows to the GPU");
   }
   void get(RowsId id, std::size_t first, StatesView<float> states) const override {
     check_rows(grid(), block(id).count, first, states.count, states.row_size);
@@ -77,7 +93,7 @@ class CudaCommittee final : public Committee {
                           states.count * states.row_size * sizeof(float), cudaMemcpyDeviceToHost,
                           device_.stream),
           "copying rows from the GPU");
-    check(cudaStreamSynchronize(device_.stream), "copying rows from the GPU");
+    wait("copying rows from the GPU");
   }
 
   void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
@@ -88,24 +104,25 @@ class CudaCommittee final : public Committee {
     const auto mean_rows =
         static_cast<std::size_t>(std::count(member.begin(), member.end(), kMean));
     mean_parts_.reserve(mean_rows * all * values);
-    std::vector<Item> items;
-    std::vector<float*> mean_to;
+    const std::span<float*> mean_to = mean_to_.write(mean_rows);
+    std::size_t mean = 0;
+    clear_items();
     for (std::size_t r = 0; r < i.size(); ++r) {
       const float t = time.empty() ? 0.0f : static_cast<float>(time[r]);
       const float* state = row_of(from, i[r]);
       if (member[r] != kMean) {
-        items.push_back({state, row_of(to, j[r]), t, member[r], r});
+        items_[static_cast<std::size_t>(member[r])].push_back({state, row_of(to, j[r]), t, r});
         continue;
       }
       for (std::size_t m = 0; m < all; ++m)
-        items.push_back({state, mean_parts_.data() + (m * mean_rows + mean_to.size()) * values, t,
-                         static_cast<int>(m), r});
-      mean_to.push_back(row_of(to, j[r]));
+        items_[m].push_back({state, mean_parts_.data() + (m * mean_rows + mean) * values, t, r});
+      mean_to[mean++] = row_of(to, j[r]);
     }
-    apply(std::move(items), nullptr);
-    if (mean_to.empty()) return;
-    put_async(pointers_, mean_to, device_.stream);
-    average(mean_parts_.data(), mean_rows * values, members(), pointers_.data(),
+    send_slots();
+    mean_to_.send(device_.stream);
+    advance_slots();
+    if (mean_rows == 0) return;
+    average(mean_parts_.data(), mean_rows * values, members(), mean_to_.data(),
             static_cast<int>(mean_rows), static_cast<int>(values), device_.stream);
   }
 
@@ -118,15 +135,25 @@ class CudaCommittee final : public Committee {
     if (kind != SketchKind::sparse)
       throw Error(ErrorKind::unavailable,
                   "the GPU has no gaussian sketch: choose sketch: sparse, or device: cpu");
-    std::vector<Item> items;
+    if (i.empty()) return;
+    clear_items();
     for (std::size_t r = 0; r < i.size(); ++r)
-      items.push_back({row_of(from, i[r]), row_of(to, j[r]),
-                       time.empty() ? 0.0f : static_cast<float>(time[r]), member[r], r});
-    features_ = DeviceArray<double>(features.size());
-    features_.put(features);
-    apply(std::move(items), &step);
-    check(cudaStreamSynchronize(device_.stream), "sketching");
-    features_.get(features);
+      items_[static_cast<std::size_t>(member[r])].push_back(
+          {row_of(from, i[r]), row_of(to, j[r]), time.empty() ? 0.0f : static_cast<float>(time[r]),
+           r});
+    results_.reserve(features.size());
+    send_slots();
+    send_sketches(step);
+    sketch_slots();
+    wait("sketching");
+    // Kept out of the kernels, which would have to be sent the features before.
+    constexpr std::size_t kValues = std::size_t{1} << 15;
+    parallel_for(thread_count(0), (features.size() + kValues - 1) / kValues,
+                 [&](std::size_t task, int) {
+                   const std::size_t end = std::min((task + 1) * kValues, features.size());
+                   for (std::size_t v = task * kValues; v < end; ++v)
+                     features[v] += results_.data()[v];
+                 });
   }
 
   void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
@@ -136,33 +163,40 @@ class CudaCommittee final : public Committee {
     check_length(i.size(), j.size());
     check_length(i.size(), out.size());
     if (out.empty()) return;
-    std::vector<const float*> pairs;
-    for (std::size_t r : i) pairs.push_back(row_of(x, r));
-    for (std::size_t r : j) pairs.push_back(row_of(y, r));
-    put_async(const_pointers_, pairs, device_.stream);
-    results_.reserve(out.size());
-    distances(const_pointers_.data(), const_pointers_.data() + i.size(), static_cast<int>(i.size()),
+    const std::size_t n = i.size();
+    const std::span<const float*> pairs = pointers_.write(2 * n);
+    for (std::size_t r = 0; r < n; ++r) {
+      pairs[r] = row_of(x, i[r]);
+      pairs[n + r] = row_of(y, j[r]);
+    }
+    pointers_.send(device_.stream);
+    results_.reserve(n);
+    distances(pointers_.data(), pointers_.data() + n, static_cast<int>(n),
               static_cast<int>(grid().values()), results_.data(), device_.stream);
-    fetch(out);
+    take_results(out);
   }
 
   void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
     check_indices(block(x).count, i);
     check_length(i.size(), out.size() * members_.size());
     if (out.empty()) return;
-    std::vector<const float*> all;
-    for (std::size_t r : i) all.push_back(row_of(x, r));
-    put_async(const_pointers_, all, device_.stream);
+    const std::span<const float*> all = pointers_.write(i.size());
+    for (std::size_t r = 0; r < i.size(); ++r) all[r] = row_of(x, i[r]);
+    pointers_.send(device_.stream);
     results_.reserve(out.size());
-    spreads(const_pointers_.data(), static_cast<int>(out.size()), members(),
+    spreads(pointers_.data(), static_cast<int>(out.size()), members(),
             static_cast<int>(grid().values()), results_.data(), device_.stream);
-    fetch(out);
+    take_results(out);
   }
 
  private:
   struct Rows {
     DeviceArray<float> values;
     std::size_t count = 0;
+  };
+  // How slots are worked on: groups of up to at_once, on some branches.
+  struct Split {
+    std::size_t branches, at_once;
   };
 
   const Rows& block(RowsId id) const {
@@ -173,130 +207,164 @@ class CudaCommittee final : public Committee {
   float* row_of(RowsId id, std::size_t row) const {
     return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
   }
-  void fetch(std::span<double> out) const {
-    check(cudaMemcpyAsync(out.data(), results_.data(), out.size_bytes(), cudaMemcpyDeviceToHost,
-                          device_.stream),
-          "copying results from the GPU");
-    check(cudaStreamSynchronize(device_.stream), "the work on rows");
+  void wait(const char* what) const { check(cudaStreamSynchronize(device_.stream), what); }
+  void take_results(std::span<double> out) const {
+    wait("the work on rows");
+    std::copy_n(results_.data(), out.size(), out.begin());
+  }
+  // Floats of the hidden layer of a slot.
+  std::size_t slot_hidden() const {
+    return static_cast<std::size_t>(device_.net.field_points()) *
+           static_cast<std::size_t>(device_.net.projection);
   }
 
-  // Applies all items, those of one member in slots of up to 32 rows; with a step, sketches them.
-  void apply(std::vector<Item> items, const std::size_t* step) {
-    if (items.empty()) return;
-    std::stable_sort(items.begin(), items.end(),
-                     [](const Item& a, const Item& b) { return a.member < b.member; });
-    std::vector<std::span<const Item>> slots;
-    for (std::size_t first = 0; first < items.size();) {
-      std::size_t n = 1;
-      while (n < kRows && first + n < items.size() &&
-             items[first + n].member == items[first].member)
-        ++n;
-      slots.push_back({items.data() + first, n});
-      first += n;
-    }
-    const std::size_t share = (slots.size() + kBranches - 1) / kBranches;
-    const std::size_t at_once = std::min(share, most_slots_);
-    if (work_.empty() || static_cast<std::size_t>(work_[0].slots) < at_once) {
-      check(cudaStreamSynchronize(device_.stream), "the work on rows");
-      work_.clear();
-      for (std::size_t b = 0; b < kBranches; ++b)
-        work_.emplace_back(device_.shape, static_cast<int>(at_once), false);
-    }
-    run(slots, at_once, step);
+  void clear_items() {
+    for (std::vector<Item>& items : items_) items.clear();
   }
 
-  void run(std::span<const std::span<const Item>> slots, std::size_t at_once,
-           const std::size_t* step) {
-    std::vector<SlotRows> table(slots.size());
-    for (std::size_t s = 0; s < slots.size(); ++s) {
-      SlotRows& rows = table[s];
-      rows = {};
-      rows.rows = static_cast<int>(slots[s].size());
-      rows.member = members_[static_cast<std::size_t>(slots[s][0].member)];
-      for (std::size_t r = 0; r < slots[s].size(); ++r) {
-        rows.in[r] = slots[s][r].from;
-        rows.out[r] = slots[s][r].to;
-        rows.time[r] = slots[s][r].time;
+  // Puts items_ into slots and these on the device. A member's slots are of equal size, so that
+  // branches have equal work.
+  void send_slots() {
+    slots_.clear();
+    for (std::size_t m = 0; m < items_.size(); ++m) {
+      const std::size_t n = items_[m].size(), slots = (n + kRows - 1) / kRows;
+      for (std::size_t s = 0; s < slots; ++s) {
+        const std::size_t first = n * s / slots, end = n * (s + 1) / slots;
+        slots_.push_back({m, std::span<const Item>(items_[m]).subspan(first, end - first)});
       }
     }
-    put_async(table_, table, device_.stream);
-    const auto launch = [&](std::size_t first, std::size_t n, cudaStream_t stream) {
-      return Launch{.net = device_.net,
-                    .rows = table_.data() + first,
-                    .slots = static_cast<int>(n),
-                    .exact = device_.exact,
-                    .stream = stream};
-    };
-    if (step == nullptr) {
-      const std::size_t groups = (slots.size() + at_once - 1) / at_once;
-      branches_.run(device_.stream, std::min(groups, kBranches),
-                    [&](std::size_t b, cudaStream_t stream) {
-                      for (std::size_t g = b; g < groups; g += kBranches) {
-                        const std::size_t first = g * at_once;
-                        const std::size_t n = std::min(at_once, slots.size() - first);
-                        forward(launch(first, n, stream), *device_.transform, work_[b], nullptr);
-                      }
-                    });
-      return;
+    if (slots_.size() > table_.capacity()) drop_graphs();
+    const std::span<SlotRows> table = table_.write(slots_.size());
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      const std::span<const Item> items = slots_[s].items;
+      SlotRows& rows = table[s];
+      rows = {};
+      rows.rows = rows.made = static_cast<int>(items.size());
+      rows.member = members_[slots_[s].member];
+      for (std::size_t r = 0; r < items.size(); ++r) {
+        rows.in[r] = items[r].from;
+        rows.out[r] = items[r].to;
+        rows.time[r] = items[r].time;
+      }
     }
-    // Slot by slot: the hidden layer of many would be large.
-    const auto row_floats = static_cast<std::size_t>(device_.net.points) * kHidden;
-    hidden_.reserve(static_cast<std::size_t>(device_.net.field_points()) * kHidden);
-    for (std::size_t s = 0; s < slots.size(); ++s) {
-      forward(launch(s, 1, device_.stream), *device_.transform, work_[0], hidden_.data());
-      const SketchLists& lists = sketch_lists(slots[s][0].member, *step);
-      std::vector<int> feature_row;
-      for (const Item& item : slots[s]) feature_row.push_back(static_cast<int>(item.row));
-      put_async(feature_rows_, feature_row, device_.stream);
-      cuda::sketch(hidden_.data(), row_floats, lists.first.data(), lists.entries.data(),
-                   feature_rows_.data(), static_cast<int>(feature_row.size()), features_.data(),
-                   device_.stream);
-    }
+    table_.send(device_.stream);
   }
 
-  const SketchLists& sketch_lists(int member, std::size_t step) {
-    if (step != sketch_step_) {
-      check(cudaStreamSynchronize(device_.stream), "sketching");
-      lists_.clear();
-      sketch_step_ = step;
+  Split split(std::size_t slots, std::size_t most) const {
+    const std::size_t tiles = slots * static_cast<std::size_t>(device_.net.tiles());
+    const std::size_t branches = std::clamp<std::size_t>(tiles / kTilesPerBranch, 1, kBranches);
+    return {branches, std::min((slots + branches - 1) / branches, most)};
+  }
+
+  // What recorded kernels point at is about to move.
+  void drop_graphs() {
+    wait("the work on rows");
+    graphs_.clear();
+  }
+
+  void reserve_work(const Split& split) {
+    if (!work_.empty() && static_cast<std::size_t>(work_[0].slots) < split.at_once) {
+      drop_graphs();
+      work_.clear();
     }
-    const auto found = lists_.find(member);
-    if (found != lists_.end()) return found->second;
-    const std::size_t channels = device_.shape.options.projection;
-    const auto points = static_cast<std::size_t>(device_.net.points);
-    const SketchMap map(static_cast<std::size_t>(member), step, channels, points);
-    std::array<std::vector<std::uint32_t>, kSketchSize> sums;
-    map.for_each([&](std::size_t point, std::size_t channel, std::size_t coordinate, bool minus) {
-      sums[coordinate].push_back(
-          static_cast<std::uint32_t>((point * kHidden + channel) * 2 + (minus ? 1 : 0)));
+    // Room for every graph from the start: else they would be dropped as calls grow.
+    const int slots =
+        work_.empty() ? static_cast<int>(std::max(split.at_once, graph_slots_)) : work_[0].slots;
+    while (work_.size() < split.branches) work_.emplace_back(device_.shape, slots, false);
+  }
+
+  // work(branch, first slot, launch) for all groups of slots.
+  template <class Work>
+  void in_groups(const Split& split, const Work& work) {
+    const std::size_t groups = (slots_.size() + split.at_once - 1) / split.at_once;
+    const std::size_t used = std::min(groups, split.branches);
+    branches_.run(device_.stream, used, [&](std::size_t b, cudaStream_t stream) {
+      for (std::size_t g = b; g < groups; g += used) {
+        const std::size_t first = g * split.at_once;
+        work(b, first,
+             Launch{.net = device_.net,
+                    .rows = table_.data() + first,
+                    .slots = static_cast<int>(std::min(split.at_once, slots_.size() - first)),
+                    .exact = device_.exact,
+                    .stream = stream});
+      }
     });
-    std::vector<std::uint32_t> first(1, 0), entries;
-    for (const auto& sum : sums) {
-      entries.insert(entries.end(), sum.begin(), sum.end());
-      first.push_back(static_cast<std::uint32_t>(entries.size()));
+  }
+
+  void advance_slots() {
+    if (slots_.empty()) return;
+    const Split how = split(slots_.size(), most_slots_);
+    reserve_work(how);
+    const auto work = [&] {
+      in_groups(how, [&](std::size_t b, std::size_t, const Launch& launch) {
+        forward(launch, *device_.transform, work_[b], nullptr);
+      });
+    };
+    if (slots_.size() > kGraphSlots) {
+      work();
+      return;
     }
-    return lists_
-        .emplace(member,
-                 SketchLists{DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(first)),
-                             DeviceArray<std::uint32_t>(std::span<const std::uint32_t>(entries))})
-        .first->second;
+    auto graph = graphs_.find(slots_.size());
+    if (graph == graphs_.end())
+      graph = graphs_.try_emplace(slots_.size(), device_.stream, work).first;
+    graph->second.launch(device_.stream);
+  }
+
+  // Makes the lists that are missing, and sends where the slots find theirs.
+  void send_sketches(std::size_t step) {
+    if (list_bytes_ > kListBytes) {
+      lists_.clear();
+      list_bytes_ = 0;
+    }
+    const std::span<SlotSketch> sketches = sketches_.write(slots_.size());
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      const Slot& slot = slots_[s];
+      auto found = lists_.find({step, slot.member});
+      if (found == lists_.end()) {
+        found = lists_
+                    .emplace(std::pair{step, slot.member},
+                             make_sketch_lists(device_.net, device_.shape.options.projection,
+                                               slot.member, step))
+                    .first;
+        list_bytes_ += found->second.bytes();
+      }
+      sketches[s] = {found->second.first.data(), found->second.fours(), {}};
+      for (std::size_t r = 0; r < slot.items.size(); ++r)
+        sketches[s].feature_row[r] = static_cast<int>(slot.items[r].row);
+    }
+    sketches_.send(device_.stream);
+  }
+
+  // Advances the slots; their sketches go to results_.
+  void sketch_slots() {
+    const Split how = split(slots_.size(), std::min(most_slots_, most_hidden_));
+    reserve_work(how);
+    for (std::size_t b = 0; b < how.branches; ++b) hidden_[b].reserve(how.at_once * slot_hidden());
+    in_groups(how, [&](std::size_t b, std::size_t first, const Launch& launch) {
+      forward(launch, *device_.transform, work_[b], hidden_[b].data());
+      cuda::sketch(launch, sketches_.data() + first, hidden_[b].data(), results_.data());
+    });
   }
 
   const Device& device_;
   std::vector<int> members_;
-  std::size_t most_slots_;
+  std::size_t most_slots_ = 1, most_hidden_ = 1;
+  std::size_t graph_slots_ = 1;  // that a branch of a graph works on at a time, at most
   std::vector<std::optional<Rows>> blocks_;
   Branches branches_;
-  std::vector<Workspace> work_;  // one per branch
-  DeviceArray<SlotRows> table_;
-  DeviceArray<float> mean_parts_, hidden_;
-  DeviceArray<float*> pointers_;
-  mutable DeviceArray<const float*> const_pointers_;
-  mutable DeviceArray<double> results_;
-  DeviceArray<double> features_;
-  DeviceArray<int> feature_rows_;
-  std::map<int, SketchLists> lists_;  // of sketch_step_
-  std::size_t sketch_step_ = 0;
+  std::vector<Workspace> work_;           // one per branch, of equal size
+  std::vector<std::vector<Item>> items_;  // of the call under way, by member
+  std::vector<Slot> slots_;               // the same
+  Sent<SlotRows> table_;
+  DeviceArray<float> mean_parts_;
+  Sent<float*> mean_to_;
+  mutable Sent<const float*> pointers_;
+  mutable HostArray<double> results_;                 // kernels write it: no copy to wait for
+  std::array<DeviceArray<float>, kBranches> hidden_;  // one per branch
+  Sent<SlotSketch> sketches_;
+  std::map<std::pair<std::size_t, std::size_t>, SketchLists> lists_;  // by step and member
+  std::size_t list_bytes_ = 0;
+  std::map<std::size_t, Graph> graphs_;  // by the number of slots
 };
 
 }  // namespace

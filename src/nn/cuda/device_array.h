@@ -1,9 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "nn/cuda/check.h"
 
@@ -53,13 +53,75 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
-/// Copies `values` to the device in the order of the stream; `values` may change on return.
+/// Page-locked memory of the host, which kernels can write to by themselves.
 template <class T>
-void put_async(DeviceArray<T>& to, const std::vector<T>& values, cudaStream_t stream) {
-  to.reserve(values.size());
-  check(cudaMemcpyAsync(to.data(), values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice,
-                        stream),
-        "copying to the GPU");
-}
+class HostArray {
+ public:
+  HostArray() = default;
+  ~HostArray() { cudaFreeHost(data_); }
+  HostArray(const HostArray&) = delete;
+  HostArray& operator=(const HostArray&) = delete;
+
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  /// Grows to at least `size`, seldom; what was in it is lost when it grows. The device must not be
+  /// using it.
+  void reserve(std::size_t size) {
+    if (size <= size_) return;
+    cudaFreeHost(std::exchange(data_, nullptr));
+    size_ = 0;
+    const std::size_t more = std::bit_ceil(size);
+    check(cudaMallocHost(reinterpret_cast<void**>(&data_), more * sizeof(T)), "page-locked memory");
+    size_ = more;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Values that are sent to the device again and again, to the same place: through page-locked
+/// memory, since a copy from other memory makes its caller wait.
+template <class T>
+class Sent {
+ public:
+  explicit Sent(std::size_t size = 0) {
+    check(cudaEventCreateWithFlags(&left_, cudaEventDisableTiming), "making an event");
+    reserve(size);
+  }
+  ~Sent() { cudaEventDestroy(left_); }
+  Sent(const Sent&) = delete;
+  Sent& operator=(const Sent&) = delete;
+
+  T* data() const { return device_.data(); }               ///< on the device
+  std::size_t capacity() const { return device_.size(); }  ///< beyond it, data() changes
+
+  /// Room for the values to send next. Waits until those sent before have left.
+  std::span<T> write(std::size_t size) {
+    check(cudaEventSynchronize(left_), "copying to the GPU");
+    reserve(size);
+    count_ = size;
+    return {host_.data(), size};
+  }
+  /// Copies them in the order of the stream.
+  void send(cudaStream_t stream) {
+    if (count_ == 0) return;
+    check(cudaMemcpyAsync(device_.data(), host_.data(), count_ * sizeof(T), cudaMemcpyHostToDevice,
+                          stream),
+          "copying to the GPU");
+    check(cudaEventRecord(left_, stream), "copying to the GPU");
+  }
+
+ private:
+  void reserve(std::size_t size) {
+    host_.reserve(size);
+    device_.reserve(host_.size());
+  }
+
+  HostArray<T> host_;
+  DeviceArray<T> device_;
+  cudaEvent_t left_ = nullptr;
+  std::size_t count_ = 0;
+};
 
 }  // namespace stap::cuda

@@ -7,6 +7,7 @@
 
 #include "nn/cuda/branches.h"
 #include "nn/cuda/committee.h"
+#include "nn/cuda/graph.h"
 #include "nn/cuda/network.h"
 #include "nn/engine_checks.h"
 #include "stap/core/error.h"
@@ -37,37 +38,6 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
-};
-
-// Kernels recorded once and launched together.
-class Graph {
- public:
-  template <class Work>
-  Graph(cudaStream_t stream, const Work& work) {
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording a step");
-    try {
-      work();
-    } catch (...) {
-      cudaStreamEndCapture(stream, &graph);
-      if (graph != nullptr) cudaGraphDestroy(graph);
-      throw;
-    }
-    check(cudaStreamEndCapture(stream, &graph), "recording a step");
-    const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
-    cudaGraphDestroy(graph);
-    check(status, "preparing a step");
-  }
-  ~Graph() { cudaGraphExecDestroy(executable_); }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-
-  void launch(cudaStream_t stream) const {
-    check(cudaGraphLaunch(executable_, stream), "launching a step");
-  }
-
- private:
-  cudaGraphExec_t executable_ = nullptr;
 };
 
 // Transitions of one set of jobs, on the device; members that share data share it here.
@@ -164,6 +134,7 @@ class CudaEngine final : public Engine {
       rows.time[r] = batch.times.empty() ? 0.0f : batch.times[r];
     }
     rows.rows = static_cast<int>(batch.count());
+    rows.made = kRows;
     rows.member = member;
     DeviceArray<SlotRows> table(std::span<const SlotRows>(&rows, 1));
     DeviceArray<double> squares(1);

@@ -50,6 +50,8 @@ struct SlotRows {
   float* out[kRows];           ///< inference only
   float time[kRows];
   int rows;
+  int made;  ///< rows that the forward kernels make: `rows`; in training, whose sums over points
+             ///< read them all, kRows (0 if there is none)
   int member;
   float rate, root_scale;  ///< Adam: of this step
   float beta1, beta2, epsilon;
@@ -71,6 +73,7 @@ struct Course {
 /// All networks of an engine.
 struct Net {
   int points, in, out, layers, modes;
+  int projection;  ///< channels of the projection's hidden layer, rounded up to a multiple of 64
   bool delta;
   float *weights, *moment1, *moment2;  ///< [member][member_size]: dense, then [layer][mode]
   std::size_t member_size;
@@ -118,6 +121,21 @@ struct Launch {
   cudaStream_t stream;
 };
 
+// Sketches: the hidden activations of a row, point * Net::projection + channel, are cut into parts
+// that fit into shared memory, the coordinates into slices of a warp.
+inline constexpr int kSketchCoordinates = 512;
+inline constexpr int kSketchPart = 4096;
+inline constexpr int kSketchSlice = 32;
+inline constexpr int kSketchSlices = kSketchCoordinates / kSketchSlice;
+
+/// What each coordinate of a sketch sums, for the rows of one slot.
+struct SlotSketch {
+  const std::uint32_t* first;  ///< [part][slice] and the end: where the entries begin
+  const ushort4* entries;      ///< [four terms][coordinate of the slice]: activation within the
+                               ///< part, or kSketchPart for none; top bit: minus
+  int feature_row[kRows];
+};
+
 /// Parts a slot's points are cut into where gradients are summed, for lifting and projection and
 /// for a layer: functions of the points alone, so that a member's sums do not depend on its mates.
 int parts_of(int points);
@@ -151,7 +169,7 @@ bool can_fuse(const Pass& pass);
 void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const Pass* pass,
            const float* add, float* next, bool gelu_after, const Pass* then, float* half);
 /// Field after the last layer -> states. `hidden` may be null: else the hidden layer before its
-/// GELU, [slot][point q][256].
+/// GELU, [slot][point q][Net::projection].
 void project(const Launch& launch, const float* field, float* hidden);
 /// The same, with loss and gradients: d_field, sums of the gradient of lifting and projection per
 /// part (partial: [slot][part][kLayers]) and squared errors (losses: [slot][part]).
@@ -175,14 +193,12 @@ void dense_step(const Launch& launch, const float* ends, const float* layers, co
 // Rows of the committee: `values` each, addressed by pointers.
 void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,
              int values, cudaStream_t stream);
+/// `out` of these three may be page-locked memory of the host.
 void distances(const float* const* x, const float* const* y, int rows, int values, double* out,
                cudaStream_t stream);
 void spreads(const float* const* x, int groups, int members, int values, double* out,
              cudaStream_t stream);
-/// features[row][512] += the sketch of hidden [row][points][256]. entries of coordinate c are
-/// first[c] .. first[c + 1]: (point * 256 + channel) * 2 + minus.
-void sketch(const float* hidden, std::size_t row_stride, const std::uint32_t* first,
-            const std::uint32_t* entries, const int* feature_row, int rows, double* features,
-            cudaStream_t stream);
+/// out[feature row][coordinate] = the sketch of hidden, which project() has made.
+void sketch(const Launch& launch, const SlotSketch* sketches, const float* hidden, double* out);
 
 }  // namespace stap::cuda

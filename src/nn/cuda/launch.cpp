@@ -44,6 +44,7 @@ void prepare_kernels() {
   prepare_project();
   prepare_transform();
   prepare_modes();
+  prepare_rows();
 }
 
 }  // namespace stap::cuda

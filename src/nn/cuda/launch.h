@@ -28,6 +28,7 @@ void prepare_layer();
 void prepare_project();
 void prepare_transform();
 void prepare_modes();
+void prepare_rows();
 
 /// Throws, naming the kernel, unless the launch just made went well.
 void launched(const char* name);

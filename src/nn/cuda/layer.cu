@@ -50,12 +50,11 @@ __global__ void __launch_bounds__(kThreads, 2)
                  Addend add, float* next, After after) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
-  if (rows.rows == 0) return;
+  if (!is_made(net, rows, blockIdx.x)) return;
   const float* weights = net.weights + rows.member * net.member_size + kLayers + layer * kLayerSize;
   copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer), 1, shared);
   const std::size_t slot = blockIdx.y * net.field_size();
-  const int tiles = net.tiles();
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (int tile = blockIdx.x; is_made(net, rows, tile); tile += gridDim.x) {
     const std::size_t at = slot + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
     Tile x, sum;
     load_tile(field + at, 64, x);

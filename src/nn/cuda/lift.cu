@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     lift_kernel(Net net, const SlotRows* all, float* field, Pass pass, float* half) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
-  if (rows.rows == 0) return;
+  if (!is_made(net, rows, blockIdx.x)) return;
   float* weights2 = shared;
   float* bias1 = weights2 + kChunks * kBlockFloats;
   float* weights1 = bias1 + kHidden;
@@ -63,8 +63,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   copy_floats(dense + kLift1Bias, kHidden, bias1);
   copy_floats(dense + kLift1, net.in * kHidden, weights1);
   field += blockIdx.y * net.field_size();
-  const int tiles = net.tiles();
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (int tile = blockIdx.x; is_made(net, rows, tile); tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     __syncthreads();  // the weights are there, the tile of the round before has been read
     load_input(net, rows, first, thin);

@@ -151,6 +151,7 @@ Net make_net(const FnoShape& shape) {
           .out = static_cast<int>(shape.out_channels()),
           .layers = static_cast<int>(shape.options.layers),
           .modes = static_cast<int>(shape.kept_total()),
+          .projection = static_cast<int>((shape.options.projection + 63) / 64 * 64),
           .delta = shape.options.target == FnoOptions::Target::delta,
           .weights = nullptr,
           .moment1 = nullptr,

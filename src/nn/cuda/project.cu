@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     project_kernel(Net net, const SlotRows* all, const float* field, float* hidden_out) {
   extern __shared__ __align__(16) float shared[];
   const SlotRows& rows = slot_rows(all);
-  if (rows.rows == 0) return;
+  if (!is_made(net, rows, blockIdx.x)) return;
   float* weights1 = shared;
   float* rest = weights1 + kChunks * kBlockFloats;  // bias of 1, then weights of 2: [out][256]
   float* thin = rest + kHidden + net.out * kHidden;
@@ -71,10 +71,11 @@ __global__ void __launch_bounds__(kThreads, 2)
       Tile hidden;
       fill_tile(rest + 64 * j, hidden);
       multiply<kExact>(z, weights1 + j * kBlockFloats, hidden);
-      if (hidden_out != nullptr)
-        store_tile(
-            hidden, kHidden,
-            hidden_out + (std::size_t(blockIdx.y) * net.field_points() + first) * kHidden + 64 * j);
+      if (hidden_out != nullptr && 64 * j < net.projection)
+        store_tile(hidden, net.projection,
+                   hidden_out +
+                       (std::size_t(blockIdx.y) * net.field_points() + first) * net.projection +
+                       64 * j);
       transform_tile(hidden, gelu<kExact>);
       add_output(net, hidden, rest + kHidden, j, thin);
     }

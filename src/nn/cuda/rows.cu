@@ -24,6 +24,7 @@ __global__ void gather_rows_kernel(const Course* courses, const int* step, SlotR
   }
   if (r == 0) {
     to.rows = n;
+    to.made = n > 0 ? kRows : 0;
     to.member = course.member;
     if (n > 0) {
       const float2 rate = course.rates[*step];
@@ -52,17 +53,17 @@ __global__ void average_kernel(const float* parts, std::size_t part_stride, int 
   }
 }
 
-// Sums over values in their order, in double, as the CPU does, so that both give the same bits: 32
-// sums a block. term(sum, value) is computed by all threads, a piece of each sum at a time; then
-// one thread a sum adds its piece.
-constexpr int kSumsPerBlock = 32, kPiece = 128, kSumThreads = 256;
+// Sums over values in their order, in double, as the CPU does, so that both give the same bits: a
+// few sums a block, so that few rows occupy many multiprocessors. term(sum, value) is computed by
+// all threads, a piece of each sum at a time; then one thread a sum adds its piece.
+constexpr int kSumsPerBlock = 8, kPiece = 128, kSumThreads = 256;
 template <class Term>
 __device__ double ordered_sum(int sums, int values, Term term) {
   __shared__ double piece[kSumsPerBlock][kPiece + 1];
   double sum = 0.0;
   for (int first = 0; first < values; first += kPiece) {
     const int n = min(kPiece, values - first);
-#pragma unroll 8
+#pragma unroll
     for (int i = threadIdx.x; i < kSumsPerBlock * kPiece; i += kSumThreads) {
       const int s = i / kPiece, v = i % kPiece;
       if (s < sums && v < n) piece[s][v] = term(s, first + v);
@@ -102,26 +103,69 @@ __global__ void __launch_bounds__(kSumThreads)
   if (threadIdx.x < n) out[first + threadIdx.x] = sum / members;
 }
 
-__global__ void sketch_kernel(const float* hidden, std::size_t row_stride,
-                              const std::uint32_t* first, const std::uint32_t* entries,
-                              const int* feature_row, double* features) {
-  const float* h = hidden + blockIdx.x * row_stride;
-  const int c = threadIdx.x;
-  double sum = 0.0;
-  // Short runs in float, their total in double, as on the CPU.
-  for (std::uint32_t i = first[c]; i < first[c + 1]; i += 64) {
-    const std::uint32_t end = min(i + 64, first[c + 1]);
-    float run = 0.0f;
-    for (std::uint32_t k = i; k < end; ++k) {
-      const std::uint32_t e = entries[k];
-      run += (e & 1) ? -h[e >> 1] : h[e >> 1];
-    }
-    sum += double(run);
-  }
-  features[std::size_t(feature_row[blockIdx.x]) * 512 + c] += 0.5 * sum;
+// A thread sums a coordinate of kSketchRows rows: a term's entry, read once, serves all of them,
+// and so does one 16-byte read of shared memory. What bounds the kernel are these reads.
+constexpr int kSketchRows = 4, kSketchThreads = kSketchCoordinates;
+static_assert(kSketchSlice == kWarp && kSketchPart < 0x8000 && kRows % kSketchRows == 0);
+
+__device__ void add_term(const float4* part, unsigned entry, float (&run)[kSketchRows]) {
+  const float sign = __uint_as_float(0x3f800000u | (entry & 0x8000u) << 16);
+  const float4 x = part[entry & 0x7fffu];
+  run[0] = fmaf(sign, x.x, run[0]);
+  run[1] = fmaf(sign, x.y, run[1]);
+  run[2] = fmaf(sign, x.z, run[2]);
+  run[3] = fmaf(sign, x.w, run[3]);
 }
 
+__global__ void __launch_bounds__(kSketchThreads, 3)
+    sketch_kernel(Net net, const SlotRows* all, const SlotSketch* sketches, const float* hidden,
+                  double* out) {
+  extern __shared__ __align__(16) float4 part[];  // [activation][row], and zeros for no activation
+  const int first = blockIdx.x * kSketchRows, n = min(kSketchRows, slot_rows(all).rows - first);
+  if (n <= 0) return;
+  const SlotSketch& sketch = sketches[blockIdx.y];
+  const int size = net.points * net.projection;
+  hidden +=
+      std::size_t(blockIdx.y) * net.field_points() * net.projection + std::size_t(first) * size;
+  if (threadIdx.x == 0) part[kSketchPart] = make_float4(0, 0, 0, 0);
+  double sum[kSketchRows] = {};
+  const std::uint32_t* begin = sketch.first + warp_index();
+  for (int at = 0; at < size; at += kSketchPart, begin += kSketchSlices) {
+    __syncthreads();  // the part before has been read
+#pragma unroll 2
+    for (int i = threadIdx.x; i < min(kSketchPart, size - at); i += kSketchThreads) {
+      const float* x = hidden + at + i;
+      part[i] = make_float4(x[0], n > 1 ? x[size] : 0.0f, n > 2 ? x[2 * std::size_t(size)] : 0.0f,
+                            n > 3 ? x[3 * std::size_t(size)] : 0.0f);
+    }
+    __syncthreads();
+    // A part's terms in float, their total in double: about as many as the CPU sums in float.
+    float run[kSketchRows] = {};
+#pragma unroll 2
+    for (std::uint32_t k = begin[0], end = begin[1]; k < end; ++k) {
+      const ushort4 entry = sketch.entries[std::size_t(k) * kSketchSlice + lane_index()];
+      add_term(part, entry.x, run);
+      add_term(part, entry.y, run);
+      add_term(part, entry.z, run);
+      add_term(part, entry.w, run);
+    }
+#pragma unroll
+    for (int r = 0; r < kSketchRows; ++r) sum[r] += double(run[r]);
+  }
+#pragma unroll
+  for (int r = 0; r < kSketchRows; ++r)
+    if (r < n)
+      out[std::size_t(sketch.feature_row[first + r]) * kSketchCoordinates + threadIdx.x] =
+          0.5 * sum[r];
+}
+
+constexpr std::size_t kSketchBytes = (kSketchPart + 1) * sizeof(float4);
+
 }  // namespace
+
+void prepare_rows() {
+  allow(sketch_kernel, kSketchBytes);
+}
 
 void gather_rows(const Course* courses, int slots, const int* step, SlotRows* rows, int values,
                  cudaStream_t stream) {
@@ -154,11 +198,10 @@ void spreads(const float* const* x, int groups, int members, int values, double*
   launched("spreads");
 }
 
-void sketch(const float* hidden, std::size_t row_stride, const std::uint32_t* first,
-            const std::uint32_t* entries, const int* feature_row, int rows, double* features,
-            cudaStream_t stream) {
-  sketch_kernel<<<as_grid(rows), 512, 0, stream>>>(hidden, row_stride, first, entries, feature_row,
-                                                   features);
+void sketch(const Launch& l, const SlotSketch* sketches, const float* hidden, double* out) {
+  const dim3 grid(as_grid(kRows / kSketchRows), as_grid(l.slots));
+  sketch_kernel<<<grid, kSketchThreads, kSketchBytes, l.stream>>>(l.net, l.rows, sketches, hidden,
+                                                                  out);
   launched("sketch");
 }
 

@@ -17,15 +17,19 @@ constexpr int kLongLines = 256;  // lines of a long panel held at a time
 constexpr int kShortColumns = 32;
 constexpr int kShortWarps = 4;
 
+// Panels of rows that are made: those of a row stand together.
+__device__ int made_panels(const Pass& pass, const SlotRows& rows) {
+  return pass.panels / kRows * rows.made;
+}
+
 template <bool kExact>
 __global__ void __launch_bounds__(kShortWarps* kWarp, 4)
     short_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first,
                       float* out) {
   extern __shared__ __align__(16) float shared[];
-  if (slot_rows(all).rows == 0) return;
   constexpr int kParts = 64 / kShortColumns;
   const int unit = blockIdx.x * kShortWarps + warp_index(), p = unit / kParts;
-  if (p >= pass.panels) return;
+  if (p >= made_panels(pass, slot_rows(all))) return;
   const int channel = unit % kParts * kShortColumns;
   const int held = (pass.lines_in + 7) / 8 * 8, blocks = (pass.lines_out + 15) / 16;
   float* lines = shared + warp_index() * held * kLineStride<kShortColumns>;
@@ -43,7 +47,7 @@ template <bool kExact, int kColumns, int kBlocks>
 __global__ void __launch_bounds__(kThreads, 2)
     long_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first, float* out) {
   extern __shared__ __align__(16) float shared[];
-  if (slot_rows(all).rows == 0) return;
+  if (int(blockIdx.x) >= made_panels(pass, slot_rows(all))) return;
   constexpr int kRowWarps = kWarps / kColumns, kTiles = 8 / kColumns, kHeldSteps = kLongLines / 8;
   const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
   const int lane = lane_index(), g = lane_group(), t = lane_in_group();

@@ -94,8 +94,25 @@ TEST_F(CommitteeTest, DistancesAndSpread) {
   EXPECT_EQ(spread[1], 0.0);
 }
 
-// The slow twin's hidden activations, sent to their coordinates one by one. float sums of 12 x 8
-// activations: 1e-5 of the sketch's norm.
+// The slow twin's hidden activations, sent to their coordinates one by one; features were 1 before.
+std::vector<double> stated_sketch(const FnoShape& shape, const MemberState& state,
+                                  std::span<const float> row, std::size_t step, int member) {
+  const reference::DoubleParameters weights(state.weights);
+  reference::Fno::Field hidden;
+  reference::Fno(shape, weights, state.scaling).advance(row, 0.0, &hidden);
+  std::vector<double> expected(kSketchSize, 1.0);
+  for (std::uint32_t c = 0; c < hidden.size(); ++c)
+    for (std::uint32_t p = 0; p < hidden[c].size(); ++p) {
+      const auto bits =
+          philox({c, p, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(member)},
+                 {0x736b6574, 0x63683531});
+      for (std::uint32_t k = 0; k < 4; ++k)
+        expected[k * 128 + bits[k] % 128] += (bits[k] >> 31 ? -0.5 : 0.5) * hidden[c][p];
+    }
+  return expected;
+}
+
+// float sums of 12 x 8 activations: 1e-5 of the sketch's norm.
 TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
   const std::vector<std::size_t> from = {2, 3}, to = {0, 1};
   const std::vector<int> member = {1, 0};
@@ -107,23 +124,35 @@ TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
   const RowsId plain = committee->rows(2);
   committee->advance(x, from, member, {}, plain, to);
   for (std::size_t r = 0; r < 2; ++r) {
-    const MemberState state = engine->save(member[r]);
-    const reference::DoubleParameters weights(state.weights);
-    reference::Fno::Field hidden;
-    reference::Fno(shape, weights, state.scaling).advance(states.row(from[r]), 0.0, &hidden);
-    std::vector<double> expected(kSketchSize, 1.0);
-    for (std::uint32_t c = 0; c < hidden.size(); ++c)
-      for (std::uint32_t p = 0; p < hidden[c].size(); ++p) {
-        const auto bits =
-            philox({c, p, static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(member[r])},
-                   {0x736b6574, 0x63683531});
-        for (std::uint32_t k = 0; k < 4; ++k)
-          expected[k * 128 + bits[k] % 128] += (bits[k] >> 31 ? -0.5 : 0.5) * hidden[c][p];
-      }
+    const std::vector<double> expected =
+        stated_sketch(shape, engine->save(member[r]), states.row(from[r]), step, member[r]);
     const std::vector<double> found(features.begin() + static_cast<long>(r * kSketchSize),
                                     features.begin() + static_cast<long>((r + 1) * kSketchSize));
     EXPECT_LT(test::relative_l2(found, expected), 1e-5);
     EXPECT_EQ(row(y, r), row(plain, r));
+  }
+}
+
+// float sums of parts of 100 x 71 activations (a GPU makes four): 1e-5 of the sketch's norm.
+TEST(CommitteeSketch, OfManyActivationsIsTheStatedMap) {
+  const FnoShape shape = small_shape({100}, {6}, 2, 5, 70);
+  const auto states = test::random_states(shape.grid, 6, Rng(2));
+  const auto engine = test::make_engine_under_test(shape, 1, 2);
+  const MemberState state = fresh_member(shape, test::some_scaling(2), Rng(3));
+  engine->load(0, state);
+  const auto committee = engine->committee({0});
+  const RowsId rows = committee->rows(6);
+  committee->put(rows, 0, states.view());
+  const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5};
+  std::vector<double> features(6 * kSketchSize, 1.0);
+
+  committee->sketch(rows, all, std::vector<int>(6, 0), {}, 2, SketchKind::sparse, rows, all,
+                    features);
+
+  for (std::size_t r : all) {
+    const std::vector<double> found(features.begin() + static_cast<long>(r * kSketchSize),
+                                    features.begin() + static_cast<long>((r + 1) * kSketchSize));
+    EXPECT_LT(test::relative_l2(found, stated_sketch(shape, state, states.row(r), 2, 0)), 1e-5);
   }
 }
 
@@ -209,6 +238,11 @@ TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
 
   EXPECT_TRUE(std::isnan(row(y, 6)[0]));
   EXPECT_EQ(row(y, 5), row(clean, 5));
+
+  // Nothing of it is left where a shorter call works.
+  committee->advance(x, {all.data(), 1}, {member.data(), 1}, {}, y, {all.data(), 1});
+
+  EXPECT_EQ(row(y, 5), row(clean, 5));
 }
 
 TEST_F(CommitteeTest, RefusesWrongCalls) {
@@ -221,6 +255,152 @@ TEST_F(CommitteeTest, RefusesWrongCalls) {
   EXPECT_THROW(committee->put(x, 7, states.view()), Error);
   committee->release(y);
   EXPECT_THROW(committee->advance(x, one, m0, {}, y, one), Error);
+}
+
+// One row after the other is what calls of any size must equal. Sizes cross, and come back to, what
+// a GPU treats differently: slots of 32 rows, batches that are replayed, branches side by side, and
+// groups of slots one after the other.
+struct CallsCase {
+  std::string name;
+  FnoShape shape;
+  std::size_t most;
+};
+class Calls : public testing::TestWithParam<CallsCase> {
+ protected:
+  std::vector<std::size_t> sizes() const { return {1, 31, 33, 64, 65, 200, most, 200, 65, 1}; }
+
+  Calls() {
+    for (int m = 0; m < 3; ++m)
+      engine->load(m, fresh_member(shape, test::some_scaling(1), Rng(7).split("m", m)));
+    from = committee->rows(most);
+    to = committee->rows(most);
+    committee->put(from, 0, states.view());
+    for (std::size_t r = 0; r < most; ++r) {
+      index.push_back(r);
+      time.push_back(static_cast<double>(r % 5) / 5);
+    }
+  }
+  // Rows first .. first+n-1, by members in turn; with the mean model: it, too.
+  void advance(std::size_t first, std::size_t n, bool mean) {
+    committee->advance(from, part(index, first, n), part(members(mean), first, n),
+                       part(time, first, n), to, part(index, first, n));
+  }
+  void sketch(std::size_t first, std::size_t n, std::vector<double>& features) {
+    committee->sketch(from, part(index, first, n), part(members(false), first, n),
+                      part(time, first, n), 3, SketchKind::sparse, to, part(index, first, n),
+                      std::span(features).subspan(first * kSketchSize, n * kSketchSize));
+  }
+  States<float> result(std::size_t n) const {
+    States<float> result(shape.grid, n);
+    committee->get(to, 0, result.view());
+    return result;
+  }
+  std::vector<int> members(bool mean) const {
+    std::vector<int> members;
+    for (int r = 0; r < static_cast<int>(most); ++r)
+      members.push_back(mean && r % 4 == 3 ? kMean : r % 4 % 3);
+    return members;
+  }
+  template <class T>
+  static std::vector<T> part(const std::vector<T>& all, std::size_t first, std::size_t n) {
+    const auto begin = all.begin() + static_cast<long>(first);
+    return {begin, begin + static_cast<long>(n)};
+  }
+  static std::vector<float> values(const States<float>& states, std::size_t n) {
+    const auto all = states.values().first(n * states.view().row_size);
+    return {all.begin(), all.end()};
+  }
+
+  FnoShape shape = GetParam().shape;
+  std::size_t most = GetParam().most;
+  States<float> states = test::random_states(shape.grid, most, Rng(1));
+  std::unique_ptr<Engine> engine = test::make_engine_under_test(shape, 3, 2);
+  std::unique_ptr<Committee> committee = engine->committee({0, 1, 2});
+  RowsId from{}, to{};
+  std::vector<std::size_t> index;
+  std::vector<double> time;
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Calls,
+    testing::Values(CallsCase{"line", small_shape({20}, {6}, 1, 5, 7, true), 2500},
+                    CallsCase{"plane", small_shape({16, 32}, {6, 6}, 1, 5, 7, true), 700}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_P(Calls, OfAnySizeAdvanceAlike) {
+  for (std::size_t r = 0; r < most; ++r) advance(r, 1, true);
+  const States<float> expected = result(most);
+
+  for (const std::size_t n : sizes()) {
+    committee->put(to, 0, states.view());
+    advance(0, n, true);
+
+    EXPECT_EQ(values(result(n), n), values(expected, n)) << n;
+  }
+}
+
+TEST_P(Calls, OfAnySizeSketchAlike) {
+  std::vector<double> expected(most * kSketchSize, 0.25);
+  for (std::size_t r = 0; r < most; ++r) sketch(r, 1, expected);
+  const States<float> expected_states = result(most);
+
+  for (const std::size_t n : sizes()) {
+    std::vector<double> features(most * kSketchSize, 0.25);
+    committee->put(to, 0, states.view());
+    sketch(0, n, features);
+
+    EXPECT_EQ(part(features, 0, n * kSketchSize), part(expected, 0, n * kSketchSize)) << n;
+    EXPECT_EQ(values(result(n), n), values(expected_states, n)) << n;
+  }
+}
+
+// In double, in grid order: the same operations here.
+TEST_P(Calls, OfAnySizeMeasureAlike) {
+  std::vector<std::size_t> next;
+  std::vector<double> expected(most, 0.0);
+  for (std::size_t r = 0; r < most; ++r) {
+    next.push_back((r + 1) % most);
+    for (std::size_t v = 0; v < shape.grid.values(); ++v) {
+      const double d = double(states.row(r)[v]) - double(states.row(next[r])[v]);
+      expected[r] += d * d;
+    }
+  }
+
+  for (const std::size_t n : sizes()) {
+    std::vector<double> distance(n);
+    committee->distance2(from, part(index, 0, n), from, part(next, 0, n), distance);
+
+    EXPECT_EQ(distance, part(expected, 0, n)) << n;
+  }
+}
+
+// A committee that was there before its members were trained further is as good as a new one.
+TEST_P(Calls, ReadTheWeightsOfTheMoment) {
+  const test::Transitions data(shape, 9, Rng(4));
+  advance(0, 65, true);
+  const States<float> before = result(65);
+
+  std::vector<FitJob> jobs;
+  for (int m = 0; m < 3; ++m) {
+    FitOptions options;
+    options.epochs = 2;
+    jobs.push_back({m, data.view(), options, Rng(5), 0, options.epochs});
+  }
+  Observer observer;
+  engine->fit(jobs, observer);
+  advance(0, 65, true);
+  const States<float> after = result(65);
+
+  const auto other = test::make_engine_under_test(shape, 3, 2);
+  for (int m = 0; m < 3; ++m) other->load(m, engine->save(m));
+  committee = other->committee({0, 1, 2});
+  from = committee->rows(most);
+  to = committee->rows(most);
+  committee->put(from, 0, states.view());
+  advance(0, 65, true);
+  EXPECT_NE(values(after, 65), values(before, 65));
+  EXPECT_EQ(values(after, 65), values(result(65), 65));
+  committee.reset();  // before its engine
 }
 
 }  // namespace

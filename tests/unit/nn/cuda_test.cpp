@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
@@ -66,6 +67,39 @@ TEST_F(Cuda, OutputsAndGradientsAgreeWithTheCpu) {
       EXPECT_NEAR(loss, expected_loss, tolerance * expected_loss);
       for (std::size_t t = 0; t < got.size(); ++t)
         EXPECT_LT(relative(got[t].values, expected[t].values), tolerance) << got[t].name;
+    }
+}
+
+// States and sketches of full slots and one more row, as the gradients: 1e-4 and 2e-3.
+TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
+  constexpr std::size_t kCount = 33;
+  for (const FnoShape& shape : paper_shapes())
+    for (Precision precision : {Precision::fp32, Precision::tf32}) {
+      SCOPED_TRACE(shape.grid.shape_text() + (precision == Precision::fp32 ? " fp32" : " tf32"));
+      const double tolerance = precision == Precision::fp32 ? 1e-4 : 2e-3;
+      const MemberState state =
+          fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5));
+      const auto in = test::random_states(shape.grid, kCount, Rng(6));
+      std::vector<std::size_t> all(kCount);
+      std::iota(all.begin(), all.end(), std::size_t{0});
+      const auto sketch = [&](Engine& engine, std::vector<double>& features) {
+        engine.load(0, state);
+        const auto committee = engine.committee({0});
+        const RowsId rows = committee->rows(kCount);
+        committee->put(rows, 0, in.view());
+        committee->sketch(rows, all, std::vector<int>(kCount, 0), std::vector<double>(kCount, 0.5),
+                          1, SketchKind::sparse, rows, all, features);
+        States<float> out(shape.grid, kCount);
+        committee->get(rows, 0, out.view());
+        return out;
+      };
+
+      std::vector<double> expected(kCount * kSketchSize), got(kCount * kSketchSize);
+      const auto expected_states = sketch(*make_cpu_engine(shape, 1), expected);
+      const auto states = sketch(*make_cuda_engine(shape, 1, precision), got);
+
+      EXPECT_LT(relative(states.values(), expected_states.values()), tolerance);
+      EXPECT_LT(test::relative_l2(got, expected), tolerance);
     }
 }
 
