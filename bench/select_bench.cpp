@@ -15,11 +15,13 @@
 //        select_bench cuda                       a whole selection (SBAL+STAP) from 10,000 on the
 //        GPU
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
@@ -49,12 +51,20 @@ class Counting final : public Committee {
  public:
   explicit Counting(Committee& committee) : committee_(committee) {}
 
-  std::size_t advanced = 0;
-  mutable std::size_t waits = 0;
+  mutable std::atomic<std::size_t> advanced = 0, waits = 0;
 
   const Grid& grid() const override { return committee_.grid(); }
   int members() const override { return committee_.members(); }
   std::size_t rows_at_once() const override { return committee_.rows_at_once(); }
+  // Counts with this one.
+  std::unique_ptr<Committee> another() override {
+    std::unique_ptr<Committee> other = committee_.another();
+    if (!other) return nullptr;
+    auto counting = std::make_unique<Counting>(*other);
+    counting->own_ = std::move(other);
+    counting->first_ = first_;
+    return counting;
+  }
   RowsId rows(std::size_t n) override { return committee_.rows(n); }
   void release(RowsId id) override { committee_.release(id); }
   void put(RowsId id, std::size_t first, StatesView<const float> states) override {
@@ -65,27 +75,29 @@ class Counting final : public Committee {
   }
   void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
                std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
-    advanced += i.size();
+    first_->advanced += i.size();
     committee_.advance(from, i, member, time, to, j);
   }
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
               std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
               std::span<const std::size_t> j, std::span<double> features) override {
-    advanced += i.size();
+    first_->advanced += i.size();
     committee_.sketch(from, i, member, time, step, kind, to, j, features);
   }
   void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
                  std::span<double> out) const override {
-    ++waits;
+    ++first_->waits;
     committee_.distance2(x, i, y, j, out);
   }
   void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    ++waits;
+    ++first_->waits;
     committee_.spread(x, i, out);
   }
 
  private:
   Committee& committee_;
+  std::unique_ptr<Committee> own_;
+  const Counting* first_ = this;
 };
 
 double seconds(const std::function<void()>& work) {

@@ -29,7 +29,8 @@ class Exact final : public StepChooser {
       const auto group =
           ids.subspan(patterns.size(), std::min({sure, most, ids.size() - patterns.size()}));
       Utility utility(committee, candidates, group.size(), pairs);
-      auto start = search(utility, group, kNoLimit, StapOptions{}, rng);
+      Utility* const only[] = {&utility};
+      auto start = search(only, group, kNoLimit, StapOptions{}, rng);
       for (Found& found :
            best_of_all(committee, candidates, group, utility, std::move(start), at_once)) {
         spent += found.pattern.cost();

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 
 namespace stap {
@@ -9,108 +13,93 @@ namespace {
 
 // Candidates searched at a time, as far as memory allows: more fill no batch better.
 constexpr std::size_t kPlacesMost = 256;
-// The first ones: this share of a good batch, that it is not too small while nobody knows what a
-// pattern costs.
+// Shares of a good batch. Candidates at first: not too few while nobody knows what a pattern costs.
 constexpr std::size_t kFirstShare = 4;
-// And some beyond what is likely, where they cost little: one that turns out to be needed at the
+// And later beyond what is likely, where they cost little: one that turns out to be needed at the
 // very end is searched alone.
 constexpr std::size_t kSpareShare = 64;
+// Proposals of all candidates together. More would be more that are made in vain.
+constexpr std::size_t kFillShare = 4;
+// Committees asked at the same time, where a call leaves parts of the machine idle.
+constexpr std::size_t kLanesMost = 4;
 
 double per_step(double utility, const Pattern& pattern) {
   return utility / static_cast<double>(pattern.cost());
 }
 
-// One candidate: on its way, or finished.
+// A proposal that cannot be answered yet, or not before those it came after.
+struct Proposal {
+  std::size_t index;
+  Trial trial;
+  std::optional<double> value;  // once it is known, and no less than that of what stands
+};
+
+// A candidate on its way.
 struct Searching {
+  std::size_t candidate;  // which of the ids
   std::size_t place;
   Rng rng;
   Found now{};  // from all ones on, once it is rolled out
   std::size_t proposed = 0;
-  Pattern proposal{};
-  bool finished = false;
+  // All made from what stands, as if none of them would be accepted: few are. When one is, those
+  // after it are made anew.
+  std::vector<Proposal> proposals{};
 };
 
-class Search {
+// The candidates of one utility.
+class Lane {
  public:
-  Search(Utility& utility, std::span<const std::size_t> ids, std::size_t budget,
-         const StapOptions& options, const Rng& rng)
-      : utility_(utility), ids_(ids), budget_(budget), options_(options), rng_(rng) {
+  Lane(Utility& utility, std::span<const std::size_t> ids, Admission& admission,
+       const StapOptions& options, const Rng& rng)
+      : utility_(utility), ids_(ids), admission_(admission), options_(options), rng_(rng) {
     for (std::size_t place = utility.places(); place-- > 0;) free_.push_back(place);
-    first_ = std::max(likely_needed(), utility.committee().rows_at_once() / kFirstShare);
-    enter(first_);
   }
 
-  std::vector<Found> run() {
-    // Candidates wait for each other neither at proposals nor at steps: every call of the committee
-    // has a row of each that is on its way.
-    while (!under_way_.empty()) {
-      std::vector<std::size_t> places;
-      for (const std::size_t k : under_way_) places.push_back(all_[k].place);
-      utility_.step(places);
-      leave();
-      enter(likely_needed());
-    }
-    std::vector<Found> found;
-    for (Searching& s : all_) found.push_back(std::move(s.now));
-    return found;
-  }
-
- private:
-  // Of the first ids, no more than these can be needed: every candidate costs at least one step.
-  std::size_t needed_at_most() const {
-    std::size_t spent = 0, count = 0;
-    while (count < all_.size() && spent < budget_) {
-      const Searching& s = all_[count++];
-      spent += s.finished ? s.now.pattern.cost() : 1;
-    }
-    const std::size_t others = spent < budget_ ? budget_ - spent : 0;
-    return count + std::min(others, ids_.size() - count);
-  }
-
-  // How many more are likely to be needed: those that are far along tell what a pattern costs, at
-  // first it is all steps.
-  std::size_t likely_needed() const {
-    std::size_t far = 0, cost = 0;
-    for (const Searching& s : all_)
-      if (s.finished || (s.proposed > 0 && 2 * s.proposed >= options_.proposals)) {
-        ++far;
-        cost += s.now.pattern.cost();
-      }
-    const double mean = 2 * far < first_ ? static_cast<double>(utility_.steps())
-                                         : static_cast<double>(cost) / static_cast<double>(far);
-    const double covered =
-        static_cast<double>(cost) + mean * static_cast<double>(all_.size() - far);
-    const double more = (static_cast<double>(budget_) - covered) / mean +
-                        static_cast<double>(utility_.committee().rows_at_once() / kSpareShare);
-    return static_cast<std::size_t>(
-        std::clamp(std::ceil(more), 0.0, static_cast<double>(ids_.size())));
-  }
-
-  void enter(std::size_t more) {
-    const std::size_t count = std::min(needed_at_most(), all_.size() + more);
-    while (all_.size() < count && !free_.empty()) {
-      const std::size_t id = ids_[all_.size()];
-      under_way_.push_back(all_.size());
-      all_.push_back({free_.back(), rng_.split("candidate", id)});
-      utility_.enter(free_.back(), id);
+  void enter(std::size_t most) {
+    const auto [from, count] = admission_.let_in(std::min(most, free_.size()));
+    for (std::size_t c = from; c < from + count; ++c) {
+      under_way_.push_back({c, free_.back(), rng_.split("candidate", ids_[c])});
+      utility_.enter(free_.back(), ids_[c]);
       free_.pop_back();
     }
   }
 
+  // Candidates wait for each other neither at proposals nor at steps: every call of the committee
+  // has a row of each that is on its way.
+  void run() {
+    while (!under_way_.empty()) {
+      std::vector<std::size_t> entering;
+      std::vector<Trial*> trials;
+      for (Searching& s : under_way_) {
+        if (!utility_.rolled_out(s.place)) entering.push_back(s.place);
+        for (Proposal& p : s.proposals)
+          if (!p.value) trials.push_back(&p.trial);
+      }
+      utility_.step(entering, trials);
+      leave();
+      enter(free_.size());
+    }
+  }
+
+ private:
   // Lets those go that are finished or that turn out not to be needed.
   void leave() {
-    for (const std::size_t k : under_way_) all_[k].finished = !goes_on(all_[k]);
-    const std::size_t most = needed_at_most();
-    std::vector<std::size_t> still;
-    for (const std::size_t k : under_way_) {
-      if (k < most && !all_[k].finished)
-        still.push_back(k);
-      else
-        free_.push_back(all_[k].place);
+    at_once_ = std::clamp<std::size_t>(
+        utility_.committee().rows_at_once() / kFillShare / under_way_.size(), 1, kTrialsMost);
+    const std::size_t needed = admission_.needed_at_most();
+    std::vector<Searching> still;
+    for (Searching& s : under_way_) {
+      const bool on = goes_on(s);
+      if (on && 2 * s.proposed >= options_.proposals)
+        admission_.far_along(s.candidate, s.now.pattern.cost());
+      if (on && s.candidate < needed) {
+        still.push_back(std::move(s));
+        continue;
+      }
+      free_.push_back(s.place);
+      if (!on) admission_.finished(s.candidate, std::move(s.now));
     }
     under_way_ = std::move(still);
-    if (all_.size() > most)
-      all_.erase(all_.begin() + static_cast<std::ptrdiff_t>(most), all_.end());
   }
 
   // After a step: whether another one must be made.
@@ -118,64 +107,128 @@ class Search {
     if (!utility_.rolled_out(s.place)) return true;
     if (s.now.pattern.steps() == 0) {
       const Pattern ones(utility_.steps(), true);
-      utility_.begin(s.place, ones);
-      s.now = {ones, per_step(utility_.value(s.place), ones)};
-      return propose(s);
+      s.now = {ones, per_step(utility_.value(utility_.begin(s.place, ones)), ones)};
     }
-    return !settled(s) || propose(s);
+    answer(s);
+    return propose(s);
   }
 
-  // Whether nothing of the proposal is left to be found out: it cannot reach the value that stands
-  // (nor can one that is not finite), or all of it is known.
-  bool settled(Searching& s) {
-    if (!(per_step(utility_.bound(s.place), s.proposal) >= s.now.value)) return true;
-    if (!utility_.complete(s.place)) return false;
-    const double value = per_step(utility_.value(s.place), s.proposal);
-    if (value >= s.now.value) s.now = {s.proposal, value};
-    return true;
+  // Whether the proposal is rejected: it cannot reach the value that stands, nor can one that is
+  // not finite. Finds its value if all of it is known.
+  bool rejected(Proposal& p, const Found& now) const {
+    if (!(per_step(utility_.bound(p.trial), p.trial.pattern) >= now.value)) return true;
+    if (!utility_.complete(p.trial)) return false;
+    const double value = per_step(utility_.value(p.trial), p.trial.pattern);
+    if (value >= now.value) p.value = value;
+    return !p.value;
   }
 
-  // Goes on to the next proposal that must be rolled out; false when there is none.
+  // After a step: which proposals are answered by it.
+  void answer(Searching& s) {
+    std::vector<Proposal> open;
+    for (Proposal& p : s.proposals) {
+      if (!p.value && rejected(p, s.now)) continue;
+      open.push_back(std::move(p));
+      if (!open.back().value) continue;
+      // If it is accepted, those after it start from it.
+      s.proposed = open.back().index + 1;
+      break;
+    }
+    s.proposals = std::move(open);
+    accept_first(s);
+  }
+
+  void accept_first(Searching& s) {
+    if (s.proposals.empty() || !s.proposals.front().value) return;
+    s.now = {s.proposals.front().trial.pattern, *s.proposals.front().value};
+    s.proposals.clear();
+  }
+
+  // Goes on to the next proposals that must be rolled out; false when there are none.
   bool propose(Searching& s) {
     if (!std::isfinite(s.now.value)) return false;
-    while (s.proposed < options_.proposals) {
-      s.proposal = s.now.pattern.flipped(options_.epsilon, s.rng.split("proposal", s.proposed++));
+    while (s.proposed < options_.proposals && s.proposals.size() < at_once_) {
+      if (!s.proposals.empty() && s.proposals.back().value) break;
+      const std::size_t index = s.proposed++;
+      const Pattern pattern =
+          s.now.pattern.flipped(options_.epsilon, s.rng.split("proposal", index));
       // To propose what stands changes nothing.
-      if (s.proposal.cost() == 0 || s.proposal == s.now.pattern) continue;
-      utility_.begin(s.place, s.proposal);
-      if (!settled(s)) return true;
+      if (pattern.cost() == 0 || pattern == s.now.pattern) continue;
+      Proposal p{index, utility_.begin(s.place, pattern), {}};
+      if (rejected(p, s.now)) continue;
+      s.proposals.push_back(std::move(p));
+      accept_first(s);
     }
-    return false;
+    return !s.proposals.empty();
   }
 
   Utility& utility_;
   std::span<const std::size_t> ids_;
-  std::size_t budget_;
+  Admission& admission_;
   StapOptions options_;
   Rng rng_;
-  std::size_t first_ = 1;               // candidates that enter at once
-  std::vector<Searching> all_;          // of the first ids
-  std::vector<std::size_t> under_way_;  // which of them
-  std::vector<std::size_t> free_;       // places, the next one last
+  std::size_t at_once_ = 1;  // proposals of a candidate
+  std::vector<Searching> under_way_;
+  std::vector<std::size_t> free_;  // places, the next one last
 };
+
+// run() of all lanes at the same time; throws what the first of them threw.
+void run_together(std::span<Lane> lanes) {
+  std::vector<std::exception_ptr> errors(lanes.size());
+  const auto run = [&](std::size_t l) {
+    try {
+      lanes[l].run();
+    } catch (...) {
+      errors[l] = std::current_exception();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t l = 1; l < lanes.size(); ++l) threads.emplace_back(run, l);
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
 
 }  // namespace
 
-std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, std::size_t budget,
-                          const StapOptions& options, const Rng& rng) {
-  return Search(utility, ids, budget, options, rng).run();
+std::vector<Found> search(std::span<Utility* const> utilities, std::span<const std::size_t> ids,
+                          std::size_t budget, const StapOptions& options, const Rng& rng) {
+  const std::size_t batch = utilities[0]->committee().rows_at_once();
+  Admission admission(ids.size(), budget, utilities[0]->steps(), batch / kFirstShare,
+                      batch / kSpareShare);
+  std::vector<Lane> lanes;
+  for (Utility* utility : utilities) lanes.emplace_back(*utility, ids, admission, options, rng);
+  const std::size_t share = (admission.first() + lanes.size() - 1) / lanes.size();
+  for (Lane& lane : lanes) lane.enter(share);
+  run_together(lanes);
+  return admission.found();
 }
 
 std::vector<Pattern> searched_patterns(Committee& committee, const Candidates& candidates,
                                        std::span<const std::size_t> ids, std::size_t budget,
-                                       std::vector<ModelPair> pairs, const StapOptions& options,
-                                       const Rng& rng) {
-  const std::size_t places =
+                                       const std::vector<ModelPair>& pairs,
+                                       const StapOptions& options, const Rng& rng) {
+  std::size_t places =
       std::min({ids.size(), budget, kPlacesMost,
                 Utility::fitting(kValuesAtATime, committee, candidates.steps, pairs)});
-  Utility utility(committee, candidates, places, std::move(pairs));
+  std::vector<std::unique_ptr<Committee>> others;
+  while (1 + others.size() < std::min(kLanesMost, places)) {
+    std::unique_ptr<Committee> other = committee.another();
+    if (!other) break;
+    others.push_back(std::move(other));
+  }
+  const std::size_t lanes = 1 + others.size();
+  places = (places + lanes - 1) / lanes;
+  std::vector<std::unique_ptr<Utility>> utilities;
+  std::vector<Utility*> all;
+  for (std::size_t l = 0; l < lanes; ++l) {
+    utilities.push_back(std::make_unique<Utility>(l == 0 ? committee : *others[l - 1], candidates,
+                                                  places, pairs, kValuesAtATime / lanes));
+    all.push_back(utilities.back().get());
+  }
   std::vector<Pattern> patterns;
-  for (Found& found : search(utility, ids, budget, options, rng))
+  for (Found& found : search(all, ids, budget, options, rng))
     patterns.push_back(std::move(found.pattern));
   return patterns;
 }

@@ -5,17 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "acquire/admission.h"
 #include "acquire/utility.h"
 #include "stap/acquire/methods.h"
 #include "stap/core/rng.h"
 
 namespace stap {
-
-/// A pattern and its utility per step bought.
-struct Found {
-  Pattern pattern;
-  double value = 0.0;
-};
 
 inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
@@ -26,15 +21,16 @@ inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 /// depend on each other.
 ///
 /// Finds the patterns of the first ids that cost `budget` together, of all if that is not reached.
-/// Candidates enter the utility's places in their order, as places become free, and not before it
-/// is likely that they are needed; ids[k] is in place k if there are enough places.
-std::vector<Found> search(Utility& utility, std::span<const std::size_t> ids, std::size_t budget,
-                          const StapOptions& options, const Rng& rng);
+/// Candidates enter the utilities' places in their order, as places become free, and not before it
+/// is likely that they are needed; with one utility that has places for all, ids[k] is in place k.
+/// Every utility is worked on by a thread of its own.
+std::vector<Found> search(std::span<Utility* const> utilities, std::span<const std::size_t> ids,
+                          std::size_t budget, const StapOptions& options, const Rng& rng);
 
 /// StepChooser::choose() by search().
 std::vector<Pattern> searched_patterns(Committee& committee, const Candidates& candidates,
                                        std::span<const std::size_t> ids, std::size_t budget,
-                                       std::vector<ModelPair> pairs, const StapOptions& options,
-                                       const Rng& rng);
+                                       const std::vector<ModelPair>& pairs,
+                                       const StapOptions& options, const Rng& rng);
 
 }  // namespace stap

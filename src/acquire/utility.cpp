@@ -20,6 +20,11 @@ std::vector<int> models_of(std::span<const ModelPair> pairs) {
 // fifty of them.
 constexpr std::size_t kPatternsLeast = 2, kPatternsMost = 64;
 
+// A step of all trials of a place must find room for the states it reads and those it makes.
+std::size_t least_room(std::size_t steps, std::size_t pairs) {
+  return std::max(kPatternsLeast * pairs * steps, 2 * kTrialsMost);
+}
+
 std::size_t room_of(std::size_t values, std::size_t places, std::size_t row_values,
                     std::size_t steps, std::size_t models, std::size_t pairs) {
   const std::size_t each = values / std::max<std::size_t>(1, places * row_values);
@@ -47,7 +52,7 @@ std::vector<ModelPair> mean_field_pairs(int members) {
 
 std::size_t Utility::fitting(std::size_t values, const Committee& committee, std::size_t steps,
                              std::span<const ModelPair> pairs) {
-  const std::size_t rows = 1 + steps * (models_of(pairs).size() + kPatternsLeast * pairs.size());
+  const std::size_t rows = 1 + steps * models_of(pairs).size() + least_room(steps, pairs.size());
   const std::size_t each = rows * committee.grid().values();
   return std::max<std::size_t>(1, values / std::max<std::size_t>(1, each));
 }
@@ -72,7 +77,7 @@ Utility::Utility(Committee& committee, const Candidates& candidates, std::size_t
     model_b_.push_back(position(pair.b));
   }
   for (std::size_t place = 0; place < places; ++place)
-    places_.push_back({KeptPrefixes(steps_, pairs_.size(), 0, 0), 0, {}, {}, {}, {}});
+    places_.push_back({KeptPrefixes(steps_, pairs_.size(), 0, 0), 0, {}, {}});
 }
 
 void Utility::enter(std::size_t place, std::size_t id) {
@@ -81,8 +86,6 @@ void Utility::enter(std::size_t place, std::size_t id) {
       KeptPrefixes(steps_, pairs_.size(), rollout_row(place, models_.size(), 0), room_),
       0,
       std::vector<double>(pairs_.size() * steps_),
-      {},
-      {},
       {}};
 }
 
@@ -99,72 +102,78 @@ void Utility::keep_rollouts(std::size_t place) {
   }
 }
 
-void Utility::begin(std::size_t place, const Pattern& pattern) {
-  Place& at = places_[place];
-  at.pattern = pattern;
-  at.prefixes = at.kept.of(pattern);
-  at.known.assign(pairs_.size(), 0);
+Trial Utility::begin(std::size_t place, const Pattern& pattern) {
+  Trial trial{place, pattern, places_[place].kept.of(pattern),
+              std::vector<std::size_t>(pairs_.size(), 0)};
+  look_up(trial);
+  return trial;
+}
+
+// Trials of a place find out for each other what their common prefixes tell.
+void Utility::look_up(Trial& trial) const {
+  const KeptPrefixes& kept = places_[trial.place].kept;
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
-    std::size_t& known = at.known[p];
-    while (known < steps_ && at.kept.measured(at.prefixes[known], p)) ++known;
+    std::size_t& known = trial.known[p];
+    while (known < steps_ && kept.measured(trial.prefixes[known], p)) ++known;
   }
 }
 
-double Utility::bound(std::size_t place) const {
+double Utility::bound(const Trial& trial) const {
   // Sums of the same terms in another order differ by far less than this.
   constexpr double rounding = 1e-9;
-  const Place& at = places_[place];
+  const KeptPrefixes& kept = places_[trial.place].kept;
   double sum = 0.0, size = 0.0;
   for (std::size_t p = 0; p < pairs_.size(); ++p)
     for (std::size_t step = 0; step < steps_; ++step) {
-      const double d = pair_distance(place, p, step);
-      const double mixed = step < at.known[p] ? at.kept.distance2(at.prefixes[step], p) : 0.0;
+      const double d = pair_distance(trial.place, p, step);
+      const double mixed = step < trial.known[p] ? kept.distance2(trial.prefixes[step], p) : 0.0;
       sum += d - mixed;
       size += d + mixed;
     }
   return (sum + rounding * size) / static_cast<double>(pairs_.size());
 }
 
-bool Utility::complete(std::size_t place) const {
-  const std::vector<std::size_t>& known = places_[place].known;
-  return std::all_of(known.begin(), known.end(), [&](std::size_t n) { return n == steps_; });
+bool Utility::complete(const Trial& trial) const {
+  return std::all_of(trial.known.begin(), trial.known.end(),
+                     [&](std::size_t n) { return n == steps_; });
 }
 
-double Utility::value(std::size_t place) const {
-  const Place& at = places_[place];
+double Utility::value(const Trial& trial) const {
+  const KeptPrefixes& kept = places_[trial.place].kept;
   double total = 0.0;
   for (std::size_t p = 0; p < pairs_.size(); ++p) {
     double reduction = 0.0;
     for (std::size_t step = 0; step < steps_; ++step)
-      reduction += pair_distance(place, p, step) - at.kept.distance2(at.prefixes[step], p);
+      reduction += pair_distance(trial.place, p, step) - kept.distance2(trial.prefixes[step], p);
     total += reduction;
   }
   return total / static_cast<double>(pairs_.size());
 }
 
-std::vector<Utility::NewRow> Utility::next_rows(std::span<const std::size_t> places) {
-  const std::size_t at_once =
-      std::clamp<std::size_t>(committee_.rows_at_once() / places.size(), 1, pairs_.size());
-  std::vector<NewRow> rows;
-  for (const std::size_t place : places) {
-    if (!rolled_out(place)) continue;
-    Place& at = places_[place];
-    std::size_t taken = 0;
-    for (std::size_t p = 0; p < pairs_.size() && taken < at_once; ++p) {
-      if (at.known[p] == steps_) continue;
-      // A state whose distance is known may have made place: it is made again on the way.
-      std::size_t step = at.known[p];
-      while (!at.kept.row(at.prefixes[step - 1], p)) --step;
-      at.kept.use_row(at.prefixes[step - 1], p);
-      rows.push_back({place, p, step, step == at.known[p]});
-      ++taken;
-    }
+std::vector<Utility::NewState> Utility::next_states(std::span<Trial* const> trials) {
+  for (const Trial* trial : trials) places_[trial->place].in_making.clear();
+  std::vector<NewState> states;
+  for (Trial* trial : trials) {
+    Place& at = places_[trial->place];
+    const auto pair =
+        static_cast<std::size_t>(std::find_if(trial->known.begin(), trial->known.end(),
+                                              [&](std::size_t n) { return n < steps_; }) -
+                                 trial->known.begin());
+    if (pair == pairs_.size()) continue;
+    // A state whose distance is known may have made place: it is made again on the way.
+    std::size_t step = trial->known[pair];
+    while (!at.kept.row(trial->prefixes[step - 1], pair)) --step;
+    // Another trial of the place makes it.
+    const std::size_t state = trial->prefixes[step] * pairs_.size() + pair;
+    if (std::find(at.in_making.begin(), at.in_making.end(), state) != at.in_making.end()) continue;
+    at.in_making.push_back(state);
+    at.kept.use_row(trial->prefixes[step - 1], pair);
+    states.push_back({trial, pair, step, step == trial->known[pair]});
   }
-  return rows;
+  return states;
 }
 
-void Utility::step(std::span<const std::size_t> places) {
-  if (places.empty()) return;
+void Utility::step(std::span<const std::size_t> entering, std::span<Trial* const> trials) {
   std::vector<std::size_t> from, to, target, mixed;
   std::vector<int> model;
   std::vector<double> time;
@@ -178,8 +187,7 @@ void Utility::step(std::span<const std::size_t> places) {
     target.push_back(target_row(place, pair, step));
     mixed.push_back(row);
   };
-  for (const std::size_t place : places) {
-    if (rolled_out(place)) continue;
+  for (const std::size_t place : entering) {
     const std::size_t step = places_[place].rolled_out;
     for (std::size_t m = 0; m < models_.size(); ++m)
       make(step == 0 ? initial_row(place) : rollout_row(place, m, step - 1),
@@ -187,33 +195,28 @@ void Utility::step(std::span<const std::size_t> places) {
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       measure(place, p, step, rollout_row(place, model_b_[p], step));
   }
-  const std::vector<NewRow> rows = next_rows(places);
-  for (const auto& [place, pair, step, measured] : rows) {
-    Place& at = places_[place];
-    const std::size_t before = *at.kept.row(at.prefixes[step - 1], pair);
-    make(before, at.kept.make_row(at.prefixes[step], pair),
-         at.pattern[step] ? pairs_[pair].a : pairs_[pair].b, step);
-    if (measured) measure(place, pair, step, to.back());
+  const std::vector<NewState> states = next_states(trials);
+  for (const auto& [trial, pair, step, measured] : states) {
+    KeptPrefixes& kept = places_[trial->place].kept;
+    const std::size_t before = *kept.row(trial->prefixes[step - 1], pair);
+    make(before, kept.make_row(trial->prefixes[step], pair),
+         trial->pattern[step] ? pairs_[pair].a : pairs_[pair].b, step);
+    if (measured) measure(trial->place, pair, step, to.back());
   }
-  committee_.advance(rows_, from, model, time, rows_, to);
-  if (mixed.empty()) return;
+  if (!to.empty()) committee_.advance(rows_, from, model, time, rows_, to);
 
   std::vector<double> distances(mixed.size());
-  committee_.distance2(rows_, target, rows_, mixed, distances);
+  if (!mixed.empty()) committee_.distance2(rows_, target, rows_, mixed, distances);
   auto distance = distances.begin();
-  for (const std::size_t place : places) {
-    if (rolled_out(place)) continue;
+  for (const std::size_t place : entering) {
     Place& at = places_[place];
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       at.pair_distances[p * steps_ + at.rolled_out] = *distance++;
     if (++at.rolled_out == steps_) keep_rollouts(place);
   }
-  for (const NewRow& row : rows) {
-    if (!row.measured) continue;
-    Place& at = places_[row.place];
-    at.kept.measure(at.prefixes[row.step], row.pair, *distance++);
-    ++at.known[row.pair];
-  }
+  for (const auto& [trial, pair, step, measured] : states)
+    if (measured) places_[trial->place].kept.measure(trial->prefixes[step], pair, *distance++);
+  for (Trial* trial : trials) look_up(*trial);
 }
 
 }  // namespace stap

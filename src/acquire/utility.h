@@ -24,6 +24,16 @@ std::vector<ModelPair> mean_field_pairs(int members);
 /// Floats that the states of one search may take (512 MiB): bounds the candidates searched together
 /// and the states kept for each.
 inline constexpr std::size_t kValuesAtATime = std::size_t{1} << 27;
+/// Patterns of one candidate on trial at the same time.
+inline constexpr std::size_t kTrialsMost = 8;
+
+/// A pattern whose utility is being found out for the candidate of a place.
+struct Trial {
+  std::size_t place = 0;
+  Pattern pattern;
+  std::vector<std::size_t> prefixes;  ///< of 1 .. L steps, as KeptPrefixes numbers them
+  std::vector<std::size_t> known;     ///< [pair]: steps whose distance is known
+};
 
 /// a(u0,S) = mean over pairs of R(a,b,S) = sum over steps of |u_a - u_b|^2 - |u_a - u_bSa|^2, for
 /// several candidates at a time, each in a place of its own. One that enters is first rolled out by
@@ -60,38 +70,36 @@ class Utility {
     return rollout_row(place, model_a_[pair], step);
   }
 
-  /// Puts a pattern on trial, instead of the last one.
-  void begin(std::size_t place, const Pattern& pattern);
+  Trial begin(std::size_t place, const Pattern& pattern);
   /// No less than a(u0,S) of the trial, from the steps known so far: distances are not negative.
   /// NaN if one that is known is not finite, and then a(u0,S) is NaN or minus infinity.
-  double bound(std::size_t place) const;
+  double bound(const Trial& trial) const;
   /// Whether all steps of the trial are known.
-  bool complete(std::size_t place) const;
+  bool complete(const Trial& trial) const;
   /// a(u0,S) of a complete trial; not finite if some rollout is not.
-  double value(std::size_t place) const;
-  /// Makes one more step in each of these places: of all models' rollouts, or of the trial, which
-  /// is not complete: there of one pair after the other, since that finds out soonest what is
-  /// hopeless, or of several at once where places are too few for a good batch. One advance() and
-  /// at most one distance2().
-  void step(std::span<const std::size_t> places);
+  double value(const Trial& trial) const;
+  /// Makes one more step of all models' rollouts in the places `entering`, and of each trial, of
+  /// one pair after the other: that finds out soonest what is hopeless. A place has kTrialsMost
+  /// trials at most. One advance() and at most one distance2().
+  void step(std::span<const std::size_t> entering, std::span<Trial* const> trials);
 
  private:
   struct Place {
     KeptPrefixes kept;
     std::size_t rolled_out;              // steps
     std::vector<double> pair_distances;  // |u_a - u_b|^2 [pair][step]
-    // On trial:
-    Pattern pattern;
-    std::vector<std::size_t> prefixes;  // of 1 .. L steps
-    std::vector<std::size_t> known;     // [pair]: steps whose distance is known
+    std::vector<std::size_t> in_making;  // prefixes of which this step makes a state
   };
 
-  struct NewRow {
-    std::size_t place, pair, step;
+  // A state to make: of which pair, after which step.
+  struct NewState {
+    Trial* trial;
+    std::size_t pair, step;
     bool measured;  // else its distance is known already
   };
 
-  std::vector<NewRow> next_rows(std::span<const std::size_t> places);
+  std::vector<NewState> next_states(std::span<Trial* const> trials);
+  void look_up(Trial& trial) const;
   void keep_rollouts(std::size_t place);
 
   // Rows of a place: the initial state, the models' rollouts, then those of mixed ones.

@@ -112,19 +112,28 @@ inline std::vector<Pattern> patterns_of(const StepChooser& chooser, Committee& c
   return chooser.choose(committee, candidates, ids, kNoLimit, rng);
 }
 
+/// search() with one utility.
+inline std::vector<Found> search_alone(Utility& utility, std::span<const std::size_t> ids,
+                                       std::size_t budget, const StapOptions& options,
+                                       const Rng& rng) {
+  Utility* const only[] = {&utility};
+  return search(only, ids, budget, options, rng);
+}
+
 /// Lets these candidates enter places 0, 1, ... and makes the models' rollouts.
 inline void roll_out(Utility& utility, std::span<const std::size_t> ids) {
   std::vector<std::size_t> places(ids.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   for (const std::size_t place : places) utility.enter(place, ids[place]);
-  while (!utility.rolled_out(0)) utility.step(places);
+  while (!utility.rolled_out(0)) utility.step(places, {});
 }
 
 /// a(u0,S), all of it rolled out.
 inline double utility_of(Utility& utility, std::size_t place, const Pattern& pattern) {
-  utility.begin(place, pattern);
-  while (!utility.complete(place)) utility.step({&place, 1});
-  return utility.value(place);
+  Trial trial = utility.begin(place, pattern);
+  Trial* const only[] = {&trial};
+  while (!utility.complete(trial)) utility.step({}, only);
+  return utility.value(trial);
 }
 
 }  // namespace stap::test

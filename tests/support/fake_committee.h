@@ -21,6 +21,9 @@ class FakeCommittee final : public Committee {
   FakeCommittee(Grid grid, std::vector<Member> members)
       : grid_(std::move(grid)), members_(std::move(members)) {}
 
+  std::size_t at_once = 32;  ///< what rows_at_once() says
+  bool has_another = false;
+  std::size_t others = 0;  ///< made by another()
   /// Rows and calls so far.
   std::size_t advanced = 0, advance_calls = 0;
   mutable std::size_t measured = 0, measure_calls = 0;
@@ -32,6 +35,12 @@ class FakeCommittee final : public Committee {
 
   const Grid& grid() const override { return grid_; }
   int members() const override { return static_cast<int>(members_.size()); }
+  std::size_t rows_at_once() const override { return at_once; }
+  std::unique_ptr<Committee> another() override {
+    if (!has_another) return nullptr;
+    ++others;
+    return std::make_unique<FakeCommittee>(grid_, members_);
+  }
 
   RowsId rows(std::size_t n) override {
     blocks_.push_back(Block(n, std::vector<float>(grid_.values(), 0.0f)));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "stap/core/grid.h"
@@ -33,6 +34,9 @@ class Committee {
   virtual int members() const = 0;
   /// Rows that are well advanced in one call: fewer would not be quicker by much.
   virtual std::size_t rows_at_once() const { return 32; }
+  /// The same members once more, to be asked by another thread at the same time; null where a call
+  /// keeps the whole machine busy. This committee must outlive it, and rows are its own.
+  virtual std::unique_ptr<Committee> another() { return nullptr; }
 
   /// Makes n rows of zeros; `release` gives them back.
   virtual RowsId rows(std::size_t n) = 0;

@@ -10,6 +10,7 @@
 #include "nn/cuda/branches.h"
 #include "nn/cuda/graph.h"
 #include "nn/cuda/sketch_lists.h"
+#include "nn/cuda/stream.h"
 #include "nn/rows_checks.h"
 #include "stap/core/error.h"
 
@@ -45,8 +46,11 @@ struct Slot {
 
 class CudaCommittee final : public Committee {
  public:
-  CudaCommittee(const Device& device, std::vector<int> members)
+  // On the engine's stream, or on one of its own.
+  CudaCommittee(const Device& device, std::vector<int> members, std::unique_ptr<Stream> own = {})
       : device_(device),
+        own_stream_(std::move(own)),
+        stream_(own_stream_ ? cudaStream_t(*own_stream_) : device.stream),
         members_(std::move(members)),
         items_(members_.size()),
         table_(kGraphSlots) {
@@ -60,11 +64,15 @@ class CudaCommittee final : public Committee {
     for (std::size_t n = 1; n <= kGraphSlots; ++n)
       graph_slots_ = std::max(graph_slots_, split(n, most_slots_).at_once);
   }
-  ~CudaCommittee() override { cudaStreamSynchronize(device_.stream); }
+  ~CudaCommittee() override { cudaStreamSynchronize(stream_); }
 
   const Grid& grid() const override { return device_.shape.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
+  std::unique_ptr<Committee> another() override {
+    wait("the work on rows");
+    return std::make_unique<CudaCommittee>(device_, members_, std::make_unique<Stream>());
+  }
 
   RowsId rows(std::size_t n) override {
     const std::size_t free = static_cast<std::size_t>(
@@ -83,7 +91,7 @@ class CudaCommittee final : public Committee {
     check_rows(grid(), block(id).count, first, states.count, states.row_size);
     check(cudaMemcpyAsync(row_of(id, first), states.values,
                           states.count * states.row_size * sizeof(float), cudaMemcpyHostToDevice,
-                          device_.stream),
+                          stream_),
           "copying rows to the GPU");
     wait("copying rows to the GPU");
   }
@@ -91,7 +99,7 @@ class CudaCommittee final : public Committee {
     check_rows(grid(), block(id).count, first, states.count, states.row_size);
     check(cudaMemcpyAsync(states.values, row_of(id, first),
                           states.count * states.row_size * sizeof(float), cudaMemcpyDeviceToHost,
-                          device_.stream),
+                          stream_),
           "copying rows from the GPU");
     wait("copying rows from the GPU");
   }
@@ -119,11 +127,11 @@ class CudaCommittee final : public Committee {
       mean_to[mean++] = row_of(to, j[r]);
     }
     send_slots();
-    mean_to_.send(device_.stream);
+    mean_to_.send(stream_);
     advance_slots();
     if (mean_rows == 0) return;
     average(mean_parts_.data(), mean_rows * values, members(), mean_to_.data(),
-            static_cast<int>(mean_rows), static_cast<int>(values), device_.stream);
+            static_cast<int>(mean_rows), static_cast<int>(values), stream_);
   }
 
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
@@ -169,10 +177,10 @@ class CudaCommittee final : public Committee {
       pairs[r] = row_of(x, i[r]);
       pairs[n + r] = row_of(y, j[r]);
     }
-    pointers_.send(device_.stream);
+    pointers_.send(stream_);
     results_.reserve(n);
     distances(pointers_.data(), pointers_.data() + n, static_cast<int>(n),
-              static_cast<int>(grid().values()), results_.data(), device_.stream);
+              static_cast<int>(grid().values()), results_.data(), stream_);
     take_results(out);
   }
 
@@ -182,10 +190,10 @@ class CudaCommittee final : public Committee {
     if (out.empty()) return;
     const std::span<const float*> all = pointers_.write(i.size());
     for (std::size_t r = 0; r < i.size(); ++r) all[r] = row_of(x, i[r]);
-    pointers_.send(device_.stream);
+    pointers_.send(stream_);
     results_.reserve(out.size());
     spreads(pointers_.data(), static_cast<int>(out.size()), members(),
-            static_cast<int>(grid().values()), results_.data(), device_.stream);
+            static_cast<int>(grid().values()), results_.data(), stream_);
     take_results(out);
   }
 
@@ -207,7 +215,7 @@ class CudaCommittee final : public Committee {
   float* row_of(RowsId id, std::size_t row) const {
     return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
   }
-  void wait(const char* what) const { check(cudaStreamSynchronize(device_.stream), what); }
+  void wait(const char* what) const { check(cudaStreamSynchronize(stream_), what); }
   void take_results(std::span<double> out) const {
     wait("the work on rows");
     std::copy_n(results_.data(), out.size(), out.begin());
@@ -247,7 +255,7 @@ class CudaCommittee final : public Committee {
         rows.time[r] = items[r].time;
       }
     }
-    table_.send(device_.stream);
+    table_.send(stream_);
   }
 
   Split split(std::size_t slots, std::size_t most) const {
@@ -278,7 +286,7 @@ class CudaCommittee final : public Committee {
   void in_groups(const Split& split, const Work& work) {
     const std::size_t groups = (slots_.size() + split.at_once - 1) / split.at_once;
     const std::size_t used = std::min(groups, split.branches);
-    branches_.run(device_.stream, used, [&](std::size_t b, cudaStream_t stream) {
+    branches_.run(stream_, used, [&](std::size_t b, cudaStream_t stream) {
       for (std::size_t g = b; g < groups; g += used) {
         const std::size_t first = g * split.at_once;
         work(b, first,
@@ -305,9 +313,8 @@ class CudaCommittee final : public Committee {
       return;
     }
     auto graph = graphs_.find(slots_.size());
-    if (graph == graphs_.end())
-      graph = graphs_.try_emplace(slots_.size(), device_.stream, work).first;
-    graph->second.launch(device_.stream);
+    if (graph == graphs_.end()) graph = graphs_.try_emplace(slots_.size(), stream_, work).first;
+    graph->second.launch(stream_);
   }
 
   // Makes the lists that are missing, and sends where the slots find theirs.
@@ -332,7 +339,7 @@ class CudaCommittee final : public Committee {
       for (std::size_t r = 0; r < slot.items.size(); ++r)
         sketches[s].feature_row[r] = static_cast<int>(slot.items[r].row);
     }
-    sketches_.send(device_.stream);
+    sketches_.send(stream_);
   }
 
   // Advances the slots; their sketches go to results_.
@@ -347,6 +354,8 @@ class CudaCommittee final : public Committee {
   }
 
   const Device& device_;
+  std::unique_ptr<Stream> own_stream_;
+  cudaStream_t stream_;
   std::vector<int> members_;
   std::size_t most_slots_ = 1, most_hidden_ = 1;
   std::size_t graph_slots_ = 1;  // that a branch of a graph works on at a time, at most

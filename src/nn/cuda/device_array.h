@@ -17,7 +17,11 @@ class DeviceArray {
   explicit DeviceArray(std::size_t size) : size_(size) {
     if (size == 0) return;
     check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)), "memory on the GPU");
-    check(cudaMemset(data_, 0, size * sizeof(T)), "clearing memory on the GPU");
+    // Not on the default stream: another thread may be recording a graph, which must not come to
+    // depend on it.
+    check(cudaMemsetAsync(data_, 0, size * sizeof(T), cudaStreamPerThread),
+          "clearing memory on the GPU");
+    check(cudaStreamSynchronize(cudaStreamPerThread), "clearing memory on the GPU");
   }
   explicit DeviceArray(std::span<const T> values) : DeviceArray(values.size()) { put(values); }
   ~DeviceArray() { cudaFree(data_); }

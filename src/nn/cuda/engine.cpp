@@ -9,6 +9,7 @@
 #include "nn/cuda/committee.h"
 #include "nn/cuda/graph.h"
 #include "nn/cuda/network.h"
+#include "nn/cuda/stream.h"
 #include "nn/engine_checks.h"
 #include "stap/core/error.h"
 
@@ -27,18 +28,6 @@ int group_slots(const FnoShape& shape, int slots) {
   const int most = std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupSlotsMost);
   return std::min((slots + branches - 1) / branches, most);
 }
-
-class Stream {
- public:
-  Stream() { check(cudaStreamCreate(&stream_), "making a stream"); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
 
 // Transitions of one set of jobs, on the device; members that share data share it here.
 class Data {

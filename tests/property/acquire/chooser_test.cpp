@@ -233,7 +233,7 @@ TEST(ExactProperty, IsTheExhaustiveOptimum) {
       expected.push_back(reference::exhaust(models, world.steps, world.state(c)));
     const auto start = all_ones(utility);
     const auto exact = chosen(*make_exact(), world, world.open, seed);
-    const auto searched = search(utility, world.open, kNoLimit, {}, Rng(seed));
+    const auto searched = test::search_alone(utility, world.open, kNoLimit, {}, Rng(seed));
     for (const std::size_t rows : {1, 7, 60, 2000})
       for (const auto& from : {start, searched}) {
         const auto best =

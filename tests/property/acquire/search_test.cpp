@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "stap/acquire/methods.h"
@@ -21,7 +23,7 @@ std::vector<Found> found(const World& world, std::span<const std::size_t> ids,
                          std::size_t proposals, double epsilon, const Rng& rng) {
   Utility utility(*world.committee, world.candidates(), ids.size(),
                   ordered_pairs(world.committee->members()));
-  return search(utility, ids, kNoLimit, {proposals, epsilon}, rng);
+  return test::search_alone(utility, ids, kNoLimit, {proposals, epsilon}, rng);
 }
 
 // The same accepted patterns after any number of proposals, and equal doubles. Breaks if a value is
@@ -58,7 +60,7 @@ TEST(SearchProperty, GivingUpEarlyChangesNothing) {
     Utility utility(*world.committee, world.candidates(), world.open.size(),
                     mean_field ? mean_field_pairs(members) : ordered_pairs(members), values);
 
-    const auto cached = search(utility, world.open, kNoLimit, {60, epsilon}, Rng(seed));
+    const auto cached = test::search_alone(utility, world.open, kNoLimit, {60, epsilon}, Rng(seed));
 
     for (std::size_t c : world.open) {
       const auto of = [&](const Pattern& s) {
@@ -153,7 +155,7 @@ TEST(SearchProperty, PlacesAreTakenAgainAndAgain) {
       Utility utility(*world.committee, world.candidates(), places,
                       ordered_pairs(world.committee->members()));
 
-      const auto few = search(utility, world.open, kNoLimit, {25, 0.2}, Rng(5));
+      const auto few = test::search_alone(utility, world.open, kNoLimit, {25, 0.2}, Rng(5));
 
       ASSERT_EQ(few.size(), enough.size());
       for (std::size_t c : world.open) {
@@ -162,6 +164,47 @@ TEST(SearchProperty, PlacesAreTakenAgainAndAgain) {
       }
     }
   }
+}
+
+// Several committees at the same time, each with a thread of its own, find the same patterns, with
+// and without a budget. Breaks if lanes share rows or draws, if one lets a candidate in that
+// another has, or if the last one ends while more are needed.
+TEST(SearchProperty, LanesFindTheSamePatterns) {
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const World world = test::linear_world(seed, 2 + seed % 2, 4 + seed % 7, 40);
+    auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
+    const auto stap = make_stap({30, 0.2});
+    for (const std::size_t budget : {std::size_t{1}, std::size_t{50}, kNoLimit}) {
+      committee.has_another = false;
+      const auto alone = stap->choose(committee, world.candidates(), world.open, budget, Rng(seed));
+      committee.has_another = true;
+      committee.others = 0;
+
+      const auto together =
+          stap->choose(committee, world.candidates(), world.open, budget, Rng(seed));
+
+      EXPECT_EQ(together, alone) << "budget " << budget;
+      EXPECT_EQ(committee.others, budget == 1 ? 0u : 3u);
+    }
+  }
+}
+
+// What a lane's thread throws reaches the caller. Breaks if it is lost, or ends the program.
+TEST(SearchProperty, AnErrorOfALaneIsThrown) {
+  World world = test::linear_world(1, 2, 5, 40);
+  const auto member = test::linear_member(5, Rng(1));
+  std::atomic<int> left = 200;
+  const auto failing = [&](const std::vector<float>& u, double time) {
+    if (--left < 0) throw std::runtime_error("out of order");
+    return member(u, time);
+  };
+  world.committee = std::make_unique<FakeCommittee>(
+      world.pool.grid(), std::vector<FakeCommittee::Member>{failing, failing});
+  dynamic_cast<FakeCommittee&>(*world.committee).has_another = true;
+
+  EXPECT_THROW(
+      test::patterns_of(*make_stap({}), *world.committee, world.candidates(), world.open, Rng(1)),
+      std::runtime_error);
 }
 
 // Breaks if NaN passes the comparison, or if one candidate's NaN reaches another.
@@ -274,6 +317,7 @@ TEST(SearchCost, IsLessThanThatOfWholeTrials) {
     auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
     const Rng rng(seed);
     const std::size_t whole = rows_without_keeping(world, 0, 60, 0.15, rng.split("candidate", 0));
+    committee.at_once = 1;
     committee.advanced = 0;
 
     found(world, world.open, 60, 0.15, rng);
@@ -283,11 +327,12 @@ TEST(SearchCost, IsLessThanThatOfWholeTrials) {
 }
 
 // A row of every candidate that is still on its way in each call, one measuring call with it: no
-// more calls than the candidate with most to do has steps and pairs. Breaks if candidates wait for
+// more calls than the candidate with most to do has when it is alone. Breaks if candidates wait for
 // each other's proposals, or a call has only some of them.
 TEST(SearchCost, ACallServesAllCandidates) {
   const World world = test::linear_world(4, 2, 9, 40);
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
+  committee.at_once = 1;
   std::size_t longest = 0;
   for (const std::size_t id : world.open) {
     committee.advance_calls = 0;
@@ -298,9 +343,33 @@ TEST(SearchCost, ACallServesAllCandidates) {
 
   found(world, world.open, 40, 0.1, Rng(6));
 
-  // Alone a candidate advances both of its pairs in a call, with others one after the other.
-  EXPECT_LE(committee.advance_calls, 2 * longest);
+  EXPECT_LE(committee.advance_calls, longest);
   EXPECT_LE(committee.measure_calls, committee.advance_calls);
+}
+
+// Where candidates are too few to fill a batch, proposals are tried before those they come after
+// are answered: fewer calls, the same patterns. Breaks if one of them is accepted while an earlier
+// one is open, is not made anew when an earlier one is accepted, or gets another proposal's draws.
+TEST(SearchCost, ProposalsAreTriedTogetherWhereBatchesAreSmall) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const World world = test::linear_world(seed, 2 + seed % 2, 5 + seed % 9, 3);
+    auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
+    const auto calls = [&](std::size_t at_once, std::vector<Found>& result) {
+      committee.at_once = at_once;
+      committee.advance_calls = 0;
+      result = found(world, world.open, 100, 0.15, Rng(seed));
+      return committee.advance_calls;
+    };
+    std::vector<Found> one_by_one, together;
+
+    const std::size_t many = calls(1, one_by_one), few = calls(256, together);
+
+    EXPECT_LT(3 * few, 2 * many);
+    for (std::size_t c : world.open) {
+      EXPECT_EQ(together[c].pattern, one_by_one[c].pattern);
+      EXPECT_EQ(together[c].value, one_by_one[c].value);
+    }
+  }
 }
 
 // Candidates are searched as far as the budget reaches, and a few at first: while nobody knows what

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "stap/acquire/pool.h"
 #include "support/acquiring.h"
 
@@ -106,11 +108,12 @@ TEST(UtilityProperty, AFlipLeavesEarlierStatesUnchanged) {
   }
 }
 
-// Any sequence of trials of any candidates side by side, completed or given up, gives the twin's
-// values bit for bit, and bounds that fall towards them, however little memory there is for states.
-// Breaks if a state is kept for another prefix or pair, if a state that made place is used, if a
-// step starts one late, or if the next row's place is one that the same call reads; the bounds, if
-// steps that are not known are left out of them.
+// Any trials of any candidates side by side, several of one candidate too, completed or given up,
+// give the twin's values bit for bit, and bounds that fall towards them, however little memory
+// there is for states. Breaks if a state is kept for another prefix or pair, if a state that made
+// place is used, if a step starts one late, if the next row's place is one that the same call
+// reads, or if two trials make the same state; the bounds, if steps that are not known are left out
+// of them.
 TEST(UtilityProperty, KeptStatesGiveTheTwinsValuesBitForBit) {
   for (World& world : test::some_worlds())
     for (const std::size_t values : {std::size_t{0}, std::size_t{6000}, kValuesAtATime}) {
@@ -121,35 +124,42 @@ TEST(UtilityProperty, KeptStatesGiveTheTwinsValuesBitForBit) {
       const Rng rng(3);
       std::vector<Pattern> last(world.open.size(), Pattern(world.steps, true));
       for (std::uint64_t round = 0; round < 12; ++round) {
-        std::vector<std::size_t> under_way;
-        std::vector<double> bounds(world.open.size());
+        std::vector<Trial> trials;
         for (std::size_t c : world.open) {
           const Rng draw = rng.split("round", round).split("candidate", c);
-          if (draw.uniform(1000) < 0.2) continue;
-          // Far from the last one at times, close to it at others.
-          last[c] = draw.uniform(1001) < 0.3 ? random_pattern(world.steps, draw)
-                                             : last[c].flipped(0.2, draw);
-          utility.begin(c, last[c]);
-          bounds[c] = utility.bound(c);
-          under_way.push_back(c);
+          const auto count = static_cast<std::uint64_t>(draw.uniform(1000) * 4.0);
+          for (std::uint64_t t = 0; t < count; ++t) {
+            const Rng own = draw.split("trial", t);
+            // Far from the last one at times, close to it at others.
+            last[c] = own.uniform(1001) < 0.3 ? random_pattern(world.steps, own)
+                                              : last[c].flipped(0.2, own);
+            trials.push_back(utility.begin(c, last[c]));
+          }
         }
+        std::vector<std::size_t> under_way(trials.size());
+        std::iota(under_way.begin(), under_way.end(), std::size_t{0});
+        std::vector<double> bounds;
+        for (const Trial& trial : trials) bounds.push_back(utility.bound(trial));
         for (std::size_t tick = 0; !under_way.empty(); ++tick) {
           std::vector<std::size_t> still;
-          for (std::size_t c : under_way) {
-            EXPECT_LE(utility.bound(c), bounds[c]);
-            bounds[c] = utility.bound(c);
-            if (!utility.complete(c)) {
+          for (std::size_t t : under_way) {
+            const Trial& trial = trials[t];
+            EXPECT_LE(utility.bound(trial), bounds[t]);
+            bounds[t] = utility.bound(trial);
+            if (!utility.complete(trial)) {
               // Some are given up on the way.
-              if (rng.split("tick", tick).uniform(c) > 0.05) still.push_back(c);
+              if (rng.split("tick", tick).uniform(t) > 0.05) still.push_back(t);
               continue;
             }
-            const double value = utility.value(c);
-            EXPECT_GE(bounds[c], value);
-            EXPECT_EQ(value, reference::utility(models, last[c], world.state(c)))
-                << last[c].text() << ", " << values << " values";
+            const double value = utility.value(trial);
+            EXPECT_GE(bounds[t], value);
+            EXPECT_EQ(value, reference::utility(models, trial.pattern, world.state(trial.place)))
+                << trial.pattern.text() << ", " << values << " values";
           }
           under_way = still;
-          utility.step(under_way);
+          std::vector<Trial*> next;
+          for (std::size_t t : under_way) next.push_back(&trials[t]);
+          utility.step({}, next);
         }
       }
     }
