@@ -18,10 +18,11 @@ constexpr std::size_t kFirstShare = 4;
 // And later beyond what is likely, where they cost little: one that turns out to be needed at the
 // very end is searched alone.
 constexpr std::size_t kSpareShare = 64;
-// Proposals of all candidates together. More would be more that are made in vain.
+// Proposals of a lane's candidates together. More would be more that are made in vain.
 constexpr std::size_t kFillShare = 4;
-// Committees asked at the same time, where a call leaves parts of the machine idle.
-constexpr std::size_t kLanesMost = 4;
+// Committees asked at the same time, where a call leaves parts of the machine idle. With more, each
+// has fewer candidates to fill its batches (docs/performance.md).
+constexpr std::size_t kLanesMost = 2;
 
 double per_step(double utility, const Pattern& pattern) {
   return utility / static_cast<double>(pattern.cost());
