@@ -1,4 +1,4 @@
-#include "stap/run/analysis.h"
+#include "stap/run/run_analysis.h"
 
 #include <algorithm>
 #include <charconv>
@@ -18,6 +18,7 @@
 #include "stap/run/run.h"
 #include "stap/run/study.h"
 #include "stap/run/study_data.h"
+#include "stap/run/sweep_analysis.h"
 
 namespace stap {
 namespace {
