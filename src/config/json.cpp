@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "stap/config/value.h"
+#include "stap/core/error.h"
 
 namespace stap::config {
 namespace {
@@ -32,12 +34,50 @@ nlohmann::ordered_json to_json(const Value& value) {
   return nullptr;
 }
 
+// Takes the texts out of it: some are long.
+Value from_json(nlohmann::ordered_json& json) {
+  using Type = nlohmann::ordered_json::value_t;
+  switch (json.type()) {
+    case Type::boolean:
+      return json.get<bool>();
+    case Type::number_integer:
+      return json.get<std::int64_t>();
+    case Type::number_unsigned:
+      return json.get<std::uint64_t>();
+    case Type::number_float:
+      return json.get<double>();
+    case Type::string:
+      return std::move(json.get_ref<std::string&>());
+    case Type::array: {
+      Value::List list;
+      for (auto& item : json) list.push_back(from_json(item));
+      return list;
+    }
+    case Type::object: {
+      Value::Map map;
+      for (auto& [key, item] : json.items()) map.push_back({key, from_json(item)});
+      return map;
+    }
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::string json_text(const Value& value, int indent) {
   // Text that is not UTF-8 gets replacement characters instead of an exception.
   return to_json(value).dump(indent > 0 ? indent : -1, ' ', false,
                              nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Value parse_json(std::string_view text, std::string_view source_name) {
+  try {
+    auto json = nlohmann::ordered_json::parse(text);
+    return from_json(json);
+  } catch (const nlohmann::ordered_json::exception& error) {
+    throw Error(ErrorKind::data, fmt::format("{}: bad JSON: {}", source_name, error.what()));
+  }
 }
 
 }  // namespace stap::config

@@ -4,11 +4,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -51,19 +52,31 @@ bool intact(std::string_view line) {
 }
 
 JournalLine parse(std::string_view line, const std::string& source) {
-  const config::Value value = config::parse_yaml(line, source);
+  config::Value value = config::parse_json(line, source);
   const config::Value* sequence = value.find("seq");
   const config::Value* type = value.find("type");
-  const config::Value* body = value.find("body");
+  config::Value* body = value.find("body");
   if (sequence == nullptr || !sequence->integer<std::uint64_t>() || type == nullptr ||
       type->text() == nullptr || body == nullptr)
     throw Error(ErrorKind::data, source + " is not a line of a journal");
-  return {*sequence->integer<std::uint64_t>(), *type->text(), *body};
+  return {*sequence->integer<std::uint64_t>(), *type->text(), std::move(*body)};
 }
 
-// Whole, intact lines from the start; `good` becomes the number of their bytes.
+// Empties the text under a key. Quotes inside of texts are escaped, so nothing else looks like one.
+std::string without_text(std::string_view line, std::string_view key) {
+  const std::string start = fmt::format("\"{}\":\"", key);
+  const std::size_t begin = line.find(start);
+  if (begin == std::string_view::npos) return std::string(line);
+  std::size_t end = begin + start.size();
+  while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? 2 : 1;
+  return std::string(line.substr(0, begin + start.size()))
+      .append(line.substr(std::min(end, line.size())));
+}
+
+// Whole, intact lines from the start, less the texts under `without`, if that is not empty; `good`
+// becomes the number of their bytes.
 std::vector<JournalLine> parse_lines(const std::string& text, const std::filesystem::path& path,
-                                     std::size_t& good) {
+                                     std::string_view without, std::size_t& good) {
   std::vector<JournalLine> lines;
   good = 0;
   while (good < text.size()) {
@@ -76,13 +89,21 @@ std::vector<JournalLine> parse_lines(const std::string& text, const std::filesys
                     fmt::format("{} is damaged: its checksum does not fit", source));
       break;
     }
-    lines.push_back(parse(line, source));
+    lines.push_back(without.empty() ? parse(line, source)
+                                    : parse(without_text(line, without), source));
     if (lines.back().sequence != lines.size() - 1)
       throw Error(ErrorKind::data, fmt::format("{} has number {}, expected {}", source,
                                                lines.back().sequence, lines.size() - 1));
     good = end + 1;
   }
   return lines;
+}
+
+// All of it, in large pieces.
+std::string rest_of(std::ifstream& in) {
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::move(text).str();
 }
 
 }  // namespace
@@ -113,18 +134,18 @@ void Journal::fail(int error) const {
 // Reads all whole lines and cuts off what is left of one that was being written.
 void Journal::read() {
   std::ifstream in(path_, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = rest_of(in);
   std::size_t good = 0;
-  lines_ = parse_lines(text, path_, good);
+  lines_ = parse_lines(text, path_, {}, good);
   if (ftruncate(file_, static_cast<off_t>(good)) != 0 || lseek(file_, 0, SEEK_END) < 0) fail(errno);
 }
 
-std::vector<JournalLine> read_journal(const std::filesystem::path& path) {
+std::vector<JournalLine> read_journal(const std::filesystem::path& path, std::string_view without) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = rest_of(in);
   std::size_t good = 0;
-  return parse_lines(text, path, good);
+  return parse_lines(text, path, without, good);
 }
 
 Journal::~Journal() {

@@ -1,4 +1,4 @@
-#include "stap/run/analysis.h"
+#include "stap/run/run_analysis.h"
 
 #include <algorithm>
 #include <charconv>
@@ -18,6 +18,7 @@
 #include "stap/run/run.h"
 #include "stap/run/study.h"
 #include "stap/run/study_data.h"
+#include "stap/run/sweep_analysis.h"
 
 namespace stap {
 namespace {
@@ -211,7 +212,7 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
   const fs::path path = run.result.folder / "journal.jsonl";
   CostSeconds seconds;
   double solver = 0, answered = 0, train = 0, trained = 0, select = 0, selections = 0;
-  for (const JournalLine& line : read_journal(path)) {
+  for (const JournalLine& line : read_journal(path, "state")) {
     if (line.type != "answer") continue;
     solver += field<double>(line.body, "seconds", path);
     if (field<std::string>(line.body, "status", path) == to_string(Answer::Status::ok))

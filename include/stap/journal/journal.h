@@ -43,8 +43,11 @@ class Journal {
 };
 
 /// The lines of a journal that may be in use: only read, not locked. A line that is being written,
-/// or was cut off, is left out. Throws Error(data) as above, and if there is no such file.
-std::vector<JournalLine> read_journal(const std::filesystem::path& path);
+/// or was cut off, is left out. Texts under the key `without` come back empty: nearly all of a
+/// journal is states, and who does not need them saves their memory and most of the time. Throws
+/// Error(data) as above, and if there is no such file.
+std::vector<JournalLine> read_journal(const std::filesystem::path& path,
+                                      std::string_view without = {});
 
 /// Doubles as text and back, bit for bit (base64, little endian). Throws Error(data) on bad text.
 std::string encode_doubles(const std::vector<double>& values);

@@ -188,5 +188,34 @@ TEST(JsonText, IsJsonWithKeysInOrder) {
   EXPECT_EQ(nlohmann::ordered_json::parse(json_text(value)).dump(), json_text(value, 0));
 }
 
+TEST(ParseJson, GivesWhatJsonTextTook) {
+  const Value value = parse_json(
+      R"({"b":[1,-2,18446744073709551615,1.0,1e-3,true,null],"a":{"x\n\"":"12"},"c":[]})", "s");
+
+  EXPECT_EQ(value, parsed("b: [1, -2, 18446744073709551615, 1.0, 1e-3, true, null]\n"
+                          "a: {\"x\\n\\\"\": \"12\"}\nc: []\n"));
+}
+
+TEST(ParseJson, TakesLongerTextThanParseYaml) {
+  const std::string text(kMaxYamlBytes + 1, 'x');
+
+  const Value value = parse_json('"' + text + '"', "s");
+
+  ASSERT_NE(value.text(), nullptr);
+  EXPECT_EQ(*value.text(), text);
+}
+
+TEST(ParseJson, BadTextIsDamageAndNamesItsSource) {
+  for (const char* text : {"", "{", "[1,]", "nothing", "{} {}", "\"\xff\""}) {
+    try {
+      parse_json(text, "file.json");
+      ADD_FAILURE() << text;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), ErrorKind::data) << text;
+      EXPECT_NE(std::string(e.what()).find("file.json"), std::string::npos) << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stap::config

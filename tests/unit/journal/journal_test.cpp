@@ -37,6 +37,19 @@ TEST(Journal, KeepsWhatWasAppended) {
   EXPECT_EQ(again.lines()[1].body, body(2));
 }
 
+// A state of 384 x 384 points is such a line.
+TEST(Journal, ReadsLinesLongerThanAnyYamlDocument) {
+  const test::TemporaryFolder folder;
+  config::Value large = body(1);
+  large.set("state", std::string(config::kMaxYamlBytes + 1, 'A'));
+  Journal(folder.path("j")).append("answer", large);
+
+  const Journal again(folder.path("j"));
+
+  ASSERT_EQ(again.lines().size(), 1u);
+  EXPECT_EQ(again.lines()[0].body, large);
+}
+
 // A crash may cut the last line anywhere: what was whole before stays, and the journal goes on.
 TEST(Journal, DropsATornLastLineWhereverItWasCut) {
   const test::TemporaryFolder folder;
@@ -70,6 +83,32 @@ TEST(Journal, CanBeReadWhileItIsInUse) {
   EXPECT_EQ(whole_ones.size(), 1u);
   EXPECT_EQ(test::content(folder.path("torn")), torn);
   EXPECT_THROW(read_journal(folder.path("none")), Error);
+}
+
+// Mutations: a search that takes escaped quotes for real ones, an end that does.
+TEST(Journal, CanBeReadWithoutTheTextsOfAKey) {
+  const test::TemporaryFolder folder;
+  config::Value whole = body(1);
+  whole.set("reason", "\"state\":\"trap\" \\");
+  whole.set("state", "AA\"\\=");
+  whole.set("after", "state");
+  {
+    Journal journal(folder.path("j"));
+    journal.append("answer", whole);
+    journal.append("ledger", body(2));
+  }
+
+  const auto lines = read_journal(folder.path("j"), "state");
+
+  config::Value less = whole;
+  less.set("state", "");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].body, less);
+  EXPECT_EQ(lines[1].body, body(2));
+  std::string damaged = test::content(folder.path("j"));
+  damaged[damaged.find("AA")] = 'B';  // in what is left out: seen all the same
+  folder.file("j", damaged);
+  EXPECT_THROW(read_journal(folder.path("j"), "state"), Error);
 }
 
 // Every single changed byte of an earlier line is found.

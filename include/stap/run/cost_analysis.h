@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "stap/eval/cost.h"
+
+namespace stap {
+
+/// Seconds that the inequality of the cost analysis asks for; NaN where they are not known.
+struct CostSeconds {
+  double acquire = 0, train = 0, select = 0;
+};
+/// Cost terms, verdict, and what to say about them.
+struct CostAnalysis {
+  CostTerms terms{};
+  std::optional<double> efficiency{};  ///< empty: not known, and no verdict
+  std::optional<CostVerdict> verdict{};
+  std::string text{};
+};
+
+}  // namespace stap

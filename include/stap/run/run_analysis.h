@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stap/config/value.h"
+#include "stap/core/observer.h"
+#include "stap/eval/calibration.h"
+#include "stap/nn/compute.h"
+#include "stap/run/activation_map.h"
+#include "stap/run/chosen_steps.h"
+#include "stap/run/cost_analysis.h"
+#include "stap/run/table.h"
+
+// What a run's folder says about how and why a method worked. docs/analyses.md defines every number
+// and the files that hold them.
+namespace stap {
+
+struct AnalysisOptions {
+  ComputeOptions compute{};
+  int threads = 0;                         ///< 0 = all
+  std::string baseline = "random";         ///< the method that others are compared with
+  std::optional<double> efficiency{};      ///< E, in place of what the runs say
+  std::optional<double> solver_seconds{};  ///< per solver step, likewise
+};
+
+/// Seconds by phase: train, evaluate, select, score, choose, acquire, initial (stap/run/run.h).
+/// What was not recorded is not there.
+using PhaseSeconds = std::map<std::string, double>;
+
+/// Learning curves, one value per evaluation; infinite where a rollout diverged.
+struct ErrorCurves {
+  std::vector<double> transitions{}, rmse{};
+  std::vector<std::vector<double>> rmse_by_step{};
+};
+
+struct RunAnalysis {
+  RunResult result;  ///< configuration, method, seed
+  std::size_t evaluated = 0;
+  std::size_t committee_round = 0, members = 0;
+  std::size_t steps_per_transition = 1;  ///< k of a surrogate that makes k steps at once
+  ChosenSteps chosen{};
+  ActivationMap activations{};
+  std::vector<PhaseSeconds> times{};  ///< by round
+  ErrorCurves errors{};
+  std::optional<Calibration> calibration{};
+  std::string calibration_absent{};
+  CostSeconds seconds{};
+  CostAnalysis cost{};
+};
+
+/// Analyses a run as far as it has come, with its newest committee. The folder may be in use.
+/// Throws Error(data) if it is no run, is damaged or has no evaluation yet.
+RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptions& options,
+                        Observer& observer);
+
+/// analysis.json (format "analysis/1") as a value.
+config::Value to_value(const RunAnalysis& analysis);
+/// A few lines in plain words.
+std::string analysis_text(const RunAnalysis& analysis);
+/// Puts analysis.h5 and analysis.json, in this order, into the run's folder. Throws Error(storage).
+void write_analysis(const RunAnalysis& analysis);
+
+}  // namespace stap
