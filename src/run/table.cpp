@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -152,6 +153,7 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
   cell.log = summary_of(headlines);
   cell.difference = summary_of(paired);
   cell.difference_95 = half_interval_95(cell.difference);
+  cell.by_seed = std::move(headlines);
   const auto logs = [&](const RunResult* r) -> const std::vector<double>& {
     return r->logs[static_cast<std::size_t>(metric)];
   };

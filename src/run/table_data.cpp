@@ -62,6 +62,8 @@ Value metric_value(const ProblemTable& table, const TableRow& row, const MetricI
     value.set("log_published_mean", on_published_scale(cell.log.mean, table, metric.metric));
   set_differences(value, cell);
   value.set("by_round", by_round(cell));
+  // So that rows of different sweeps can be paired.
+  value.set("log_by_seed", Value(Value::List(cell.by_seed.begin(), cell.by_seed.end())));
   if (view.paper) value.set("paper", paper_value(table, row, metric.metric));
   return value;
 }

@@ -261,17 +261,22 @@ TEST_F(StudyProgram, TableComparesMethodsPairedBySeed) {
   EXPECT_EQ(random.at("label"), "random");
   EXPECT_EQ(sbal.at("difference_pairs"), 3);
   // The paired difference is the difference of the means; computed here from the runs themselves.
-  double mean[2] = {0, 0};
+  double mean[2] = {0, 0}, of_seed[2][3] = {};
   for (int seed = 0; seed < 3; ++seed)
     for (int m = 0; m < 2; ++m) {
       std::istringstream lines(
           content(folder_.path("s/method=" + std::string(m == 0 ? "random" : "sbal") +
                                ",seed=" + std::to_string(seed) + "/metrics.jsonl")));
       for (std::string line; std::getline(lines, line);)
-        mean[m] += std::log(json::parse(line).at("rmse").get<double>()) / 9;
+        of_seed[m][seed] += std::log(json::parse(line).at("rmse").get<double>()) / 3;
+      mean[m] += of_seed[m][seed] / 3;
     }
   EXPECT_NEAR(random.at("log_rmse_mean").get<double>(), mean[0], 1e-12);
   EXPECT_NEAR(sbal.at("difference_mean").get<double>(), mean[1] - mean[0], 1e-12);
+  const json& by_seed = sbal.at("metrics").at("rmse").at("log_by_seed");
+  ASSERT_EQ(by_seed.size(), 3u);
+  for (int seed = 0; seed < 3; ++seed)
+    EXPECT_NEAR(by_seed[static_cast<std::size_t>(seed)].get<double>(), of_seed[1][seed], 1e-12);
   EXPECT_EQ(run_stap({"table", folder_.path("s"), "--baseline", "sbla"}).exit_code, 2);
 }
 

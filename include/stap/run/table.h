@@ -58,6 +58,7 @@ struct TableCell {
   Summary difference;            ///< to the first row, over the seeds that both have
   double difference_95 = 0;      ///< half the width of its 95 % interval
   std::vector<double> by_round;  ///< the error itself: geometric mean over seeds
+  std::vector<double> by_seed;   ///< the headlines, as TableRow::seeds
 };
 
 /// One line of a table: the seeds of one method.
