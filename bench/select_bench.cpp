@@ -1,11 +1,13 @@
 // What choosing costs in one round, with fresh networks of paper size and a committee of two:
 // scores of a pool of 10,000, the search over the steps of SBAL's candidates until 8 L solver steps
 // are spent, and the orders of LCMD and Core-Set over the pool. The search is that of a whole
-// round. Candidates do not depend on each other, so scores and orders are measured on a part and
-// extrapolated linearly, the orders from as many picks as the budget could need (their time is
-// proportional to candidates, at a given number of picks). Untrained members disagree at once, so
-// their patterns are short and a round searches more candidates than it would with trained ones.
-// States advanced are counted too: unlike seconds they do not depend on what else the machine does.
+// round; what scoring costs is measured all the while it runs, by steps of scoring a block in
+// between, since a shared machine is not equally quick at all times. Candidates do not depend on
+// each other, so scores and orders are measured on a part and extrapolated linearly, the orders
+// from as many picks as the budget could need (their time is proportional to candidates, at a given
+// number of picks). Untrained members disagree at once, so their patterns are short and a round
+// searches more candidates than it would with trained ones. States advanced are counted too: unlike
+// seconds they do not depend on what else the machine does.
 //
 // The memory of an order is that of 10,000 candidates of a narrow network (their sketches, the
 // distances) beyond what there was before, and it is checked beside it what the blocks of the large
@@ -32,6 +34,7 @@
 #include "core/parallel.h"
 #include "stap/acquire/methods.h"
 #include "stap/acquire/plan.h"
+#include "stap/core/resident_rows.h"
 #include "stap/nn/engine.h"
 
 namespace stap {
@@ -46,12 +49,71 @@ struct Problem {
   std::size_t steps;
 };
 
-// Hands everything on and counts what is advanced, in states, and how often something comes back.
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// A step of scoring a block of the pool, made again and again while something else is measured: on
+// a shared machine seconds of different minutes are not the same seconds.
+class ScoringStep {
+ public:
+  ScoringStep(Committee& committee, const Candidates& candidates)
+      : committee_(committee),
+        count_(std::min(candidates.states.count, 16 * committee.rows_at_once())),
+        initial_(committee, count_),
+        rows_(committee, count_ * kMembers),
+        spread_(count_) {
+    committee.put(initial_, 0, {candidates.states.values, count_, candidates.states.row_size});
+    for (std::size_t r = 0; r < count_ * kMembers; ++r) {
+      own_.push_back(r);
+      parent_.push_back(r / kMembers);
+      member_.push_back(static_cast<int>(r % kMembers));
+    }
+    make();  // to warm up
+    sum_ = times_ = 0.0;
+  }
+
+  // Makes it if it is time to: for a third of all seconds.
+  void now_and_then() {
+    if (clock() - last_ > 2 * taken_) make();
+  }
+  double taken_in_all() const { return sum_; }
+  double per_state() const { return sum_ / times_ / static_cast<double>(own_.size()); }
+
+ private:
+  static double clock() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  void make() {
+    taken_ = seconds([&] {
+      committee_.advance(initial_, parent_, member_, std::vector<double>(own_.size(), 0.0), rows_,
+                         own_);
+      committee_.spread(rows_, own_, spread_);
+    });
+    sum_ += taken_;
+    times_ += 1.0;
+    last_ = clock();
+  }
+
+  Committee& committee_;
+  std::size_t count_;
+  ResidentRows initial_, rows_;
+  std::vector<double> spread_;
+  std::vector<std::size_t> own_, parent_;
+  std::vector<int> member_;
+  double sum_ = 0.0, times_ = 0.0, taken_ = 0.0, last_ = 0.0;
+};
+
+// Hands everything on and counts what is advanced, in states, and how often distances come back.
 class Counting final : public Committee {
  public:
   explicit Counting(Committee& committee) : committee_(committee) {}
 
   mutable std::atomic<std::size_t> advanced = 0, waits = 0;
+  ScoringStep* beside = nullptr;  ///< made now and then between measurements
 
   const Grid& grid() const override { return committee_.grid(); }
   int members() const override { return committee_.members(); }
@@ -88,9 +150,9 @@ class Counting final : public Committee {
                  std::span<double> out) const override {
     ++first_->waits;
     committee_.distance2(x, i, y, j, out);
+    if (beside != nullptr) beside->now_and_then();
   }
   void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    ++first_->waits;
     committee_.spread(x, i, out);
   }
 
@@ -99,12 +161,6 @@ class Counting final : public Committee {
   std::unique_ptr<Committee> own_;
   const Counting* first_ = this;
 };
-
-double seconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // MB of a line of this process's status; 0 where there is none (not Linux).
 double status_megabytes(const std::string& name) {
@@ -178,7 +234,7 @@ void measure_on_gpu(const Problem& problem) {
         total, (total - score) / score,
         static_cast<double>(committee.advanced - scoring.advanced) /
             static_cast<double>(scoring.advanced),
-        committee.waits - scoring.waits);
+        committee.waits.load());
     std::fflush(stdout);
   }
   const double lcmd =
@@ -200,18 +256,16 @@ double measure_search(const Problem& problem, World& world, int threads) {
   const double part = static_cast<double>(count) / static_cast<double>(kPool);
   const auto sbal = make_sbal({});
   const auto stap = make_stap({});
-  const auto score = [&] { sbal->order(committee, candidates, count, Rng(3)); };
-  committee.advanced = committee.waits = 0;
-  const double score_before = seconds(score);
-  const std::size_t rows_score = committee.advanced, waits_score = committee.waits;
-  committee.advanced = committee.waits = 0;
   Spending spending(*sbal, *stap, committee, candidates, Rng(3));
+  ScoringStep scoring(*world.committee, candidates);
+  committee.beside = &scoring;
+  committee.advanced = committee.waits = 0;
   const Plan plan = spending.next(world.budget());
-  const double search = spending.seconds().choose;
+  // Scoring measures spreads, never distances, so it is not disturbed.
+  const std::size_t rows_score = count * kMembers * problem.steps;
   const std::size_t rows_search = committee.advanced - rows_score;
-  // Once more: on a shared machine seconds of different minutes are not the same seconds.
-  const double seconds_score =
-      (score_before + spending.seconds().score + seconds(score)) / 3 / part;
+  const double search = spending.seconds().choose - scoring.taken_in_all();
+  const double seconds_score = scoring.per_state() * static_cast<double>(rows_score) / part;
   fmt::print(
       R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"extrapolated":"linearly to 10000 scores","budget":{},"unspent":{},"trajectories":{},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g},"rows_score_10000":{:.4g},"rows_search_round":{},"rows_ratio":{:.4g},"waits_search":{}}})"
       "\n",
@@ -219,7 +273,7 @@ double measure_search(const Problem& problem, World& world, int threads) {
       plan.purchases.size(), seconds_score, search, search / seconds_score,
       static_cast<double>(rows_score) / part, rows_search,
       static_cast<double>(rows_search) * part / static_cast<double>(rows_score),
-      committee.waits - waits_score);
+      committee.waits.load());
   std::fflush(stdout);
   return seconds_score;
 }

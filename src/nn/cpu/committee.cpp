@@ -14,7 +14,7 @@ namespace {
 // model's intermediate results.
 constexpr std::size_t kSlice = 1024;
 
-constexpr std::size_t kTasksPerThread = 4, kTaskRowsLeast = 4;
+constexpr std::size_t kTasksPerThread = 4, kTaskRowsLeast = 8;
 
 // One application of one member.
 struct Item {
