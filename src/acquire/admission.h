@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "stap/core/pattern.h"

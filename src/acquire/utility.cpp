@@ -36,20 +36,6 @@ std::size_t room_of(std::size_t values, std::size_t places, std::size_t row_valu
 
 }  // namespace
 
-std::vector<ModelPair> ordered_pairs(int members) {
-  std::vector<ModelPair> pairs;
-  for (int a = 0; a < members; ++a)
-    for (int b = 0; b < members; ++b)
-      if (a != b) pairs.push_back({a, b});
-  return pairs;
-}
-
-std::vector<ModelPair> mean_field_pairs(int members) {
-  std::vector<ModelPair> pairs;
-  for (int b = 0; b < members; ++b) pairs.push_back({kMean, b});
-  return pairs;
-}
-
 std::size_t Utility::fitting(std::size_t values, const Committee& committee, std::size_t steps,
                              std::span<const ModelPair> pairs) {
   const std::size_t rows = 1 + steps * models_of(pairs).size() + least_room(steps, pairs.size());
