@@ -32,28 +32,36 @@ Metrics evaluate_file(const Surrogate& surrogate, const std::string& path, Obser
 
 void print_table(const Metrics& metrics, const std::string& model, const std::string& test,
                  std::ostream& out) {
-  const auto text = [&](double value) {
+  const Errors& mean = metrics.mean_model;
+  const auto text = [&](double value, const Errors& errors) {
     return std::isfinite(value) ? fmt::format("{:.4e}", value)
-                                : fmt::format("div({})", metrics.diverged);
+                                : fmt::format("div({})", errors.diverged);
   };
-  const auto published = [&](double value) {
-    return metrics.steps < 2 ? std::string("-") : text(metrics.to_published(value));
-  };
-  constexpr const char* kRow = "{:<16}{:>12}{:>12}{:>12}{:>12}\n";
+  constexpr const char* kRow = "{:<16}{:<12}{:>12}{:>12}{:>12}{:>12}\n";
   out << fmt::format("model  {}: {} members\n", model, metrics.members);
   out << fmt::format("test   {}: {} trajectories of {} steps; {} of {} rollouts diverged\n\n", test,
                      metrics.trajectories, metrics.steps, metrics.diverged,
                      metrics.trajectories * metrics.members);
-  out << fmt::format(kRow, "", "mean", "50 %", "95 %", "99 %");
-  out << fmt::format(kRow, "RMSE", text(metrics.rmse), text(metrics.rmse_q50),
-                     text(metrics.rmse_q95), text(metrics.rmse_q99));
-  out << fmt::format(kRow, "RMSE published", published(metrics.rmse), published(metrics.rmse_q50),
-                     published(metrics.rmse_q95), published(metrics.rmse_q99));
-  out << fmt::format("{:<16}{:>12}\n", "NRMSE", text(metrics.nrmse));
-  out << fmt::format("{:<16}{:>12}\n\n", "MAE", text(metrics.mae));
+  out << fmt::format(kRow, "", "", "mean", "50 %", "95 %", "99 %");
+  const auto row = [&](const char* name, const char* of, const Errors& e, bool published) {
+    const auto shown = [&](double value) {
+      if (!published) return text(value, e);
+      return metrics.steps < 2 ? std::string("-") : text(metrics.to_published(value), e);
+    };
+    out << fmt::format(kRow, name, of, shown(e.rmse), shown(e.rmse_q50), shown(e.rmse_q95),
+                       shown(e.rmse_q99));
+  };
+  row("RMSE", "members", metrics, false);
+  row("", "mean model", mean, false);
+  row("RMSE published", "members", metrics, true);
+  row("", "mean model", mean, true);
+  constexpr const char* kPair = "{:<16}{:>12}{:>12}\n";
+  out << '\n' << fmt::format(kPair, "", "members", "mean model");
+  out << fmt::format(kPair, "NRMSE", text(metrics.nrmse, metrics), text(mean.nrmse, mean));
+  out << fmt::format(kPair, "MAE", text(metrics.mae, metrics), text(mean.mae, mean));
   for (std::size_t i = 0; i < metrics.rmse_by_step.size(); ++i)
-    out << fmt::format("{:<16}{:>12}\n", fmt::format("RMSE, step {}", i + 1),
-                       text(metrics.rmse_by_step[i]));
+    out << fmt::format(kPair, fmt::format("RMSE, step {}", i + 1),
+                       text(metrics.rmse_by_step[i], metrics), text(mean.rmse_by_step[i], mean));
 }
 
 }  // namespace
@@ -91,7 +99,8 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
       ->required();
   command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");
   command->footer(
-      "Errors are of each member, over all steps, averaged over trajectories and members.\n"
+      "Errors of members are averaged over trajectories and members; the mean model is the\n"
+      "average of the members' outputs, step by step.\n"
       "RMSE is per grid point; 'RMSE published' is the same on the scale ||e||/(L-1).\n"
       "Example:\n  stap evaluate runs/one --test solved.h5");
   command->callback([options, &globals] { run_evaluate(*options, globals, std::cout); });

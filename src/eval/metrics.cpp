@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <span>
 
@@ -93,6 +94,69 @@ double relative(double squared_error, double squared_norm) {
   return squared_error == 0 ? 0.0 : std::sqrt(squared_error / squared_norm);
 }
 
+// What all rollouts of one evaluation share.
+struct Rollouts {
+  Committee& committee;
+  TrajectoriesView test;
+  States<float> initial;
+  std::vector<double> norms;  // squared, by trajectory
+  std::size_t block;
+};
+
+// Errors of one member, or of the mean model; `rolled` hears how many steps have been made.
+Errors errors_of(const Rollouts& r, int member, const std::function<void(std::size_t)>& rolled) {
+  const TrajectoriesView& test = r.test;
+  const std::size_t count = test.count(), steps = test.steps(), k = test.cluster;
+  const std::size_t state_size = test.states.row_size;
+  const auto real = [](std::size_t n) { return static_cast<double>(n); };
+  const double points = real(r.committee.grid().points_total());
+  std::vector<StateError> sums(count);
+  std::vector<std::vector<double>> by_step(steps, std::vector<double>(count));
+  roll_out(r.committee, r.initial.view(), member, steps / k, r.block,
+           [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+             for (std::size_t i = 0; i < states.count * k; ++i) {
+               const std::size_t row = i / k, b = first + row, step = (call - 1) * k + i % k + 1;
+               StateError error =
+                   state_error(states.row(row).subspan(i % k * state_size, state_size),
+                               test.states.row(b * test.times + k - 1 + step));
+               // What has diverged stays so, whatever the network makes of it.
+               if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
+               sums[b].squared += error.squared;
+               sums[b].absolute += error.absolute;
+               by_step[step - 1][b] = std::sqrt(error.squared / points);
+             }
+             rolled(first * steps + states.count * call * k);
+           });
+
+  Errors errors;
+  std::vector<double> rmse(count), nrmse(count), mae(count);
+  for (std::size_t b = 0; b < count; ++b) {
+    rmse[b] = std::sqrt(sums[b].squared / (real(steps) * points));
+    nrmse[b] = relative(sums[b].squared, r.norms[b]);
+    mae[b] = sums[b].absolute / (real(steps) * real(state_size));
+    if (std::isinf(rmse[b])) ++errors.diverged;
+  }
+  errors.rmse = mean(rmse);
+  errors.nrmse = mean(nrmse);
+  errors.mae = mean(mae);
+  errors.rmse_q50 = quantile(rmse, 50);
+  errors.rmse_q95 = quantile(rmse, 95);
+  errors.rmse_q99 = quantile(rmse, 99);
+  for (const std::vector<double>& step : by_step) errors.rmse_by_step.push_back(mean(step));
+  return errors;
+}
+
+// Adds one of `models` to their mean.
+void add(Errors& sum, const Errors& one, std::size_t models) {
+  const double n = static_cast<double>(models);
+  for (double Errors::*field : {&Errors::rmse, &Errors::nrmse, &Errors::mae, &Errors::rmse_q50,
+                                &Errors::rmse_q95, &Errors::rmse_q99})
+    sum.*field += one.*field / n;
+  for (std::size_t i = 0; i < sum.rmse_by_step.size(); ++i)
+    sum.rmse_by_step[i] += one.rmse_by_step[i] / n;
+  sum.diverged += one.diverged;
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, int percent) {
@@ -117,60 +181,48 @@ double Metrics::to_published(double value) const {
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block,
                  Observer* observer) {
   check(committee, test);
-  const std::size_t count = test.count(), steps = test.steps(), k = test.cluster;
-  const std::size_t state_size = test.states.row_size;
-  const auto members = static_cast<std::size_t>(committee.members());
-  const std::size_t points = committee.grid().points_total();
-  Metrics metrics{.trajectories = count,
-                  .members = members,
-                  .steps = steps,
-                  .points = points,
-                  .rmse_by_step = std::vector<double>(steps, 0.0)};
-  const auto real = [](std::size_t n) { return static_cast<double>(n); };
-  const double per_trajectory = real(steps) * real(points);
-  const States<float> initial = initial_states(committee.grid(), test);
-  const std::vector<double> norms = squared_norms(test);
-
-  for (std::size_t m = 0; m < members; ++m) {
-    std::vector<StateError> sums(count);
-    std::vector<std::vector<double>> by_step(steps, std::vector<double>(count));
-    roll_out(committee, initial.view(), static_cast<int>(m), steps / k, block,
-             [&](std::size_t call, std::size_t first, StatesView<const float> states) {
-               for (std::size_t i = 0; i < states.count * k; ++i) {
-                 const std::size_t r = i / k, b = first + r, step = (call - 1) * k + i % k + 1;
-                 StateError error =
-                     state_error(states.row(r).subspan(i % k * state_size, state_size),
-                                 test.states.row(b * test.times + k - 1 + step));
-                 // What has diverged stays so, whatever the network makes of it.
-                 if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
-                 sums[b].squared += error.squared;
-                 sums[b].absolute += error.absolute;
-                 by_step[step - 1][b] = std::sqrt(error.squared / real(points));
-               }
-               if (observer)
-                 observer->progress({.phase = "evaluate",
-                                     .done = (m * count + first) * steps + states.count * call * k,
-                                     .total = members * count * steps});
-             });
-
-    std::vector<double> rmse(count), nrmse(count), mae(count);
-    for (std::size_t b = 0; b < count; ++b) {
-      rmse[b] = std::sqrt(sums[b].squared / per_trajectory);
-      nrmse[b] = relative(sums[b].squared, norms[b]);
-      mae[b] = sums[b].absolute / (real(steps) * real(state_size));
-      if (std::isinf(rmse[b])) ++metrics.diverged;
-    }
-    metrics.rmse += mean(rmse) / real(members);
-    metrics.nrmse += mean(nrmse) / real(members);
-    metrics.mae += mean(mae) / real(members);
-    metrics.rmse_q50 += quantile(rmse, 50) / real(members);
-    metrics.rmse_q95 += quantile(rmse, 95) / real(members);
-    metrics.rmse_q99 += quantile(rmse, 99) / real(members);
-    for (std::size_t i = 0; i < steps; ++i)
-      metrics.rmse_by_step[i] += mean(by_step[i]) / real(members);
+  const std::size_t members = static_cast<std::size_t>(committee.members());
+  Metrics metrics;
+  metrics.trajectories = test.count();
+  metrics.members = members;
+  metrics.steps = test.steps();
+  metrics.points = committee.grid().points_total();
+  metrics.rmse_by_step.assign(metrics.steps, 0.0);
+  const Rollouts rollouts{committee, test, initial_states(committee.grid(), test),
+                          squared_norms(test), block};
+  const std::size_t each = test.count() * test.steps();
+  for (std::size_t m = 0; m <= members; ++m) {
+    const auto rolled = [&](std::size_t done) {
+      if (observer)
+        observer->progress(
+            {.phase = "evaluate", .done = m * each + done, .total = (members + 1) * each});
+    };
+    if (m == members)
+      metrics.mean_model = errors_of(rollouts, kMean, rolled);
+    else
+      add(metrics, errors_of(rollouts, static_cast<int>(m), rolled), members);
   }
   return metrics;
 }
+
+namespace {
+
+void set_errors(config::Value& value, const Metrics& metrics, const Errors& errors) {
+  value.set("diverged", errors.diverged);
+  const std::pair<const char*, double> rows[] = {{"rmse", errors.rmse},
+                                                 {"rmse_q50", errors.rmse_q50},
+                                                 {"rmse_q95", errors.rmse_q95},
+                                                 {"rmse_q99", errors.rmse_q99}};
+  for (const auto& [name, number] : rows) value.set(name, number);
+  for (const auto& [name, number] : rows)
+    value.set(std::string(name) + "_published", metrics.to_published(number));
+  value.set("nrmse", errors.nrmse);
+  value.set("mae", errors.mae);
+  value.set("rmse_by_step",
+            config::Value::List(errors.rmse_by_step.begin(), errors.rmse_by_step.end()));
+}
+
+}  // namespace
 
 config::Value to_value(const Metrics& metrics) {
   config::Value value;
@@ -178,18 +230,10 @@ config::Value to_value(const Metrics& metrics) {
   value.set("members", metrics.members);
   value.set("steps", metrics.steps);
   value.set("points", metrics.points);
-  value.set("diverged", metrics.diverged);
-  const std::pair<const char*, double> rows[] = {{"rmse", metrics.rmse},
-                                                 {"rmse_q50", metrics.rmse_q50},
-                                                 {"rmse_q95", metrics.rmse_q95},
-                                                 {"rmse_q99", metrics.rmse_q99}};
-  for (const auto& [name, number] : rows) value.set(name, number);
-  for (const auto& [name, number] : rows)
-    value.set(std::string(name) + "_published", metrics.to_published(number));
-  value.set("nrmse", metrics.nrmse);
-  value.set("mae", metrics.mae);
-  value.set("rmse_by_step",
-            config::Value::List(metrics.rmse_by_step.begin(), metrics.rmse_by_step.end()));
+  set_errors(value, metrics, metrics);
+  config::Value mean_model;
+  set_errors(mean_model, metrics, metrics.mean_model);
+  value.set("mean_model", std::move(mean_model));
   return value;
 }
 

@@ -45,8 +45,7 @@ class FunctionCommittee : public Committee {
                std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
     for (std::size_t r = 0; r < i.size(); ++r)
       for (std::size_t k = 0; k < grid_.values(); ++k)
-        at(to).row(j[r])[k] = members_.at(static_cast<std::size_t>(member[r]))(
-            at(from).row(i[r])[k], time.empty() ? 0.0 : time[r]);
+        at(to).row(j[r])[k] = apply(member[r], at(from).row(i[r])[k], time.empty() ? 0.0 : time[r]);
   }
   void sketch(RowsId, std::span<const std::size_t>, std::span<const int>, std::span<const double>,
               std::size_t, SketchKind, RowsId, std::span<const std::size_t>,
@@ -62,6 +61,12 @@ class FunctionCommittee : public Committee {
   }
 
  private:
+  float apply(int member, float value, double time) const {
+    if (member != kMean) return members_.at(static_cast<std::size_t>(member))(value, time);
+    double sum = 0;
+    for (const Function& one : members_) sum += static_cast<double>(one(value, time));
+    return static_cast<float>(sum / static_cast<double>(members_.size()));
+  }
   States<float>& at(RowsId id) { return blocks_.at(static_cast<std::size_t>(id)); }
 
   Grid grid_;

@@ -21,18 +21,26 @@ struct TrajectoriesView {
   std::size_t steps() const { return times - cluster; }
 };
 
-/// Errors e of a committee's members (never of the mean prediction) on test trajectories u. Of one
-/// trajectory and member, over steps 1 .. L, all channels and Nx grid points:
+/// Errors e of rollouts on test trajectories u. Of one trajectory and one model, over steps 1 .. L,
+/// all channels and Nx grid points:
 /// RMSE = sqrt(sum e^2 / (L Nx)), NRMSE = sqrt(sum e^2 / sum u^2), MAE = mean |e|. A rollout that
 /// is not finite has infinite error, and so has every average over it; quantiles stay valid.
-struct Metrics {
-  std::size_t trajectories = 0, members = 0, steps = 0, points = 0;
-  double rmse = 0, nrmse = 0, mae = 0;              ///< mean over trajectories, then members
+struct Errors {
+  double rmse = 0, nrmse = 0, mae = 0;              ///< mean over trajectories, then models
   double rmse_q50 = 0, rmse_q95 = 0, rmse_q99 = 0;  ///< quantiles over trajectories, then mean
-  /// Step 1 .. L: mean over trajectories, then members, of sqrt(sum e^2 / Nx) of that step;
+  /// Step 1 .. L: mean over trajectories, then models, of sqrt(sum e^2 / Nx) of that step;
   /// infinite from the first step at which a rollout is not finite.
   std::vector<double> rmse_by_step{};
-  std::size_t diverged = 0;  ///< (trajectory, member) pairs that are not finite
+  std::size_t diverged = 0;  ///< (trajectory, model) pairs that are not finite
+
+  bool operator==(const Errors&) const = default;
+};
+
+/// Errors of a committee: those of its members, each rolled out by itself, as the published tables
+/// have them; and those of the mean model, rolled out step by step, which is what one deploys.
+struct Metrics : Errors {
+  std::size_t trajectories = 0, members = 0, steps = 0, points = 0;
+  Errors mean_model{};
 
   /// An RMSE on the scale of the published tables, ||e||/(L-1): value * sqrt(L Nx) / (L - 1).
   /// Infinite for L = 1, where that scale has no meaning.
@@ -41,11 +49,12 @@ struct Metrics {
   bool operator==(const Metrics&) const = default;
 };
 
-/// Rolls every member out from every trajectory's first state or cluster. `times` of the network's
-/// time input run over [0, 1]. Rows in blocks; results do not depend on the block, bit for bit:
-/// sums are in double, over the grid, then steps, then trajectories, then members. The observer, if
-/// any, hears of phase "evaluate". Throws Error(data) unless there is at least one trajectory of at
-/// least two times (or whole clusters), of the committee's grid, all of it finite.
+/// Rolls every member and the mean model out from every trajectory's first state or cluster.
+/// `times` of the network's time input run over [0, 1]. Rows in blocks; results do not depend on
+/// the block, bit for bit: sums are in double, over the grid, then steps, then trajectories, then
+/// members. The observer, if any, hears of phase "evaluate". Throws Error(data) unless there is at
+/// least one trajectory of at least two times (or whole clusters), of the committee's grid, all of
+/// it finite.
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block = 256,
                  Observer* observer = nullptr);
 
@@ -54,7 +63,8 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
 /// there are no values.
 double quantile(std::vector<double> values, int percent);
 
-/// A map with every member by its name, and `rmse_published` and the quantiles' `..._published`.
+/// A map with every field by its name, `rmse_published` and the quantiles' `..._published`;
+/// `mean_model` is a map of its errors by the same names.
 config::Value to_value(const Metrics& metrics);
 /// One line of JSON without its line break: the members of `head` (a map or null: round, seed,
 /// ...), then those of the metrics. What is not finite is null. Numbers have as few digits as read
