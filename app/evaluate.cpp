@@ -37,7 +37,7 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
     return std::isfinite(value) ? fmt::format("{:.4e}", value)
                                 : fmt::format("div({})", errors.diverged);
   };
-  constexpr const char* kRow = "{:<16}{:<12}{:>12}{:>12}{:>12}{:>12}\n";
+  constexpr const char* kRow = "{:<18}{:<12}{:>12}{:>12}{:>12}{:>12}\n";
   out << fmt::format("model  {}: {} members\n", model, metrics.members);
   out << fmt::format("test   {}: {} trajectories of {} steps; {} of {} rollouts diverged\n\n", test,
                      metrics.trajectories, metrics.steps, metrics.diverged,
@@ -55,7 +55,7 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
   row("", "mean model", mean, false);
   row("RMSE published", "members", metrics, true);
   row("", "mean model", mean, true);
-  constexpr const char* kPair = "{:<16}{:>12}{:>12}\n";
+  constexpr const char* kPair = "{:<18}{:>12}{:>12}\n";
   out << '\n' << fmt::format(kPair, "", "members", "mean model");
   out << fmt::format(kPair, "NRMSE", text(metrics.nrmse, metrics), text(mean.nrmse, mean));
   out << fmt::format(kPair, "MAE", text(metrics.mae, metrics), text(mean.mae, mean));
