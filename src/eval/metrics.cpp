@@ -103,8 +103,10 @@ struct Rollouts {
   std::size_t block;
 };
 
-// Errors of one member, or of the mean model; `rolled` hears how many steps have been made.
-Errors errors_of(const Rollouts& r, int member, const std::function<void(std::size_t)>& rolled) {
+// Errors of one member, or of the mean model, and its RMSE by trajectory; `rolled` hears how many
+// steps have been made.
+Errors errors_of(const Rollouts& r, int member, const std::function<void(std::size_t)>& rolled,
+                 std::vector<double>& rmse) {
   const TrajectoriesView& test = r.test;
   const std::size_t count = test.count(), steps = test.steps(), k = test.cluster;
   const std::size_t state_size = test.states.row_size;
@@ -129,7 +131,8 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
            });
 
   Errors errors;
-  std::vector<double> rmse(count), nrmse(count), mae(count);
+  std::vector<double> nrmse(count), mae(count);
+  rmse.resize(count);
   for (std::size_t b = 0; b < count; ++b) {
     rmse[b] = std::sqrt(sums[b].squared / (real(steps) * points));
     nrmse[b] = relative(sums[b].squared, r.norms[b]);
@@ -197,10 +200,13 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
         observer->progress(
             {.phase = "evaluate", .done = m * each + done, .total = (members + 1) * each});
     };
-    if (m == members)
-      metrics.mean_model = errors_of(rollouts, kMean, rolled);
+    // The mean model comes last, so the errors by trajectory that stay are its.
+    const int model = m == members ? kMean : static_cast<int>(m);
+    Errors errors = errors_of(rollouts, model, rolled, metrics.mean_model_by_trajectory);
+    if (model == kMean)
+      metrics.mean_model = std::move(errors);
     else
-      add(metrics, errors_of(rollouts, static_cast<int>(m), rolled), members);
+      add(metrics, errors, members);
   }
   return metrics;
 }

@@ -41,6 +41,8 @@ struct Errors {
 struct Metrics : Errors {
   std::size_t trajectories = 0, members = 0, steps = 0, points = 0;
   Errors mean_model{};
+  /// RMSE of the mean model on each trajectory; for choosing extracts, not written down.
+  std::vector<double> mean_model_by_trajectory{};
 
   /// An RMSE on the scale of the published tables, ||e||/(L-1): value * sqrt(L Nx) / (L - 1).
   /// Infinite for L = 1, where that scale has no meaning.
