@@ -64,15 +64,14 @@ void advance(const Solver& solver, std::size_t step, std::size_t first, std::siz
   for (std::size_t row = first; row < last; ++row)
     if (rows.alive(row))
       queries.push_back({.id = row,
-                         .state = rows.states.row(row),
-                         .time = static_cast<double>(step - 1) * solver.dt(),
-                         .params = {}});
+                         .state = {rows.states.row(row).begin(), rows.states.row(row).end()},
+                         .time = static_cast<double>(step - 1) * solver.dt()});
   std::vector<Answer> answers(queries.size());
   solver.solve(queries, answers);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const std::span<double> state = rows.states.row(queries[i].id);
     if (answers[i].status == Answer::Status::ok) {
-      std::copy(answers[i].state.begin(), answers[i].state.end(), state.begin());
+      std::copy(answers[i].states.begin(), answers[i].states.end(), state.begin());
     } else {
       std::fill(state.begin(), state.end(), std::numeric_limits<double>::quiet_NaN());
       rows.ends[queries[i].id] = {answers[i].status, answers[i].reason,

@@ -96,7 +96,7 @@ std::vector<Answer> advance(const Solver& solver, const States<double>& states, 
   std::vector<Query> queries(n);
   std::vector<Answer> answers(n);
   for (std::size_t i = 0; i < n; ++i)
-    queries[i] = {.id = i, .state = states.row(i), .time = 0.0, .params = {}};
+    queries[i] = {.id = i, .state = {states.row(i).begin(), states.row(i).end()}};
   solver.solve(queries, answers);
   return answers;
 }
@@ -165,7 +165,7 @@ void measure(const Problem& problem, double fill, int threads) {
   const DataRequest request = data_request(study.effective);
   const DataSections sections = check_sections(request);
   const auto solver = make_pde(sections, threads), one_core = make_pde(sections, 1);
-  const DataMaker maker(request, sections, *solver, threads);
+  const DataMaker maker(request, sections, *solver);
   const std::size_t rows = 8 * static_cast<std::size_t>(threads);
 
   const States<double> sample = maker.pool(0, std::max<std::size_t>(32, rows));

@@ -40,11 +40,11 @@ std::string trouble(const Trip& trip) {
 
 // Why an answer that claims to be ok cannot be used; empty if it can.
 std::string flaw(const Answer& answer, std::size_t values) {
-  if (answer.state.size() != values)
-    return fmt::format("the answer has {} values, expected {}", answer.state.size(), values);
+  if (answer.states.size() != values)
+    return fmt::format("the answer has {} values, expected {}", answer.states.size(), values);
   for (std::size_t i = 0; i < values; ++i)
-    if (!std::isfinite(answer.state[i]))
-      return fmt::format("answer value {} is {}", i, answer.state[i]);
+    if (!std::isfinite(answer.states[i]))
+      return fmt::format("answer value {} is {}", i, answer.states[i]);
   return {};
 }
 
@@ -72,9 +72,10 @@ class Buyer {
     for (std::size_t t = 0; t < trips_.size(); ++t) send(t);
     for (;;) {
       const bool idle = at_mean_.empty() && at_band_.empty();
-      if (queue_.open() > 0 && (queue_.ready() || idle))
-        take(queue_.next());
-      else if (!at_mean_.empty())
+      if (queue_.open() > 0 && (queue_.ready() || idle)) {
+        if (auto reply = queue_.next(SolverQueue::Clock::now() + std::chrono::seconds(1)))
+          take(std::move(*reply));
+      } else if (!at_mean_.empty())
         advance_by_mean();
       else if (!at_band_.empty())
         judge();
@@ -104,7 +105,8 @@ class Buyer {
 
   void submit(std::size_t t) {
     const Trip& trip = trips_[t];
-    queue_.submit(t, trip.state, static_cast<double>(trip.walk.step()) * dt_);
+    queue_.submit(
+        {.id = t, .state = trip.state, .time = static_cast<double>(trip.walk.step()) * dt_});
   }
 
   void take(Reply reply) {
@@ -121,8 +123,8 @@ class Buyer {
     if (std::string reason = flaw(answer, trip.state.size()); !reason.empty())
       return trip.walk.fail(std::move(reason));
     trip.bought.push_back(
-        {trip.candidate, trip.walk.step(), std::move(trip.state), answer.state, answer.seconds});
-    trip.state = std::move(answer.state);
+        {trip.candidate, trip.walk.step(), std::move(trip.state), answer.states, answer.seconds});
+    trip.state = std::move(answer.states);
     trip.walk.advance();
   }
 

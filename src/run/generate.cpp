@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/block_size.h"
 #include "run/files.h"
 #include "run/make_data.h"
 #include "stap/core/cluster.h"
@@ -164,7 +165,7 @@ class Workshop {
 
   // Makes the blocks that are missing. False if stopped.
   bool fill_gaps(const Product& product, Parts& parts) {
-    BlockSize size(product.row_values() * sizeof(double), threads_);
+    BlockSize size(product.row_values() * sizeof(double), threads_, kDataBlockSeconds);
     std::size_t done = 0;
     for (const auto& [first, part] : parts) done += part.rows;
     const auto say = [&] {
@@ -276,7 +277,7 @@ class Workshop {
 Generated generate(const DataRequest& request, const Solver& solver, const fs::path& folder,
                    int threads, Observer& observer, const std::function<bool()>& stop) {
   const Value document = folder_document(request);
-  const DataMaker maker(request, check_sections(request), solver, threads);
+  const DataMaker maker(request, check_sections(request), solver);
   const auto shape = [](std::vector<std::size_t> sizes, const Grid& grid) {
     sizes.push_back(grid.channels);
     sizes.insert(sizes.end(), grid.points.begin(), grid.points.end());

@@ -7,24 +7,16 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
 #include "run/clusters.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/version.h"
+#include "stap/core/warm_up.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
 
 namespace stap {
-namespace {
-
-constexpr std::size_t kMostLanes = 8;
-constexpr std::size_t kFirstRows = 32;
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr double kBlockSeconds = 2.0;
-
-}  // namespace
 
 DataSections check_sections(const DataRequest& request) {
   const config::Family families[] = {
@@ -63,16 +55,12 @@ config::Value request_document(const DataRequest& request, const DataSections& s
   return document;
 }
 
-DataMaker::DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver,
-                     int threads)
+DataMaker::DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver)
     : request_(request), solver_(solver), start_(cluster_start(request.cluster, solver.dt())) {
   sampler_ = sampler_table()[sections.initial.index].make(sections.initial.options, solver.grid());
   const double left = warm_up_before(start_, sampler_->warm_up());
-  if (left > 0) {
-    config::Value options = sections.pde.options;
-    options.set("dt", left);
-    warm_up_ = pde_table()[sections.pde.index].make(options, threads);
-  }
+  if (left > 0)  // the solver lives as long as this object: it need not be shared
+    warm_up_ = make_warm_up_solver({std::shared_ptr<void>(), &solver}, left);
 }
 
 States<double> DataMaker::pool(std::size_t first, std::size_t n) const {
@@ -120,9 +108,8 @@ void DataMaker::advance(std::size_t first, std::size_t times, std::size_t from,
   std::vector<Answer> answers(n);
   for (std::size_t b = 0; b < n; ++b)
     queries[b] = {.id = first + b,
-                  .state = block.row(b * times + from),
-                  .time = (static_cast<double>(from) - static_cast<double>(zero)) * solver_.dt(),
-                  .params = {}};
+                  .state = {block.row(b * times + from).begin(), block.row(b * times + from).end()},
+                  .time = (static_cast<double>(from) - static_cast<double>(zero)) * solver_.dt()};
   solver_.solve(queries, answers);
   for (std::size_t b = 0; b < n; ++b) {
     const Answer& answer = answers[b];
@@ -139,26 +126,8 @@ void DataMaker::advance(std::size_t first, std::size_t times, std::size_t from,
                               "be whole, so choose other initial conditions or solver options",
                               first + b, to_string(answer.status), from - zero + 1, request_.steps,
                               answer.reason));
-    std::copy(answer.state.begin(), answer.state.end(), block.row(b * times + from + 1).begin());
+    std::copy(answer.states.begin(), answer.states.end(), block.row(b * times + from + 1).begin());
   }
-}
-
-BlockSize::BlockSize(std::size_t row_bytes, int threads)
-    : unit_(kMostLanes * static_cast<std::size_t>(thread_count(threads))) {
-  const auto whole_units = [&](std::size_t rows) {
-    return std::max<std::size_t>(1, rows / unit_) * unit_;
-  };
-  most_ = whole_units(kMostBytes / std::max<std::size_t>(1, row_bytes));
-  rows_ = std::min(whole_units(kFirstRows), most_);
-}
-
-void BlockSize::took(std::size_t rows, double seconds) {
-  const double fitting = kBlockSeconds * static_cast<double>(rows) / std::max(seconds, 1e-9);
-  const std::size_t most = std::min(most_, 2 * rows_);
-  const std::size_t units = fitting < static_cast<double>(most)
-                                ? static_cast<std::size_t>(fitting) / unit_
-                                : most / unit_;
-  rows_ = std::max<std::size_t>(1, units) * unit_;
 }
 
 }  // namespace stap

@@ -29,10 +29,9 @@ config::Value request_document(const DataRequest& request, const DataSections& s
 /// Makes rows of a request. A row depends on nothing but the request and its index, not by a bit.
 class DataMaker {
  public:
-  /// `request` and `solver` (that of request.pde) must live as long. `threads`: 0 = all. Throws
-  /// Error(config) if the warm-up is too short for a cluster.
-  DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver,
-            int threads);
+  /// `request` and `solver` (that of request.pde) must live as long. Throws Error(config) if the
+  /// warm-up is too short for a cluster, or cannot be made by the solver.
+  DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver);
 
   /// Initial conditions first .. first+n-1 of the pool: [n, k C, X...]. Throws Error(numerics)
   /// naming the one that cannot be warmed up.
@@ -53,20 +52,7 @@ class DataMaker {
   std::unique_ptr<Solver> warm_up_;  // to there; null: states are used as drawn
 };
 
-/// How many rows the next block should have, so that it takes seconds whatever the equation costs:
-/// few at first, then at most twice as many as before. Multiples of 8 rows (the most lanes of a
-/// register) times threads, at most 64 MiB; rows are the same however they are cut.
-class BlockSize {
- public:
-  /// `row_bytes`: of one row of the result. `threads`: 0 = all.
-  BlockSize(std::size_t row_bytes, int threads);
-
-  std::size_t rows() const { return rows_; }
-  /// A block of `rows` took this long.
-  void took(std::size_t rows, double seconds);
-
- private:
-  std::size_t unit_, most_, rows_;
-};
+/// Seconds that a block of rows should take.
+inline constexpr double kDataBlockSeconds = 2.0;
 
 }  // namespace stap

@@ -97,7 +97,7 @@ Value answer_to_value(std::size_t acquisition, const AnswerRecord& record) {
   body.set("reason", record.answer.reason);
   body.set("attempts", record.answer.attempts);
   body.set("seconds", record.answer.seconds);
-  body.set("state", encode_doubles(record.answer.state));
+  body.set("state", encode_doubles(record.answer.states));
   return body;
 }
 
@@ -116,7 +116,7 @@ std::map<AnswerKey, Answer> recorded_answers(const Run& run, std::size_t acquisi
     answer.reason = field<std::string>(line.body, "reason", path);
     answer.attempts = field<int>(line.body, "attempts", path);
     answer.seconds = field<double>(line.body, "seconds", path);
-    answer.state = decode_doubles(field<std::string>(line.body, "state", path));
+    answer.states = decode_doubles(field<std::string>(line.body, "state", path));
     answers[{field<std::uint64_t>(line.body, "candidate", path),
              field<std::uint64_t>(line.body, "step", path)}] = std::move(answer);
   }
@@ -172,7 +172,7 @@ void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& co
   hooks.record = [&](const AnswerRecord& record) {
     run.journal.append("answer", answer_to_value(acquisition, record));
   };
-  const auto queue = make_batch_queue(*run.solver);
+  const auto queue = run.solver->open();
   const BuyPlan buy_plan = [&](const Plan& plan, std::size_t budget) {
     for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
     return timed(run, terms.phase, [&] {

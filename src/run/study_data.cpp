@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/block_size.h"
 #include "run/make_data.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
@@ -33,7 +34,7 @@ template <class Make>
 States<double> in_blocks(const Grid& grid, std::size_t count, std::size_t states_per_row,
                          int threads, const Make& make) {
   States<double> all(grid, count * states_per_row);
-  BlockSize size(states_per_row * grid.values() * sizeof(double), threads);
+  BlockSize size(states_per_row * grid.values() * sizeof(double), threads, kDataBlockSeconds);
   for (std::size_t first = 0; first < count;) {
     const std::size_t n = std::min(size.rows(), count - first);
     const auto start = std::chrono::steady_clock::now();
@@ -176,7 +177,7 @@ StudyData make_study_data(const DataRequest& request, const Solver& solver, int 
     }
   }
 
-  const DataMaker maker(request, sections, solver, threads);
+  const DataMaker maker(request, sections, solver);
   StudyData data = make_all(request, maker, solver.grid(), threads, observer);
   if (!folder.empty()) {
     try {

@@ -10,7 +10,7 @@
 
 namespace stap {
 
-/// A built-in equation. A warm-up solver is the same entry with `dt` set to the warm-up time.
+/// A built-in equation. Its solver offers with_step(): the same entry with another `dt`.
 struct PdeRow : config::Entry {
   /// Throws Error(config) with every problem of the options. `threads`: 0 = all.
   std::unique_ptr<Solver> (*make)(const config::Value& options, int threads) = nullptr;

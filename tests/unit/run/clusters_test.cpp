@@ -46,13 +46,13 @@ std::unique_ptr<Solver> burgers(double dt) {
 }
 
 // Hands queries on and keeps their times.
-class Listening final : public Solver {
+class Listening final : public BatchSolver {
  public:
-  Listening() : Solver("listening", burgers(kDt)->grid(), kDt), inner_(burgers(kDt)) {}
+  Listening() : BatchSolver("listening", burgers(kDt)->grid(), kDt), inner_(burgers(kDt)) {}
   mutable std::vector<double> times;  // one a call
+  std::unique_ptr<Solver> with_step(double dt) const override { return burgers(dt); }
 
  private:
-  std::string guard(const Query&) const override { return {}; }
   void compute(std::span<const Query* const> queries,
                std::span<Answer* const> answers) const override {
     times.push_back(queries[0]->time);
@@ -63,10 +63,10 @@ class Listening final : public Solver {
 };
 
 std::vector<double> advanced(const Solver& by, std::span<const double> state) {
-  const Query query{.id = 0, .state = state, .time = 0.0, .params = {}};
+  const Query query{.state = {state.begin(), state.end()}};
   Answer answer;
   by.solve({&query, 1}, {&answer, 1});
-  return answer.state;
+  return answer.states;
 }
 
 std::string complaint(const std::function<void()>& act, ErrorKind kind = ErrorKind::config) {
@@ -120,7 +120,7 @@ TEST_F(ClusterData, AnInitialConditionIsTheLastStatesOfItsWarmUp) {
 TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
   const Listening solver;
   const DataRequest request = clustered_request(3);
-  const DataMaker maker(request, check_sections(request), solver, 1);
+  const DataMaker maker(request, check_sections(request), solver);
 
   maker.test(0, 1);
 

@@ -100,10 +100,10 @@ TEST_F(StudyDataTest, IsDrawnWarmedUpAndSolved) {
   const auto warm_up = make_burgers(options, 1), solver = small_solver();
   const auto sampler = make_sines({.warm_up = 0.02}, solver->grid());
   const auto advanced = [](const Solver& by, std::span<const double> state) {
-    const Query query[] = {{.id = 0, .state = state, .time = 0.0, .params = {}}};
+    const Query query[] = {{.state = {state.begin(), state.end()}}};
     Answer answer[1];
     by.solve(query, answer);
-    return answer[0].state;
+    return answer[0].states;
   };
 
   const StudyData data = make(request);
@@ -334,10 +334,12 @@ TEST_F(StudyDataTest, ATestTrajectoryThatFailsIsNamedAndNothingIsCached) {
   options.dt = 0.05;
   options.max_abs = 1e-3;  // refuses every state there is
   const auto strict = make_burgers(options, 1);
+  DataRequest request = small_request();
+  request.initial.set("warm_up", 0.0);
   Record record;
 
   try {
-    make_study_data(small_request(), *strict, 1, record);
+    make_study_data(request, *strict, 1, record);
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::numerics);
