@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include "run/clusters.h"
 #include "run/files.h"
+#include "stap/acquire/buy.h"
 #include "stap/acquire/passes.h"
 #include "stap/acquire/trust.h"
 #include "stap/core/error.h"
@@ -93,32 +95,33 @@ Value answer_to_value(std::size_t acquisition, const AnswerRecord& record) {
   body.set("acquisition", acquisition);
   body.set("candidate", record.candidate);
   body.set("step", record.step);
-  body.set("status", to_string(record.answer.status));
-  body.set("reason", record.answer.reason);
-  body.set("attempts", record.answer.attempts);
-  body.set("seconds", record.answer.seconds);
-  body.set("state", encode_doubles(record.answer.states));
+  body.set("status", to_string(record.status));
+  body.set("reason", record.reason);
+  body.set("attempts", record.attempts);
+  body.set("seconds", record.seconds);
+  body.set("state", encode_doubles(record.state));
   return body;
 }
 
-std::map<AnswerKey, Answer> recorded_answers(const Run& run, std::size_t acquisition) {
-  std::map<AnswerKey, Answer> answers;
+std::map<AnswerKey, AnswerRecord> recorded_answers(const Run& run, std::size_t acquisition) {
+  std::map<AnswerKey, AnswerRecord> answers;
   const fs::path path = run.folder / "journal.jsonl";
   for (const JournalLine& line : run.journal.lines()) {
     if (line.type != "answer" ||
         field<std::uint64_t>(line.body, "acquisition", path) != acquisition)
       continue;
-    Answer answer;
+    AnswerRecord record;
     const auto status = field<std::string>(line.body, "status", path);
-    answer.status = status == "ok"        ? Answer::Status::ok
+    record.candidate = field<std::uint64_t>(line.body, "candidate", path);
+    record.step = field<std::uint64_t>(line.body, "step", path);
+    record.status = status == "ok"        ? Answer::Status::ok
                     : status == "refused" ? Answer::Status::refused
                                           : Answer::Status::failed;
-    answer.reason = field<std::string>(line.body, "reason", path);
-    answer.attempts = field<int>(line.body, "attempts", path);
-    answer.seconds = field<double>(line.body, "seconds", path);
-    answer.states = decode_doubles(field<std::string>(line.body, "state", path));
-    answers[{field<std::uint64_t>(line.body, "candidate", path),
-             field<std::uint64_t>(line.body, "step", path)}] = std::move(answer);
+    record.reason = field<std::string>(line.body, "reason", path);
+    record.attempts = field<int>(line.body, "attempts", path);
+    record.seconds = field<double>(line.body, "seconds", path);
+    record.state = decode_doubles(field<std::string>(line.body, "state", path));
+    answers[{record.candidate, record.step}] = std::move(record);
   }
   return answers;
 }
@@ -165,9 +168,10 @@ void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& co
   const std::size_t acquisition = run.transitions.acquisitions;
   const auto known = recorded_answers(run, acquisition);
   BuyHooks hooks;
-  hooks.recorded = [&](std::size_t candidate, std::size_t step) -> const Answer* {
+  hooks.recorded = [&](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
     const auto found = known.find({candidate, step});
-    return found == known.end() ? nullptr : &found->second;
+    if (found == known.end()) return std::nullopt;
+    return found->second;
   };
   hooks.record = [&](const AnswerRecord& record) {
     run.journal.append("answer", answer_to_value(acquisition, record));
@@ -176,7 +180,7 @@ void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& co
   const BuyPlan buy_plan = [&](const Plan& plan, std::size_t budget) {
     for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
     return timed(run, terms.phase, [&] {
-      return buy(plan, budget, run.data->pool.view(), run.solver->dt(), *queue, committee, hooks,
+      return buy(plan, budget, run.data->pool.view(), *run.solver, *queue, committee, hooks,
                  terms.rules);
     });
   };

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "stap/acquire/buy.h"
+#include "stap/acquire/buyer.h"
 
 namespace stap {
 

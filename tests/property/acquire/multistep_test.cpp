@@ -14,21 +14,20 @@ namespace stap {
 namespace {
 
 // u -> 0.75 u + time + 1/3, which no float holds; counts its steps.
-class Affine final : public Solver {
+class Affine final : public BatchSolver {
  public:
-  explicit Affine(Grid grid) : Solver("affine", std::move(grid), 0.25) {}
+  explicit Affine(Grid grid) : BatchSolver("affine", std::move(grid), 0.25) {}
   static double next(double value, double time) { return 0.75 * value + time + 1.0 / 3.0; }
   mutable std::size_t computed = 0;
 
  private:
-  std::string guard(const Query&) const override { return {}; }
   void compute(std::span<const Query* const> queries,
                std::span<Answer* const> answers) const override {
     computed += queries.size();
     for (std::size_t i = 0; i < queries.size(); ++i) {
       answers[i]->status = Answer::Status::ok;
       for (double value : queries[i]->state)
-        answers[i]->state.push_back(next(value, queries[i]->time));
+        answers[i]->states.push_back(next(value, queries[i]->time));
     }
   }
 };
@@ -53,9 +52,9 @@ TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
     const Plan plan = spend(budget, *make_random(), *make_stap({.proposals = 20, .epsilon = 0.3}),
                             committee, {pool.view(), open, calls}, rng);
 
-    const auto queue = make_batch_queue(*solver);
+    const auto queue = solver->open();
     const Delivery delivery =
-        buy(plan, budget, std::as_const(exact).view(), solver->dt(), *queue, committee, {});
+        buy(plan, budget, std::as_const(exact).view(), *solver, *queue, committee);
 
     const auto step = [](const reference::Field& state, double time) {
       reference::Field next = state;

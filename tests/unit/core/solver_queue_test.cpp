@@ -254,6 +254,18 @@ TEST(CheckedQueue, WhatIsRefusedLaterIsNotAskedFor) {
   EXPECT_EQ(solver.computed, 2u);
 }
 
+// A part of an answer is none: next() would wait for the rest.
+TEST(CheckedQueue, IsNotReadyWhileAQueryIsAskedInParts) {
+  const FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2});
+  const auto queue = solver.open();
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 3});
+
+  EXPECT_FALSE(queue->ready());
+  queue->cancel();
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 2});
+  EXPECT_TRUE(queue->ready());
+}
+
 TEST(CheckedQueue, ComesBackWithoutAReplyUntilThereIsOne) {
   const FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2, .polls = 2});
   const auto queue = solver.open();
