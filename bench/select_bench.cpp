@@ -118,8 +118,11 @@ class Counting final : public Committee {
   const Grid& grid() const override { return committee_.grid(); }
   int members() const override { return committee_.members(); }
   std::size_t rows_at_once() const override { return committee_.rows_at_once(); }
+  bool time_input() const override { return committee_.time_input(); }
+
+ private:
   // Counts with this one.
-  std::unique_ptr<Committee> another() override {
+  std::unique_ptr<Committee> do_another() override {
     std::unique_ptr<Committee> other = committee_.another();
     if (!other) return nullptr;
     auto counting = std::make_unique<Counting>(*other);
@@ -127,38 +130,45 @@ class Counting final : public Committee {
     counting->first_ = first_;
     return counting;
   }
-  RowsId rows(std::size_t n) override { return committee_.rows(n); }
-  void release(RowsId id) override { committee_.release(id); }
-  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    committee_.put(id, first, states);
+  void do_rows(RowsId id, std::size_t n) override {
+    const auto index = static_cast<std::size_t>(id);
+    theirs_.resize(std::max(theirs_.size(), index + 1));
+    theirs_[index] = committee_.rows(n);
   }
-  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    committee_.get(id, first, states);
+  void do_release(RowsId id) override { committee_.release(theirs(id)); }
+  void do_put(RowsId id, std::size_t first, StatesView<const float> states) override {
+    committee_.put(theirs(id), first, states);
   }
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
+  void do_get(RowsId id, std::size_t first, StatesView<float> states) const override {
+    committee_.get(theirs(id), first, states);
+  }
+  void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to,
+                  std::span<const std::size_t> j) override {
     first_->advanced += i.size();
-    committee_.advance(from, i, member, time, to, j);
+    committee_.advance(theirs(from), i, member, time, theirs(to), j);
   }
-  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features) override {
+  void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const std::size_t> j, std::span<double> features) override {
     first_->advanced += i.size();
-    committee_.sketch(from, i, member, time, step, kind, to, j, features);
+    committee_.sketch(theirs(from), i, member, time, step, kind, theirs(to), j, features);
   }
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
-                 std::span<double> out) const override {
+  void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                    std::span<const std::size_t> j, std::span<double> out) const override {
     ++first_->waits;
-    committee_.distance2(x, i, y, j, out);
+    committee_.distance2(theirs(x), i, theirs(y), j, out);
     if (beside != nullptr) beside->now_and_then();
   }
-  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    committee_.spread(x, i, out);
+  void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
+    committee_.spread(theirs(x), i, out);
   }
 
- private:
+  RowsId theirs(RowsId id) const { return theirs_[static_cast<std::size_t>(id)]; }
+
   Committee& committee_;
   std::unique_ptr<Committee> own_;
+  std::vector<RowsId> theirs_;  // by the id here
   const Counting* first_ = this;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "core/parallel.h"
@@ -11,7 +10,6 @@
 #include "nn/cuda/graph.h"
 #include "nn/cuda/sketch_lists.h"
 #include "nn/cuda/stream.h"
-#include "nn/rows_checks.h"
 #include "stap/core/error.h"
 
 namespace stap::cuda {
@@ -69,34 +67,32 @@ class CudaCommittee final : public Committee {
   const Grid& grid() const override { return device_.shape.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
-  std::unique_ptr<Committee> another() override {
+  bool time_input() const override { return device_.shape.options.time_input; }
+
+ private:
+  std::unique_ptr<Committee> do_another() override {
     wait("the work on rows");
     return std::make_unique<CudaCommittee>(device_, members_, std::make_unique<Stream>());
   }
 
-  RowsId rows(std::size_t n) override {
-    const std::size_t free = static_cast<std::size_t>(
-        std::find(blocks_.begin(), blocks_.end(), std::nullopt) - blocks_.begin());
-    if (free == blocks_.size()) blocks_.emplace_back();
-    blocks_[free].emplace(Rows{DeviceArray<float>(n * grid().values()), n});
-    return static_cast<RowsId>(free);
+  void do_rows(RowsId id, std::size_t n) override {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= blocks_.size()) blocks_.resize(index + 1);
+    blocks_[index] = DeviceArray<float>(n * grid().values());
   }
-  void release(RowsId id) override {
-    block(id);
+  void do_release(RowsId id) override {
     wait("the work on rows");
-    blocks_[static_cast<std::size_t>(id)].reset();
+    blocks_[static_cast<std::size_t>(id)] = {};
   }
 
-  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    check_rows(grid(), block(id).count, first, states.count, states.row_size);
+  void do_put(RowsId id, std::size_t first, StatesView<const float> states) override {
     check(cudaMemcpyAsync(row_of(id, first), states.values,
                           states.count * states.row_size * sizeof(float), cudaMemcpyHostToDevice,
                           stream_),
           "copying rows to the GPU");
     wait("copying rows to the GPU");
   }
-  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    check_rows(grid(), block(id).count, first, states.count, states.row_size);
+  void do_get(RowsId id, std::size_t first, StatesView<float> states) const override {
     check(cudaMemcpyAsync(states.values, row_of(id, first),
                           states.count * states.row_size * sizeof(float), cudaMemcpyDeviceToHost,
                           stream_),
@@ -104,10 +100,9 @@ class CudaCommittee final : public Committee {
     wait("copying rows from the GPU");
   }
 
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
-    check_advance(device_.shape, members(), block(from).count, i, member, time, block(to).count, j,
-                  true);
+  void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to,
+                  std::span<const std::size_t> j) override {
     const std::size_t values = grid().values(), all = members_.size();
     const auto mean_rows =
         static_cast<std::size_t>(std::count(member.begin(), member.end(), kMean));
@@ -134,16 +129,12 @@ class CudaCommittee final : public Committee {
             static_cast<int>(mean_rows), static_cast<int>(values), stream_);
   }
 
-  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features) override {
-    check_advance(device_.shape, members(), block(from).count, i, member, time, block(to).count, j,
-                  false);
-    check_length(i.size() * kSketchSize, features.size());
+  void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const std::size_t> j, std::span<double> features) override {
     if (kind != SketchKind::sparse)
       throw Error(ErrorKind::unavailable,
                   "the GPU has no gaussian sketch: choose sketch: sparse, or device: cpu");
-    if (i.empty()) return;
     clear_items();
     for (std::size_t r = 0; r < i.size(); ++r)
       items_[static_cast<std::size_t>(member[r])].push_back(
@@ -164,13 +155,8 @@ class CudaCommittee final : public Committee {
                  });
   }
 
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
-                 std::span<double> out) const override {
-    check_indices(block(x).count, i);
-    check_indices(block(y).count, j);
-    check_length(i.size(), j.size());
-    check_length(i.size(), out.size());
-    if (out.empty()) return;
+  void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                    std::span<const std::size_t> j, std::span<double> out) const override {
     const std::size_t n = i.size();
     const std::span<const float*> pairs = pointers_.write(2 * n);
     for (std::size_t r = 0; r < n; ++r) {
@@ -184,10 +170,7 @@ class CudaCommittee final : public Committee {
     take_results(out);
   }
 
-  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    check_indices(block(x).count, i);
-    check_length(i.size(), out.size() * members_.size());
-    if (out.empty()) return;
+  void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
     const std::span<const float*> all = pointers_.write(i.size());
     for (std::size_t r = 0; r < i.size(); ++r) all[r] = row_of(x, i[r]);
     pointers_.send(stream_);
@@ -197,23 +180,13 @@ class CudaCommittee final : public Committee {
     take_results(out);
   }
 
- private:
-  struct Rows {
-    DeviceArray<float> values;
-    std::size_t count = 0;
-  };
   // How slots are worked on: groups of up to at_once, on some branches.
   struct Split {
     std::size_t branches, at_once;
   };
 
-  const Rows& block(RowsId id) const {
-    const auto index = static_cast<std::size_t>(id);
-    check_block(index < blocks_.size() && blocks_[index].has_value(), index);
-    return *blocks_[index];
-  }
   float* row_of(RowsId id, std::size_t row) const {
-    return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
+    return blocks_[static_cast<std::size_t>(id)].data() + row * grid().values();
   }
   void wait(const char* what) const { check(cudaStreamSynchronize(stream_), what); }
   void take_results(std::span<double> out) const {
@@ -358,8 +331,8 @@ class CudaCommittee final : public Committee {
   cudaStream_t stream_;
   std::vector<int> members_;
   std::size_t most_slots_ = 1, most_hidden_ = 1;
-  std::size_t graph_slots_ = 1;  // that a branch of a graph works on at a time, at most
-  std::vector<std::optional<Rows>> blocks_;
+  std::size_t graph_slots_ = 1;             // that a branch of a graph works on at a time, at most
+  std::vector<DeviceArray<float>> blocks_;  // [rows][values], by id
   Branches branches_;
   std::vector<Workspace> work_;           // one per branch, of equal size
   std::vector<std::vector<Item>> items_;  // of the call under way, by member

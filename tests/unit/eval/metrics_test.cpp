@@ -60,7 +60,7 @@ TEST(Metrics, OneTrajectoryByHand) {
   EXPECT_EQ(metrics.rmse_by_step, (std::vector<double>{1, 2}));
   // ||e|| / (L - 1) = sqrt(10) / 1.
   EXPECT_DOUBLE_EQ(metrics.to_published(metrics.rmse), std::sqrt(10.0));
-  EXPECT_EQ(committee.open_blocks(), 0);
+  EXPECT_EQ(committee.blocks_in_use(), 0u);
 }
 
 // Members add 1 and 3 a step, so the mean model adds 2: e = 2 and 4, where the members have e = 1
@@ -406,7 +406,7 @@ TEST(Rollout, RowsAreGivenBackWhenAVisitorThrows) {
                         [](std::size_t, std::size_t, StatesView<const float>) { throw 1; }),
                int);
 
-  EXPECT_EQ(committee.open_blocks(), 0);
+  EXPECT_EQ(committee.blocks_in_use(), 0u);
 }
 
 }  // namespace
