@@ -6,7 +6,7 @@
 
 namespace stap {
 
-/// Real Fourier transforms of states kept as contiguous rows, for solvers; T is float or double.
+/// Real Fourier transforms of states kept as contiguous rows; T is float or double.
 /// Blocks of rows are turned into columns so that they fill the SIMD lanes (stap/core/fft.h). A
 /// row's result does not depend, bit for bit, on the other rows. Plans are immutable and may be
 /// shared by threads, so they own no scratch: each thread passes its own (scratch_size() values of
@@ -25,7 +25,8 @@ class RealFftRows {
 
   /// rows [count][n] -> modes [count][n/2 + 1], X_k = sum_j x_j exp(-2 pi i jk/n).
   void forward(const T* rows, std::size_t count, std::complex<T>* modes, T* scratch) const;
-  /// The way back, divided by n. Imaginary parts of mode 0 and, for even n, n/2 are ignored.
+  /// modes -> rows, sum_k X_k exp(+2 pi i jk/n) / n over all n modes, those beyond n/2 being the
+  /// mirror images. Imaginary parts of mode 0 and, for even n, n/2 are ignored.
   void inverse(const std::complex<T>* modes, std::size_t count, T* rows, T* scratch) const;
 
  private:
@@ -33,9 +34,10 @@ class RealFftRows {
   std::unique_ptr<const Plan> plan_;
 };
 
-/// The same for states [count][nx][ny] <-> modes [count][nx][ny/2 + 1]. `inverse` is the complex
+/// Real Fourier transforms of states [count][nx][ny] <-> modes [count][nx][ny/2 + 1], with scratch
+/// of the caller's (scratch_size() values of T) and without allocation. `inverse` is the complex
 /// inverse along x, then the real one along y (imaginary parts that are left at ky = 0 and, for
-/// even ny, ky = ny/2 are ignored), divided by nx ny.
+/// even ny, ky = ny/2 are ignored), divided by nx ny. Output must not overlap input.
 template <class T>
 class RealFft2 {
  public:
