@@ -138,6 +138,7 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
     std::vector<FitJob> jobs;
     for (std::size_t i = 0; i < training.size(); ++i) {
       const Run& run = *group.runs[training[i]];
+      if (run.phase != Run::Phase::train) continue;
       const FitOptions& options = run.study.train;
       for (int m = 0; m < group.members; ++m)
         jobs.push_back(
@@ -147,12 +148,14 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
     }
     account.say(fmt::format("{}, training", round_text(*group.runs[training[0]])));
     const auto start = std::chrono::steady_clock::now();
-    group.engine->fit(jobs, account);
+    group.engine->fit(jobs, account, stop);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    auto first_job = jobs.begin();  // of the run
     for (std::size_t i = 0; i < training.size(); ++i) {
       Run& run = *group.runs[training[i]];
       if (run.phase != Run::Phase::train) continue;
-      run.epochs_done = jobs[i * static_cast<std::size_t>(group.members)].epochs_done;
+      run.epochs_done = first_job->epochs_done;
+      first_job += group.members;
       for (int m = 0; m < group.members; ++m)
         run.members[static_cast<std::size_t>(m)] =
             group.engine->save(group.first_member(training[i]) + m);

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "nn/adam.h"
 #include "nn/cpu/committee.h"
 #include "nn/cpu/gradient.h"
 #include "nn/cpu/member.h"
 #include "nn/cpu/network.h"
-#include "nn/engine_checks.h"
+#include "nn/engines.h"
+#include "nn/gradients.h"
 
 namespace stap {
 namespace cpu {
@@ -49,7 +51,7 @@ std::size_t most_rows(std::span<const FitJob> jobs) {
   return most;
 }
 
-class CpuEngine final : public Engine {
+class CpuEngine final : public Engine, public Gradients {
  public:
   CpuEngine(const FnoShape& shape, int members, int threads)
       : net_(shape, active_isa()), threads_(thread_count(threads)) {
@@ -59,45 +61,7 @@ class CpuEngine final : public Engine {
   const FnoShape& shape() const override { return net_.shape; }
   int members() const override { return static_cast<int>(members_.size()); }
 
-  void fit(std::span<FitJob> jobs, Observer& observer) override {
-    check_jobs(net_.shape, members(), jobs);
-    std::vector<FitJob*> open;
-    auto find_open = [&] {
-      open.clear();
-      for (FitJob& job : jobs)
-        if (job.epochs_done < job.epochs_stop) open.push_back(&job);
-    };
-    open.reserve(jobs.size());
-    find_open();
-    std::vector<Course> courses(jobs.size());
-    for (std::size_t c = 0; c < jobs.size(); ++c) courses[c].order.reserve(most_rows(jobs));
-    // While there are jobs for all threads, each thread trains one by itself: no waiting between
-    // the phases of a step. What is left over shares all threads, phase by phase. Either way a
-    // member's bits are the same.
-    const auto threads = static_cast<std::size_t>(threads_);
-    auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
-    const std::size_t shared_slots =
-        std::min(std::max(open.size(), std::size_t{1}), (2 * threads + 7) / 8);
-    std::vector<Lane> lanes;
-    for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
-      lanes.emplace_back(net_, 1, 1);
-    Lane shared(net_, shared_slots, threads_);
-
-    for (; !open.empty(); find_open()) {
-      const std::size_t own = on_their_own();
-      for (std::size_t c = 0; c < open.size(); ++c) begin_epoch(*open[c], courses[c]);
-      parallel_for(threads_, own, [&](std::size_t c, int thread) {
-        run_epoch({&courses[c], 1}, lanes[static_cast<std::size_t>(thread)]);
-      });
-      for (std::size_t c = own; c < open.size(); c += shared_slots)
-        run_epoch({&courses[c], std::min(shared_slots, open.size() - c)}, shared);
-      for (std::size_t c = 0; c < open.size(); ++c) end_epoch(courses[c], observer);
-    }
-  }
-
   double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
-    check_member(members(), member);
-    check_batch(net_.shape, batch);
     GradientPass pass(net_, 1, threads_);
     Batch b;
     b.member = members_[static_cast<std::size_t>(member)].view();
@@ -108,8 +72,43 @@ class CpuEngine final : public Engine {
     return pass.loss(0);
   }
 
-  MemberState save(int member) const override {
-    check_member(members(), member);
+ private:
+  void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) override {
+    std::vector<FitJob*> open;
+    auto find_open = [&] {
+      open.clear();
+      for (FitJob& job : jobs)
+        if (job.epochs_done < job.epochs_end()) open.push_back(&job);
+    };
+    open.reserve(jobs.size());
+    find_open();
+    std::vector<Course> courses(jobs.size());
+    for (std::size_t c = 0; c < jobs.size(); ++c) courses[c].order.reserve(most_rows(jobs));
+    // While there are jobs for all threads, each thread trains one by itself: no waiting between
+    // the phases of a step. What is left over shares all threads, phase by phase. Either way a
+    // member's bits are the same.
+    const auto threads = static_cast<std::size_t>(threads_);
+    auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
+    const std::size_t shared_slots = std::min(open.size(), (2 * threads + 7) / 8);
+    std::vector<Lane> lanes;
+    for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
+      lanes.emplace_back(net_, 1, 1);
+    Lane shared(net_, shared_slots, threads_);
+
+    for (bool stopped = false; !open.empty() && !stopped; find_open()) {
+      const std::size_t own = on_their_own();
+      for (std::size_t c = 0; c < open.size(); ++c) begin_epoch(*open[c], courses[c]);
+      parallel_for(threads_, own, [&](std::size_t c, int thread) {
+        run_epoch({&courses[c], 1}, lanes[static_cast<std::size_t>(thread)]);
+      });
+      for (std::size_t c = own; c < open.size(); c += shared_slots)
+        run_epoch({&courses[c], std::min(shared_slots, open.size() - c)}, shared);
+      for (std::size_t c = 0; c < open.size(); ++c) end_epoch(courses[c], observer);
+      stopped = stop();
+    }
+  }
+
+  MemberState do_save(int member) const override {
     const Member& m = members_[static_cast<std::size_t>(member)];
     MemberState state;
     state.scaling = m.scaling;
@@ -121,9 +120,7 @@ class CpuEngine final : public Engine {
     return state;
   }
 
-  void load(int member, const MemberState& state) override {
-    check_member(members(), member);
-    check_state(net_.shape, state);
+  void do_load(int member, const MemberState& state) override {
     Member& m = members_[static_cast<std::size_t>(member)];
     m.scaling = state.scaling;
     m.steps = state.steps;
@@ -139,14 +136,12 @@ class CpuEngine final : public Engine {
     put(state.moment2, m.moment2);
   }
 
-  std::unique_ptr<Committee> committee(std::vector<int> members) override {
-    check_members(this->members(), members);
+  std::unique_ptr<Committee> do_committee(std::vector<int> members) override {
     std::vector<const Member*> chosen;
     for (int member : members) chosen.push_back(&members_[static_cast<std::size_t>(member)]);
     return make_committee(net_, std::move(chosen), threads_);
   }
 
- private:
   void begin_epoch(FitJob& job, Course& course) {
     course.job = &job;
     course.member = &members_[static_cast<std::size_t>(job.member)];

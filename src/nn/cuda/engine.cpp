@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "nn/adam.h"
 #include "nn/cuda/branches.h"
 #include "nn/cuda/committee.h"
 #include "nn/cuda/graph.h"
 #include "nn/cuda/network.h"
 #include "nn/cuda/stream.h"
-#include "nn/engine_checks.h"
+#include "nn/engines.h"
+#include "nn/gradients.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -54,7 +56,7 @@ class Data {
   std::map<const float*, Arrays> arrays_;
 };
 
-class CudaEngine final : public Engine {
+class CudaEngine final : public Engine, public Gradients {
  public:
   CudaEngine(const FnoShape& shape, int members, bool exact)
       : members_(members),
@@ -85,33 +87,7 @@ class CudaEngine final : public Engine {
   const FnoShape& shape() const override { return device_.shape; }
   int members() const override { return members_; }
 
-  void fit(std::span<FitJob> jobs, Observer& observer) override {
-    check_jobs(shape(), members_, jobs);
-    Data data;
-    std::vector<FitJob*> open;
-    for (FitJob& job : jobs)
-      if (job.epochs_done < job.epochs_stop) open.push_back(&job);
-    std::map<const FitJob*, Course> courses;
-    for (FitJob* job : open) {
-      Course& course = courses[job];
-      course = {};
-      data.add(job->data, course);
-      course.count = static_cast<std::uint32_t>(job->data.count());
-      course.batch = static_cast<std::uint32_t>(job->options.batch);
-      course.member = job->member;
-      course.beta1 = static_cast<float>(job->options.beta1);
-      course.beta2 = static_cast<float>(job->options.beta2);
-      course.epsilon = static_cast<float>(job->options.epsilon);
-    }
-    while (!open.empty()) {
-      run_epoch(open, courses, observer);
-      std::erase_if(open, [](const FitJob* job) { return job->epochs_done >= job->epochs_stop; });
-    }
-  }
-
   double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
-    check_member(members_, member);
-    check_batch(shape(), batch);
     Data data;
     Course course{};
     data.add(batch, course);
@@ -140,8 +116,31 @@ class CudaEngine final : public Engine {
     return sum / static_cast<double>(batch.count() * values);
   }
 
-  MemberState save(int member) const override {
-    check_member(members_, member);
+ private:
+  void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) override {
+    Data data;
+    std::vector<FitJob*> open;
+    for (FitJob& job : jobs) open.push_back(&job);
+    std::map<const FitJob*, Course> courses;
+    for (FitJob* job : open) {
+      Course& course = courses[job];
+      course = {};
+      data.add(job->data, course);
+      course.count = static_cast<std::uint32_t>(job->data.count());
+      course.batch = static_cast<std::uint32_t>(job->options.batch);
+      course.member = job->member;
+      course.beta1 = static_cast<float>(job->options.beta1);
+      course.beta2 = static_cast<float>(job->options.beta2);
+      course.epsilon = static_cast<float>(job->options.epsilon);
+    }
+    while (!open.empty()) {
+      run_epoch(open, courses, observer);
+      if (stop()) return;
+      std::erase_if(open, [](const FitJob* job) { return job->epochs_done >= job->epochs_end(); });
+    }
+  }
+
+  MemberState do_save(int member) const override {
     const auto m = static_cast<std::size_t>(member);
     MemberState state;
     state.scaling = scalings_[m];
@@ -158,9 +157,7 @@ class CudaEngine final : public Engine {
     return state;
   }
 
-  void load(int member, const MemberState& state) override {
-    check_member(members_, member);
-    check_state(shape(), state);
+  void do_load(int member, const MemberState& state) override {
     const auto m = static_cast<std::size_t>(member);
     scalings_[m] = state.scaling;
     steps_[m] = state.steps;
@@ -185,12 +182,10 @@ class CudaEngine final : public Engine {
     check(cudaStreamSynchronize(stream_), "ordering weights");
   }
 
-  std::unique_ptr<Committee> committee(std::vector<int> members) override {
-    check_members(members_, members);
+  std::unique_ptr<Committee> do_committee(std::vector<int> members) override {
     return make_committee(device_, std::move(members));
   }
 
- private:
   Launch launch(const SlotRows* rows, int slots, cudaStream_t stream) const {
     return {
         .net = device_.net, .rows = rows, .slots = slots, .exact = device_.exact, .stream = stream};

@@ -384,7 +384,7 @@ TEST_P(Calls, ReadTheWeightsOfTheMoment) {
   for (int m = 0; m < 3; ++m) {
     FitOptions options;
     options.epochs = 2;
-    jobs.push_back({m, data.view(), options, Rng(5), 0, options.epochs});
+    jobs.push_back({m, data.view(), options, Rng(5)});
   }
   Observer observer;
   engine->fit(jobs, observer);

@@ -59,8 +59,7 @@ std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>
     const auto id = static_cast<std::uint64_t>(t.data->inputs.count());
     engine->load(t.member, fresh_member(shape, test::some_scaling(shape.grid.channels),
                                         Rng(1).split("weights", id)));
-    jobs.push_back(
-        {t.member, t.data->view(), t.options, Rng(1).split("order", id), 0, t.options.epochs});
+    jobs.push_back({t.member, t.data->view(), t.options, Rng(1).split("order", id)});
   }
   Observer observer;
   engine->fit(jobs, observer);
@@ -113,7 +112,7 @@ TEST_P(Shapes, StopSaveLoadAndGoOn) {
   const FitOptions options = short_training();
   const MemberState start = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
   Observer observer;
-  FitJob whole{0, data.view(), options, Rng(9), 0, options.epochs};
+  FitJob whole{0, data.view(), options, Rng(9)};
   const auto uninterrupted = test::make_engine_under_test(shape, 1, 2);
   uninterrupted->load(0, start);
   uninterrupted->fit({&whole, 1}, observer);
@@ -176,7 +175,7 @@ TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
   options.learning_rate = 1e-2;
   const auto engine = test::make_engine_under_test(shape, 1, 1);
   engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
-  FitJob job{0, data.view(), options, Rng(1), 0, 120};
+  FitJob job{0, data.view(), options, Rng(1)};
 
   engine->fit({&job, 1}, recorder);
 
@@ -200,7 +199,7 @@ TEST(Engine, NoAllocationInsideTheStepLoop) {
   FitOptions options = short_training();
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
-  FitJob job{0, data.view(), options, Rng(1), 0, 4};
+  FitJob job{0, data.view(), options, Rng(1)};
 
   engine->fit({&job, 1}, counter);
 
