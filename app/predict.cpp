@@ -100,7 +100,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
         committee, from.view(), member, calls, kRowsAtOnce,
         [&](std::size_t call, std::size_t first, StatesView<const float> states) {
           for (std::size_t r = 0; r < states.count; ++r)
-            convert(states.row(r), to.state(n, first + r, call));
+            convert(states.row(r), to.state(n, first + r, call + 1));
           if (interrupt.requested()) throw Interrupted{};
           done += states.count;
           console.progress(

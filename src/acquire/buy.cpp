@@ -136,7 +136,7 @@ class Buyer {
     for (std::size_t r = 0; r < together.size(); ++r) {
       const Trip& trip = trips_[together[r]];
       convert(trip.state, inputs.states.row(r));
-      inputs.time.push_back(input_time(trip.walk.step() + 1, trip.walk.pattern().steps()));
+      inputs.time.push_back(input_time(trip.walk.step(), trip.walk.pattern().steps()));
     }
     return inputs;
   }

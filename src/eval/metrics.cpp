@@ -115,17 +115,17 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   roll_out(r.committee, r.initial.view(), member, steps / k, r.block,
            [&](std::size_t call, std::size_t first, StatesView<const float> states) {
              for (std::size_t i = 0; i < states.count * k; ++i) {
-               const std::size_t row = i / k, b = first + row, step = (call - 1) * k + i % k + 1;
+               const std::size_t row = i / k, b = first + row, step = call * k + i % k;
                StateError error =
                    state_error(states.row(row).subspan(i % k * state_size, state_size),
-                               test.states.row(b * test.times + k - 1 + step));
+                               test.states.row(b * test.times + k + step));
                // What has diverged stays so, whatever the network makes of it.
                if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
                sums[b].squared += error.squared;
                sums[b].absolute += error.absolute;
-               by_step[step - 1][b] = std::sqrt(error.squared / points);
+               by_step[step][b] = std::sqrt(error.squared / points);
              }
-             rolled(first * steps + states.count * call * k);
+             rolled(first * steps + states.count * (call + 1) * k);
            });
 
   Errors errors;

@@ -29,7 +29,7 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
     const std::size_t n = std::min(most, initial.count - first);
     const auto part = [n](const auto& all) { return std::span(all).first(n); };
     committee.put(rows, 0, initial.rows(first, n));
-    for (std::size_t step = 1; step <= steps; ++step) {
+    for (std::size_t step = 0; step < steps; ++step) {
       std::fill(time.begin(), time.end(), input_time(step, steps));
       committee.advance(rows, part(index), part(members), part(time), rows, part(index));
       committee.get(rows, 0, states.view().rows(0, n));

@@ -147,12 +147,12 @@ ActivationMap map_activations(Committee& committee, const TrajectoriesView& test
   for (std::size_t i = 0; i < full.count(); ++i) {
     const float* start = test.states.row(i / calls * test.times + i % calls * k).data();
     std::copy_n(start, values, full.row(i).begin());
-    full_times[i] = input_time(i % calls + 1, calls);
+    full_times[i] = input_time(i % calls, calls);
   }
   States<float> bought(committee.grid(), transitions.count());
   convert(transitions.inputs, bought.values());
   for (std::size_t i = 0; i < bought.count(); ++i)
-    bought_times[i] = input_time(transitions.origins[i].step + 1, calls);
+    bought_times[i] = input_time(transitions.origins[i].step, calls);
 
   const auto full_features = sketched_states(committee, std::as_const(full).view(), full_times);
   const auto bought_features =

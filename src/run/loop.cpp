@@ -96,7 +96,7 @@ struct TrainingData {
     convert(set.outputs, outputs.values());
     if (time_input)
       for (const Provenance& origin : set.origins)
-        times.push_back(static_cast<float>(input_time(origin.step + 1, steps)));
+        times.push_back(static_cast<float>(input_time(origin.step, steps)));
   }
   TransitionsView view() const { return {inputs.view(), outputs.view(), times}; }
   States<float> inputs, outputs;

@@ -396,7 +396,7 @@ double round_trust_limit(const Run& run, Committee& committee) {
   convert(set.inputs, inputs.values());
   std::vector<double> times;
   for (const Provenance& origin : set.origins)
-    times.push_back(input_time(origin.step + 1, o.pattern_steps()));
+    times.push_back(input_time(origin.step, o.pattern_steps()));
   return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), times),
                      o.trust_quantile);
 }

@@ -92,8 +92,9 @@ class FakeCommittee final : public Committee {
     for (std::size_t r = 0; r < j.size(); ++r) {
       const auto& row = block(to).at(j[r]);
       for (std::size_t v = 0; v < row.size(); ++v)
-        features[r * kSketchSize + (static_cast<std::size_t>(member[r]) * 97 + step * 13 + v) %
-                                       kSketchSize] += double{row[v]};
+        features[r * kSketchSize +
+                 (static_cast<std::size_t>(member[r]) * 97 + (step + 1) * 13 + v) % kSketchSize] +=
+            double{row[v]};
     }
   }
   void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,

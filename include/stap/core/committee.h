@@ -67,7 +67,7 @@ class Committee {
                std::span<const double> time, RowsId to, std::span<const std::size_t> j);
 
   /// advance(), and adds the sketch of the last hidden activations of this step to
-  /// features[r * kSketchSize ..]. `step` is the step being made, from 1. Members only, no kMean.
+  /// features[r * kSketchSize ..]. `step` is the step being made. Members only, no kMean.
   /// Throws Error(unavailable) for a kind that the device does not have.
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
               std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
