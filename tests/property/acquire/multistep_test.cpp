@@ -33,7 +33,7 @@ class Affine final : public Solver {
   }
 };
 
-// Breaks if a step starts from another slot than the last, gets the time of its cluster instead of
+// Breaks if a step starts from another frame than the last, gets the time of its cluster instead of
 // its own, or if a bit is charged as one solver step.
 TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {

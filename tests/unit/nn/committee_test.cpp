@@ -258,8 +258,8 @@ TEST_F(CommitteeTest, RefusesWrongCalls) {
 }
 
 // One row after the other is what calls of any size must equal. Sizes cross, and come back to, what
-// a GPU treats differently: slots of 32 rows, batches that are replayed, branches side by side, and
-// groups of slots one after the other.
+// a GPU treats differently: bundles of 32 rows, batches that are replayed, branches side by side,
+// and groups of bundles one after the other.
 struct CallsCase {
   std::string name;
   FnoShape shape;
