@@ -42,8 +42,8 @@ struct MemberState {
 /// and going on is exact.
 struct FitJob {
   int member = 0;
-  TransitionsView data;
-  FitOptions options;
+  TransitionsView data{};
+  FitOptions options{};
   Rng rng{0};
   int epochs_done = 0;               ///< where training starts; moved on by fit()
   std::optional<int> epochs_stop{};  ///< where it ends; empty: at the last of options.epochs

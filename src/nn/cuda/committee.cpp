@@ -337,7 +337,7 @@ class CudaCommittee final : public Committee {
   Branches branches_;
   std::vector<Workspace> work_;           // one per branch, of equal size
   std::vector<std::vector<Item>> items_;  // of the call under way, by member
-  std::vector<Bundle> bundles_;           // the same
+  std::vector<Bundle> bundles_;           // of the call under way
   Sent<BundleRows> table_;
   DeviceArray<float> mean_parts_;
   Sent<float*> mean_to_;

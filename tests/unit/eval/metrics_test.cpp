@@ -9,7 +9,6 @@
 
 #include "reference/metrics.h"
 #include "stap/core/error.h"
-#include "stap/eval/rollout.h"
 #include "support/engine_under_test.h"
 #include "support/function_committee.h"
 #include "support/networks.h"
@@ -396,17 +395,6 @@ TEST(Metrics, JsonNumbersReadBackAsTheSameNumber) {
 
     EXPECT_EQ(line.at("rmse").get<double>(), number);
   }
-}
-
-TEST(Rollout, RowsAreGivenBackWhenAVisitorThrows) {
-  const States<float> states = still({1, 2}, 1);
-  FunctionCommittee committee(states.grid(), {plus(1)});
-
-  EXPECT_THROW(roll_out(committee, states.view(), 0, 3, 1,
-                        [](std::size_t, std::size_t, StatesView<const float>) { throw 1; }),
-               int);
-
-  EXPECT_EQ(committee.blocks_in_use(), 0u);
 }
 
 }  // namespace

@@ -245,18 +245,6 @@ TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
   EXPECT_EQ(row(y, 5), row(clean, 5));
 }
 
-TEST_F(CommitteeTest, RefusesWrongCalls) {
-  const std::vector<std::size_t> one = {0}, two = {0, 1}, far = {8};
-  const std::vector<int> m0 = {0}, m3 = {3};
-
-  EXPECT_THROW(committee->advance(x, one, m0, {}, y, two), Error);
-  EXPECT_THROW(committee->advance(x, far, m0, {}, y, one), Error);
-  EXPECT_THROW(committee->advance(x, one, m3, {}, y, one), Error);
-  EXPECT_THROW(committee->put(x, 7, states.view()), Error);
-  committee->release(y);
-  EXPECT_THROW(committee->advance(x, one, m0, {}, y, one), Error);
-}
-
 // One row after the other is what calls of any size must equal. Sizes cross, and come back to, what
 // a GPU treats differently: bundles of 32 rows, batches that are replayed, branches side by side,
 // and groups of bundles one after the other.
