@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "console.h"
 #include "stap/data/store.h"
-#include "stap/run/sweep_analysis.h"
+#include "stap/results/sweep_analysis.h"
 
 namespace stap::app {
 namespace {

@@ -13,9 +13,9 @@
 #include "interrupt.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "stap/results/table.h"
+#include "stap/results/table_format.h"
 #include "stap/run/sweep.h"
-#include "stap/run/table.h"
-#include "stap/run/table_format.h"
 
 namespace stap::app {
 namespace {

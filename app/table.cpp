@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "stap/run/table.h"
-#include "stap/run/table_format.h"
+#include "stap/results/table.h"
+#include "stap/results/table_format.h"
 
 namespace stap::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "stap/run/table.h"
+#include "stap/results/table.h"
 
 namespace stap::test {
 

@@ -9,7 +9,7 @@
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
-#include "stap/run/published.h"
+#include "stap/results/published.h"
 #include "stap/run/study.h"
 #include "stap/run/sweep.h"
 #include "support/temporary_folder.h"

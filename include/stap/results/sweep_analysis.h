@@ -9,8 +9,8 @@
 
 #include "stap/config/value.h"
 #include "stap/core/observer.h"
-#include "stap/run/cost_analysis.h"
-#include "stap/run/run_analysis.h"
+#include "stap/results/cost_analysis.h"
+#include "stap/results/run_analysis.h"
 
 // The runs of a sweep, and its methods held against each other (docs/analyses.md).
 namespace stap {
@@ -20,7 +20,7 @@ struct SeedEfficiency {
   std::uint64_t seed = 0;
   std::optional<double> efficiency{};
 };
-/// The runs of one label (stap/run/table.h).
+/// The runs of one label (stap/results/table.h).
 struct MethodAnalysis {
   std::string label, method;
   std::vector<std::size_t> runs;          ///< indices into SweepAnalysis::runs

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "stap/config/value.h"
-#include "stap/run/table.h"
+#include "stap/results/table.h"
 
 namespace stap {
 

@@ -1,4 +1,4 @@
-#include "stap/run/published.h"
+#include "stap/results/published.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "run/published_csv.h"
+#include "results/published_csv.h"
 #include "stap/config/problems.h"
 #include "stap/core/error.h"
 #include "stap/run/study.h"

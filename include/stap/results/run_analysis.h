@@ -11,10 +11,10 @@
 #include "stap/core/observer.h"
 #include "stap/eval/calibration.h"
 #include "stap/nn/compute.h"
-#include "stap/run/activation_map.h"
-#include "stap/run/chosen_steps.h"
-#include "stap/run/cost_analysis.h"
-#include "stap/run/table.h"
+#include "stap/results/activation_map.h"
+#include "stap/results/chosen_steps.h"
+#include "stap/results/cost_analysis.h"
+#include "stap/results/table.h"
 
 // What a run's folder says about how and why a method worked. docs/analyses.md defines every number
 // and the files that hold them.

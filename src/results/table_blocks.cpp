@@ -1,4 +1,4 @@
-#include "run/table_blocks.h"
+#include "results/table_blocks.h"
 
 #include <algorithm>
 #include <cmath>

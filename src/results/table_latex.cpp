@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "run/table_blocks.h"
-#include "stap/run/table_format.h"
+#include "results/table_blocks.h"
+#include "stap/results/table_format.h"
 
 namespace stap {
 namespace {

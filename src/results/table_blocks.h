@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "stap/run/published.h"
-#include "stap/run/table_format.h"
+#include "stap/results/published.h"
+#include "stap/results/table_format.h"
 
 namespace stap {
 

@@ -19,7 +19,7 @@ struct Published {
   double mean = 0, deviation = 0;
 };
 
-/// All of them, in the order of src/run/published.csv.
+/// All of them, in the order of src/results/published.csv.
 std::span<const Published> published_values();
 /// The first one of a problem, method and metric; null if the paper has none.
 const Published* find_published(std::string_view problem, std::string_view method,

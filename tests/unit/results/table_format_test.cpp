@@ -1,4 +1,4 @@
-#include "stap/run/table_format.h"
+#include "stap/results/table_format.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stap/run/run_analysis.h"
+#include "stap/results/run_analysis.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,17 +8,17 @@
 
 #include <fmt/format.h>
 
-#include "run/analysis_cost.h"
+#include "results/analysis_cost.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 #include "stap/eval/activations.h"
 #include "stap/journal/journal.h"
+#include "stap/results/sweep_analysis.h"
 #include "stap/run/model_of.h"
 #include "stap/run/run.h"
 #include "stap/run/study.h"
 #include "stap/run/study_data.h"
-#include "stap/run/sweep_analysis.h"
 
 namespace stap {
 namespace {

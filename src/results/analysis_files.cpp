@@ -8,7 +8,7 @@
 #include "stap/config/files.h"
 #include "stap/core/committee.h"
 #include "stap/data/array_file.h"
-#include "stap/run/sweep_analysis.h"
+#include "stap/results/sweep_analysis.h"
 
 namespace stap {
 namespace {

@@ -1,4 +1,4 @@
-#include "stap/run/published.h"
+#include "stap/results/published.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stap/run/table.h"
+#include "stap/results/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +13,8 @@
 #include "stap/config/files.h"
 #include "stap/config/problems.h"
 #include "stap/core/error.h"
+#include "stap/results/published.h"
 #include "stap/run/presets.h"
-#include "stap/run/published.h"
 #include "stap/run/study.h"
 
 namespace stap {

@@ -1,4 +1,4 @@
-#include "stap/run/table.h"
+#include "stap/results/table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The cost analysis of runs and sweeps: from what folders say to a verdict.
 #pragma once
 
-#include "stap/run/sweep_analysis.h"
+#include "stap/results/sweep_analysis.h"
 
 namespace stap {
 

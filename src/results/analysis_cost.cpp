@@ -1,4 +1,4 @@
-#include "run/analysis_cost.h"
+#include "results/analysis_cost.h"
 
 #include <algorithm>
 #include <cmath>
