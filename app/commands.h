@@ -110,7 +110,7 @@ void add_predict(CLI::App& program, const Globals& globals);
 
 struct EvaluateOptions {
   std::string model;  ///< a model file or a run folder
-  std::string test;
+  std::string test;   ///< empty: the run's own
   bool json = false;
 };
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "stap/eval/statistics.h"
 #include "stap/run/study.h"
 
 namespace stap {
@@ -68,7 +69,7 @@ void judge(CostAnalysis& cost, const std::string& method, const std::string& bas
 CostTerms terms_of(const RunAnalysis& run, const CostSeconds& seconds) {
   const StudyOptions options = make_study(run.result.config).options;
   CostTerms terms;
-  terms.initial = static_cast<double>(run.steps_per_transition) * run.errors.transitions[0];
+  terms.initial = static_cast<double>(run.steps_per_transition) * run.training_sizes[0];
   terms.budget = static_cast<double>(options.budget);
   terms.rounds = static_cast<double>(options.rounds);
   terms.acquire = seconds.acquire;
@@ -101,15 +102,15 @@ MeanCurve mean_curve(const SweepAnalysis& sweep, const std::vector<std::size_t>&
     const RunAnalysis& run = sweep.runs[r];
     const double k = static_cast<double>(run.steps_per_transition);
     for (std::size_t i = 0; i < n; ++i) {
-      curve.steps[i] += k * (run.errors.transitions[i] - run.errors.transitions[0]) / count;
-      curve.log_error[i] += std::log(run.errors.rmse[i]) / count;
+      curve.steps[i] += k * (run.training_sizes[i] - run.training_sizes[0]) / count;
+      curve.log_error[i] += run.result.members.logs_of(Metric::rmse)[i] / count;
     }
   }
   return curve;
 }
 
 // All of a configuration but method, seed and where it is computed.
-std::string problem_of(const RunAnalysis& run) {
+std::string all_but_method(const RunAnalysis& run) {
   config::Value document = run.result.config;
   for (const char* key : {"base", "steps", "method", "compute"}) document.erase(key);
   if (config::Value* study = document.find("study")) study->erase("seed");
@@ -118,21 +119,23 @@ std::string problem_of(const RunAnalysis& run) {
 
 const MethodAnalysis* baseline_of(const SweepAnalysis& sweep, const MethodAnalysis& method,
                                   const std::string& baseline) {
-  const std::string problem = problem_of(sweep.runs[method.runs[0]]);
+  const std::string mine = all_but_method(sweep.runs[method.runs[0]]);
   for (const MethodAnalysis& other : sweep.methods)
-    if (other.method == baseline && problem_of(sweep.runs[other.runs[0]]) == problem) return &other;
+    if (other.method == baseline && all_but_method(sweep.runs[other.runs[0]]) == mine)
+      return &other;
   return nullptr;
 }
 
 // The data efficiency over all seeds and of each, from the evaluations that all runs have.
 void compare(const SweepAnalysis& sweep, const MethodAnalysis& baseline, MethodAnalysis& method) {
   std::size_t& n = method.compared;
-  n = sweep.runs[method.runs[0]].evaluated;
+  n = sweep.runs[method.runs[0]].result.evaluated();
   for (const MethodAnalysis* one : {&baseline, static_cast<const MethodAnalysis*>(&method)})
-    for (std::size_t r : one->runs) n = std::min(n, sweep.runs[r].evaluated);
+    for (std::size_t r : one->runs) n = std::min(n, sweep.runs[r].result.evaluated());
   const auto efficiency = [&](const auto& before, const auto& after) {
     return data_efficiency(mean_curve(sweep, before, n).view(), mean_curve(sweep, after, n).view());
   };
+  if (n == 0) return;
   method.cost.efficiency = efficiency(baseline.runs, method.runs);
   for (std::size_t r : method.runs)
     for (std::size_t b : baseline.runs)
@@ -179,10 +182,12 @@ void judge_methods(SweepAnalysis& sweep, const AnalysisOptions& options) {
     } else if (baseline != nullptr) {
       method.baseline = baseline->label;
       compare(sweep, *baseline, method);
-      no_efficiency =
-          "no verdict: the errors do not tell a data efficiency (a last error is not "
-          "finite, or no lower than before anything was bought); give one as "
-          "--efficiency";
+      no_efficiency = fmt::format(
+          "no verdict: {}; give one as --efficiency",
+          method.compared > 0
+              ? "the errors do not tell a data efficiency (a last error is not finite, or no lower "
+                "than before anything was bought)"
+              : "without a test set there are no errors that tell a data efficiency");
     }
     judge(method.cost, method.label, options.baseline, no_efficiency);
   }

@@ -25,6 +25,16 @@ struct ChosenArrays {
   }
 };
 
+struct ErrorArrays {
+  std::vector<double> transitions, rmse_by_step;
+
+  explicit ErrorArrays(const RunResult& result)
+      : transitions(result.transitions.begin(), result.transitions.end()) {
+    for (const auto& one : result.members.rmse_by_step)
+      rmse_by_step.insert(rmse_by_step.end(), one.begin(), one.end());
+  }
+};
+
 struct StateArrays {
   std::vector<double> full_trajectory, full_step;
   std::vector<double> acquisition, candidate, step;  // of bought states
@@ -48,6 +58,13 @@ void add_chosen(ArrayWriter& writer, const ChosenSteps& chosen, const ChosenArra
   writer.add("chosen_candidate", {purchases}, arrays.candidate);
   writer.add_bytes("chosen_pattern", {purchases, l}, arrays.pattern);
   writer.add("chosen_frequency", {chosen.rounds.size(), l}, arrays.frequency);
+}
+
+void add_errors(ArrayWriter& writer, const RunResult& result, const ErrorArrays& arrays) {
+  const std::size_t n = result.evaluated();
+  writer.add("errors_transitions", {n}, arrays.transitions);
+  writer.add("errors_rmse", {n}, result.members.values_of(Metric::rmse));
+  writer.add("errors_rmse_by_step", {n, arrays.rmse_by_step.size() / n}, arrays.rmse_by_step);
 }
 
 void add_activations(ArrayWriter& writer, const ActivationMap& map, const StateArrays& arrays) {
@@ -76,16 +93,12 @@ void add_calibration(ArrayWriter& writer, const Calibration& c) {
 void write_arrays(const RunAnalysis& run) {
   const ChosenArrays chosen(run.chosen);
   const StateArrays states(run.activations);
-  std::vector<double> by_step;
-  for (const auto& one : run.errors.rmse_by_step)
-    by_step.insert(by_step.end(), one.begin(), one.end());
+  const ErrorArrays errors(run.result);
 
   ArrayWriter writer(run.result.folder / "analysis.h5");
   writer.add_text_attribute("format", kAnalysisFormat);
   add_chosen(writer, run.chosen, chosen);
-  writer.add("errors_transitions", {run.evaluated}, run.errors.transitions);
-  writer.add("errors_rmse", {run.evaluated}, run.errors.rmse);
-  writer.add("errors_rmse_by_step", {run.evaluated, by_step.size() / run.evaluated}, by_step);
+  if (!run.result.without_errors()) add_errors(writer, run.result, errors);
   if (run.activations.absent.empty()) add_activations(writer, run.activations, states);
   if (run.calibration) add_calibration(writer, *run.calibration);
   writer.commit();

@@ -3,6 +3,7 @@
 
 #include "results/analysis_format.h"
 #include "results/analysis_summary.h"
+#include "stap/eval/statistics.h"
 
 namespace stap {
 namespace {
@@ -100,12 +101,17 @@ Value times_value(const std::vector<PhaseSeconds>& times) {
   return value;
 }
 
-Value errors_value(const ErrorCurves& errors) {
-  Value::List by_step;
-  for (const auto& round : errors.rmse_by_step) by_step.push_back(list_of(round));
+Value errors_value(const RunResult& result) {
   Value value;
-  value.set("transitions", list_of(errors.transitions));
-  value.set("rmse", list_of(errors.rmse));
+  if (result.without_errors()) {
+    value.set("absent", kNoTestSet);
+    return value;
+  }
+  Value::List transitions, by_step;
+  for (const std::uint64_t n : result.transitions) transitions.emplace_back(static_cast<double>(n));
+  for (const auto& round : result.members.rmse_by_step) by_step.push_back(list_of(round));
+  value.set("transitions", Value(std::move(transitions)));
+  value.set("rmse", list_of(result.members.values_of(Metric::rmse)));
   value.set("rmse_by_step", Value(std::move(by_step)));
   return value;
 }
@@ -181,7 +187,7 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
   std::size_t incomplete = 0;
   for (const RunAnalysis* run : runs) {
     seeds.push_back(run->result.seed);
-    incomplete += run->result.complete() ? 0 : 1;
+    incomplete += run->complete() ? 0 : 1;
   }
   Value seconds;
   for (const char* phase : kPhases)
@@ -226,13 +232,13 @@ Value to_value(const RunAnalysis& run) {
   value.set("steps_per_transition", run.steps_per_transition);
   value.set("members", run.members);
   value.set("rounds", run.result.rounds);
-  value.set("evaluated", run.evaluated);
-  value.set("complete", run.result.complete());
+  value.set("evaluated", run.result.evaluated());
+  value.set("complete", run.complete());
   value.set("note", note_of(run));
   value.set("chosen", chosen_value(run.chosen));
   value.set("activations", activations_value(run));
   value.set("times", times_value(run.times));
-  value.set("errors", errors_value(run.errors));
+  value.set("errors", errors_value(run.result));
   value.set("calibration", calibration_value(run));
   value.set("cost", cost_value(run.cost));
   return value;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "stap/eval/statistics.h"
+
 namespace stap {
 
 std::vector<const Purchase*> purchases_of(const ChosenSteps& chosen,
@@ -67,23 +69,27 @@ std::optional<double> relative_variance(const RunAnalysis& run) {
 }
 
 std::vector<double> last_error_by_step(const Runs& runs) {
-  std::size_t n = runs[0]->evaluated;
-  for (const RunAnalysis* run : runs) n = std::min(n, run->evaluated);
-  std::vector<double> logs(runs[0]->errors.rmse_by_step[n - 1].size(), 0.0);
+  std::size_t n = runs[0]->result.evaluated();
+  for (const RunAnalysis* run : runs) n = std::min(n, run->result.evaluated());
+  if (n == 0) return {};
+  std::vector<double> logs(runs[0]->result.members.rmse_by_step[n - 1].size(), 0.0);
   for (const RunAnalysis* run : runs)
     for (std::size_t i = 0; i < logs.size(); ++i)
-      logs[i] += std::log(run->errors.rmse_by_step[n - 1][i]) / static_cast<double>(runs.size());
+      logs[i] +=
+          std::log(run->result.members.rmse_by_step[n - 1][i]) / static_cast<double>(runs.size());
   for (double& l : logs) l = std::exp(l);
   return logs;
 }
 
 std::string note_of(const RunAnalysis& run) {
-  if (run.result.complete()) return {};
+  if (run.complete()) return {};
+  const std::string evaluations =
+      run.result.without_errors()
+          ? std::string()
+          : fmt::format("{} of {} evaluations and ", run.result.evaluated(), run.result.rounds + 1);
   return fmt::format(
-      "not finished: {} of {} evaluations and {} of {} purchases are complete; "
-      "the committee is that of round {}",
-      run.evaluated, run.result.rounds + 1, run.chosen.rounds.size(), run.result.rounds,
-      run.committee_round);
+      "not finished: {}{} of {} purchases are complete; the committee is that of round {}",
+      evaluations, run.chosen.rounds.size(), run.result.rounds, run.committee_round);
 }
 
 }  // namespace stap

@@ -10,6 +10,8 @@
 
 namespace stap {
 
+inline constexpr const char* kNoTestSet = "the study has no test set";
+
 using Runs = std::vector<const RunAnalysis*>;
 
 /// The runs of a method.
@@ -35,7 +37,8 @@ std::optional<double> seconds_per_round(const std::vector<PhaseSeconds>& rounds,
 std::optional<double> overall_correlation(const RunAnalysis& run);
 /// The variance of bought states over that of full trajectories.
 std::optional<double> relative_variance(const RunAnalysis& run);
-/// Geometric mean over runs of the last error by step, of the evaluations that all of them have.
+/// Geometric mean over runs of the last error by step, of the evaluations that all of them have;
+/// empty if they have none.
 std::vector<double> last_error_by_step(const Runs& runs);
 
 /// What a run that has not finished lacks; empty if it has.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "results/analysis_summary.h"
+#include "stap/eval/statistics.h"
 
 namespace stap {
 namespace {
@@ -41,15 +42,19 @@ std::string words(const Runs& runs, const std::string& cost) {
     text += fmt::format("  {:<14}{}\n", name, what);
   };
   line("chosen steps", chosen_text(all_chosen(runs)));
+  const auto variances = values_of(runs, relative_variance);
   line("activations",
-       fmt::format("the variance of bought states is {} times that of full trajectories",
-                   mean_text(values_of(runs, relative_variance), "?")));
+       variances.empty()
+           ? runs[0]->activations.absent
+           : fmt::format("the variance of bought states is {} times that of full trajectories",
+                         mean_text(variances, "?")));
   line("seconds", fmt::format("{} of training a round, {} of selection ({} scoring, {} choosing "
                               "steps), {} of buying",
                               per_round("train"), per_round("select"), per_round("score"),
                               per_round("choose"), per_round("acquire")));
-  line("error", fmt::format("{:.3g} at step 1, {:.3g} at step {}", error.front(), error.back(),
-                            error.size()));
+  line("error", error.empty() ? kNoTestSet
+                              : fmt::format("{:.3g} at step 1, {:.3g} at step {}", error.front(),
+                                            error.back(), error.size()));
   line("calibration", correlations.empty() ? runs[0]->calibration_absent
                                            : fmt::format("rank correlation of spread and error {}",
                                                          mean_text(correlations, "?")));

@@ -155,6 +155,9 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       if (row.incomplete > 0)
         notes.push_back(
             fmt::format("{}: {} runs are not finished and not counted.", where, row.incomplete));
+      if (row.without_errors > 0)
+        notes.push_back(fmt::format("{}: {} runs have no errors: their study has no test set.",
+                                    where, row.without_errors));
     }
   if (view.paper) add_paper_notes(tables, view, notes);
   return notes;

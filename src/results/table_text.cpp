@@ -111,8 +111,8 @@ Lines full(const ProblemTable& table, bool paper) {
 std::string tables_text(std::span<const ProblemTable> tables, const TableView& view) {
   std::string text;
   for (const ProblemTable& table : tables) {
-    text += fmt::format("{}{}: {} steps, {} points\n", text.empty() ? "" : "\n", table.problem,
-                        table.steps, table.points);
+    text += fmt::format("{}{}: {} steps{}\n", text.empty() ? "" : "\n", table.problem, table.steps,
+                        table.points > 0 ? fmt::format(", {} points", table.points) : "");
     text +=
         aligned(view.metric ? compact(table, *view.metric, view.paper) : full(table, view.paper));
   }

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "stap/results/table.h"
+#include "stap/results/run_result.h"
 
 namespace stap::test {
 
@@ -18,7 +18,7 @@ inline RunResult result(const std::string& method, std::uint64_t seed,
   r.steps = 13;
   r.points = 256;
   for (std::size_t m = 0; m < kMetrics; ++m)
-    for (double log : log_rmse) r.logs[m].push_back(log - static_cast<double>(m));
+    for (double log : log_rmse) r.members.logs[m].push_back(log - static_cast<double>(m));
   return r;
 }
 

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "stap/core/committee.h"
 #include "stap/data/transitions.h"
+#include "stap/eval/metrics.h"
 #include "stap/eval/principal.h"
 
 namespace stap {
@@ -21,5 +23,9 @@ struct ActivationMap {
   double full_variance = 0, bought_variance = 0;  ///< of the features; bought: acquisitions >= 1
   std::string absent{};                           ///< why there is none; empty if there is
 };
+
+/// Of a committee whose states are clusters of test.cluster of the test set's.
+ActivationMap map_activations(Committee& committee, const TrajectoriesView& test,
+                              const TransitionSet& transitions);
 
 }  // namespace stap

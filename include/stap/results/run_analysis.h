@@ -8,13 +8,12 @@
 #include <vector>
 
 #include "stap/config/value.h"
-#include "stap/core/observer.h"
 #include "stap/eval/calibration.h"
 #include "stap/nn/compute.h"
 #include "stap/results/activation_map.h"
 #include "stap/results/chosen_steps.h"
 #include "stap/results/cost_analysis.h"
-#include "stap/results/table.h"
+#include "stap/results/run_result.h"
 
 // What a run's folder says about how and why a method worked. docs/analyses.md defines every number
 // and the files that hold them.
@@ -32,31 +31,27 @@ struct AnalysisOptions {
 /// What was not recorded is not there.
 using PhaseSeconds = std::map<std::string, double>;
 
-/// Learning curves, one value per evaluation; infinite where a rollout diverged.
-struct ErrorCurves {
-  std::vector<double> transitions{}, rmse{};
-  std::vector<std::vector<double>> rmse_by_step{};
-};
-
 struct RunAnalysis {
-  RunResult result;  ///< configuration, method, seed
-  std::size_t evaluated = 0;
+  RunResult result;  ///< configuration, method, seed, errors
   std::size_t committee_round = 0, members = 0;
   std::size_t steps_per_transition = 1;  ///< k of a surrogate that makes k steps at once
   ChosenSteps chosen{};
   ActivationMap activations{};
-  std::vector<PhaseSeconds> times{};  ///< by round
-  ErrorCurves errors{};
+  std::vector<double> training_sizes{};  ///< transitions that were trained on, by round
+  std::vector<PhaseSeconds> times{};     ///< by round
   std::optional<Calibration> calibration{};
   std::string calibration_absent{};
   CostSeconds seconds{};
   CostAnalysis cost{};
+
+  bool complete() const;
 };
 
-/// Analyses a run as far as it has come, with its newest committee. The folder may be in use.
-/// Throws Error(data) if it is no run, is damaged or has no evaluation yet.
-RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptions& options,
-                        Observer& observer);
+/// Analyses a run as far as it has come, with its newest committee. Only files are read, the test
+/// set among them (stap/results/test_set.h); of a study that has none there are no errors, and no
+/// activations and calibration. The folder may be in use. Throws Error(data) if it is no run, is
+/// damaged, has no evaluation yet, or if its test set is not found.
+RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptions& options);
 
 /// analysis.json (format "analysis/1") as a value.
 config::Value to_value(const RunAnalysis& analysis);

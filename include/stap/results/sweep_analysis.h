@@ -20,7 +20,7 @@ struct SeedEfficiency {
   std::uint64_t seed = 0;
   std::optional<double> efficiency{};
 };
-/// The runs of one label (stap/results/table.h).
+/// The runs of one label (stap/results/run_result.h).
 struct MethodAnalysis {
   std::string label, method;
   std::vector<std::size_t> runs;          ///< indices into SweepAnalysis::runs
@@ -37,7 +37,8 @@ struct SweepAnalysis {
 };
 
 /// All runs below a sweep's folder, and each method against the baseline of the same configuration.
-/// Throws Error(data) if no run has an evaluation yet, and as analyse_run() does.
+/// The observer hears of phase "analyse". Throws Error(data) if no run has an evaluation yet, and
+/// as analyse_run() does.
 SweepAnalysis analyse_sweep(const std::filesystem::path& folder, const AnalysisOptions& options,
                             Observer& observer);
 

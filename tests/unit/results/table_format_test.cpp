@@ -36,9 +36,9 @@ std::vector<ProblemTable> tables() {
 }
 std::vector<ProblemTable> diverged() {
   std::vector<RunResult> results = burgers();
-  results[2].logs[static_cast<std::size_t>(Metric::rmse)][0] =
+  results[2].members.logs[static_cast<std::size_t>(Metric::rmse)][0] =
       std::numeric_limits<double>::infinity();
-  results[2].diverged = 4;
+  results[2].members.diverged = {4};
   return make_tables(results);
 }
 

@@ -88,7 +88,7 @@ TEST(Table, EveryProblemHasItsOwnTable) {
   for (RunResult& r : two_methods()) {
     r.config = config::parse_yaml("pde: {name: other}\nstudy: {budget: 5, steps: 26}", "test");
     r.steps = 26;
-    for (auto& logs : r.logs)
+    for (auto& logs : r.members.logs)
       for (double& log : logs) log += r.method == "sbal" ? 3 : 1;
     results.push_back(r);
   }
@@ -136,8 +136,8 @@ TEST(Table, ProblemsOfPresetsHaveTheirNames) {
 
 TEST(Table, DivergedMeansStayInfiniteAndQuantilesStand) {
   RunResult diverged = result("random", 0, {-1, -3});
-  diverged.logs[static_cast<std::size_t>(Metric::rmse)][1] = kInfinity;
-  diverged.diverged = 3;
+  diverged.members.logs[static_cast<std::size_t>(Metric::rmse)][1] = kInfinity;
+  diverged.members.diverged = {1, 2};
 
   const auto tables = make_tables({diverged});
 
