@@ -92,6 +92,7 @@ void add_sweep(CLI::App& program, const Globals& globals);
 struct TableOptions {
   std::string folder, baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
+  std::string model = "members";  ///< or "mean"
   bool paper = false;
   bool json = false, csv = false, latex = false;  ///< at most one; none: text
 };

@@ -26,7 +26,8 @@ std::optional<Metric> chosen(const TableOptions& options) {
 
 void run_table(const TableOptions& options, std::ostream& out) {
   const auto tables = make_tables(read_results(options.folder), options.baseline);
-  const TableView view{chosen(options), options.paper};
+  const TableView view{chosen(options), options.paper,
+                       options.model == "mean" ? ErrorsOf::mean_model : ErrorsOf::members};
   if (options.json)
     out << config::json_text(tables_value(tables, view)) << '\n';
   else if (options.csv)
@@ -52,6 +53,12 @@ void add_table(CLI::App& program, const Globals&) {
           "Which error: rmse (default), nrmse, mae, q99, q95, q50 (quantiles of the RMSE), "
           "or all (default of --csv and --json)")
       ->check(CLI::IsMember(names));
+  command
+      ->add_option("--model", options->model,
+                   "Whose errors: of the members, as the published numbers, or of the mean model, "
+                   "which is what one deploys; --json has both")
+      ->check(CLI::IsMember({"members", "mean"}))
+      ->capture_default_str();
   command->add_flag("--paper", options->paper, "Show the published numbers beside ours");
   CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
   CLI::Option* csv = command->add_flag("--csv", options->csv, "Print comma-separated values");

@@ -3,6 +3,7 @@
 
 #include "results/analysis_format.h"
 #include "results/analysis_summary.h"
+#include "results/list_of.h"
 #include "stap/eval/statistics.h"
 
 namespace stap {
@@ -12,11 +13,6 @@ using config::Value;
 
 constexpr std::size_t kBins = 20;
 constexpr const char* kPhases[] = {"train", "evaluate", "select", "score", "choose", "acquire"};
-
-template <class T>
-Value list_of(const std::vector<T>& values) {
-  return Value(Value::List(values.begin(), values.end()));
-}
 
 Value number(std::optional<double> value) {
   return value ? Value(*value) : Value();

@@ -101,7 +101,10 @@ RunResult read_result(const fs::path& folder) {
     result.points = field<std::uint64_t>(line, "points", place);
     result.transitions.push_back(field<std::uint64_t>(line, "transitions", place));
     add_errors(line, place, result.members);
+    if (const Value* mean = line.find("mean_model")) add_errors(*mean, place, result.mean_model);
   }
+  // Rounds from before it was measured cannot be told from later ones.
+  if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};
   return result;
 }
 std::vector<RunResult> read_results(const fs::path& folder) {

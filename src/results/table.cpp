@@ -26,14 +26,15 @@ Summary summary_of(const std::vector<double>& values) {
   return summary;
 }
 
-// The headlines of one row's runs, summarised; `first`: those of the first row by seed, empty in
-// that row itself.
-TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
+// Headlines of the first row by metric and seed; nothing in that row itself.
+using FirstRow = std::array<std::map<std::uint64_t, double>, kMetrics>;
+
+TableCell cell_of(const std::vector<const RunResult*>& runs, ErrorsOf whose, Metric metric,
                   const std::map<std::uint64_t, double>& first) {
   TableCell cell;
   std::vector<double> headlines, paired;
   for (const RunResult* r : runs) {
-    headlines.push_back(r->members.headline(metric));
+    headlines.push_back(r->of(whose).headline(metric));
     if (const auto partner = first.find(r->seed); partner != first.end())
       paired.push_back(headlines.back() - partner->second);
   }
@@ -42,7 +43,7 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
   cell.difference_95 = half_interval_95(cell.difference);
   cell.by_seed = std::move(headlines);
   const auto logs = [&](const RunResult* r) -> const std::vector<double>& {
-    return r->members.logs_of(metric);
+    return r->of(whose).logs_of(metric);
   };
   // Runs of one row may differ in nothing but the seed, so they have the same rounds.
   const std::size_t rounds = runs.empty() ? 0 : logs(runs[0]).size();
@@ -52,6 +53,25 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, Metric metric,
     cell.by_round.push_back(std::exp(sum / static_cast<double>(runs.size())));
   }
   return cell;
+}
+
+// `counted`: the runs of a row that are complete. The first row that is made fills `first`.
+TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf whose, bool is_first,
+                      FirstRow& first) {
+  TableErrors errors;
+  std::vector<const RunResult*> runs;
+  for (const RunResult* r : counted) {
+    if (r->of(whose).logs[0].empty()) continue;
+    errors.seeds.push_back(r->seed);
+    runs.push_back(r);
+  }
+  for (std::size_t m = 0; m < kMetrics; ++m) {
+    const Metric metric = static_cast<Metric>(m);
+    errors.cells[m] = cell_of(runs, whose, metric, first[m]);
+    if (!is_first) continue;
+    for (const RunResult* r : runs) first[m][r->seed] = r->of(whose).headline(metric);
+  }
+  return errors;
 }
 
 // The table of runs of one problem.
@@ -79,30 +99,29 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
                               config::hint(baseline, order, "rows")));
     std::rotate(order.begin(), found, found + 1);
   }
-  std::array<std::map<std::uint64_t, double>, kMetrics>
-      first;  // headlines of the first row by seed
+  FirstRow first_members, first_mean_model;
   for (const std::string& name : order) {
     TableRow row;
     row.label = name;
-    std::vector<const RunResult*> runs;
+    std::vector<const RunResult*> counted;
+    std::size_t diverged = 0, mean_model_diverged = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const RunResult& r = *results[i];
       if (names[i] != name) continue;
       row.method = r.method;
-      row.diverged += r.members.diverged_total();
-      if (!r.complete()) {
+      diverged += r.members.diverged_total();
+      mean_model_diverged += r.mean_model.diverged_total();
+      if (r.complete())
+        counted.push_back(&r);
+      else
         ++(r.without_errors() ? row.without_errors : row.incomplete);
-        continue;
-      }
-      row.seeds.push_back(r.seed);
-      runs.push_back(&r);
     }
-    for (std::size_t m = 0; m < kMetrics; ++m)
-      row.cells[m] = cell_of(runs, static_cast<Metric>(m), first[m]);
-    if (table.rows.empty())
-      for (const RunResult* r : runs)
-        for (std::size_t m = 0; m < kMetrics; ++m)
-          first[m][r->seed] = r->members.headline(static_cast<Metric>(m));
+    const bool is_first = table.rows.empty();
+    row.members = errors_of(counted, ErrorsOf::members, is_first, first_members);
+    row.mean_model = errors_of(counted, ErrorsOf::mean_model, is_first, first_mean_model);
+    row.members.diverged = diverged;
+    row.mean_model.diverged = mean_model_diverged;
+    row.without_mean_model = row.members.seeds.size() - row.mean_model.seeds.size();
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -55,6 +55,8 @@ void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view
   notes.push_back(
       "paper: as printed, on the published scale; compare absolute numbers on INS as coded only, "
       "elsewhere order and differences.");
+  if (view.whose == ErrorsOf::mean_model)
+    notes.push_back("paper: its numbers are errors of the members, not of the mean model.");
   if (!sizes)
     notes.push_back(
         "paper: its studies have other sizes than some of these (pool 10000, 32 initial "
@@ -107,14 +109,14 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
   };
   std::vector<Block> blocks;
   blocks.push_back(block("logarithm, our scale", [](const Column& c, const TableRow& row) {
-    const Summary& log = row.of(c.metric).log;
-    return BlockEntry{log.mean, log.deviation, row.diverged};
+    const Summary& log = c.cell(row).log;
+    return BlockEntry{log.mean, log.deviation, row.of(c.whose).diverged};
   }));
   if (std::ranges::any_of(columns, [](const auto& c) { return info(c.metric).two_scales; }))
     blocks.push_back(block("logarithm, published scale", [](const Column& c, const TableRow& row) {
-      const Summary& log = row.of(c.metric).log;
+      const Summary& log = c.cell(row).log;
       return BlockEntry{on_published_scale(log.mean, *c.table, c.metric), log.deviation,
-                        row.diverged};
+                        row.of(c.whose).diverged};
     }));
   if (paper)
     blocks.push_back(block("paper, as printed", [](const Column& c, const TableRow& row) {
@@ -128,7 +130,7 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
       columns, [&](const auto& c) { return c.table->rows.front().label == first; });
   const std::string to = fmt::format("difference to {}", one_first ? first : "the first method");
   blocks.push_back(block(to + ", 95 %", [](const Column& c, const TableRow& row) {
-    const TableCell& cell = row.of(c.metric);
+    const TableCell& cell = c.cell(row);
     if (!std::isfinite(cell.difference.mean)) return BlockEntry{kNone, kNone};
     return BlockEntry{cell.difference.mean, cell.difference_95};
   }));
@@ -149,15 +151,19 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
     for (const TableRow& row : table.rows) {
       const std::string where =
           tables.size() > 1 ? fmt::format("{}, {}", table.problem, row.label) : row.label;
-      if (row.diverged > 0)
+      if (const std::size_t diverged = row.of(view.whose).diverged; diverged > 0)
         notes.push_back(
-            fmt::format("{}: div({}): rollouts that were not finite.", where, row.diverged));
+            fmt::format("{}: div({}): rollouts that were not finite.", where, diverged));
       if (row.incomplete > 0)
         notes.push_back(
             fmt::format("{}: {} runs are not finished and not counted.", where, row.incomplete));
       if (row.without_errors > 0)
         notes.push_back(fmt::format("{}: {} runs have no errors: their study has no test set.",
                                     where, row.without_errors));
+      if (view.whose == ErrorsOf::mean_model && row.without_mean_model > 0)
+        notes.push_back(
+            fmt::format("{}: {} runs are from before the mean model was measured and not counted.",
+                        where, row.without_mean_model));
     }
   if (view.paper) add_paper_notes(tables, view, notes);
   return notes;

@@ -27,6 +27,9 @@ struct Block {
 struct Column {
   const ProblemTable* table;
   Metric metric;
+  ErrorsOf whose = ErrorsOf::members;
+
+  const TableCell& cell(const TableRow& row) const { return row.of(whose).of(metric); }
 };
 
 /// Both scales, the published numbers if they are asked for, and the differences, each with a row

@@ -49,24 +49,25 @@ std::string tabular(std::span<const Column> columns, const std::vector<std::stri
 }  // namespace
 
 std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view) {
+  const std::string of = view.whose == ErrorsOf::members ? "" : ", mean model";
   std::string text = "% needs \\usepackage{booktabs}\n";
   if (view.metric) {
     std::vector<Column> columns;
     std::vector<std::string> titles;
     for (const ProblemTable& table : tables) {
-      columns.push_back({&table, *view.metric});
+      columns.push_back({&table, *view.metric, view.whose});
       titles.push_back(table.problem);
     }
-    text += tabular(columns, titles, info(*view.metric).title, view.paper);
+    text += tabular(columns, titles, std::string(info(*view.metric).title) + of, view.paper);
   } else {
     for (const ProblemTable& table : tables) {
       std::vector<Column> columns;
       std::vector<std::string> titles;
       for (const MetricInfo& metric : metric_infos()) {
-        columns.push_back({&table, metric.metric});
+        columns.push_back({&table, metric.metric, view.whose});
         titles.emplace_back(metric.title);
       }
-      text += tabular(columns, titles, table.problem, view.paper);
+      text += tabular(columns, titles, table.problem + of, view.paper);
     }
   }
   for (const std::string& note : table_notes(tables, view)) text += "% " + note + "\n";

@@ -56,7 +56,8 @@ std::string aligned(const Lines& lines) {
 }
 
 // One metric: everything about a method in one line.
-Lines compact(const ProblemTable& table, Metric metric, bool paper) {
+Lines compact(const ProblemTable& table, Metric metric, const TableView& view) {
+  const bool paper = view.paper;
   const MetricInfo& about = info(metric);
   std::vector<std::string> head{"method", "seeds", fmt::format("log {}", about.title)};
   if (about.two_scales) head.push_back("published scale");
@@ -66,10 +67,11 @@ Lines compact(const ProblemTable& table, Metric metric, bool paper) {
   head.insert(head.end(), {fmt::format("last {}", about.title), "by round"});
   Lines lines{head};
   for (const TableRow& row : table.rows) {
-    const TableCell& cell = row.of(metric);
-    std::vector<std::string> line{row.label, fmt::format("{}", row.seeds.size())};
+    const TableErrors& errors = row.of(view.whose);
+    const TableCell& cell = errors.of(metric);
+    std::vector<std::string> line{row.label, fmt::format("{}", errors.seeds.size())};
     auto add = [&](double mean, double spread) {
-      line.push_back(entry_text({mean, spread, row.diverged}));
+      line.push_back(entry_text({mean, spread, errors.diverged}));
     };
     add(cell.log.mean, cell.log.deviation);
     if (about.two_scales) add(on_published_scale(cell.log.mean, table, metric), cell.log.deviation);
@@ -81,7 +83,7 @@ Lines compact(const ProblemTable& table, Metric metric, bool paper) {
     if (paper) add(published_difference(table, row, metric), none);
     line.push_back(cell.by_round.empty() ? "-"
                    : !std::isfinite(cell.by_round.back())
-                       ? fmt::format("div({})", row.diverged)
+                       ? fmt::format("div({})", errors.diverged)
                        : fmt::format("{:.4g}", cell.by_round.back()));
     line.push_back(sparkline(cell.by_round));
     lines.push_back(std::move(line));
@@ -90,11 +92,12 @@ Lines compact(const ProblemTable& table, Metric metric, bool paper) {
 }
 
 // All metrics: block by block.
-Lines full(const ProblemTable& table, bool paper) {
+Lines full(const ProblemTable& table, const TableView& view) {
   std::vector<Column> columns;
-  for (const MetricInfo& metric : metric_infos()) columns.push_back({&table, metric.metric});
+  for (const MetricInfo& metric : metric_infos())
+    columns.push_back({&table, metric.metric, view.whose});
   Lines lines;
-  for (const Block& block : make_blocks(columns, paper)) {
+  for (const Block& block : make_blocks(columns, view.paper)) {
     if (!lines.empty()) lines.push_back({""});
     lines.push_back({block.title});
     for (const Column& column : columns) lines.back().emplace_back(info(column.metric).title);
@@ -111,10 +114,11 @@ Lines full(const ProblemTable& table, bool paper) {
 std::string tables_text(std::span<const ProblemTable> tables, const TableView& view) {
   std::string text;
   for (const ProblemTable& table : tables) {
-    text += fmt::format("{}{}: {} steps{}\n", text.empty() ? "" : "\n", table.problem, table.steps,
-                        table.points > 0 ? fmt::format(", {} points", table.points) : "");
     text +=
-        aligned(view.metric ? compact(table, *view.metric, view.paper) : full(table, view.paper));
+        fmt::format("{}{}: {} steps{}; errors of the {}\n", text.empty() ? "" : "\n", table.problem,
+                    table.steps, table.points > 0 ? fmt::format(", {} points", table.points) : "",
+                    view.whose == ErrorsOf::members ? "members" : "mean model");
+    text += aligned(view.metric ? compact(table, *view.metric, view) : full(table, view));
   }
   text += '\n';
   for (const std::string& note : table_notes(tables, view)) text += note + "\n";

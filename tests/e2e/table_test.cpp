@@ -47,6 +47,7 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
 
   const Finished text = run_stap({"table", s, "--paper"});
   const Finished full = run_stap({"table", s, "--metric", "all"});
+  const Finished mean = run_stap({"table", s, "--model", "mean"});
   const Finished latex = run_stap({"table", s, "--latex", "--metric", "nrmse"});
   const Finished csv = run_stap({"table", s, "--csv"});
   const Finished in_json = run_stap({"table", s, "--json", "--baseline", "sbal"});
@@ -59,7 +60,7 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
   std::istringstream lines(csv.out);
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count)
-    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 11) << line;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 12) << line;
   EXPECT_EQ(count, 1u + 2 * 2 * 10);
   const json rows = json::parse(in_json.out).at("rows");
   ASSERT_EQ(rows.size(), 4u);
@@ -67,15 +68,23 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
   EXPECT_EQ(rows[2].at("label"), "sbal");
   // Computed here from the runs themselves.
   for (const auto& [key, name] : {std::pair{"rmse_q95", "q95"}, std::pair{"mae", "mae"}}) {
-    double mean = 0;
+    double members = 0, mean_model = 0;
     for (const char* seed : {"0", "1"}) {
       std::istringstream metrics(content(folder_.path(
           std::string("s/extends=paper_ks,method=sbal,seed=") + seed + "/metrics.jsonl")));
-      for (std::string line; std::getline(metrics, line);)
-        mean += std::log(json::parse(line).at(key).get<double>()) / 6;
+      for (std::string line; std::getline(metrics, line);) {
+        members += std::log(json::parse(line).at(key).get<double>()) / 6;
+        mean_model += std::log(json::parse(line).at("mean_model").at(key).get<double>()) / 6;
+      }
     }
-    EXPECT_NEAR(rows[2]["metrics"][name]["log_mean"].get<double>(), mean, 1e-12) << name;
+    const json& row = rows[2];
+    EXPECT_NEAR(row["metrics"][name]["log_mean"].get<double>(), members, 1e-12) << name;
+    EXPECT_NEAR(row["mean_model"]["metrics"][name]["log_mean"].get<double>(), mean_model, 1e-12)
+        << name;
+    EXPECT_NE(members, mean_model);
   }
+  EXPECT_TRUE(contains(text.out, "; errors of the members\n"));
+  EXPECT_TRUE(contains(mean.out, "; errors of the mean model\n"));
 }
 
 TEST_F(TableProgram, InterruptedSweepsOfSeveralProblemsContinue) {
@@ -172,6 +181,7 @@ TEST_F(TableProgram, MistakesAreExitCode2) {
   refused({"check", bad}, "study.budget=0: study.budget is 0");
   refused({"table", folder_.path("s"), "--metric", "rmsd"}, "--metric");
   refused({"table", folder_.path("s"), "--csv", "--json"}, "excludes");
+  refused({"table", folder_.path("s"), "--model", "best"}, "--model");
 }
 
 }  // namespace

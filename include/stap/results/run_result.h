@@ -27,6 +27,10 @@ struct MetricInfo {
 std::span<const MetricInfo, kMetrics> metric_infos();
 const MetricInfo& info(Metric metric);
 
+/// Whose errors: of the members, each rolled out by itself, as the published tables have them; or
+/// of the mean model, which is what one deploys.
+enum class ErrorsOf { members, mean_model };
+
 /// Errors by evaluation; infinite where a rollout diverged.
 struct RunErrors {
   std::array<std::vector<double>, kMetrics> values;  ///< by metric, as in metrics.jsonl
@@ -57,7 +61,11 @@ struct RunResult {
   std::size_t points = 0;                  ///< of the grid; 0: nothing was evaluated
   std::vector<std::uint64_t> transitions;  ///< in the training set, by evaluation
   RunErrors members;
+  RunErrors mean_model;  ///< empty in runs from before it was measured
 
+  const RunErrors& of(ErrorsOf whose) const {
+    return whose == ErrorsOf::members ? members : mean_model;
+  }
   std::size_t evaluated() const { return members.logs[0].size(); }
   bool complete() const { return evaluated() == rounds + 1; }
   /// There are none, and none will come.

@@ -16,20 +16,30 @@ struct TableCell {
   Summary difference;            ///< to the first row, over the seeds that both have
   double difference_95 = 0;      ///< half the width of its 95 % interval
   std::vector<double> by_round;  ///< the error itself: geometric mean over seeds
-  std::vector<double> by_seed;   ///< the headlines, as TableRow::seeds
+  std::vector<double> by_seed;   ///< the headlines, as TableErrors::seeds
+};
+
+/// All metrics of one row, of the members or of the mean model.
+struct TableErrors {
+  std::vector<std::uint64_t> seeds;  ///< of the runs that are counted
+  std::array<TableCell, kMetrics> cells;
+  std::size_t diverged = 0;  ///< rollouts of all runs that were not finite
+
+  const TableCell& of(Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
 };
 
 /// One line of a table: the seeds of one method.
 struct TableRow {
   std::string label;   ///< the method, and what else differs within the problem
   std::string method;  ///< alone
-  std::vector<std::uint64_t> seeds;
-  std::array<TableCell, kMetrics> cells;
-  std::size_t diverged = 0;
-  std::size_t incomplete = 0;      ///< runs that are not finished, and not counted
-  std::size_t without_errors = 0;  ///< runs of a study without a test set
+  TableErrors members, mean_model;
+  std::size_t incomplete = 0;          ///< runs that are not finished, and not counted
+  std::size_t without_errors = 0;      ///< runs of a study without a test set
+  std::size_t without_mean_model = 0;  ///< finished runs from before it was measured
 
-  const TableCell& of(Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
+  const TableErrors& of(ErrorsOf whose) const {
+    return whose == ErrorsOf::members ? members : mean_model;
+  }
 };
 
 /// The runs of one problem: equation, initial conditions and steps are the same in all of them.

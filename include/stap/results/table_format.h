@@ -13,6 +13,7 @@ namespace stap {
 struct TableView {
   std::optional<Metric> metric = Metric::rmse;  ///< none: all six
   bool paper = false;                           ///< the published value beside ours
+  ErrorsOf whose = ErrorsOf::members;           ///< tables_value() has both
 };
 
 /// For people: one table a problem, columns aligned. One metric: both scales, differences and the
@@ -23,8 +24,9 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
 std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view = {});
 /// One line for each problem, method, metric and scale. Empty: there is no such number.
 std::string tables_csv(std::span<const ProblemTable> tables, const TableView& view = {});
-/// Format table/2: that of table/1 (a list of rows with their log RMSE), each row with its problem
-/// and all chosen metrics.
+/// Format table/3: a list of rows with their problem, the log RMSE and all chosen metrics of the
+/// members, and under `mean_model` (null where nothing was measured) the same of the mean model. It
+/// has all of table/2.
 config::Value tables_value(std::span<const ProblemTable> tables, const TableView& view = {});
 
 }  // namespace stap

@@ -68,6 +68,33 @@ TEST(RunResult, IsWhatTheFolderSaysInBothFormats) {
   }
 }
 
+// A line with the errors of the mean model: those of line(), and another RMSE.
+std::string line_with_mean(int round, const std::string& rmse, const std::string& mean) {
+  std::string inner = line(round, mean), outer = line(round, rmse);
+  inner.pop_back();
+  outer.resize(outer.size() - 2);
+  return outer + R"(, "mean_model": )" + inner + "}\n";
+}
+
+TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
+  const TemporaryFolder folder;
+  write_run_folder(folder.path("new"), "run/2", kManifest,
+                   line_with_mean(0, "0.5", "0.375") + line_with_mean(1, "0.25", "null"));
+  write_run_folder(folder.path("old"), "run/1", kManifest, line(0, "0.5"));
+  write_run_folder(folder.path("mixed"), "run/1", kManifest,
+                   line(0, "0.5") + line_with_mean(1, "0.25", "0.125"));
+
+  const RunResult run = read_result(folder.path("new"));
+
+  EXPECT_EQ(run.members.values_of(Metric::rmse), (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(run.mean_model.values_of(Metric::rmse)[0], 0.375);
+  EXPECT_EQ(run.mean_model.logs_of(Metric::rmse)[0], std::log(0.375));
+  EXPECT_EQ(run.mean_model.diverged, (std::vector<std::size_t>{0, 3}));
+  EXPECT_TRUE(read_result(folder.path("old")).mean_model.logs[0].empty());
+  EXPECT_TRUE(read_result(folder.path("mixed")).mean_model.logs[0].empty());
+  EXPECT_EQ(read_result(folder.path("mixed")).evaluated(), 2u);
+}
+
 TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
   const TemporaryFolder folder;
   write_run_folder(folder.path("r"), "run/3", kManifest);

@@ -45,7 +45,7 @@ std::vector<ProblemTable> diverged() {
 TEST(TableText, CompactLineOfOneMetric) {
   const std::string text = tables_text(tables());
 
-  EXPECT_TRUE(has(text, "burgers: 13 steps, 256 points\n"));
+  EXPECT_TRUE(has(text, "burgers: 13 steps, 256 points; errors of the members\n"));
   EXPECT_TRUE(has(text, "log RMSE"));
   EXPECT_TRUE(has(text, "-4.000 ± 1.414  -2.430 ± 1.414   -1.500 ± 6.353"));
   EXPECT_FALSE(has(text, "paper"));
@@ -115,6 +115,48 @@ TEST(TableText, DivergenceIsShownAndCounted) {
   EXPECT_FALSE(has(text, "nan"));
 }
 
+// The runs of burgers(), with mean models that are 1 (random) and 3 (sbal) lower.
+std::vector<ProblemTable> with_mean_model() {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results) {
+    r.mean_model.logs = r.members.logs;
+    for (auto& logs : r.mean_model.logs)
+      for (double& log : logs) log -= r.method == "sbal" ? 3 : 1;
+  }
+  results[0].mean_model.diverged = {7};
+  return make_tables(results);
+}
+
+TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
+  const auto all = with_mean_model();
+
+  const std::string members = tables_text(all);
+  const std::string mean = tables_text(all, {Metric::rmse, true, ErrorsOf::mean_model});
+  const std::string blocks = tables_text(all, {std::nullopt, false, ErrorsOf::mean_model});
+  const std::string latex = tables_latex(all, {Metric::rmse, false, ErrorsOf::mean_model});
+
+  EXPECT_TRUE(has(members, "; errors of the members\n"));
+  EXPECT_TRUE(has(members, "-4.000 ± 1.414"));
+  EXPECT_FALSE(has(members, "div(7)"));
+  EXPECT_TRUE(has(mean, "; errors of the mean model\n"));
+  EXPECT_TRUE(has(mean, "-7.000 ± 1.414"));
+  EXPECT_TRUE(has(mean, "-3.500 ± 6.353"));
+  EXPECT_TRUE(has(mean, "div(7)"));
+  EXPECT_TRUE(has(mean, "-3.388 ± 0.052"));
+  EXPECT_TRUE(has(mean, "errors of the members, not of the mean model"));
+  EXPECT_TRUE(has(blocks, "-8.000 ± 1.414"));  // NRMSE of sbal
+  EXPECT_TRUE(has(latex, "RMSE, mean model: logarithm"));
+  EXPECT_TRUE(has(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
+}
+
+TEST(TableText, RunsFromBeforeTheMeanModelWasMeasuredAreCounted) {
+  const std::string text = tables_text(tables(), {Metric::rmse, false, ErrorsOf::mean_model});
+
+  EXPECT_TRUE(has(text, "sbal: 2 runs are from before the mean model was measured"));
+  EXPECT_FALSE(has(text, "nan"));
+  EXPECT_FALSE(has(tables_text(tables()), "from before"));
+}
+
 TEST(TableLatex, MethodsByProblemsWithTheBestInBold) {
   std::vector<RunResult> results = burgers();
   for (RunResult r : burgers()) {
@@ -154,13 +196,14 @@ TEST(TableCsv, OneLineForEachMetricAndScale) {
 
   std::string line;
   std::getline(lines, line);
-  EXPECT_EQ(line,
-            "problem,label,seeds,metric,scale,mean,sd,difference,difference_95,pairs,diverged,"
-            "incomplete,paper_mean,paper_sd,paper_difference");
+  EXPECT_EQ(
+      line,
+      "problem,label,model,seeds,metric,scale,mean,sd,difference,difference_95,pairs,diverged,"
+      "incomplete,paper_mean,paper_sd,paper_difference");
   std::getline(lines, line);
-  EXPECT_EQ(line, "burgers,random,2,rmse,own,-2.5,0.7071067811865476,,,0,0,0,,,");
+  EXPECT_EQ(line, "burgers,random,members,2,rmse,own,-2.5,0.7071067811865476,,,0,0,0,,,");
   std::getline(lines, line);
-  EXPECT_EQ(line.rfind("burgers,random,2,rmse,published,-0.92984", 0), 0u) << line;
+  EXPECT_EQ(line.rfind("burgers,random,members,2,rmse,published,-0.92984", 0), 0u) << line;
   EXPECT_TRUE(has(line, ",-2.881,0.06,"));
   std::getline(lines, line);
   EXPECT_TRUE(has(line, "nrmse,own,-3.5,"));
@@ -169,14 +212,14 @@ TEST(TableCsv, OneLineForEachMetricAndScale) {
   while (std::getline(lines, line)) ++count;
   EXPECT_EQ(count, 2u * (6 + 4));
   EXPECT_TRUE(has(line = tables_csv(make_tables(results), {Metric::mae, false}),
-                  "burgers,\"sbal(exponent=2,x=1)\",2,mae,own,-6,"));
-  EXPECT_TRUE(has(tables_csv(diverged(), {Metric::rmse, false}), "sbal,2,rmse,own,,"));
+                  "burgers,\"sbal(exponent=2,x=1)\",members,2,mae,own,-6,"));
+  EXPECT_TRUE(has(tables_csv(diverged(), {Metric::rmse, false}), "sbal,members,2,rmse,own,,"));
 }
 
 TEST(TableJson, KeepsTheFieldsOfTheFirstFormat) {
   const json table = json::parse(config::json_text(tables_value(tables(), {std::nullopt, true})));
 
-  EXPECT_EQ(table.at("format"), "table/2");
+  EXPECT_EQ(table.at("format"), "table/3");
   ASSERT_EQ(table.at("rows").size(), 2u);
   const json& random = table["rows"][0];
   const json& sbal = table["rows"][1];
@@ -193,6 +236,28 @@ TEST(TableJson, KeepsTheFieldsOfTheFirstFormat) {
   EXPECT_FALSE(sbal["metrics"]["mae"].contains("log_published_mean"));
   EXPECT_DOUBLE_EQ(sbal["metrics"]["rmse"]["paper"]["mean"].get<double>(), -3.388);
   EXPECT_TRUE(random["metrics"]["rmse"]["paper"]["difference"].is_null());
+}
+
+// Whatever is shown, both are there; a published number stands beside the members' only.
+TEST(TableJson, HasMembersAndMeanModel) {
+  const json table = json::parse(config::json_text(
+      tables_value(with_mean_model(), {std::nullopt, true, ErrorsOf::mean_model})));
+
+  const json& sbal = table.at("rows").at(1);
+  const json& mean = sbal.at("mean_model");
+  EXPECT_DOUBLE_EQ(sbal.at("log_rmse_mean").get<double>(), -4.0);
+  EXPECT_DOUBLE_EQ(mean.at("log_rmse_mean").get<double>(), -7.0);
+  EXPECT_DOUBLE_EQ(mean.at("difference_mean").get<double>(), -3.5);
+  EXPECT_DOUBLE_EQ(mean.at("metrics").at("q50").at("log_mean").get<double>(), -12.0);
+  EXPECT_EQ(mean.at("seeds"), sbal.at("seeds"));
+  EXPECT_TRUE(sbal.at("metrics").at("rmse").contains("paper"));
+  EXPECT_FALSE(mean.at("metrics").at("rmse").contains("paper"));
+  EXPECT_EQ(table.at("rows").at(0).at("mean_model").at("diverged"), 7);
+  EXPECT_TRUE(json::parse(config::json_text(tables_value(tables())))
+                  .at("rows")
+                  .at(0)
+                  .at("mean_model")
+                  .is_null());
 }
 
 TEST(TableJson, DivergedIsNull) {

@@ -28,8 +28,8 @@ TEST(Table, MeansAndPairedDifferences) {
 
   ASSERT_EQ(tables.size(), 1u);
   ASSERT_EQ(tables[0].rows.size(), 2u);
-  const TableCell& random = tables[0].rows[0].of(Metric::rmse);
-  const TableCell& sbal = tables[0].rows[1].of(Metric::rmse);
+  const TableCell& random = tables[0].rows[0].members.of(Metric::rmse);
+  const TableCell& sbal = tables[0].rows[1].members.of(Metric::rmse);
   EXPECT_DOUBLE_EQ(random.log.mean, -2.5);
   EXPECT_DOUBLE_EQ(random.log.deviation, std::sqrt(0.5));
   EXPECT_TRUE(std::isnan(random.difference.mean));
@@ -38,7 +38,7 @@ TEST(Table, MeansAndPairedDifferences) {
   EXPECT_NEAR(sbal.difference_95, 12.7062 * std::sqrt(0.125) / std::sqrt(2.0), 1e-3);
   EXPECT_NEAR(random.by_round[1], std::exp(-3.5), 1e-12);
   const auto turned = make_tables(two_methods(), "sbal");
-  EXPECT_DOUBLE_EQ(turned[0].rows[1].of(Metric::rmse).difference.mean, 0.75);
+  EXPECT_DOUBLE_EQ(turned[0].rows[1].members.of(Metric::rmse).difference.mean, 0.75);
   EXPECT_THROW(make_tables(two_methods(), "qbc"), Error);
 }
 
@@ -49,10 +49,30 @@ TEST(Table, EveryMetricHasItsOwnNumbers) {
 
   for (const MetricInfo& metric : metric_infos()) {
     const double m = static_cast<double>(metric.metric);
-    EXPECT_DOUBLE_EQ(tables[0].rows[0].of(metric.metric).log.mean, -2.5 - m) << metric.name;
-    EXPECT_DOUBLE_EQ(tables[0].rows[1].of(metric.metric).difference.mean, -0.75) << metric.name;
+    EXPECT_DOUBLE_EQ(tables[0].rows[0].members.of(metric.metric).log.mean, -2.5 - m) << metric.name;
+    EXPECT_DOUBLE_EQ(tables[0].rows[1].members.of(metric.metric).difference.mean, -0.75)
+        << metric.name;
   }
   EXPECT_NEAR(tables[0].published_offset, 1.570, 5e-4);
+}
+
+// Headlines of the mean model -3 and -5, and -4 and -9: differences -1 and -4. The run of seed 2 is
+// from before it was measured.
+TEST(Table, TheMeanModelHasItsOwnNumbers) {
+  const auto tables = make_tables(
+      {result("random", 0, {-1, -3}, 1, {-2, -4}), result("random", 1, {-2, -4}, 1, {-4, -6}),
+       result("sbal", 0, {-2, -4}, 1, {-3, -5}), result("sbal", 1, {-4, -6}, 1, {-9, -9}),
+       result("sbal", 2, {-1, -1})});
+
+  const TableRow& sbal = tables[0].rows[1];
+  EXPECT_DOUBLE_EQ(tables[0].rows[0].mean_model.of(Metric::rmse).log.mean, -4.0);
+  EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::rmse).log.mean, -6.5);
+  EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::mae).log.mean, -6.5 - 2);
+  EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::rmse).difference.mean, -2.5);
+  EXPECT_EQ(sbal.mean_model.seeds, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(sbal.members.seeds.size(), 3u);
+  EXPECT_EQ(sbal.without_mean_model, 1u);
+  EXPECT_DOUBLE_EQ(sbal.members.of(Metric::rmse).difference.mean, -1.5);
 }
 
 TEST(Table, UnfinishedRunsAreLeftOutAndCounted) {
@@ -61,9 +81,10 @@ TEST(Table, UnfinishedRunsAreLeftOutAndCounted) {
 
   const std::vector<TableRow>& rows = tables[0].rows;
   EXPECT_EQ(rows[0].incomplete, 1u);
-  EXPECT_EQ(rows[0].seeds.size(), 1u);
+  EXPECT_EQ(rows[0].members.seeds.size(), 1u);
   EXPECT_EQ(rows[1].incomplete, 1u);
-  EXPECT_TRUE(std::isnan(rows[1].of(Metric::rmse).log.mean));  // not 0, which would be a good one
+  EXPECT_TRUE(
+      std::isnan(rows[1].members.of(Metric::rmse).log.mean));  // not 0, which would be a good one
 }
 
 TEST(Table, OtherSettingsThatDifferStandInTheLabel) {
@@ -99,8 +120,8 @@ TEST(Table, EveryProblemHasItsOwnTable) {
   EXPECT_EQ(tables[0].problem, "none");
   EXPECT_EQ(tables[1].problem, "other");
   EXPECT_EQ(tables[1].rows[1].label, "sbal");
-  EXPECT_DOUBLE_EQ(tables[0].rows[1].of(Metric::mae).difference.mean, -0.75);
-  EXPECT_DOUBLE_EQ(tables[1].rows[1].of(Metric::mae).difference.mean, -0.75 + 2);
+  EXPECT_DOUBLE_EQ(tables[0].rows[1].members.of(Metric::mae).difference.mean, -0.75);
+  EXPECT_DOUBLE_EQ(tables[1].rows[1].members.of(Metric::mae).difference.mean, -0.75 + 2);
   EXPECT_NEAR(tables[1].published_offset, 1.183, 5e-4);  // L = 26, Nx = 256
 }
 
@@ -142,9 +163,9 @@ TEST(Table, DivergedMeansStayInfiniteAndQuantilesStand) {
   const auto tables = make_tables({diverged});
 
   const TableRow& row = tables[0].rows[0];
-  EXPECT_EQ(row.of(Metric::rmse).log.mean, kInfinity);
-  EXPECT_DOUBLE_EQ(row.of(Metric::q50).log.mean, -2.0 - 5);
-  EXPECT_EQ(row.diverged, 3u);
+  EXPECT_EQ(row.members.of(Metric::rmse).log.mean, kInfinity);
+  EXPECT_DOUBLE_EQ(row.members.of(Metric::q50).log.mean, -2.0 - 5);
+  EXPECT_EQ(row.members.diverged, 3u);
 }
 
 }  // namespace
