@@ -94,7 +94,8 @@ struct TableOptions {
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
   std::string model = "members";  ///< or "mean"
   bool paper = false;
-  bool json = false, csv = false, latex = false;  ///< at most one; none: text
+  bool json = false, latex = false;
+  std::string csv;  ///< "runs", "summary" or empty. At most one of the three; none: text
 };
 void run_table(const TableOptions& options, std::ostream& out);
 void add_table(CLI::App& program, const Globals& globals);

@@ -1,8 +1,9 @@
-// Tables as comma-separated values.
+// Runs and tables as comma-separated values.
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "results/learned_problem.h"
 #include "results/table_blocks.h"
 #include "stap/results/table_format.h"
 
@@ -21,7 +22,42 @@ std::string digits(double number) {
   return std::isfinite(number) ? fmt::format("{}", number) : "";
 }
 
+// The columns of one evaluation, each behind a comma: names, or numbers.
+std::string error_names(std::string_view prefix, std::optional<Metric> chosen) {
+  std::string text;
+  for (const MetricInfo& metric : metric_infos())
+    if (!chosen || *chosen == metric.metric) text += fmt::format(",{}{}", prefix, metric.key);
+  return text + fmt::format(",{}diverged", prefix);
+}
+
+std::string error_numbers(const RunErrors& errors, std::size_t evaluation,
+                          std::optional<Metric> chosen) {
+  const bool measured = evaluation < errors.diverged.size();
+  std::string text;
+  for (const MetricInfo& metric : metric_infos())
+    if (!chosen || *chosen == metric.metric)
+      text += "," + (measured ? digits(errors.values_of(metric.metric)[evaluation]) : "");
+  return text + (measured ? fmt::format(",{}", errors.diverged[evaluation]) : ",");
+}
+
 }  // namespace
+
+std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric> metric) {
+  std::string text = "problem,label,method,seed,round,solver_steps,transitions" +
+                     error_names("", metric) + error_names("mean_model_", metric) + "\n";
+  for (const ProblemRuns& problem : by_problem(results)) {
+    const std::vector<std::string> names = labels(problem.runs);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const RunResult& run = *problem.runs[i];
+      for (std::size_t k = 0; k < run.evaluated(); ++k)
+        text += fmt::format("{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
+                            quoted(run.method), run.seed, k, run.transitions[k] * run.cluster,
+                            run.transitions[k], error_numbers(run.members, k, metric),
+                            error_numbers(run.mean_model, k, metric));
+    }
+  }
+  return text;
+}
 
 std::string tables_csv(std::span<const ProblemTable> tables, const TableView& view) {
   std::string text =

@@ -18,6 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+std::string last_line(const std::string& path) {
+  std::istringstream lines(content(path));
+  std::string last;
+  for (std::string line; std::getline(lines, line);) last = line;
+  return last;
+}
+
 class TableProgram : public ::testing::Test {
  protected:
   TableProgram() { setenv("STAP_CACHE", folder_.path("cache").c_str(), 1); }
@@ -49,19 +56,27 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
   const Finished full = run_stap({"table", s, "--metric", "all"});
   const Finished mean = run_stap({"table", s, "--model", "mean"});
   const Finished latex = run_stap({"table", s, "--latex", "--metric", "nrmse"});
-  const Finished csv = run_stap({"table", s, "--csv"});
+  const Finished csv = run_stap({"table", s, "--csv=summary"});
+  const Finished rounds = run_stap({"table", s, "--csv"});
   const Finished in_json = run_stap({"table", s, "--json", "--baseline", "sbal"});
 
   EXPECT_TRUE(contains(sweep.out, "\nks: 5 steps, 32 points"));
   EXPECT_TRUE(contains(text.out, "-3.388 ± 0.052"));
   EXPECT_TRUE(contains(text.out, "-0.275 ± 0.014"));
   EXPECT_TRUE(contains(full.out, "RMSE 99 %"));
+  EXPECT_EQ(run_stap({"table", s, "--csv", "--paper"}).exit_code, 2);
   EXPECT_TRUE(contains(latex.out, " & burgers & ks \\\\"));
   std::istringstream lines(csv.out);
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count)
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), 12) << line;
   EXPECT_EQ(count, 1u + 2 * 2 * 10);
+  EXPECT_EQ(std::count(rounds.out.begin(), rounds.out.end(), '\n'), 1 + 2 * 2 * 2 * 3);
+  const json last =
+      json::parse(last_line(folder_.path("s/extends=paper_ks,method=sbal,seed=1/metrics.jsonl")));
+  // 3 initial trajectories of 5 steps and 2 rounds of 9.
+  EXPECT_TRUE(contains(rounds.out, "\nks,sbal,sbal,1,2,33,33," + last.at("rmse").dump() + ","));
+  EXPECT_TRUE(contains(rounds.out, "," + last.at("mean_model").at("mae").dump() + ","));
   const json rows = json::parse(in_json.out).at("rows");
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[2].at("problem"), "ks");
@@ -182,6 +197,7 @@ TEST_F(TableProgram, MistakesAreExitCode2) {
   refused({"table", folder_.path("s"), "--metric", "rmsd"}, "--metric");
   refused({"table", folder_.path("s"), "--csv", "--json"}, "excludes");
   refused({"table", folder_.path("s"), "--model", "best"}, "--model");
+  refused({"table", folder_.path("s"), "--csv=lines"}, "--csv");
 }
 
 }  // namespace

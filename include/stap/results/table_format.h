@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "stap/config/value.h"
 #include "stap/results/table.h"
@@ -22,6 +23,12 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
 /// For papers: a tabular (package booktabs) of methods by problems for one metric, or for each
 /// problem one of methods by metrics; the best value of a column bold.
 std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view = {});
+/// One line for each evaluation of each run, also of runs that are not finished: problem, label,
+/// method, seed, round, solver steps and transitions in the training set, then the chosen metrics
+/// and how many rollouts diverged, of the members and (`mean_model_...`) of the mean model. Errors
+/// as they are, no logarithms. Empty: not finite, or not measured.
+std::string runs_csv(const std::vector<RunResult>& results,
+                     std::optional<Metric> metric = std::nullopt);
 /// One line for each problem, method, metric and scale. Empty: there is no such number.
 std::string tables_csv(std::span<const ProblemTable> tables, const TableView& view = {});
 /// Format table/3: a list of rows with their problem, the log RMSE and all chosen metrics of the

@@ -187,6 +187,43 @@ TEST(TableLatex, MethodsByMetrics) {
   EXPECT_TRUE(has(text, "$\\mathbf{-3.388} \\pm 0.052$ & $\\mathbf{-4.081} \\pm 0.061$"));
 }
 
+// A cluster of 2: a transition is two solver steps. The first evaluation of the run diverged, the
+// mean model of the other one was not measured.
+TEST(TableCsv, OneLineForEachRunAndRound) {
+  RunResult first = burgers()[0], second = burgers()[3];
+  first.cluster = 2;
+  first.transitions = {10, 15};
+  second.transitions = {20};
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (std::size_t m = 0; m < kMetrics; ++m) {
+    const double d = static_cast<double>(m);
+    first.members.values[m] = {m == 0 ? infinite : 0.5 + d, 1.5 + d};
+    first.mean_model.values[m] = {2.5 + d, 3.5 + d};
+    second.members.values[m] = {4.5 + d};
+  }
+  first.mean_model.logs = first.members.logs;
+  first.members.diverged = {4, 0};
+  first.mean_model.diverged = {1, 0};
+  second.members.diverged = {0};
+  for (auto& logs : second.members.logs) logs.resize(1);
+  second.method = "sbal(exponent=2,x=1)";
+
+  const std::string text = runs_csv({first, second});
+
+  EXPECT_EQ(text,
+            "problem,label,method,seed,round,solver_steps,transitions,"
+            "rmse,nrmse,mae,rmse_q99,rmse_q95,rmse_q50,diverged,"
+            "mean_model_rmse,mean_model_nrmse,mean_model_mae,mean_model_rmse_q99,"
+            "mean_model_rmse_q95,mean_model_rmse_q50,mean_model_diverged\n"
+            "burgers,random,random,0,0,20,10,,1.5,2.5,3.5,4.5,5.5,4,2.5,3.5,4.5,5.5,6.5,7.5,1\n"
+            "burgers,random,random,0,1,30,15,1.5,2.5,3.5,4.5,5.5,6.5,0,3.5,4.5,5.5,6.5,7.5,8.5,0\n"
+            "burgers,\"sbal(exponent=2,x=1)\",\"sbal(exponent=2,x=1)\",1,0,20,20,"
+            "4.5,5.5,6.5,7.5,8.5,9.5,0,,,,,,,\n");
+  EXPECT_TRUE(has(runs_csv({first}, Metric::q95),
+                  ",transitions,rmse_q95,diverged,mean_model_rmse_q95,mean_model_diverged\n"
+                  "burgers,random,random,0,0,20,10,4.5,4,6.5,1\n"));
+}
+
 TEST(TableCsv, OneLineForEachMetricAndScale) {
   std::vector<RunResult> results = burgers();
   for (RunResult& r : results)
