@@ -3,7 +3,6 @@
 // Runs a program the way a user does: arguments in, exit code, stdout and stderr out.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/contains.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -73,11 +73,6 @@ inline pid_t start_stap(std::vector<std::string> arguments) {
 inline Finished run_stap(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), STAP_TEST_PROGRAM);
   return run_process(arguments);
-}
-
-inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
 }
 
 }  // namespace stap::test

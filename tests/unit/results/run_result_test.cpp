@@ -7,12 +7,14 @@
 #include "stap/core/error.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
+#include "support/contains.h"
 #include "support/run_folder.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
+using test::contains;
 using test::TemporaryFolder;
 using test::write_run_folder;
 
@@ -37,11 +39,6 @@ std::string refusal(const std::filesystem::path& folder) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return {};
-}
-
-testing::AssertionResult has(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
 }
 
 // The demo has 64 points and the lines say 77: what a run says is read, not made again.
@@ -101,23 +98,23 @@ TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
   std::filesystem::create_directory(folder.path("data"));
   folder.file("data/config.yaml", "pde: {name: burgers}\n");
 
-  EXPECT_TRUE(has(refusal(folder.path("r")), "'run/3'"));
-  EXPECT_TRUE(has(refusal(folder.path("r")), "run/1 or run/2"));
-  EXPECT_TRUE(has(refusal(folder.path("data")), "run/1 or run/2"));
-  EXPECT_TRUE(has(refusal(folder.path("nowhere")), "config.yaml"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "'run/3'"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "run/1 or run/2"));
+  EXPECT_TRUE(contains(refusal(folder.path("data")), "run/1 or run/2"));
+  EXPECT_TRUE(contains(refusal(folder.path("nowhere")), "config.yaml"));
 }
 
 TEST(RunResult, DamageIsNamedByFileAndLine) {
   const TemporaryFolder folder;
 
   write_run_folder(folder.path("r"), "run/2", kManifest, line(0, "0.5") + "{\"round\": 1");
-  EXPECT_TRUE(has(refusal(folder.path("r")), "metrics.jsonl:2"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl:2"));
 
   write_run_folder(folder.path("r"), "run/2", kManifest, line(0, "0.5") + "{\"points\": 1}\n");
-  EXPECT_TRUE(has(refusal(folder.path("r")), "metrics.jsonl:2: transitions"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl:2: transitions"));
 
   std::filesystem::remove(folder.path("r/manifest.json"));
-  EXPECT_TRUE(has(refusal(folder.path("r")), "manifest.json"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "manifest.json"));
 }
 
 // Neither a file of metrics nor lines that hold nothing but sizes.
@@ -133,9 +130,9 @@ TEST(RunResult, AStudyWithoutATestSetHasNoErrorsAndTheTableSaysSo) {
     EXPECT_EQ(tables[0].rows[0].without_errors, 1u);
     EXPECT_EQ(tables[0].rows[0].incomplete, 0u);
     const std::string text = tables_text(tables);
-    EXPECT_TRUE(has(text, "1 runs have no errors: their study has no test set"));
-    EXPECT_FALSE(has(text, "nan"));
-    EXPECT_FALSE(has(text, "points"));
+    EXPECT_TRUE(contains(text, "1 runs have no errors: their study has no test set"));
+    EXPECT_FALSE(contains(text, "nan"));
+    EXPECT_FALSE(contains(text, "points"));
   }
 }
 

@@ -8,18 +8,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/contains.h"
 #include "support/table_results.h"
 
 namespace stap {
 namespace {
 
 using nlohmann::json;
+using test::contains;
 using test::result;
-
-testing::AssertionResult has(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
-}
 
 // Burgers with two seeds of each method: headlines of the RMSE -2 and -3 (mean -2.5, deviation
 // sqrt(0.5) = 0.707), and 1 and 2 below them (mean -4, deviation sqrt(2) = 1.414; differences with
@@ -45,13 +42,13 @@ std::vector<ProblemTable> diverged() {
 TEST(TableText, CompactLineOfOneMetric) {
   const std::string text = tables_text(tables());
 
-  EXPECT_TRUE(has(text, "burgers: 13 steps, 256 points; errors of the members\n"));
-  EXPECT_TRUE(has(text, "log RMSE"));
-  EXPECT_TRUE(has(text, "-4.000 ± 1.414  -2.430 ± 1.414   -1.500 ± 6.353"));
-  EXPECT_FALSE(has(text, "paper"));
+  EXPECT_TRUE(contains(text, "burgers: 13 steps, 256 points; errors of the members\n"));
+  EXPECT_TRUE(contains(text, "log RMSE"));
+  EXPECT_TRUE(contains(text, "-4.000 ± 1.414  -2.430 ± 1.414   -1.500 ± 6.353"));
+  EXPECT_FALSE(contains(text, "paper"));
   const std::string mae = tables_text(tables(), {Metric::mae, false});
-  EXPECT_TRUE(has(mae, "-6.000 ± 1.414  -1.500 ± 6.353"));
-  EXPECT_FALSE(has(mae, "published scale"));
+  EXPECT_TRUE(contains(mae, "-6.000 ± 1.414  -1.500 ± 6.353"));
+  EXPECT_FALSE(contains(mae, "published scale"));
 }
 
 TEST(TableText, ColumnsAreAligned) {
@@ -70,12 +67,12 @@ TEST(TableText, AllMetricsOnBothScales) {
   const std::string text = tables_text(tables(), {std::nullopt, false});
 
   for (const char* title : {"RMSE", "NRMSE", "MAE", "RMSE 99 %", "RMSE 95 %", "RMSE 50 %"})
-    EXPECT_TRUE(has(text, title));
-  EXPECT_TRUE(has(text, "our scale"));
-  EXPECT_TRUE(has(text, "published scale"));
-  EXPECT_TRUE(has(text, "difference to random, 95 %"));
-  EXPECT_TRUE(has(text, "-3.500 ± 0.707"));  // NRMSE of random
-  EXPECT_TRUE(has(text, "-5.430 ± 1.414"));  // 99 % quantile of sbal, -7 + 1.570
+    EXPECT_TRUE(contains(text, title));
+  EXPECT_TRUE(contains(text, "our scale"));
+  EXPECT_TRUE(contains(text, "published scale"));
+  EXPECT_TRUE(contains(text, "difference to random, 95 %"));
+  EXPECT_TRUE(contains(text, "-3.500 ± 0.707"));  // NRMSE of random
+  EXPECT_TRUE(contains(text, "-5.430 ± 1.414"));  // 99 % quantile of sbal, -7 + 1.570
 }
 
 TEST(TableText, PublishedNumbersWithTheirFootnotes) {
@@ -85,13 +82,14 @@ TEST(TableText, PublishedNumbersWithTheirFootnotes) {
 
   const std::string text = tables_text(make_tables(results), {Metric::rmse, true});
 
-  EXPECT_TRUE(has(text, "-3.388 ± 0.052"));
-  EXPECT_TRUE(has(text, "-0.507"));  // -3.388 + 2.881
-  EXPECT_TRUE(has(text, "not LCMD"));
-  EXPECT_TRUE(has(text, "other sizes"));
+  EXPECT_TRUE(contains(text, "-3.388 ± 0.052"));
+  EXPECT_TRUE(contains(text, "-0.507"));  // -3.388 + 2.881
+  EXPECT_TRUE(contains(text, "not LCMD"));
+  EXPECT_TRUE(contains(text, "other sizes"));
   RunResult forced = results[0];
   forced.config = config::parse_yaml("pde: {name: ins, forcing_rate: 0.2}", "test");
-  EXPECT_TRUE(has(tables_text(make_tables({forced}), {Metric::rmse, true}), "prints no number"));
+  EXPECT_TRUE(
+      contains(tables_text(make_tables({forced}), {Metric::rmse, true}), "prints no number"));
 }
 
 TEST(TableText, MultiStepNetworksHaveTheirOwnNumbers) {
@@ -101,18 +99,18 @@ TEST(TableText, MultiStepNetworksHaveTheirOwnNumbers) {
 
   const std::string text = tables_text(make_tables(results), {Metric::rmse, true});
 
-  EXPECT_TRUE(has(text, "-1.893 ± 0.053"));
-  EXPECT_FALSE(has(text, "-3.388"));
-  EXPECT_TRUE(has(text, "multi-step"));
+  EXPECT_TRUE(contains(text, "-1.893 ± 0.053"));
+  EXPECT_FALSE(contains(text, "-3.388"));
+  EXPECT_TRUE(contains(text, "multi-step"));
 }
 
 TEST(TableText, DivergenceIsShownAndCounted) {
   const std::string text = tables_text(diverged());
 
-  EXPECT_TRUE(has(text, "div(4)"));
-  EXPECT_TRUE(has(text, "not finite"));
-  EXPECT_FALSE(has(text, "inf"));
-  EXPECT_FALSE(has(text, "nan"));
+  EXPECT_TRUE(contains(text, "div(4)"));
+  EXPECT_TRUE(contains(text, "not finite"));
+  EXPECT_FALSE(contains(text, "inf"));
+  EXPECT_FALSE(contains(text, "nan"));
 }
 
 // The runs of burgers(), with mean models that are 1 (random) and 3 (sbal) lower.
@@ -135,26 +133,26 @@ TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
   const std::string blocks = tables_text(all, {std::nullopt, false, ErrorsOf::mean_model});
   const std::string latex = tables_latex(all, {Metric::rmse, false, ErrorsOf::mean_model});
 
-  EXPECT_TRUE(has(members, "; errors of the members\n"));
-  EXPECT_TRUE(has(members, "-4.000 ± 1.414"));
-  EXPECT_FALSE(has(members, "div(7)"));
-  EXPECT_TRUE(has(mean, "; errors of the mean model\n"));
-  EXPECT_TRUE(has(mean, "-7.000 ± 1.414"));
-  EXPECT_TRUE(has(mean, "-3.500 ± 6.353"));
-  EXPECT_TRUE(has(mean, "div(7)"));
-  EXPECT_TRUE(has(mean, "-3.388 ± 0.052"));
-  EXPECT_TRUE(has(mean, "errors of the members, not of the mean model"));
-  EXPECT_TRUE(has(blocks, "-8.000 ± 1.414"));  // NRMSE of sbal
-  EXPECT_TRUE(has(latex, "RMSE, mean model: logarithm"));
-  EXPECT_TRUE(has(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
+  EXPECT_TRUE(contains(members, "; errors of the members\n"));
+  EXPECT_TRUE(contains(members, "-4.000 ± 1.414"));
+  EXPECT_FALSE(contains(members, "div(7)"));
+  EXPECT_TRUE(contains(mean, "; errors of the mean model\n"));
+  EXPECT_TRUE(contains(mean, "-7.000 ± 1.414"));
+  EXPECT_TRUE(contains(mean, "-3.500 ± 6.353"));
+  EXPECT_TRUE(contains(mean, "div(7)"));
+  EXPECT_TRUE(contains(mean, "-3.388 ± 0.052"));
+  EXPECT_TRUE(contains(mean, "errors of the members, not of the mean model"));
+  EXPECT_TRUE(contains(blocks, "-8.000 ± 1.414"));  // NRMSE of sbal
+  EXPECT_TRUE(contains(latex, "RMSE, mean model: logarithm"));
+  EXPECT_TRUE(contains(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
 }
 
 TEST(TableText, RunsFromBeforeTheMeanModelWasMeasuredAreCounted) {
   const std::string text = tables_text(tables(), {Metric::rmse, false, ErrorsOf::mean_model});
 
-  EXPECT_TRUE(has(text, "sbal: 2 runs are from before the mean model was measured"));
-  EXPECT_FALSE(has(text, "nan"));
-  EXPECT_FALSE(has(tables_text(tables()), "from before"));
+  EXPECT_TRUE(contains(text, "sbal: 2 runs are from before the mean model was measured"));
+  EXPECT_FALSE(contains(text, "nan"));
+  EXPECT_FALSE(contains(tables_text(tables()), "from before"));
 }
 
 TEST(TableLatex, MethodsByProblemsWithTheBestInBold) {
@@ -167,24 +165,25 @@ TEST(TableLatex, MethodsByProblemsWithTheBestInBold) {
 
   const std::string text = tables_latex(make_tables(results), {Metric::rmse, false});
 
-  EXPECT_TRUE(has(text, "\\begin{tabular}{lcc}"));
-  EXPECT_TRUE(has(text, " & burgers & kdv \\\\"));
-  EXPECT_TRUE(has(text, "sbal & $\\mathbf{-4.000} \\pm 1.414$ & -- \\\\"));
-  EXPECT_TRUE(has(text, "random & $-2.500 \\pm 0.707$ & $-2.500 \\pm 0.707$ \\\\"));
-  EXPECT_TRUE(has(text, "random extra\\_key=1 & -- & $\\mathbf{-4.000} \\pm 1.414$ \\\\"));
-  EXPECT_TRUE(has(text, "\\mathbf{-2.430} \\pm 1.414"));
-  EXPECT_TRUE(has(text, "sbal & $-1.500 \\pm 6.353$"));
-  EXPECT_TRUE(has(text, "95 \\%"));
+  EXPECT_TRUE(contains(text, "\\begin{tabular}{lcc}"));
+  EXPECT_TRUE(contains(text, " & burgers & kdv \\\\"));
+  EXPECT_TRUE(contains(text, "sbal & $\\mathbf{-4.000} \\pm 1.414$ & -- \\\\"));
+  EXPECT_TRUE(contains(text, "random & $-2.500 \\pm 0.707$ & $-2.500 \\pm 0.707$ \\\\"));
+  EXPECT_TRUE(contains(text, "random extra\\_key=1 & -- & $\\mathbf{-4.000} \\pm 1.414$ \\\\"));
+  EXPECT_TRUE(contains(text, "\\mathbf{-2.430} \\pm 1.414"));
+  EXPECT_TRUE(contains(text, "sbal & $-1.500 \\pm 6.353$"));
+  EXPECT_TRUE(contains(text, "95 \\%"));
 }
 
 TEST(TableLatex, MethodsByMetrics) {
   const std::string text = tables_latex(diverged(), {std::nullopt, true});
 
-  EXPECT_TRUE(has(text, "\\begin{tabular}{lcccccc}"));
-  EXPECT_TRUE(has(text, " & RMSE & NRMSE & MAE & RMSE 99 \\% & RMSE 95 \\% & RMSE 50 \\% \\\\"));
-  EXPECT_TRUE(has(text, "sbal & div(4) & $\\mathbf{-5.000} \\pm 1.414$"));
-  EXPECT_TRUE(has(text, "random & $\\mathbf{-2.500} \\pm 0.707$ & $-3.500"));
-  EXPECT_TRUE(has(text, "$\\mathbf{-3.388} \\pm 0.052$ & $\\mathbf{-4.081} \\pm 0.061$"));
+  EXPECT_TRUE(contains(text, "\\begin{tabular}{lcccccc}"));
+  EXPECT_TRUE(
+      contains(text, " & RMSE & NRMSE & MAE & RMSE 99 \\% & RMSE 95 \\% & RMSE 50 \\% \\\\"));
+  EXPECT_TRUE(contains(text, "sbal & div(4) & $\\mathbf{-5.000} \\pm 1.414$"));
+  EXPECT_TRUE(contains(text, "random & $\\mathbf{-2.500} \\pm 0.707$ & $-3.500"));
+  EXPECT_TRUE(contains(text, "$\\mathbf{-3.388} \\pm 0.052$ & $\\mathbf{-4.081} \\pm 0.061$"));
 }
 
 // A cluster of 2: a transition is two solver steps. The first evaluation of the run diverged, the
@@ -219,9 +218,9 @@ TEST(TableCsv, OneLineForEachRunAndRound) {
             "burgers,random,random,0,1,30,15,1.5,2.5,3.5,4.5,5.5,6.5,0,3.5,4.5,5.5,6.5,7.5,8.5,0\n"
             "burgers,\"sbal(exponent=2,x=1)\",\"sbal(exponent=2,x=1)\",1,0,20,20,"
             "4.5,5.5,6.5,7.5,8.5,9.5,0,,,,,,,\n");
-  EXPECT_TRUE(has(runs_csv({first}, Metric::q95),
-                  ",transitions,rmse_q95,diverged,mean_model_rmse_q95,mean_model_diverged\n"
-                  "burgers,random,random,0,0,20,10,4.5,4,6.5,1\n"));
+  EXPECT_TRUE(contains(runs_csv({first}, Metric::q95),
+                       ",transitions,rmse_q95,diverged,mean_model_rmse_q95,mean_model_diverged\n"
+                       "burgers,random,random,0,0,20,10,4.5,4,6.5,1\n"));
 }
 
 TEST(TableCsv, OneLineForEachMetricAndScale) {
@@ -241,16 +240,16 @@ TEST(TableCsv, OneLineForEachMetricAndScale) {
   EXPECT_EQ(line, "burgers,random,members,2,rmse,own,-2.5,0.7071067811865476,,,0,0,0,,,");
   std::getline(lines, line);
   EXPECT_EQ(line.rfind("burgers,random,members,2,rmse,published,-0.92984", 0), 0u) << line;
-  EXPECT_TRUE(has(line, ",-2.881,0.06,"));
+  EXPECT_TRUE(contains(line, ",-2.881,0.06,"));
   std::getline(lines, line);
-  EXPECT_TRUE(has(line, "nrmse,own,-3.5,"));
-  EXPECT_TRUE(has(line, ",-3.955,0.06,"));
+  EXPECT_TRUE(contains(line, "nrmse,own,-3.5,"));
+  EXPECT_TRUE(contains(line, ",-3.955,0.06,"));
   std::size_t count = 3;
   while (std::getline(lines, line)) ++count;
   EXPECT_EQ(count, 2u * (6 + 4));
-  EXPECT_TRUE(has(line = tables_csv(make_tables(results), {Metric::mae, false}),
-                  "burgers,\"sbal(exponent=2,x=1)\",members,2,mae,own,-6,"));
-  EXPECT_TRUE(has(tables_csv(diverged(), {Metric::rmse, false}), "sbal,members,2,rmse,own,,"));
+  EXPECT_TRUE(contains(line = tables_csv(make_tables(results), {Metric::mae, false}),
+                       "burgers,\"sbal(exponent=2,x=1)\",members,2,mae,own,-6,"));
+  EXPECT_TRUE(contains(tables_csv(diverged(), {Metric::rmse, false}), "sbal,members,2,rmse,own,,"));
 }
 
 TEST(TableJson, KeepsTheFieldsOfTheFirstFormat) {

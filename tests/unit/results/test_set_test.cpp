@@ -6,6 +6,7 @@
 
 #include "stap/core/error.h"
 #include "stap/run/study_data.h"
+#include "support/contains.h"
 #include "support/environment.h"
 #include "support/h5_writing.h"
 #include "support/run_folder.h"
@@ -14,6 +15,7 @@
 namespace stap {
 namespace {
 
+using test::contains;
 using test::H5File;
 using test::ScopedVariable;
 using test::TemporaryFolder;
@@ -61,11 +63,6 @@ class TestSet : public ::testing::Test {
   const ScopedVariable variable_{"STAP_CACHE", cache_};
 };
 
-testing::AssertionResult has(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
-  return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
-}
-
 TEST_F(TestSet, IsFoundInTheCache) {
   write(cached(), 1);
 
@@ -100,28 +97,28 @@ TEST_F(TestSet, AnotherHashIsRefused) {
 
   const std::string message = refusal(run());
 
-  EXPECT_TRUE(has(message, std::string("has hash ") + kOtherHash));
-  EXPECT_TRUE(has(message, std::string("was evaluated with ") + kHash));
+  EXPECT_TRUE(contains(message, std::string("has hash ") + kOtherHash));
+  EXPECT_TRUE(contains(message, std::string("was evaluated with ") + kHash));
   write(folder_.path("run/test.h5"), 2);
   write(cached(), 1);
-  EXPECT_TRUE(has(refusal(run(", \"test_file\": \"test.h5\"")), "run/test.h5 has hash"));
+  EXPECT_TRUE(contains(refusal(run(", \"test_file\": \"test.h5\"")), "run/test.h5 has hash"));
 }
 
 TEST_F(TestSet, WhatIsMissingNamesTheCommandThatMakesIt) {
   const std::string command = "'stap generate " + folder_.path("run") + "' makes it";
 
-  EXPECT_TRUE(has(refusal(run()), command));
-  EXPECT_TRUE(has(refusal(run()), cached()));
-  EXPECT_TRUE(has(refusal(run(", \"test_file\": \"gone.h5\"")), "run/gone.h5"));
+  EXPECT_TRUE(contains(refusal(run()), command));
+  EXPECT_TRUE(contains(refusal(run()), cached()));
+  EXPECT_TRUE(contains(refusal(run(", \"test_file\": \"gone.h5\"")), "run/gone.h5"));
   const ScopedVariable off("STAP_CACHE", "off");
-  EXPECT_TRUE(has(refusal(run()), "the cache is off"));
-  EXPECT_TRUE(has(refusal(run()), command));
+  EXPECT_TRUE(contains(refusal(run()), "the cache is off"));
+  EXPECT_TRUE(contains(refusal(run()), command));
 }
 
 TEST_F(TestSet, AStudyWithoutOneSaysSo) {
   test::write_run_folder(folder_.path("run"), "run/2", "{\"test_sha256\": null}");
 
-  EXPECT_TRUE(has(refusal(read_result(folder_.path("run"))), "has no test set"));
+  EXPECT_TRUE(contains(refusal(read_result(folder_.path("run"))), "has no test set"));
 }
 
 }  // namespace
