@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "run/analysis_cost.h"
-#include "run/files.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 #include "stap/eval/activations.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "run/files.h"
+#include "stap/config/files.h"
 #include "stap/core/committee.h"
 #include "stap/data/array_file.h"
 #include "stap/run/sweep_analysis.h"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "run/files.h"
 #include "run/make_data.h"
+#include "stap/config/files.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"

@@ -11,9 +11,9 @@
 #include <fmt/ranges.h>
 
 #include "run/clusters.h"
-#include "run/files.h"
 #include "stap/acquire/passes.h"
 #include "stap/acquire/trust.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/resident_rows.h"

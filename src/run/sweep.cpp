@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "run/files.h"
+#include "stap/config/files.h"
 #include "stap/config/problems.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "run/files.h"
+#include "stap/config/files.h"
 #include "stap/config/problems.h"
 #include "stap/core/error.h"
 #include "stap/run/presets.h"

@@ -5,10 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include <fmt/format.h>
-
 #include "stap/config/value.h"
-#include "stap/core/error.h"
 
 namespace stap {
 
@@ -24,6 +21,9 @@ std::string read_text_file(const std::filesystem::path& path);
 /// One of our own YAML or JSON files. Throws Error(data) if it cannot be read or is damaged.
 config::Value read_document(const std::filesystem::path& path);
 
+/// Throws Error(data): a file of ours lacks this key, or holds something else under it.
+[[noreturn]] void throw_bad_field(const char* key, const std::filesystem::path& path);
+
 /// A value of a map that must be there, as T. Throws Error(data) naming `path`.
 template <class T>
 T field(const config::Value& map, const char* key, const std::filesystem::path& path) {
@@ -36,9 +36,7 @@ T field(const config::Value& map, const char* key, const std::filesystem::path& 
   } else {
     if (value != nullptr) found = value->integer<T>();
   }
-  if (!found)
-    throw Error(ErrorKind::data,
-                fmt::format("{}: {} is missing or of another type", path.string(), key));
+  if (!found) throw_bad_field(key, path);
   return *found;
 }
 

@@ -1,4 +1,4 @@
-#include "run/files.h"
+#include "stap/config/files.h"
 
 #include <fstream>
 #include <iterator>
@@ -52,6 +52,11 @@ config::Value read_document(const fs::path& path) {
   } catch (const Error& e) {  // a user's mistake elsewhere, damage here
     throw Error(ErrorKind::data, e.what());
   }
+}
+
+void throw_bad_field(const char* key, const fs::path& path) {
+  throw Error(ErrorKind::data,
+              fmt::format("{}: {} is missing or of another type", path.string(), key));
 }
 
 }  // namespace stap
