@@ -13,7 +13,7 @@
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 #include "stap/eval/activations.h"
-#include "stap/journal/journal.h"
+#include "stap/journal/answer_log.h"
 #include "stap/run/model_of.h"
 #include "stap/run/run.h"
 #include "stap/run/study.h"
@@ -212,12 +212,10 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
   const fs::path path = run.result.folder / "journal.jsonl";
   CostSeconds seconds;
   double solver = 0, answered = 0, train = 0, trained = 0, select = 0, selections = 0;
-  for (const JournalLine& line : read_journal(path, "state")) {
-    if (line.type != "answer") continue;
-    solver += field<double>(line.body, "seconds", path);
-    if (field<std::string>(line.body, "status", path) == to_string(Answer::Status::ok))
-      answered += k;
-  }
+  read_answers(path, [&](std::size_t, const LoggedAnswer& answer) {
+    solver += answer.seconds;
+    if (answer.status == to_string(Answer::Status::ok)) answered += k;
+  });
   for (std::size_t r = 0; r < run.times.size(); ++r) {
     if (const auto t = run.times[r].find("train"); t != run.times[r].end()) {
       train += t->second;

@@ -104,7 +104,10 @@ class Workshop {
         threads_(threads),
         observer_(observer),
         stop_(stop),
-        journal_(folder / "journal.jsonl") {
+        journal_(folder / "journal.jsonl", [this](JournalLine&& line, const std::string&) {
+          if (const Value* seconds = line.body.find("seconds"))
+            seconds_ += seconds->real().value_or(0.0);
+        }) {
     remove_leftovers(folder_);
   }
 
@@ -132,12 +135,8 @@ class Workshop {
     ArrayWriter(file_of(test)).check_room(std::max(2 * pool_values, pool_values + 2 * test_values));
   }
 
-  double seconds() const {
-    double sum = 0;
-    for (const JournalLine& line : journal_.lines())
-      if (const Value* seconds = line.body.find("seconds")) sum += seconds->real().value_or(0.0);
-    return sum;
-  }
+  // Of all blocks, those of earlier calls included.
+  double seconds() const { return seconds_; }
 
  private:
   fs::path file_of(const Product& product) const { return folder_ / (product.name + ".h5"); }
@@ -209,7 +208,9 @@ class Workshop {
     body.set("first", first);
     body.set("rows", rows);
     body.set("seconds", seconds);
-    journal_.append("block", std::move(body));
+    journal_.append("block", body);
+    journal_.commit();
+    seconds_ += seconds;
   }
 
   // Throws Error(data) if the block is damaged.
@@ -268,6 +269,7 @@ class Workshop {
   int threads_;
   Observer& observer_;
   const std::function<bool()>& stop_;
+  double seconds_ = 0.0;
   Journal journal_;
 };
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,41 +85,27 @@ Plan read_pass(const Run& run, std::size_t pass) {
 
 // --- the journal's answers ---
 
-using AnswerKey = std::pair<std::size_t, std::size_t>;  // candidate, step
-
-Value answer_to_value(std::size_t acquisition, const AnswerRecord& record) {
-  Value body;
-  body.set("acquisition", acquisition);
-  body.set("candidate", record.candidate);
-  body.set("step", record.step);
-  body.set("status", to_string(record.answer.status));
-  body.set("reason", record.answer.reason);
-  body.set("attempts", record.answer.attempts);
-  body.set("seconds", record.answer.seconds);
-  body.set("state", encode_doubles(record.answer.state));
-  return body;
+LoggedAnswer to_logged(const AnswerRecord& record) {
+  return {record.candidate,
+          record.step,
+          std::string(to_string(record.answer.status)),
+          record.answer.reason,
+          record.answer.state,
+          record.answer.seconds,
+          record.answer.attempts,
+          0};
 }
 
-std::map<AnswerKey, Answer> recorded_answers(const Run& run, std::size_t acquisition) {
-  std::map<AnswerKey, Answer> answers;
-  const fs::path path = run.folder / "journal.jsonl";
-  for (const JournalLine& line : run.journal.lines()) {
-    if (line.type != "answer" ||
-        field<std::uint64_t>(line.body, "acquisition", path) != acquisition)
-      continue;
-    Answer answer;
-    const auto status = field<std::string>(line.body, "status", path);
-    answer.status = status == "ok"        ? Answer::Status::ok
-                    : status == "refused" ? Answer::Status::refused
-                                          : Answer::Status::failed;
-    answer.reason = field<std::string>(line.body, "reason", path);
-    answer.attempts = field<int>(line.body, "attempts", path);
-    answer.seconds = field<double>(line.body, "seconds", path);
-    answer.state = decode_doubles(field<std::string>(line.body, "state", path));
-    answers[{field<std::uint64_t>(line.body, "candidate", path),
-             field<std::uint64_t>(line.body, "step", path)}] = std::move(answer);
-  }
-  return answers;
+Answer from_logged(LoggedAnswer logged) {
+  Answer answer;
+  answer.status = logged.status == "ok"        ? Answer::Status::ok
+                  : logged.status == "refused" ? Answer::Status::refused
+                                               : Answer::Status::failed;
+  answer.reason = std::move(logged.reason);
+  answer.state = std::move(logged.state);
+  answer.seconds = logged.seconds;
+  answer.attempts = logged.attempts;
+  return answer;
 }
 
 // Measures a phase and writes its seconds down.
@@ -163,14 +148,18 @@ struct Terms {
 void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& committee,
             Observer& observer) {
   const std::size_t acquisition = run.transitions.acquisitions;
-  const auto known = recorded_answers(run, acquisition);
+  const LoggedAnswers known = run.log.recorded(acquisition);
+  Answer at_hand;
   BuyHooks hooks;
   hooks.recorded = [&](std::size_t candidate, std::size_t step) -> const Answer* {
-    const auto found = known.find({candidate, step});
-    return found == known.end() ? nullptr : &found->second;
+    auto found = known.find(candidate, step);
+    if (!found) return nullptr;
+    at_hand = from_logged(std::move(*found));
+    return &at_hand;
   };
   hooks.record = [&](const AnswerRecord& record) {
-    run.journal.append("answer", answer_to_value(acquisition, record));
+    run.log.append(acquisition, to_logged(record));
+    run.log.commit();
   };
   const auto queue = make_batch_queue(*run.solver);
   const BuyPlan buy_plan = [&](const Plan& plan, std::size_t budget) {
@@ -188,7 +177,7 @@ void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& co
   }
   ++run.transitions.acquisitions;
   const Ledger ledger = in_solver_steps(delivery.ledger, run.study.options.cluster);
-  run.journal.append("ledger", ledger_to_value(acquisition, ledger));
+  run.log.note("ledger", ledger_to_value(acquisition, ledger));
   write_transitions(run.folder / "transitions.h5", run.transitions);
   if (const std::string trouble = trouble_text(ledger); !trouble.empty())
     observer.warning(fmt::format(
@@ -272,8 +261,8 @@ void check_ours(const fs::path& folder) {
   if (fs::exists(folder / "config.yaml") || !fs::exists(folder)) return;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name == "journal.jsonl" || name == "rounds" || name.starts_with("manifest.json") ||
-        name.starts_with("config.yaml"))
+    if (name == "journal.jsonl" || name == "answers.bin" || name == "rounds" ||
+        name.starts_with("manifest.json") || name.starts_with("config.yaml"))
       continue;
     throw Error(ErrorKind::config, fmt::format("{} holds {} and no run: give a new or empty folder",
                                                folder.string(), name));
@@ -439,12 +428,12 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
   FnoShape shape = make_shape(grid, study.network);
   check_ours(folder);
   make_folder(folder);
-  Journal journal(folder / "journal.jsonl");
+  AnswerLog log(folder / "journal.jsonl", folder / "answers.bin");
   const std::size_t pool = study.options.pool;
   Run run{.study = std::move(study),
           .folder = std::move(folder),
           .shape = std::move(shape),
-          .journal = std::move(journal),
+          .log = std::move(log),
           .data = std::move(data),
           .solver = std::move(solver),
           .transitions = {},

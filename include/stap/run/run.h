@@ -9,7 +9,7 @@
 #include "stap/acquire/plan.h"
 #include "stap/core/observer.h"
 #include "stap/data/transitions.h"
-#include "stap/journal/journal.h"
+#include "stap/journal/answer_log.h"
 #include "stap/nn/engine.h"
 #include "stap/run/study.h"
 #include "stap/run/study_data.h"
@@ -21,7 +21,8 @@ namespace stap {
 ///
 ///   config.yaml          the effective configuration (format run/1)
 ///   manifest.json        version, machine, hashes of pool and test set
-///   journal.jsonl        every answer of the solver, before it is used
+///   journal.jsonl        every answer of the solver, before it is used; its state
+///   answers.bin          is in here
 ///   transitions.h5       the training set, replaced after every acquisition
 ///   metrics.jsonl        one line per round; no times in it
 ///   timings.jsonl        seconds by phase
@@ -33,7 +34,7 @@ struct Run {
   Study study;
   std::filesystem::path folder;
   FnoShape shape;
-  Journal journal;
+  AnswerLog log;
   std::shared_ptr<const StudyData> data;
   std::shared_ptr<const Solver> solver;
   TransitionSet transitions;
