@@ -120,6 +120,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
+  writer->describe({"", slot_grid(grid, k), 0.0});
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   writer->add("mean", shape, mean.values());

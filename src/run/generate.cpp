@@ -97,10 +97,11 @@ bool claim_folder(const fs::path& folder, const Value& document) {
 
 class Workshop {
  public:
-  Workshop(const fs::path& folder, const Value& document, int threads, Observer& observer,
-           const std::function<bool()>& stop)
+  Workshop(const fs::path& folder, const Value& document, const Solver& solver, int threads,
+           Observer& observer, const std::function<bool()>& stop)
       : folder_(folder),
         document_(document),
+        solver_(solver),
         threads_(threads),
         observer_(observer),
         stop_(stop),
@@ -248,6 +249,7 @@ class Workshop {
                                                 ? *member.value.text()
                                                 : config::json_text(member.value, 0));
     writer.add_text_attribute("sha256", sha256.hex());
+    writer.describe({solver_.name(), solver_.grid(), solver_.dt()});
     writer.add_pieces(product.dataset, product.shape, [&]() -> std::span<const double> {
       piece = read_part(product, part->second);
       ++part;
@@ -266,6 +268,7 @@ class Workshop {
 
   const fs::path& folder_;
   const Value& document_;
+  const Solver& solver_;
   int threads_;
   Observer& observer_;
   const std::function<bool()>& stop_;
@@ -299,7 +302,7 @@ Generated generate(const DataRequest& request, const Solver& solver, const fs::p
 
   check_ours(folder);
   make_folder(folder);
-  Workshop workshop(folder, document, threads, observer, stop);
+  Workshop workshop(folder, document, solver, threads, observer, stop);
   if (claim_folder(folder, document)) {
     workshop.check_room(pool, test);
     write_text(folder / "config.yaml", config::yaml_text(document));

@@ -455,6 +455,8 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
   } else {
     run.transitions.grid = grid;
     run.transitions.cluster = run.study.options.cluster;
+    run.transitions.equation = run.solver->name();
+    run.transitions.dt = run.solver->dt() / static_cast<double>(run.study.options.cluster);
     // Full patterns never ask the mean model: any committee of this shape will do.
     const auto engine = make_cpu_engine(run.shape, 1, 1);
     Terms terms{.budget = initial.cost(), .rules = {}, .phase = "initial"};

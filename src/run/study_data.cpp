@@ -96,7 +96,7 @@ StudyData read_cached(const fs::path& path, const DataRequest& request, const st
 }
 
 void write_cached(const fs::path& path, const DataRequest& request, const std::string& text,
-                  const StudyData& data) {
+                  const Solver& solver, const StudyData& data) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);  // the writer says why it failed
   const auto shape = [](std::vector<std::size_t> sizes, const Grid& grid) {
@@ -109,6 +109,7 @@ void write_cached(const fs::path& path, const DataRequest& request, const std::s
   writer.add_text_attribute("request", text);
   writer.add_text_attribute("pool_sha256", data.pool_sha256);
   writer.add_text_attribute("test_sha256", data.test_sha256);
+  writer.describe({solver.name(), solver.grid(), solver.dt()});
   writer.add("states", shape({request.pool}, data.pool.grid()), data.pool.values());
   writer.add("trajectory", shape({request.test, data.test_times}, data.test.grid()),
              data.test.values());
@@ -180,7 +181,7 @@ StudyData make_study_data(const DataRequest& request, const Solver& solver, int 
   StudyData data = make_all(request, maker, solver.grid(), threads, observer);
   if (!folder.empty()) {
     try {
-      write_cached(path, request, text, data);
+      write_cached(path, request, text, solver, data);
     } catch (const Error& problem) {
       if (problem.kind() != ErrorKind::storage) throw;
       observer.warning(fmt::format(
