@@ -17,6 +17,7 @@
 #include "stap/data/store.h"
 #include "stap/eval/rollout.h"
 #include "stap/run/model_of.h"
+#include "stap/run/run_folder.h"
 
 namespace stap::app {
 namespace {
@@ -66,6 +67,17 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
   for (const std::size_t factor : {rows, steps + 1, rollouts})
     if (__builtin_mul_overflow(total, factor, &total)) return static_cast<std::size_t>(-1);
   return total;
+}
+
+// A run knows its equation and step, a model file alone only its grid.
+StateInfo what_of(const std::filesystem::path& model, const Grid& grid) {
+  StateInfo info{"", grid, 0.0};
+  const RunFolder folder(model);
+  if (!std::filesystem::exists(folder.manifest_file())) return info;
+  const Manifest manifest = folder.read_manifest();
+  info.equation = identity_text(manifest, "name");
+  if (const config::Value* dt = manifest.identity.find("dt")) info.dt = dt->real().value_or(0.0);
+  return info;
 }
 
 }  // namespace
@@ -120,7 +132,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
-  writer->describe({"", slot_grid(grid, k), 0.0});
+  writer->describe(what_of(options.model, slot_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   writer->add("mean", shape, mean.values());

@@ -1,7 +1,6 @@
 #include "stap/run/run_analysis.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -9,11 +8,9 @@
 #include <fmt/format.h>
 
 #include "run/analysis_cost.h"
-#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 #include "stap/eval/activations.h"
-#include "stap/journal/answer_log.h"
 #include "stap/run/model_of.h"
 #include "stap/run/run.h"
 #include "stap/run/study.h"
@@ -30,38 +27,18 @@ constexpr std::size_t kFullTrajectories = 64;  // enough to see their shape, few
 constexpr std::size_t kDirections = 8;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// Lines of a JSON-lines file; none if there is no file. A line that cannot be read, as a kill while
-// it was appended leaves it, is damage or, where `forgiving`, left out.
-std::vector<Value> read_lines(const fs::path& path, bool forgiving) {
-  std::vector<Value> lines;
-  if (!fs::exists(path)) return lines;
-  const std::string text = read_text_file(path);
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    try {
-      lines.push_back(config::parse_yaml(text.substr(begin, end - begin), path.string()));
-    } catch (const Error& error) {
-      if (!forgiving) throw Error(ErrorKind::data, error.what());
-    }
-    begin = end + 1;
-  }
-  return lines;
-}
-
 double number_or_infinite(const Value& value) {
   return value.real().value_or(std::numeric_limits<double>::infinity());
 }
 
-ErrorCurves read_errors(const fs::path& folder) {
-  const fs::path path = folder / "metrics.jsonl";
+ErrorCurves read_errors(const RunFolder& folder) {
   ErrorCurves errors;
-  for (const Value& line : read_lines(path, false)) {
-    const Value* rmse = line.find("rmse");
-    const Value* by_step = line.find("rmse_by_step");
+  for (const JsonLine& line : folder.read_metrics()) {
+    const Value* rmse = line.value.find("rmse");
+    const Value* by_step = line.value.find("rmse_by_step");
     if (rmse == nullptr || by_step == nullptr || !by_step->is_list())
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds a line without rmse and rmse_by_step", path.string()));
-    errors.transitions.push_back(field<double>(line, "transitions", path));
+      throw Error(ErrorKind::data, line.where + " has no rmse or no rmse_by_step");
+    errors.transitions.push_back(field<double>(line.value, "transitions", line.where));
     errors.rmse.push_back(number_or_infinite(*rmse));
     std::vector<double>& steps = errors.rmse_by_step.emplace_back();
     for (const Value& value : *by_step->list()) steps.push_back(number_or_infinite(value));
@@ -69,50 +46,20 @@ ErrorCurves read_errors(const fs::path& folder) {
   return errors;
 }
 
-std::vector<PhaseSeconds> read_times(const fs::path& folder, std::size_t rounds) {
+std::vector<PhaseSeconds> read_times(const RunFolder& folder, std::size_t rounds) {
   std::vector<PhaseSeconds> times(rounds);
-  for (const Value& line : read_lines(folder / "timings.jsonl", true)) {
-    const Value* round = line.find("round");
-    const Value* phase = line.find("phase");
-    const Value* seconds = line.find("seconds");
-    const auto r = round != nullptr ? round->integer<std::uint64_t>() : std::nullopt;
-    if (!r || *r >= rounds || phase == nullptr || phase->text() == nullptr || seconds == nullptr ||
-        !seconds->real())
-      continue;
-    times[*r][*phase->text()] += *seconds->real();
-  }
+  for (const Timing& timing : folder.read_timings())
+    if (timing.round < rounds) times[timing.round][timing.phase] += timing.seconds;
   return times;
 }
 
-// plan.json is 1, plan-2.json is 2; 0 if the name is another one.
-unsigned pass_of(const std::string& name) {
-  constexpr std::string_view start = "plan-", end = ".json";
-  if (name == "plan.json") return 1;
-  if (!name.starts_with(start) || !name.ends_with(end)) return 0;
-  unsigned pass = 0;
-  const char* last = name.data() + name.size() - end.size();
-  const auto [stop, problem] = std::from_chars(name.data() + start.size(), last, pass);
-  return problem == std::errc() && stop == last ? pass : 0;
-}
-
-// The plans of a round, in the order of their passes.
-std::vector<fs::path> plans_of(const fs::path& round_folder) {
-  std::map<unsigned, fs::path> passes;
-  for (const auto& entry : fs::directory_iterator(round_folder))
-    if (const unsigned pass = pass_of(entry.path().filename().string()); pass > 0)
-      passes[pass] = entry.path();
-  std::vector<fs::path> paths;
-  for (auto& [pass, path] : passes) paths.push_back(std::move(path));
-  return paths;
-}
-
-ChosenSteps read_chosen(const fs::path& folder, std::size_t rounds, std::size_t pool,
+ChosenSteps read_chosen(const RunFolder& folder, std::size_t rounds, std::size_t pool,
                         std::size_t steps) {
   ChosenSteps chosen{.steps = steps};
   for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<Purchase>& purchases = chosen.rounds.emplace_back();
-    for (const fs::path& path : plans_of(folder / "rounds" / fmt::format("{:02}", round))) {
-      Plan plan = read_plan(path, pool, steps);
+    for (std::size_t pass = 1; pass <= folder.passes(round); ++pass) {
+      Plan plan = folder.read_plan(round, pass, pool, steps);
       std::move(plan.purchases.begin(), plan.purchases.end(), std::back_inserter(purchases));
     }
   }
@@ -196,23 +143,21 @@ class TestSets {
   StudyData data_;
 };
 
-void warn_of_other_data(const fs::path& folder, const StudyData& data, Observer& observer) {
-  const fs::path path = folder / "manifest.json";
-  if (field<std::string>(read_document(path), "test_sha256", path) != data.test_sha256)
+void warn_of_other_data(const RunFolder& folder, const StudyData& data, Observer& observer) {
+  if (identity_text(folder.read_manifest(), "test_sha256") != data.test_sha256)
     observer.warning(
         fmt::format("{} was run with a test set that differs in its bits from the one "
                     "made here (another instruction set?): calibration and "
                     "activations may differ a little",
-                    folder.string()));
+                    folder.path().string()));
 }
 
 // Seconds of solver, training and selection, as this run had them.
 CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& options) {
   const double k = static_cast<double>(run.steps_per_transition);
-  const fs::path path = run.result.folder / "journal.jsonl";
   CostSeconds seconds;
   double solver = 0, answered = 0, train = 0, trained = 0, select = 0, selections = 0;
-  read_answers(path, [&](std::size_t, const LoggedAnswer& answer) {
+  RunFolder(run.result.folder).read_answers([&](std::size_t, const LoggedAnswer& answer) {
     solver += answer.seconds;
     if (answer.status == to_string(Answer::Status::ok)) answered += k;
   });
@@ -234,10 +179,10 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
 
 RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& test_sets,
                     Observer& observer) {
-  const fs::path folder = result.folder;
+  const RunFolder folder(result.folder);
   const Study study = make_study(result.config);
-  const fs::path model = model_of(folder);
-  const Surrogate surrogate = load_surrogate(model, options.compute, options.threads);
+  const CommitteeFile model = folder.newest_committee();
+  const Surrogate surrogate = load_surrogate(model.path, options.compute, options.threads);
   Committee& committee = *surrogate.committee;
   const StudyData& data = test_sets.of(study);
   warn_of_other_data(folder, data, observer);
@@ -245,12 +190,12 @@ RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& 
   RunAnalysis run{.result = std::move(result)};
   run.errors = read_errors(folder);
   run.evaluated = run.errors.rmse.size();
-  run.committee_round = std::stoul(model.parent_path().filename().string());
+  run.committee_round = model.round;
   run.members = static_cast<std::size_t>(committee.members());
   run.steps_per_transition = committee.grid().values() / data.test.grid().values();
   run.times = read_times(folder, run.evaluated);
   const TransitionSet transitions =
-      read_transitions(folder / "transitions.h5", committee.grid(), run.steps_per_transition);
+      read_transitions(folder.transitions_file(), committee.grid(), run.steps_per_transition);
   run.chosen = read_chosen(folder, transitions.acquisitions - 1, study.options.pool,
                            study.options.steps / run.steps_per_transition);
 

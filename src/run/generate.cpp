@@ -109,7 +109,10 @@ class Workshop {
           if (const Value* seconds = line.body.find("seconds"))
             seconds_ += seconds->real().value_or(0.0);
         }) {
-    remove_leftovers(folder_);
+    remove_leftovers(folder_, [](const fs::path& file) {
+      return file == "config.yaml" || file == "pool.h5" || file == "test.h5" ||
+             file.parent_path() == "parts";
+    });
   }
 
   // The SHA-256 of the product's values once its file is there; empty if it was stopped before.

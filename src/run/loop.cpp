@@ -107,6 +107,29 @@ std::string round_text(const Run& run) {
   return fmt::format("round {} of {}", run.round, run.study.options.rounds);
 }
 
+// Keeps the losses on their way.
+class LossKeeper : public Observer {
+ public:
+  explicit LossKeeper(Observer& next) : next_(next) {}
+  void epoch_done(const EpochDone& event) override {
+    events_.push_back(event);
+    next_.epoch_done(event);
+  }
+  // Of one run's members, by epoch.
+  std::vector<Loss> of(const Run& run, int first_member) const {
+    std::vector<Loss> losses;
+    for (const EpochDone& e : events_)
+      if (e.member >= first_member && e.member < first_member + run.study.options.members)
+        losses.push_back({run.round, e.member - first_member, e.epoch, e.loss});
+    std::ranges::sort(losses, {}, [](const Loss& l) { return std::pair(l.epoch, l.member); });
+    return losses;
+  }
+
+ private:
+  Observer& next_;
+  std::vector<EpochDone> events_;
+};
+
 // Trains every run of the group that waits for it, checkpoint by checkpoint. False if stopped.
 bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
   std::map<std::string, std::size_t> leaders;  // of round 0
@@ -147,7 +170,8 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
     }
     account.say(fmt::format("{}, training", round_text(*group.runs[training[0]])));
     const auto start = std::chrono::steady_clock::now();
-    group.engine->fit(jobs, account);
+    LossKeeper losses(account);
+    group.engine->fit(jobs, losses);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     for (std::size_t i = 0; i < training.size(); ++i) {
       Run& run = *group.runs[training[i]];
@@ -156,6 +180,7 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
       for (int m = 0; m < group.members; ++m)
         run.members[static_cast<std::size_t>(m)] =
             group.engine->save(group.first_member(training[i]) + m);
+      run.folder.add_losses(losses.of(run, group.first_member(training[i])));
       save_training(run);
       add_timing(run, "train", seconds.count() / static_cast<double>(training.size()));
       open = open || run.phase == Run::Phase::train;
@@ -166,6 +191,9 @@ bool fit(Group& group, Account& account, const std::function<bool()>& stop) {
     Run& run = *group.runs[r];
     const int left = run.study.train.epochs - run.epochs_done;
     account.add(static_cast<std::size_t>(left * group.members));
+    std::vector<Loss> losses = group.runs[leader]->folder.read_losses();
+    std::erase_if(losses, [&](const Loss& loss) { return loss.epoch < run.epochs_done; });
+    run.folder.add_losses(losses);
     run.members = group.runs[leader]->members;
     run.epochs_done = run.study.train.epochs;
     save_training(run);

@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "run/clusters.h"
 #include "stap/acquire/passes.h"
 #include "stap/acquire/trust.h"
-#include "stap/config/files.h"
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
-#include "stap/core/isa.h"
 #include "stap/core/resident_rows.h"
-#include "stap/core/version.h"
 #include "stap/eval/metrics.h"
-#include "stap/nn/model_file.h"
 
 namespace stap {
 namespace {
@@ -26,61 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kRunFormat = "run/1";
-constexpr const char* kPlanFormat = "plan/1";
-
-// --- plans ---
-
-Value plan_to_value(const Plan& plan) {
-  Value::List purchases;
-  for (const Purchase& p : plan.purchases) {
-    Value row;
-    row.set("candidate", p.candidate);
-    row.set("pattern", p.pattern.text());
-    purchases.push_back(std::move(row));
-  }
-  Value value;
-  value.set("format", kPlanFormat);
-  value.set("cost", plan.cost());
-  value.set("unspent", plan.unspent);
-  value.set("not_finite", plan.not_finite);
-  value.set("purchases", Value(std::move(purchases)));
-  return value;
-}
-
-}  // namespace
-
-Plan read_plan(const fs::path& path, std::size_t pool, std::size_t steps) {
-  const Value value = read_document(path);
-  if (field<std::string>(value, "format", path) != kPlanFormat)
-    throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kPlanFormat));
-  Plan plan;
-  plan.unspent = field<std::uint64_t>(value, "unspent", path);
-  plan.not_finite = field<std::uint64_t>(value, "not_finite", path);
-  const Value* purchases = value.find("purchases");
-  if (purchases == nullptr || !purchases->is_list())
-    throw Error(ErrorKind::data, fmt::format("{}: purchases is not a list", path.string()));
-  for (const Value& row : *purchases->list()) {
-    Purchase p{field<std::uint64_t>(row, "candidate", path),
-               Pattern::parse(field<std::string>(row, "pattern", path))};
-    if (p.candidate >= pool || p.pattern.steps() != steps)
-      throw Error(ErrorKind::data,
-                  fmt::format("{}: candidate {} with pattern {} does not fit the study",
-                              path.string(), p.candidate, p.pattern.text()));
-    plan.purchases.push_back(std::move(p));
-  }
-  return plan;
-}
-
-namespace {
-
-// Where the plan of a pass (1-based) of this round is.
-fs::path plan_path(const Run& run, std::size_t pass) {
-  return run.round_folder() / (pass == 1 ? "plan.json" : fmt::format("plan-{}.json", pass));
-}
-
 Plan read_pass(const Run& run, std::size_t pass) {
-  return read_plan(plan_path(run, pass), run.study.options.pool, run.study.options.pattern_steps());
+  return run.folder.read_plan(run.round, pass, run.study.options.pool,
+                              run.study.options.pattern_steps());
 }
 
 // --- the journal's answers ---
@@ -118,24 +61,6 @@ auto timed(const Run& run, std::string_view phase, const Work& work) {
   return result;
 }
 
-Value ledger_to_value(std::size_t acquisition, const Ledger& l) {
-  Value value;
-  value.set("acquisition", acquisition);
-  value.set("budget", l.budget);
-  value.set("bought", l.bought);
-  value.set("refused", l.refused);
-  value.set("refused_by_trust", l.refused_by_trust);
-  value.set("failed", l.failed);
-  value.set("charged_failures", l.charged_failures);
-  value.set("unspent", l.unspent);
-  value.set("passes", l.passes);
-  value.set("pool_exhausted", l.pool_exhausted);
-  Value::List reasons;
-  for (const std::string& reason : l.reasons) reasons.emplace_back(reason);
-  value.set("reasons", Value(std::move(reasons)));
-  return value;
-}
-
 // How a purchase is made.
 struct Terms {
   std::size_t budget = 0;
@@ -170,6 +95,9 @@ void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& co
     });
   };
   const Delivery delivery = buy_in_passes(terms.budget, terms.on_unstable, plan_of, buy_plan);
+  const std::size_t values = run.transitions.grid.values();
+  for (auto* states : {&run.transitions.inputs, &run.transitions.outputs})
+    states->reserve(states->size() + delivery.bought.size() * values);  // not twice of it
   for (const Bought& b : delivery.bought) {
     run.transitions.origins.push_back({acquisition, b.candidate, b.step});
     run.transitions.inputs.insert(run.transitions.inputs.end(), b.input.begin(), b.input.end());
@@ -177,11 +105,15 @@ void fulfil(Run& run, const Terms& terms, const MakePlan& plan_of, Committee& co
   }
   ++run.transitions.acquisitions;
   const Ledger ledger = in_solver_steps(delivery.ledger, run.study.options.cluster);
-  run.log.note("ledger", ledger_to_value(acquisition, ledger));
-  write_transitions(run.folder / "transitions.h5", run.transitions);
+  run.folder.write_transitions(run.transitions);
+  // Once, when all it tells of is on disk.
+  if (acquisition >= run.ledgers) {
+    run.log.note("ledger", to_value(acquisition, ledger));
+    run.ledgers = acquisition + 1;
+  }
   if (const std::string trouble = trouble_text(ledger); !trouble.empty())
     observer.warning(fmt::format(
-        "{}, {}: {} (see journal.jsonl)", run.folder.string(),
+        "{}, {}: {} (see journal.jsonl)", run.folder.path().string(),
         acquisition == 0 ? "initial trajectories" : fmt::format("round {}", run.round), trouble));
 }
 
@@ -230,128 +162,48 @@ Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
 
 // --- opening ---
 
-std::string cpu_model() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with("model name"))
-      if (const std::size_t colon = line.find(": "); colon != std::string::npos)
-        return line.substr(colon + 2);
-  return "unknown";
-}
-
-std::string manifest(const Run& run) {
+// What the problem is, for the manifest.
+Value identity_of(const Study& study, const Solver& solver, const StudyData& data) {
+  const Grid grid = slot_grid(solver.grid(), study.options.cluster);
+  Value::List channels;
+  for (std::size_t c = 0; c < grid.channels; ++c)
+    channels.emplace_back(grid.channels == 1 ? "u" : fmt::format("u{}", c + 1));
   Value value;
-  value.set("format", "manifest/1");
-  value.set("version", version());
-  value.set("compiler", __VERSION__);
-  value.set("device", device_text(run.study.compute));
-  value.set("cpu", cpu_model());
-  value.set("instruction_set", to_string(active_isa()));
-  value.set("solver", run.solver->name());
-  value.set("seed", run.study.options.seed);
-  value.set("data_seed", run.study.options.data_seed);
-  value.set("pool_sha256", run.data->pool_sha256);
-  value.set("test_sha256", run.data->test_sha256);
-  return config::json_text(value) + "\n";
+  value.set("name", solver.name());
+  value.set("channels", Value(std::move(channels)));
+  value.set("points", Value(Value::List(grid.points.begin(), grid.points.end())));
+  value.set("lengths", Value(Value::List(grid.lengths.begin(), grid.lengths.end())));
+  value.set("dt", solver.dt() / static_cast<double>(study.options.cluster));
+  value.set("steps", study.options.steps);
+  value.set("cluster", study.options.cluster);
+  value.set("parameters", Value(Value::List{}));
+  value.set("pool_sha256", data.pool_sha256);
+  value.set("test_sha256", data.test_sha256);
+  value.set("data_key", study_key(data_request(study.effective)));
+  return value;
 }
 
-// A folder without a configuration may hold what a run that was killed early has left, and nothing
-// else: we do not scatter files among a user's own.
-void check_ours(const fs::path& folder) {
-  if (fs::exists(folder / "config.yaml") || !fs::exists(folder)) return;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "journal.jsonl" || name == "answers.bin" || name == "rounds" ||
-        name.starts_with("manifest.json") || name.starts_with("config.yaml"))
-      continue;
-    throw Error(ErrorKind::config, fmt::format("{} holds {} and no run: give a new or empty folder",
-                                               folder.string(), name));
-  }
-}
-
-Value document_of(const Study& study) {
-  Value document;
-  document.set("format", kRunFormat);
-  for (const auto& member : *study.effective.map()) document.set(member.key, member.value);
-  return document;
-}
-
-// Fresh folder: writes its first files, the configuration last, so that a folder with one is whole.
-// Old folder: checks that it is this study's.
-void claim_folder(const Run& run, Observer& observer) {
-  const fs::path config_path = run.folder / "config.yaml";
-  make_folder(run.folder / "rounds");
-  if (!fs::exists(config_path)) {
-    write_text(run.folder / "manifest.json", manifest(run));
-    write_text(config_path, config::yaml_text(document_of(run.study)));
-    return;
-  }
-  const Value there = read_document(config_path);
-  const auto format = field<std::string>(there, "format", config_path);
-  if (format != kRunFormat)
-    throw Error(ErrorKind::data, fmt::format("{} is a folder of format '{}', expected '{}'",
-                                             run.folder.string(), format, kRunFormat));
-  // Where it is computed may change from one command to the next; what is computed may not.
-  Value mine = document_of(run.study), theirs = there;
-  mine.erase("compute");
-  theirs.erase("compute");
-  const auto differing = differences(mine, theirs);
-  if (!differing.empty())
-    throw Error(ErrorKind::config,
-                fmt::format("{} holds a run of another configuration; choose another folder or "
-                            "the old configuration:\n  {}",
-                            run.folder.string(), fmt::join(differing, "\n  ")));
-  const fs::path manifest_path = run.folder / "manifest.json";
-  const Value old = read_document(manifest_path);
-  const auto isa = field<std::string>(old, "instruction_set", manifest_path);
-  if (isa != to_string(active_isa()))
-    observer.warning(
-        fmt::format("{} was begun with instruction set {}, this is {}: the result will "
-                    "not be bit-equal to an uninterrupted run (STAP_ISA={} would)",
-                    run.folder.string(), isa, to_string(active_isa()), isa));
-  const auto device = field<std::string>(old, "device", manifest_path);
-  if (device != device_text(run.study.compute))
-    observer.warning(
-        fmt::format("{} was begun on {}, this is {}: the result will not be bit-equal "
-                    "to an uninterrupted run",
-                    run.folder.string(), device, device_text(run.study.compute)));
-  if (field<std::string>(old, "pool_sha256", manifest_path) != run.data->pool_sha256 ||
-      field<std::string>(old, "test_sha256", manifest_path) != run.data->test_sha256)
-    throw Error(ErrorKind::data,
-                fmt::format("{} was begun with another pool or test set", run.folder.string()));
-}
-
-void read_metrics(Run& run) {
-  const fs::path path = run.folder / "metrics.jsonl";
-  if (!fs::exists(path)) return;
-  const std::string text = read_text_file(path);
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos)
-      throw Error(ErrorKind::data, fmt::format("{}: its last line is cut off", path.string()));
-    run.metrics.push_back(text.substr(begin, end - begin));
-    const Value line = config::parse_yaml(run.metrics.back(), path.string());
-    if (field<std::uint64_t>(line, "round", path) + 1 != run.metrics.size())
-      throw Error(ErrorKind::data, fmt::format("{}: line {} is of another round", path.string(),
-                                               run.metrics.size()));
-    begin = end + 1;
-  }
+Manifest manifest_of(const Study& study, const Solver& solver, const StudyData& data) {
+  Manifest manifest = this_machine();
+  manifest.device = device_text(study.compute);
+  manifest.solver = solver.name();
+  manifest.seed = study.options.seed;
+  manifest.data_seed = study.options.data_seed;
+  manifest.identity = identity_of(study, solver, data);
+  return manifest;
 }
 
 // Weights of this round: finished, half trained, or fresh.
 void load_training(Run& run) {
   run.members.clear();
   run.epochs_done = 0;
-  const fs::path finished = run.round_folder() / "committee.safetensors";
-  const fs::path half = run.round_folder() / "training.safetensors";
   const StudyOptions& o = run.study.options;
-  if (fs::exists(finished) || fs::exists(half)) {
-    Model model = read_model(fs::exists(finished) ? finished : half);
-    if (model.shape != run.shape || model.cluster != o.cluster ||
-        model.members.size() != static_cast<std::size_t>(o.members))
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds networks of another shape", run.round_folder().string()));
-    run.members = std::move(model.members);
+  if (std::optional<Model> model = run.folder.read_networks(run.round)) {
+    if (model->shape != run.shape || model->cluster != o.cluster ||
+        model->members.size() != static_cast<std::size_t>(o.members))
+      throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape",
+                                               run.folder.round_folder(run.round).string()));
+    run.members = std::move(model->members);
     const std::size_t batch = run.study.train.batch;
     const auto steps_per_epoch =
         static_cast<std::int64_t>((run.transitions.count() + batch - 1) / batch);
@@ -366,14 +218,28 @@ void load_training(Run& run) {
 
 void begin_round(Run& run) {
   run.round = run.transitions.acquisitions - 1;
-  make_folder(run.round_folder());
   load_training(run);
+  run.folder.cut_losses(run.round, run.epochs_done);
   const bool evaluated = run.metrics.size() > run.round;
   const bool trained = run.epochs_done == run.study.train.epochs;
   run.phase = !trained                               ? Run::Phase::train
               : !evaluated                           ? Run::Phase::evaluate
               : run.round < run.study.options.rounds ? Run::Phase::acquire
                                                      : Run::Phase::done;
+}
+
+// The training set, less an acquisition whose ledger is missing: that is walked again, from the
+// answers in the journal.
+void read_training_set(Run& run) {
+  run.transitions = read_transitions(run.folder.transitions_file(), run.solver->grid(),
+                                     run.study.options.cluster);
+  if (run.ledgers + 1 < run.transitions.acquisitions)
+    throw Error(ErrorKind::data,
+                fmt::format("{} holds {} acquisitions, but {} has the ledgers of {}: they are not "
+                            "of the same run",
+                            run.folder.transitions_file().string(), run.transitions.acquisitions,
+                            run.folder.journal_file().string(), run.ledgers));
+  if (run.ledgers < run.transitions.acquisitions) drop_last_acquisition(run.transitions);
 }
 
 // Largest spread after one step that a state of the mean model may have in this round.
@@ -392,7 +258,7 @@ double round_trust_limit(const Run& run, Committee& committee) {
 
 // The plan of a pass: from disk if it is there, else made and written.
 Plan pass_plan(const Run& run, Spending& spending, std::size_t pass, std::size_t budget) {
-  if (fs::exists(plan_path(run, pass))) {
+  if (pass <= run.folder.passes(run.round)) {
     Plan plan = read_pass(run, pass);
     const bool fresh = std::none_of(plan.purchases.begin(), plan.purchases.end(),
                                     [&](const Purchase& p) { return run.used[p.candidate] != 0; });
@@ -401,22 +267,16 @@ Plan pass_plan(const Run& run, Spending& spending, std::size_t pass, std::size_t
       return plan;
     }
     // Continued on another device, where the passes before came out differently.
-    std::error_code ignored;
-    std::size_t later = pass;
-    while (fs::remove(plan_path(run, later), ignored)) ++later;
+    run.folder.remove_plans(run.round, pass);
   }
   Plan plan = timed(run, "select", [&] { return spending.next(budget); });
   add_timing(run, "score", spending.seconds().score);
   add_timing(run, "choose", spending.seconds().choose);
-  write_text(plan_path(run, pass), config::json_text(plan_to_value(plan), 1) + "\n");
+  run.folder.write_plan(run.round, pass, plan);
   return plan;
 }
 
 }  // namespace
-
-std::filesystem::path Run::round_folder() const {
-  return folder / "rounds" / fmt::format("{:02}", round);
-}
 
 Rng Run::stream(std::string_view purpose) const {
   return Rng(study.options.seed).split(purpose, round);
@@ -426,14 +286,14 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
              std::shared_ptr<const Solver> solver, Observer& observer) {
   const Grid grid = solver->grid();
   FnoShape shape = make_shape(grid, study.network);
-  check_ours(folder);
-  make_folder(folder);
-  AnswerLog log(folder / "journal.jsonl", folder / "answers.bin");
+  ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
+                                manifest_of(study, *solver, *data), observer);
   const std::size_t pool = study.options.pool;
   Run run{.study = std::move(study),
-          .folder = std::move(folder),
+          .folder = std::move(claimed.folder),
           .shape = std::move(shape),
-          .log = std::move(log),
+          .log = std::move(claimed.log),
+          .ledgers = claimed.ledgers,
           .data = std::move(data),
           .solver = std::move(solver),
           .transitions = {},
@@ -441,16 +301,13 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
           .used = std::vector<char>(pool, 0),
           .metrics = {},
           .members = {}};
-  remove_leftovers(run.folder);
-  claim_folder(run, observer);
-  read_metrics(run);
-  const fs::path transitions = run.folder / "transitions.h5";
+  for (JsonLine& line : run.folder.read_metrics()) run.metrics.push_back(std::move(line.text));
   const Plan initial = initial_plan(run);
-  if (fs::exists(transitions)) {
-    run.transitions = read_transitions(transitions, grid, run.study.options.cluster);
+  if (fs::exists(run.folder.transitions_file())) read_training_set(run);
+  if (run.transitions.acquisitions > 0) {
     for (const Purchase& p : initial.purchases) run.used[p.candidate] = 1;
     for (run.round = 0; run.round + 1 < run.transitions.acquisitions; ++run.round)
-      for (std::size_t pass = 1; pass == 1 || fs::exists(plan_path(run, pass)); ++pass)
+      for (std::size_t pass = 1; pass == 1 || pass <= run.folder.passes(run.round); ++pass)
         for (const Purchase& p : read_pass(run, pass).purchases) run.used[p.candidate] = 1;
   } else {
     run.transitions.grid = grid;
@@ -468,28 +325,20 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const StudyData> data
   if (run.transitions.count() == 0)
     throw Error(ErrorKind::solver, fmt::format("{}: no step of the initial trajectories could be "
                                                "solved; see journal.jsonl",
-                                               run.folder.string()));
+                                               run.folder.path().string()));
   run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps());
   begin_round(run);
   return run;
 }
 
 void add_timing(const Run& run, std::string_view phase, double seconds) {
-  std::ofstream out(run.folder / "timings.jsonl", std::ios::app);
-  Value value;
-  value.set("round", run.round);
-  value.set("phase", phase);
-  value.set("seconds", seconds);
-  out << config::json_text(value, 0) << '\n';
+  run.folder.add_timing({run.round, std::string(phase), seconds});
 }
 
 void save_training(Run& run) {
-  const bool finished = run.epochs_done == run.study.train.epochs;
-  write_model(run.round_folder() / (finished ? "committee.safetensors" : "training.safetensors"),
-              {run.shape, run.members, run.study.options.cluster});
-  if (!finished) return;
-  std::error_code ignored;
-  fs::remove(run.round_folder() / "training.safetensors", ignored);
+  const Model model{run.shape, run.members, run.study.options.cluster};
+  if (run.epochs_done < run.study.train.epochs) return run.folder.write_training(run.round, model);
+  run.folder.write_committee(run.round, model);
   run.phase = run.metrics.size() > run.round ? Run::Phase::acquire : Run::Phase::evaluate;
 }
 
@@ -505,13 +354,9 @@ void evaluate_round(Run& run, Committee& committee) {
   head.set("round", run.round);
   head.set("transitions", run.transitions.count());
   run.metrics.push_back(to_json_line(metrics, std::move(head)));
-  write_text(run.folder / "metrics.jsonl", fmt::format("{}\n", fmt::join(run.metrics, "\n")));
-  if (run.round > 0 && run.study.options.keep_committees == StudyOptions::Keep::last) {
-    std::error_code ignored;
-    fs::remove(
-        run.folder / "rounds" / fmt::format("{:02}", run.round - 1) / "committee.safetensors",
-        ignored);
-  }
+  run.folder.write_metrics(run.metrics);
+  if (run.round > 0 && run.study.options.keep_committees == StudyOptions::Keep::last)
+    run.folder.remove_committee(run.round - 1);
   run.phase = run.round < run.study.options.rounds ? Run::Phase::acquire : Run::Phase::done;
 }
 

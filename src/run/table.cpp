@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
@@ -15,6 +14,7 @@
 #include "stap/core/error.h"
 #include "stap/run/presets.h"
 #include "stap/run/published.h"
+#include "stap/run/run_folder.h"
 #include "stap/run/study.h"
 
 namespace stap {
@@ -255,28 +255,21 @@ std::vector<std::string> labels(const std::vector<const RunResult*>& results) {
 }
 
 RunResult read_result(const fs::path& folder) {
-  const fs::path config_path = folder / "config.yaml", metrics_path = folder / "metrics.jsonl";
+  const RunFolder files(folder);
   RunResult result;
   result.folder = folder;
-  result.config = read_document(config_path);
-  const Value* format = result.config.find("format");
-  if (format == nullptr || format->text() == nullptr || *format->text() != "run/1")
-    throw Error(ErrorKind::data, fmt::format("{} is not the folder of a run", folder.string()));
-  result.config.erase("format");
+  result.config = files.read_config().document;
   const Study study = make_study(result.config);
   result.method = method_text(study.effective);
   result.seed = study.options.seed;
   result.rounds = study.options.rounds;
   result.steps = study.options.steps;
   result.points = make_solver(study, 1)->grid().points_total();
-  std::ifstream in(metrics_path);
-  for (std::string line; std::getline(in, line);) {
-    const Value value = config::parse_yaml(line, metrics_path.string());
+  for (const JsonLine& line : files.read_metrics()) {
     auto at = [&](std::string_view key) -> const Value& {
-      const Value* there = value.find(key);
+      const Value* there = line.value.find(key);
       if (there == nullptr)
-        throw Error(ErrorKind::data,
-                    fmt::format("{} holds a line without {}", metrics_path.string(), key));
+        throw Error(ErrorKind::data, fmt::format("{} has no {}", line.where, key));
       return *there;
     };
     for (const MetricInfo& metric : metric_infos()) {
