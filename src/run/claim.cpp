@@ -128,10 +128,8 @@ void check_journal(const RunFolder& folder) {
   }
 }
 
-}  // namespace
-
-ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& manifest,
-                    Observer& observer) {
+ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Manifest& manifest,
+                             Observer& observer) {
   std::error_code error;
   const fs::path& path = folder.path();
   if (fs::exists(path, error) && !fs::is_directory(path, error))
@@ -179,6 +177,18 @@ ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& man
     folder.write_config(document);
   }
   return {std::move(folder), std::move(log), ledgers};
+}
+
+}  // namespace
+
+ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& manifest,
+                    Observer& observer) {
+  try {
+    return claim_or_throw(std::move(folder), document, manifest, observer);
+  } catch (const fs::filesystem_error& problem) {  // a folder that cannot be looked into
+    throw Error(ErrorKind::storage,
+                fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
+  }
 }
 
 }  // namespace stap

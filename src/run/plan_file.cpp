@@ -44,7 +44,8 @@ fs::path RunFolder::plan_file(std::size_t round, std::size_t pass) const {
 
 std::size_t RunFolder::passes(std::size_t round) const {
   std::size_t passes = 0;
-  while (fs::exists(plan_file(round, passes + 1))) ++passes;
+  std::error_code missing;
+  while (fs::exists(plan_file(round, passes + 1), missing)) ++passes;
   return passes;
 }
 

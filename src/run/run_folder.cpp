@@ -150,8 +150,9 @@ void RunFolder::write_transitions(const TransitionSet& set) const {
 }
 
 std::optional<Model> RunFolder::read_networks(std::size_t round) const {
+  std::error_code missing;
   for (const fs::path& path : {committee_file(round), training_file(round)})
-    if (fs::exists(path)) return read_model(path);
+    if (fs::exists(path, missing)) return read_model(path);
   return std::nullopt;
 }
 

@@ -93,8 +93,8 @@ TEST_F(GenerateProgram, GivesTheValuesThatAStudyUses) {
   const json manifest = json::parse(content(folder_.path("r/manifest.json")));
   const json summary = json::parse(made.out);
   EXPECT_EQ(summary.at("finished"), true);
-  EXPECT_EQ(summary.at("pool_sha256"), manifest.at("pool_sha256"));
-  EXPECT_EQ(summary.at("test_sha256"), manifest.at("test_sha256"));
+  EXPECT_EQ(summary.at("pool_sha256"), manifest.at("identity").at("pool_sha256"));
+  EXPECT_EQ(summary.at("test_sha256"), manifest.at("identity").at("test_sha256"));
 }
 
 TEST_F(GenerateProgram, SameBytesForAnyThreadsAndWhenRunAgain) {

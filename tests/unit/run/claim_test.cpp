@@ -222,6 +222,12 @@ TEST_F(ClaimTest, FoldersOfOtherThingsAreNotTouched) {
   expect_says(refused(ErrorKind::config, [&] { claimed(); }), "is a file");
 }
 
+TEST_F(ClaimTest, AFolderThatCannotBeLookedIntoIsAStorageError) {
+  fs::create_symlink("run", path());  // a link to itself
+
+  refused(ErrorKind::storage, [&] { claimed(); });
+}
+
 TEST_F(ClaimTest, RemovesOnlyItsOwnLeftovers) {
   { claimed(); }
   fs::create_directories(path() + "/rounds/03");
