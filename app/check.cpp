@@ -12,9 +12,9 @@
 #include "families.h"
 #include "stap/core/cluster.h"
 #include "stap/nn/engine.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {

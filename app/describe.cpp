@@ -9,7 +9,7 @@
 #include "commands.h"
 #include "families.h"
 #include "stap/core/error.h"
-#include "stap/run/presets.h"
+#include "stap/study/presets.h"
 
 namespace stap::app {
 namespace {

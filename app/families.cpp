@@ -1,6 +1,6 @@
 #include "families.h"
 
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 

@@ -10,9 +10,9 @@
 #include "interrupt.h"
 #include "stap/data/store.h"
 #include "stap/run/generate.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {

@@ -16,6 +16,7 @@
 #include "stap/run/sweep.h"
 #include "stap/run/table.h"
 #include "stap/run/table_format.h"
+#include "stap/study/presets.h"
 
 namespace stap::app {
 namespace {

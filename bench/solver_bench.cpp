@@ -31,8 +31,8 @@
 #include "stap/core/fft.h"
 #include "stap/core/isa.h"
 #include "stap/pde/pde.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

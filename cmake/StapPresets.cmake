@@ -11,7 +11,7 @@ foreach(file IN LISTS stap_preset_files)
   string(APPEND rows "      {\"${name}\", R\"yaml(${text})yaml\"},\n")
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/presets.cpp @ONLY CONTENT
-"#include \"stap/run/presets.h\"
+"#include \"stap/study/presets.h\"
 
 namespace stap {
 

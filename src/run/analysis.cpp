@@ -16,9 +16,9 @@
 #include "stap/journal/journal.h"
 #include "stap/run/model_of.h"
 #include "stap/run/run.h"
-#include "stap/run/study.h"
 #include "stap/run/study_data.h"
 #include "stap/run/sweep_analysis.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

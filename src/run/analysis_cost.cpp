@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

@@ -19,7 +19,7 @@
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/journal/journal.h"
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

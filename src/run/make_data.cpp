@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "core/parallel.h"
-#include "run/clusters.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/version.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
+#include "stap/study/clusters.h"
 
 namespace stap {
 namespace {

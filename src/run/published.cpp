@@ -9,7 +9,7 @@
 #include "run/published_csv.h"
 #include "stap/config/problems.h"
 #include "stap/core/error.h"
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

@@ -14,7 +14,7 @@
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

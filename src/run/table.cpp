@@ -13,9 +13,9 @@
 #include "run/files.h"
 #include "stap/config/problems.h"
 #include "stap/core/error.h"
-#include "stap/run/presets.h"
 #include "stap/run/published.h"
-#include "stap/run/study.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

@@ -11,8 +11,8 @@
 #include "stap/data/transitions.h"
 #include "stap/journal/journal.h"
 #include "stap/nn/engine.h"
-#include "stap/run/study.h"
 #include "stap/run/study_data.h"
+#include "stap/study/study.h"
 
 namespace stap {
 

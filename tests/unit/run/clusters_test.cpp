@@ -12,7 +12,6 @@
 #include "stap/ic/sines.h"
 #include "stap/pde/burgers.h"
 #include "stap/run/generate.h"
-#include "stap/run/presets.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
 
@@ -131,11 +130,6 @@ TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
 }
 
 TEST_F(ClusterData, WarmUpMayBeJustLongEnough) {
-  EXPECT_DOUBLE_EQ(warm_up_before(cluster_start(2, 0.5), 0.75), 0.25);
-  EXPECT_EQ(warm_up_before(cluster_start(4, 0.1), 0.3), 0.0);  // 3 x 0.1 is a little more than 0.3
-  EXPECT_EQ(warm_up_before(cluster_start(1, 0.1), 0.0), 0.0);
-  EXPECT_TRUE(says(complaint([] { warm_up_before(cluster_start(4, 0.1), 0.29); }), "0.29"));
-
   DataRequest request = clustered_request(3);
   request.initial.set("warm_up", 0.1);
   const auto solver = burgers(kDt);
@@ -227,30 +221,6 @@ TEST(ClusterLedger, CountsSolverSteps) {
   EXPECT_EQ(ledger.charged_failures, 4u);
   EXPECT_EQ(ledger.unspent, 12u);
   EXPECT_EQ(ledger.bought + ledger.charged_failures + ledger.unspent, ledger.budget);
-}
-
-// The demo has 8 steps, a budget of 24, dt 2/13 and a warm-up of 0.6.
-TEST(ClusterStudy, WhatDoesNotFitIsSaid) {
-  const auto demo = [](const std::vector<std::string>& settings) {
-    return complaint([&] {
-      config::Value document = load_config("demo");
-      for (const std::string& setting : settings) apply_setting(document, setting);
-      make_study(document);
-    });
-  };
-
-  EXPECT_EQ(demo({"cluster=2"}), "");
-  EXPECT_EQ(demo({"cluster=4"}), "");
-  EXPECT_TRUE(says(demo({"cluster=3"}), "study.steps is 8, but networks make 3 steps at once"));
-  EXPECT_TRUE(says(demo({"cluster=3"}), "choose 6 or 9, or a cluster that divides 8"));
-  EXPECT_TRUE(says(demo({"cluster=2", "budget=23"}), "study.budget is 23"));
-  EXPECT_TRUE(says(demo({"cluster=2", "budget=23"}), "choose 22 or 24"));
-  EXPECT_TRUE(says(demo({"cluster=4", "budget=3"}), "choose 4"));
-  EXPECT_TRUE(says(demo({"cluster=8"}), "study.cluster is 8: the warm-up is 0.6"));
-  EXPECT_TRUE(says(demo({"cluster=0"}), "study.cluster is 0"));
-  EXPECT_TRUE(says(demo({"cluster=2", "method=sbal+exact", "study.steps=34", "budget=34"}),
-                   "study.steps is 34, 17 clusters of 2, but exact"));
-  EXPECT_EQ(demo({"cluster=2", "method=sbal+exact", "study.steps=32"}), "");
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "stap/core/error.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 #include "support/table_results.h"
 
 namespace stap {

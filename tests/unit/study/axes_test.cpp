@@ -1,11 +1,12 @@
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "stap/core/error.h"
-#include "stap/run/study.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 #include "support/temporary_folder.h"
 
 namespace stap {

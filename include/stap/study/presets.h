@@ -21,7 +21,7 @@ std::string preset_summary(const Preset& preset);
 /// A configuration by name: a file, or a built-in preset (`overlays/` may be left out). If it says
 /// `extends: NAME` or `extends: [NAME, ...]`, those come first, in this order, and it is laid over
 /// them (see overlay); a file's NAME is a file relative to it or a preset, a preset's is a preset.
-/// The result has no `extends`; a study's `sweep` stays (stap/run/sweep.h). Then come `overlays`,
+/// The result has no `extends`; a study's `sweep` stays (stap/study/axes.h). Then come `overlays`,
 /// in their order. Throws Error(config): unknown names with a suggestion, circles with their
 /// members.
 config::Value load_config(const std::string& name, const std::vector<std::string>& overlays = {});

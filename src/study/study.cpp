@@ -1,13 +1,13 @@
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "run/clusters.h"
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
+#include "stap/study/clusters.h"
 
 namespace stap {
 namespace {

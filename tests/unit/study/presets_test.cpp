@@ -1,4 +1,4 @@
-#include "stap/run/presets.h"
+#include "stap/study/presets.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
 #include "stap/run/published.h"
-#include "stap/run/study.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
+#include "stap/study/study.h"
 #include "support/temporary_folder.h"
 
 namespace stap {

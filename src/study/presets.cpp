@@ -1,4 +1,4 @@
-#include "stap/run/presets.h"
+#include "stap/study/presets.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 #include "stap/config/problems.h"
 #include "stap/core/error.h"
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {

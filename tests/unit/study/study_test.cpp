@@ -1,9 +1,10 @@
-#include "stap/run/study.h"
+#include "stap/study/study.h"
 
 #include <gtest/gtest.h>
 
 #include "stap/core/error.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
+#include "stap/study/presets.h"
 
 namespace stap {
 namespace {
