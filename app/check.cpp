@@ -22,7 +22,7 @@ namespace {
 // What one or all runs of a sweep amount to; of a sweep, `effective` is that of the first run.
 struct Checked {
   config::Value effective;
-  config::Problems problems;
+  config::Complaints problems;
 };
 
 Checked check_run(config::Value document) {
@@ -33,7 +33,7 @@ Checked check_run(config::Value document) {
   return result;
 }
 
-config::Origin origin_of(const config::Problem& problem) {
+config::Origin origin_of(const config::Complaint& problem) {
   if (problem.origin.empty()) return {};
   return {std::make_shared<const std::string>(problem.origin), 0, 0};
 }
@@ -42,7 +42,7 @@ Checked check_runs(const std::vector<SweepRun>& runs) {
   Checked all = check_run(runs.front().document);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
     const Checked one = check_run(run.document);
-    for (const config::Problem& problem : one.problems.list()) {
+    for (const config::Complaint& problem : one.problems.list()) {
       // A mistake in what they share is that of all runs.
       const auto& known = all.problems.list();
       if (std::ranges::none_of(known, [&](const auto& k) { return k.line() == problem.line(); }))
@@ -60,9 +60,9 @@ std::string axes_text(const std::vector<GridAxis>& axes, std::size_t runs) {
   return text + "# the first of them:\n";
 }
 
-config::Value to_json(const config::Value& effective, const config::Problems& problems) {
+config::Value to_json(const config::Value& effective, const config::Complaints& problems) {
   config::Value::List list;
-  for (const config::Problem& problem : problems.list()) {
+  for (const config::Complaint& problem : problems.list()) {
     config::Value row;
     row.set("path", problem.path);
     row.set("text", problem.text);

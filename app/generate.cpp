@@ -24,17 +24,17 @@ config::Value checked(const GenerateOptions& options) {
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
   refuse_sweep(document, options.config);
   expand_method(document);
-  config::Problems problems;
-  const config::Value all = config::check(families(), document, problems);
+  config::Complaints complaints;
+  const config::Value all = config::check(families(), document, complaints);
   config::Value effective;
   for (const char* section : {"pde", "initial", "study"}) {
     if (const config::Value* there = all.find(section))
       effective.set(section, *there);
     else if (document.find(section) == nullptr)
-      problems.add(section, "is missing; 'stap list' shows what there is");
+      complaints.add(section, "is missing; 'stap list' shows what there is");
   }
-  if (problems.empty()) check_together(effective, problems);
-  problems.throw_if_any();
+  if (complaints.empty()) check_together(effective, complaints);
+  complaints.throw_if_any();
   return effective;
 }
 

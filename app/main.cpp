@@ -8,7 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 #include "stap/core/error.h"
 #include "stap/core/version.h"
 

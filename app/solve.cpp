@@ -36,11 +36,11 @@ Problem make_problem(const SolveOptions& options, const Globals& globals) {
   document.set("pde", section);
 
   const config::Family family = config::named_family("pde", "the equation", pde_table());
-  config::Problems problems;
-  config::Value effective = config::check(std::span(&family, 1), document, problems);
-  problems.throw_if_any();
-  const std::optional<config::Choice> choice = config::choose(family, section, problems);
-  problems.throw_if_any();
+  config::Complaints complaints;
+  config::Value effective = config::check(std::span(&family, 1), document, complaints);
+  complaints.throw_if_any();
+  const std::optional<config::Choice> choice = config::choose(family, section, complaints);
+  complaints.throw_if_any();
   return {pde_table()[choice->index].make(choice->options, globals.threads),
           *effective.find("pde")};
 }

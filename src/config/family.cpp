@@ -34,14 +34,15 @@ Value named_schema(const Entry& entry) {
 }
 
 /// Checks a section and returns it with every field.
-std::optional<Value> check_section(const Family& family, const Value& section, Problems& problems) {
-  const auto choice = choose(family, section, problems);
+std::optional<Value> check_section(const Family& family, const Value& section,
+                                   Complaints& complaints) {
+  const auto choice = choose(family, section, complaints);
   if (!choice) return std::nullopt;
   const Entry& entry = family.entries[choice->index];
   Value effective;
   if (family.named) effective.set("name", entry.name);
   const auto options = entry.fields->make();
-  parse(*entry.fields, choice->options, family.name, options.get(), problems);
+  parse(*entry.fields, choice->options, family.name, options.get(), complaints);
   const Value fields = to_value(*entry.fields, options.get());
   for (const Value::Member& member : *fields.map()) effective.set(member.key, member.value);
   return effective;
@@ -68,27 +69,27 @@ Family plain_family(std::string name, std::string text, const Table& fields) {
   return {std::move(name), std::move(text), false, {std::move(entry)}};
 }
 
-std::optional<Choice> choose(const Family& family, const Value& section, Problems& problems) {
+std::optional<Choice> choose(const Family& family, const Value& section, Complaints& complaints) {
   if (!family.named) return Choice{0, section};
   const std::string path = family.name + ".name";
   const std::vector<std::string> known = names(family.entries);
   if (!section.is_null() && !section.is_map()) {
-    problems.add(family.name,
-                 fmt::format("is {}, expected a map such as {{name: {}}}", shown(section),
-                             known.empty() ? "..." : known.front()),
-                 section.origin());
+    complaints.add(family.name,
+                   fmt::format("is {}, expected a map such as {{name: {}}}", shown(section),
+                               known.empty() ? "..." : known.front()),
+                   section.origin());
     return std::nullopt;
   }
   const Value* name = section.find("name");
   if (!name) {
-    problems.add(path, "is missing, expected one of " + fmt::format("{}", fmt::join(known, ", ")),
-                 section.origin());
+    complaints.add(path, "is missing, expected one of " + fmt::format("{}", fmt::join(known, ", ")),
+                   section.origin());
     return std::nullopt;
   }
   const std::string* text = name->text();
   const auto found = text ? std::ranges::find(known, *text) : known.end();
   if (found == known.end()) {
-    problems.add(
+    complaints.add(
         path,
         text ? fmt::format("is '{}', which is not known{}", *text, hint(*text, known, "names"))
              : fmt::format("is {}, expected one of {}", shown(*name), fmt::join(known, ", ")),
@@ -100,23 +101,24 @@ std::optional<Choice> choose(const Family& family, const Value& section, Problem
   return choice;
 }
 
-Value check(std::span<const Family> families, const Value& document, Problems& problems) {
+Value check(std::span<const Family> families, const Value& document, Complaints& complaints) {
   if (!document.is_null() && !document.is_map()) {
-    problems.add("the document", fmt::format("is {}, expected a map of sections", shown(document)),
-                 document.origin());
+    complaints.add("the document",
+                   fmt::format("is {}, expected a map of sections", shown(document)),
+                   document.origin());
     return Value(Value::Map{});
   }
   const std::vector<std::string> known = names(families);
   if (document.is_map())
     for (const Value::Member& member : *document.map())
       if (std::ranges::count(known, member.key) == 0)
-        problems.add(member.key, "is not known" + hint(member.key, known, "sections"),
-                     member.origin);
+        complaints.add(member.key, "is not known" + hint(member.key, known, "sections"),
+                       member.origin);
   Value effective{Value::Map{}};
   for (const Family& family : families) {
     const Value* section = document.find(family.name);
     if (family.named && !section) continue;
-    if (auto checked = check_section(family, section ? *section : Value(), problems))
+    if (auto checked = check_section(family, section ? *section : Value(), complaints))
       effective.set(family.name, *std::move(checked));
   }
   return effective;

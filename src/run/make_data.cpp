@@ -33,18 +33,19 @@ DataSections check_sections(const DataRequest& request) {
   config::Value document;
   document.set("pde", request.pde);
   document.set("initial", request.initial);
-  config::Problems problems;
-  config::Value effective = config::check(families, document, problems);
-  if (request.pool == 0) problems.add("pool", "is 0, expected at least one initial condition");
-  if (request.test == 0) problems.add("test", "is 0, expected at least one trajectory");
-  if (request.steps == 0) problems.add("steps", "is 0, expected at least one step");
-  if (request.cluster == 0) problems.add("cluster", "is 0, expected at least one state");
-  check_steps_clusters("steps", request.steps, request.cluster, problems);
-  problems.throw_if_any();
+  config::Complaints complaints;
+  config::Value effective = config::check(families, document, complaints);
+  if (request.pool == 0) complaints.add("pool", "is 0, expected at least one initial condition");
+  if (request.test == 0) complaints.add("test", "is 0, expected at least one trajectory");
+  if (request.steps == 0) complaints.add("steps", "is 0, expected at least one step");
+  if (request.cluster == 0) complaints.add("cluster", "is 0, expected at least one state");
+  check_steps_clusters("steps", request.steps, request.cluster, complaints);
+  complaints.throw_if_any();
   // What passed the check names an entry.
-  std::optional<config::Choice> pde = config::choose(families[0], *effective.find("pde"), problems);
+  std::optional<config::Choice> pde =
+      config::choose(families[0], *effective.find("pde"), complaints);
   std::optional<config::Choice> initial =
-      config::choose(families[1], *effective.find("initial"), problems);
+      config::choose(families[1], *effective.find("initial"), complaints);
   return {std::move(effective), *std::move(pde), *std::move(initial)};
 }
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "run/published_csv.h"
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 #include "stap/core/error.h"
 #include "stap/study/study.h"
 
@@ -44,9 +44,9 @@ std::string our_method(const std::string& label) {
   config::Value document;
   document.set("method", text);
   expand_method(document);
-  config::Problems problems;
-  const config::Value effective = config::check(study_families(), document, problems);
-  problems.throw_if_any();
+  config::Complaints complaints;
+  const config::Value effective = config::check(study_families(), document, complaints);
+  complaints.throw_if_any();
   return method_text(effective);
 }
 

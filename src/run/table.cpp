@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "run/files.h"
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 #include "stap/core/error.h"
 #include "stap/run/published.h"
 #include "stap/study/presets.h"
@@ -69,7 +69,7 @@ const std::vector<std::pair<std::string, Value>>& preset_problems() {
   static const auto problems = [] {
     std::vector<std::pair<std::string, Value>> list;
     for (const Preset& preset : presets()) {
-      config::Problems ignored;
+      config::Complaints ignored;
       const Value problem =
           problem_of(config::check(study_families(), load_config(preset.name), ignored));
       if (problem.find("pde") != nullptr) list.emplace_back(preset.name, problem);

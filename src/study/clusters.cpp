@@ -26,32 +26,32 @@ double warm_up_before(double start, double warm_up) {
 }
 
 void check_steps_clusters(std::string_view path, std::size_t steps, std::size_t cluster,
-                          config::Problems& problems) {
+                          config::Complaints& complaints) {
   if (cluster == 0 || steps % cluster == 0) return;
-  problems.add(std::string(path),
-               fmt::format("is {}, but networks make {} steps at once (cluster): choose {}, or a "
-                           "cluster that divides {}",
-                           steps, cluster, multiples_beside(steps, cluster), steps));
+  complaints.add(std::string(path),
+                 fmt::format("is {}, but networks make {} steps at once (cluster): choose {}, or a "
+                             "cluster that divides {}",
+                             steps, cluster, multiples_beside(steps, cluster), steps));
 }
 
 void check_trajectory_clusters(const StudyOptions& options, const Sampler* sampler, double dt,
-                               config::Problems& problems) {
-  check_steps_clusters("study.steps", options.steps, options.cluster, problems);
+                               config::Complaints& complaints) {
+  check_steps_clusters("study.steps", options.steps, options.cluster, complaints);
   if (sampler == nullptr) return;
   try {
     warm_up_before(cluster_start(options.cluster, dt), sampler->warm_up());
   } catch (const Error& error) {
-    problems.add("study.cluster", fmt::format("is {}: {}", options.cluster, error.what()));
+    complaints.add("study.cluster", fmt::format("is {}: {}", options.cluster, error.what()));
   }
 }
 
-void check_budget_clusters(const StudyOptions& options, config::Problems& problems) {
+void check_budget_clusters(const StudyOptions& options, config::Complaints& complaints) {
   if (options.budget % options.cluster == 0) return;
-  problems.add("study.budget",
-               fmt::format("is {}, but solver steps are bought {} at a time (study.cluster): "
-                           "choose {}",
-                           options.budget, options.cluster,
-                           multiples_beside(options.budget, options.cluster)));
+  complaints.add("study.budget",
+                 fmt::format("is {}, but solver steps are bought {} at a time (study.cluster): "
+                             "choose {}",
+                             options.budget, options.cluster,
+                             multiples_beside(options.budget, options.cluster)));
 }
 
 }  // namespace stap

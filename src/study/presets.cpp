@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 #include "stap/core/error.h"
 #include "stap/study/study.h"
 

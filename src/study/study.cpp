@@ -22,11 +22,11 @@ const config::Family& family(std::string_view name) {
 template <class Table, class Make>
 auto make_named(const config::Value& effective, const char* section, const Table& table,
                 const Make& make) {
-  config::Problems problems;
+  config::Complaints complaints;
   const config::Value* value = effective.find(section);
   const auto choice =
-      config::choose(family(section), value != nullptr ? *value : config::Value(), problems);
-  problems.throw_if_any();
+      config::choose(family(section), value != nullptr ? *value : config::Value(), complaints);
+  complaints.throw_if_any();
   return make(table[choice->index], choice->options);
 }
 
@@ -151,7 +151,7 @@ std::string method_text(const config::Value& effective) {
     config::Value plain, document;
     plain.set("name", name);
     document.set(section, plain);
-    config::Problems ignored;
+    config::Complaints ignored;
     const config::Value defaults = config::check({&family(section), 1}, document, ignored);
     std::string options;
     for (const auto& member : *value.map()) {
@@ -166,13 +166,13 @@ std::string method_text(const config::Value& effective) {
   return steps == "full" ? part("base") : part("base") + "+" + steps;
 }
 
-void check_together(const config::Value& effective, config::Problems& problems) {
+void check_together(const config::Value& effective, config::Complaints& complaints) {
   if (effective.find("pde") == nullptr) return;
   auto attempt = [&](const char* path, const auto& make) {
     try {
       return make();
     } catch (const Error& e) {
-      problems.add(path, e.what());
+      complaints.add(path, e.what());
     }
     return decltype(make()){};
   };
@@ -194,35 +194,35 @@ void check_together(const config::Value& effective, config::Problems& problems) 
     });
   if (effective.find("study") == nullptr) return;
   const auto options = config::read(study_fields(), *effective.find("study"), "study");
-  check_trajectory_clusters(options, sampler.get(), solver->dt(), problems);
+  check_trajectory_clusters(options, sampler.get(), solver->dt(), complaints);
   if (effective.find("base") == nullptr || effective.find("steps") == nullptr) return;
-  check_budget_clusters(options, problems);
+  check_budget_clusters(options, complaints);
   if (options.initial >= options.pool)
-    problems.add("study.initial", fmt::format("is {}, but the pool has {} initial conditions: "
-                                              "choose fewer or a larger pool",
-                                              options.initial, options.pool));
+    complaints.add("study.initial", fmt::format("is {}, but the pool has {} initial conditions: "
+                                                "choose fewer or a larger pool",
+                                                options.initial, options.pool));
   Study study{effective, options, {}, {}, {}};
   const auto selector = attempt("base", [&] { return make_selector(study, 1); });
   const auto chooser = attempt("steps", [&] { return make_chooser(study); });
   const int needed =
       std::max(selector ? selector->members_needed() : 1, chooser ? chooser->members_needed() : 1);
   if (options.members < needed)
-    problems.add("study.members", fmt::format("is {}, but {} compares members: at least {} are "
-                                              "needed",
-                                              options.members, method_text(effective), needed));
+    complaints.add("study.members", fmt::format("is {}, but {} compares members: at least {} are "
+                                                "needed",
+                                                options.members, method_text(effective), needed));
   if (options.trust_quantile > 0 && options.members < 2)
-    problems.add("study.trust_quantile",
-                 fmt::format("is {}, but a trust band compares members and study.members is {}: "
-                             "choose at least 2 members, or 0 for no band",
-                             options.trust_quantile, options.members));
+    complaints.add("study.trust_quantile",
+                   fmt::format("is {}, but a trust band compares members and study.members is {}: "
+                               "choose at least 2 members, or 0 for no band",
+                               options.trust_quantile, options.members));
   const config::Value* compute = effective.find("compute");
   if (selector && selector->needs_cpu() && compute != nullptr &&
       uses_gpu(config::read(compute_fields(), *compute, "compute")))
-    problems.add("base.sketch",
-                 "is gaussian, which the GPU does not have: choose sparse, or "
-                 "compute.device: cpu");
+    complaints.add("base.sketch",
+                   "is gaussian, which the GPU does not have: choose sparse, or "
+                   "compute.device: cpu");
   if (chooser && options.pattern_steps() > chooser->steps_most())
-    problems.add(
+    complaints.add(
         "study.steps",
         fmt::format("is {}{}, but {} takes at most {} steps: choose stap instead, or fewer "
                     "steps",
@@ -235,16 +235,16 @@ void check_together(const config::Value& effective, config::Problems& problems) 
 
 Study make_study(config::Value document) {
   expand_method(document);
-  config::Problems problems;
+  config::Complaints complaints;
   Study study;
-  study.effective = config::check(study_families(), document, problems);
+  study.effective = config::check(study_families(), document, complaints);
   for (const char* section : {"pde", "initial"})
     if (document.find(section) == nullptr)
-      problems.add(section, "is missing; 'stap list' shows what there is");
+      complaints.add(section, "is missing; 'stap list' shows what there is");
   if (document.find("base") == nullptr || document.find("steps") == nullptr)
-    problems.add("method", "is missing, expected for example method: sbal+stap");
-  if (problems.empty()) check_together(study.effective, problems);
-  problems.throw_if_any();
+    complaints.add("method", "is missing, expected for example method: sbal+stap");
+  if (complaints.empty()) check_together(study.effective, complaints);
+  complaints.throw_if_any();
   study.options = config::read(study_fields(), *study.effective.find("study"), "study");
   study.network = config::read(fno_fields(), *study.effective.find("network"), "network");
   study.train = config::read(fit_fields(), *study.effective.find("train"), "train");

@@ -17,7 +17,7 @@
 //     return rows;
 //   }
 //   // use: family = named_family("pde", "the equation", pde_table());
-//   //      choice = choose(family, section, problems);
+//   //      choice = choose(family, section, complaints);
 //   //      solver = pde_table()[choice->index].make(choice->options);
 
 #include <cstddef>
@@ -62,13 +62,13 @@ struct Choice {
   std::size_t index = 0;
   Value options;
 };
-/// Empty, and a problem that lists the choices, if `name` is missing or unknown. Options are not
+/// Empty, and a complaint that lists the choices, if `name` is missing or unknown. Options are not
 /// checked here.
-std::optional<Choice> choose(const Family& family, const Value& section, Problems& problems);
+std::optional<Choice> choose(const Family& family, const Value& section, Complaints& complaints);
 
 /// Checks a whole document against its families: unknown sections and all that the field tables
 /// say. Returns the effective document: the given sections, every field with its value.
-Value check(std::span<const Family> families, const Value& document, Problems& problems);
+Value check(std::span<const Family> families, const Value& document, Complaints& complaints);
 
 /// JSON Schema (draft 2020-12) of the document; named sections by oneOf with a constant name.
 Value schema(std::span<const Family> families);

@@ -24,7 +24,7 @@
 //   }
 //
 //   BurgersOptions options = config::read(burgers_fields(), value, "pde");  // throws, or:
-//   config::parse(burgers_fields(), value, "pde", options, problems);       // collects
+//   config::parse(burgers_fields(), value, "pde", options, complaints);       // collects
 //
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
 // std::size_t, double, std::string, an enum (with choices), std::vector<double>,
@@ -42,8 +42,8 @@
 #include <utility>
 #include <vector>
 
+#include "stap/config/complaints.h"
 #include "stap/config/constraint.h"
-#include "stap/config/problems.h"
 #include "stap/config/value.h"
 
 namespace stap::config {
@@ -64,7 +64,7 @@ struct FieldInfo {
   Constraint allowed;
   const Table* section = nullptr;  ///< the fields of a section; it must live as long
   std::function<Value(const void* options)> get;
-  std::function<void(void* options, const Value&, const std::string& path, Problems&)> read;
+  std::function<void(void* options, const Value&, const std::string& path, Complaints&)> read;
 };
 
 /// The fields of an Options struct, its type erased.
@@ -87,28 +87,28 @@ template <class Options>
 class Fields;
 
 /// Reads a map into the options (of the table's type): unknown keys (with a suggestion), wrong
-/// types and values out of range become problems and leave the default. Null is an empty map.
+/// types and values out of range become complaints and leave the default. Null is an empty map.
 void parse(const Table& table, const Value& value, const std::string& path, void* options,
-           Problems& problems);
+           Complaints& complaints);
 /// The effective config: every field with its value.
 Value to_value(const Table& table, const void* options);
 
 template <class Options>
 void parse(const Fields<Options>& fields, const Value& value, const std::string& path,
-           Options& options, Problems& problems) {
-  parse(static_cast<const Table&>(fields), value, path, static_cast<void*>(&options), problems);
+           Options& options, Complaints& complaints) {
+  parse(static_cast<const Table&>(fields), value, path, static_cast<void*>(&options), complaints);
 }
 template <class Options>
 Value to_value(const Fields<Options>& fields, const Options& options) {
   return to_value(static_cast<const Table&>(fields), static_cast<const void*>(&options));
 }
-/// Options from a map. Throws Error(config) with all problems.
+/// Options from a map. Throws Error(config) with all complaints.
 template <class Options>
 Options read(const Fields<Options>& fields, const Value& value, const std::string& path) {
   Options options{};
-  Problems problems;
-  parse(fields, value, path, options, problems);
-  problems.throw_if_any();
+  Complaints complaints;
+  parse(fields, value, path, options, complaints);
+  complaints.throw_if_any();
   return options;
 }
 
@@ -149,21 +149,22 @@ template <>
 inline constexpr Type kType<std::vector<std::size_t>> = Type::integers;
 static_assert(std::is_same_v<std::size_t, std::uint64_t>);
 
-void read_member(bool&, const Constraint&, const Value&, const std::string& path, Problems&);
-void read_member(int&, const Constraint&, const Value&, const std::string& path, Problems&);
+void read_member(bool&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(int&, const Constraint&, const Value&, const std::string& path, Complaints&);
 void read_member(std::int64_t&, const Constraint&, const Value&, const std::string& path,
-                 Problems&);
+                 Complaints&);
 void read_member(std::uint64_t&, const Constraint&, const Value&, const std::string& path,
-                 Problems&);
-void read_member(double&, const Constraint&, const Value&, const std::string& path, Problems&);
-void read_member(std::string&, const Constraint&, const Value&, const std::string& path, Problems&);
+                 Complaints&);
+void read_member(double&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(std::string&, const Constraint&, const Value&, const std::string& path,
+                 Complaints&);
 void read_member(std::vector<double>&, const Constraint&, const Value&, const std::string& path,
-                 Problems&);
+                 Complaints&);
 void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
-                 const std::string& path, Problems&);
-/// The code of a choice, or empty (and a problem).
+                 const std::string& path, Complaints&);
+/// The code of a choice, or empty (and a complaint).
 std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
-                                        Problems&);
+                                        Complaints&);
 Value choice_value(const Constraint&, std::int64_t code);
 
 template <class T>
@@ -200,8 +201,8 @@ struct Field : FieldInfo {
             allow, static_cast<std::int64_t>(static_cast<const Options*>(options)->*member));
       };
       read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
-                                       Problems& problems) {
-        if (const auto code = detail::read_choice(allow, value, path, problems))
+                                       Complaints& complaints) {
+        if (const auto code = detail::read_choice(allow, value, path, complaints))
           static_cast<Options*>(options)->*member = static_cast<T>(*code);
       };
     } else {
@@ -209,8 +210,9 @@ struct Field : FieldInfo {
         return detail::member_value(static_cast<const Options*>(options)->*member);
       };
       read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
-                                       Problems& problems) {
-        detail::read_member(static_cast<Options*>(options)->*member, allow, value, path, problems);
+                                       Complaints& complaints) {
+        detail::read_member(static_cast<Options*>(options)->*member, allow, value, path,
+                            complaints);
       };
     }
   }
@@ -223,8 +225,8 @@ struct Field : FieldInfo {
       return to_value(inner, static_cast<const Options*>(options)->*member);
     };
     read = [member, &inner](void* options, const Value& value, const std::string& path,
-                            Problems& problems) {
-      parse(inner, value, path, static_cast<Options*>(options)->*member, problems);
+                            Complaints& complaints) {
+      parse(inner, value, path, static_cast<Options*>(options)->*member, complaints);
     };
   }
 };

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 #include "stap/ic/sampler.h"
 #include "stap/study/study.h"
 
@@ -18,12 +18,12 @@ double warm_up_before(double start, double warm_up);
 
 /// Whether trajectories of so many steps are whole clusters; `path` is that of the steps.
 void check_steps_clusters(std::string_view path, std::size_t steps, std::size_t cluster,
-                          config::Problems& problems);
+                          config::Complaints& complaints);
 /// The same for a study, and whether the warm-up (of `sampler`, null: not looked at) is long enough
 /// for the first cluster.
 void check_trajectory_clusters(const StudyOptions& options, const Sampler* sampler, double dt,
-                               config::Problems& problems);
+                               config::Complaints& complaints);
 /// Whether the budget is spent on whole clusters.
-void check_budget_clusters(const StudyOptions& options, config::Problems& problems);
+void check_budget_clusters(const StudyOptions& options, config::Complaints& complaints);
 
 }  // namespace stap

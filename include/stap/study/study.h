@@ -58,7 +58,7 @@ void expand_method(config::Value& document);
 std::string method_text(const config::Value& effective);
 
 /// What one section's table cannot know: whether the sections of an effective document fit.
-void check_together(const config::Value& effective, config::Problems& problems);
+void check_together(const config::Value& effective, config::Complaints& complaints);
 
 /// A complete, checked configuration.
 struct Study {
@@ -69,7 +69,7 @@ struct Study {
   ComputeOptions compute;
 };
 
-/// Throws Error(config) with all problems. pde, initial and a method must be given.
+/// Throws Error(config) with all complaints. pde, initial and a method must be given.
 Study make_study(config::Value document);
 
 std::unique_ptr<Solver> make_solver(const Study& study, int threads);

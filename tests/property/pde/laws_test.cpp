@@ -56,9 +56,9 @@ struct Case {
     options = config::parse_yaml(given.pde, "test");
     const config::Value initial = config::parse_yaml(given.initial, "test");
     const config::Family family = config::named_family("initial", "", sampler_table());
-    config::Problems problems;
-    const auto choice = config::choose(family, initial, problems);
-    problems.throw_if_any();
+    config::Complaints complaints;
+    const auto choice = config::choose(family, initial, complaints);
+    complaints.throw_if_any();
     sampler = sampler_table()[choice->index].make(choice->options, make(1)->grid());
   }
   std::unique_ptr<Solver> make(int threads) const { return entry.make(options, threads); }

@@ -56,44 +56,44 @@ Value parsed(std::string_view text) {
   return parse_yaml(text, "f.yaml");
 }
 
-std::vector<Problem> problems_of(std::string_view text) {
-  Problems problems;
-  check(families(), parsed(text), problems);
-  return problems.list();
+std::vector<Complaint> complaints_of(std::string_view text) {
+  Complaints complaints;
+  check(families(), parsed(text), complaints);
+  return complaints.list();
 }
 
 TEST(Family, ChoosesByNameAndMakes) {
-  Problems problems;
+  Complaints complaints;
 
-  const auto choice = choose(families()[0], parsed("{conductivity: 2.5, name: heat}"), problems);
+  const auto choice = choose(families()[0], parsed("{conductivity: 2.5, name: heat}"), complaints);
 
   ASSERT_TRUE(choice.has_value());
-  EXPECT_TRUE(problems.empty());
+  EXPECT_TRUE(complaints.empty());
   EXPECT_EQ(pde_table()[choice->index].make(choice->options), 2.5);
 }
 
 TEST(Family, EffectiveDocumentHasEveryField) {
-  Problems problems;
+  Complaints complaints;
 
-  const Value effective = check(families(), parsed("pde: {name: heat}\n"), problems);
+  const Value effective = check(families(), parsed("pde: {name: heat}\n"), complaints);
 
-  EXPECT_TRUE(problems.empty());
+  EXPECT_TRUE(complaints.empty());
   EXPECT_EQ(effective, parsed("{pde: {name: heat, conductivity: 0.5}, train: {epochs: 5}}"));
 }
 
 TEST(Family, NamedSectionsNotGivenStayOut) {
-  Problems problems;
+  Complaints complaints;
 
-  EXPECT_EQ(check(families(), parsed(""), problems), parsed("train: {epochs: 5}"));
-  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(check(families(), parsed(""), complaints), parsed("train: {epochs: 5}"));
+  EXPECT_TRUE(complaints.empty());
 }
 
 TEST(Family, AMissingOrUnknownNameListsTheChoices) {
-  const auto missing = problems_of("pde: {points: 64}");
-  const auto unknown = problems_of("pde: {name: waev, points: 64}");
-  const auto number = problems_of("pde: {name: 3}");
-  const auto empty = problems_of("pde:");
-  const auto text = problems_of("pde: wave");
+  const auto missing = complaints_of("pde: {points: 64}");
+  const auto unknown = complaints_of("pde: {name: waev, points: 64}");
+  const auto number = complaints_of("pde: {name: 3}");
+  const auto empty = complaints_of("pde:");
+  const auto text = complaints_of("pde: wave");
 
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(missing[0].line(), "f.yaml:1:6: pde.name is missing, expected one of wave, heat");
@@ -110,21 +110,21 @@ TEST(Family, AMissingOrUnknownNameListsTheChoices) {
 }
 
 TEST(Family, ReportsProblemsOfAllSectionsAtOnce) {
-  const auto problems =
-      problems_of("trian: {epochs: 3}\npde: {name: wave, points: 4}\ntrain: {epochs: 0}\n");
+  const auto complaints =
+      complaints_of("trian: {epochs: 3}\npde: {name: wave, points: 4}\ntrain: {epochs: 0}\n");
 
-  ASSERT_EQ(problems.size(), 3u);
-  EXPECT_EQ(problems[0].line(),
+  ASSERT_EQ(complaints.size(), 3u);
+  EXPECT_EQ(complaints[0].line(),
             "f.yaml:1:1: trian is not known; did you mean 'train'? (known sections: pde, train)");
-  EXPECT_EQ(problems[1].path, "pde.points");
-  EXPECT_EQ(problems[2].path, "train.epochs");
+  EXPECT_EQ(complaints[1].path, "pde.points");
+  EXPECT_EQ(complaints[2].path, "train.epochs");
 }
 
 TEST(Family, ADocumentThatIsNoMapIsAProblem) {
-  const auto problems = problems_of("[1, 2]");
+  const auto complaints = complaints_of("[1, 2]");
 
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].line(), "f.yaml:1:1: the document is [1, 2], expected a map of sections");
+  ASSERT_EQ(complaints.size(), 1u);
+  EXPECT_EQ(complaints[0].line(), "f.yaml:1:1: the document is [1, 2], expected a map of sections");
 }
 
 TEST(Family, SchemaTellsEntriesApartByName) {

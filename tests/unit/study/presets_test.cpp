@@ -126,13 +126,13 @@ TEST(Extends, KeepsWhereThingsWereWritten) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.yaml", "extends: demo\ntrain: {epoch: 3}\nnetz: 3\n");
 
-  config::Problems problems;
-  config::check(study_families(), load_config(file), problems);
+  config::Complaints complaints;
+  config::check(study_families(), load_config(file), complaints);
 
   // The demo's own sampler and equation may be unknown to nobody: only ours are problems.
   const auto origin = [&](const std::string& path) -> std::string {
-    for (const config::Problem& problem : problems.list())
-      if (problem.path == path) return problem.origin;
+    for (const config::Complaint& complaint : complaints.list())
+      if (complaint.path == path) return complaint.origin;
     return "";
   };
   EXPECT_TRUE(says(origin("train.epoch"), "a.yaml:2:9"));

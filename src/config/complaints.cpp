@@ -1,4 +1,4 @@
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 
 #include <algorithm>
 #include <numeric>
@@ -36,19 +36,19 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string Problem::line() const {
+std::string Complaint::line() const {
   return fmt::format("{}{}{} {}", origin, origin.empty() ? "" : ": ", path, text);
 }
 
-void Problems::add(std::string path, std::string text, const Origin& origin) {
+void Complaints::add(std::string path, std::string text, const Origin& origin) {
   list_.push_back({std::move(path), std::move(text), origin.text()});
 }
 
-void Problems::throw_if_any() const {
+void Complaints::throw_if_any() const {
   if (list_.empty()) return;
   if (list_.size() == 1) throw Error(ErrorKind::config, list_.front().line());
   std::string message = fmt::format("{} problems in the configuration", list_.size());
-  for (const Problem& problem : list_) message += "\n  " + problem.line();
+  for (const Complaint& complaint : list_) message += "\n  " + complaint.line();
   throw Error(ErrorKind::config, message);
 }
 

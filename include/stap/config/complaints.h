@@ -10,7 +10,7 @@
 namespace stap::config {
 
 /// One thing wrong with a configuration.
-struct Problem {
+struct Complaint {
   std::string path;    ///< "pde.points"; empty for the document as a whole
   std::string text;    ///< "is 4, expected an integer >= 8"
   std::string origin;  ///< "run.yaml:3:7" or empty
@@ -19,17 +19,17 @@ struct Problem {
   std::string line() const;
 };
 
-/// Collects problems, so that a user sees all of them at once.
-class Problems {
+/// Collects complaints, so that a user sees all of them at once.
+class Complaints {
  public:
   void add(std::string path, std::string text, const Origin& origin = {});
   bool empty() const { return list_.empty(); }
-  const std::vector<Problem>& list() const { return list_; }
-  /// Throws Error(config) with one line per problem, if there is any.
+  const std::vector<Complaint>& list() const { return list_; }
+  /// Throws Error(config) with one line per complaint, if there is any.
   void throw_if_any() const;
 
  private:
-  std::vector<Problem> list_;
+  std::vector<Complaint> list_;
 };
 
 /// The known word nearest to a misspelt one (edit distance, letter case ignored); empty if none is
