@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "console.h"
-#include "families.h"
 #include "interrupt.h"
 #include "stap/data/store.h"
 #include "stap/run/generate.h"
@@ -17,25 +16,13 @@
 namespace stap::app {
 namespace {
 
-// The sections that decide about the data, every field with its value. The rest of the document is
-// looked at for mistakes only: it need not fit, and a method need not be given.
-config::Value checked(const GenerateOptions& options) {
+// The sections that decide about the data must fit. The rest of the document is looked at for
+// mistakes only, and a method need not be given.
+Study checked(const GenerateOptions& options) {
   config::Value document = load_config(options.config, options.overlays);
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
-  refuse_sweep(document, options.config);
-  expand_method(document);
-  config::Complaints complaints;
-  const config::Value all = config::check(families(), document, complaints);
-  config::Value effective;
-  for (const char* section : {"pde", "initial", "study"}) {
-    if (const config::Value* there = all.find(section))
-      effective.set(section, *there);
-    else if (document.find(section) == nullptr)
-      complaints.add(section, "is missing; 'stap list' shows what there is");
-  }
-  if (complaints.empty()) check_together(effective, complaints);
-  complaints.throw_if_any();
-  return effective;
+  return make_study(only_run(std::move(document), options.overrides, options.config),
+                    Purpose::generate);
 }
 
 void print_summary(const std::string& folder, const DataRequest& request, const Generated& done,
@@ -67,9 +54,8 @@ config::Value to_json(const std::string& folder, const DataRequest& request,
 
 void run_generate(const GenerateOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  Study study;
-  study.effective = checked(options);
-  const DataRequest request = data_request(study.effective);
+  const Study study = checked(options);
+  const DataRequest request = data_request(study);
   const auto solver = make_solver(study, globals.threads);
   const InterruptGuard interrupt;
   Console console(globals);
@@ -90,7 +76,7 @@ void add_generate(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = program.add_subcommand(
       "generate", "Make a study's pool of initial conditions and its test trajectories as files");
-  command->add_option("config", options->config, "YAML file or name of a preset")->required();
+  command->add_option("config", options->config, "YAML file, preset or run folder")->required();
   command->add_option("setting", options->overrides, "key=value, for example pool=100 data_seed=1");
   add_with(*command, options->overlays);
   command

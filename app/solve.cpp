@@ -13,7 +13,7 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/data/trajectory_file.h"
-#include "stap/pde/pde.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
@@ -22,27 +22,13 @@ namespace {
 // and Ctrl-C are served in time.
 constexpr std::size_t kRowsAtOnce = 256;
 
-struct Problem {
-  std::unique_ptr<Solver> solver;
-  config::Value options;  ///< effective, with the equation's name
-};
-
-Problem make_problem(const SolveOptions& options, const Globals& globals) {
+// The equation with the options given on the command line.
+config::Choice<PdeRow> chosen_pde(const SolveOptions& options) {
   config::Value section;
   section.set("name", options.pde);
   for (const std::string& assignment : options.overrides)
     config::apply_override(section, assignment);
-  config::Value document;
-  document.set("pde", section);
-
-  const config::Family family = config::named_family("pde", "the equation", pde_table());
-  config::Complaints complaints;
-  config::Value effective = config::check(std::span(&family, 1), document, complaints);
-  complaints.throw_if_any();
-  const std::optional<config::Choice> choice = config::choose(family, section, complaints);
-  complaints.throw_if_any();
-  return {pde_table()[choice->index].make(choice->options, globals.threads),
-          *effective.find("pde")};
+  return pde_table().choose(section);
 }
 
 // All rows on their way: the current state of each, NaN from where it ended.
@@ -133,20 +119,20 @@ std::string first_trouble(const Rows& rows) {
 
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  const Problem problem = make_problem(options, globals);
-  States<double> initial = read_states(options.input, problem.solver->grid());
+  const config::Choice<PdeRow> pde = chosen_pde(options);
+  const auto solver = make_solver(pde, globals.threads);
+  States<double> initial = read_states(options.input, solver->grid());
   Rows rows{std::move(initial), {}};
   rows.ends.resize(rows.states.count());
 
   const auto start = std::chrono::steady_clock::now();
   const InterruptGuard interrupt;
   std::optional<TrajectoryWriter> writer(
-      std::in_place, options.output, problem.solver->grid(), rows.states.count(), options.steps,
-      TrajectoryInfo{.pde = problem.solver->name(),
-                     .dt = problem.solver->dt(),
-                     .options = config::yaml_text(problem.options)});
+      std::in_place, options.output, solver->grid(), rows.states.count(), options.steps,
+      TrajectoryInfo{
+          .pde = solver->name(), .dt = solver->dt(), .options = config::yaml_text(pde.value())});
   Console console(globals);
-  if (!advance_all(*problem.solver, options.steps, rows, *writer, console, interrupt)) {
+  if (!advance_all(*solver, options.steps, rows, *writer, console, interrupt)) {
     writer.reset();  // takes its temporary file along
     console.warning(fmt::format("interrupted: {} was not written", options.output));
     interrupt.end_program();

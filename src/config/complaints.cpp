@@ -37,11 +37,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string Complaint::line() const {
-  return fmt::format("{}{}{} {}", origin, origin.empty() ? "" : ": ", path, text);
+  return fmt::format("{}{}{}{}{}", origin, origin.empty() ? "" : ": ", path,
+                     path.empty() ? "" : " ", text);
 }
 
 void Complaints::add(std::string path, std::string text, const Origin& origin) {
-  list_.push_back({std::move(path), std::move(text), origin.text()});
+  std::string where = origin.source ? origin.text() : origin_of(document_, path).text();
+  list_.push_back({std::move(path), std::move(text), std::move(where)});
 }
 
 void Complaints::throw_if_any() const {

@@ -115,6 +115,7 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
       add_range(schema, field.allowed, field.type == Type::integer);
       break;
     case Type::text:
+    case Type::path:
     case Type::choice:
       type("string");
       if (!field.allowed.choices.empty()) {
@@ -167,6 +168,8 @@ std::string_view to_string(Type type) {
       return "real number";
     case Type::text:
       return "text";
+    case Type::path:
+      return "path";
     case Type::choice:
       return "choice";
     case Type::reals:
@@ -179,7 +182,8 @@ std::string_view to_string(Type type) {
   return "";
 }
 
-Table::Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)())
+Table::Table(std::vector<FieldInfo> fields,
+             std::shared_ptr<void> (*make_options)(const void* copied))
     : fields_(std::move(fields)), make_(make_options) {
   std::vector<std::string> sorted = names(fields_);
   std::ranges::sort(sorted);
@@ -268,6 +272,18 @@ void read_member(std::string& member, const Constraint& allowed, const Value& va
     complaints.add(path, expected(value, "a text (quote what looks like a number)", allowed),
                    value.origin());
   }
+}
+
+void read_member(std::filesystem::path& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Complaints& complaints) {
+  const std::string* text = value.text();
+  if (text == nullptr) {
+    complaints.add(path, expected(value, "a path", allowed), value.origin());
+    return;
+  }
+  // Absolute, or the same words in a document elsewhere would mean another file. Empty: none.
+  member = text->empty() ? std::filesystem::path()
+                         : absolute(value.origin().folder() / *text).lexically_normal();
 }
 
 void read_member(std::vector<double>& member, const Constraint& allowed, const Value& value,

@@ -179,7 +179,7 @@ class TestSets {
       : options_(options), observer_(observer) {}
 
   const StudyData& of(const Study& study) {
-    const DataRequest request = data_request(study.effective);
+    const DataRequest request = data_request(study);
     const std::string key = study_key(request);
     if (key != key_) {
       const auto solver = make_solver(study, options_.threads);
@@ -237,7 +237,7 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
 RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& test_sets,
                     Observer& observer) {
   const fs::path folder = result.folder;
-  const Study study = make_study(result.config);
+  const Study study = make_study(result.config, Purpose::look);
   const fs::path model = model_of(folder);
   const Surrogate surrogate = load_surrogate(model, options.compute, options.threads);
   Committee& committee = *surrogate.committee;

@@ -51,7 +51,7 @@ struct Part {
 using Parts = std::map<std::size_t, Part>;  // by first row
 
 Value folder_document(const DataRequest& request) {
-  const Value about = request_document(request, check_sections(request));
+  const Value about = request_document(request);
   Value document;
   document.set("format", kFormat);
   document.set("numerics", *about.find("format"));
@@ -276,7 +276,7 @@ class Workshop {
 Generated generate(const DataRequest& request, const Solver& solver, const fs::path& folder,
                    int threads, Observer& observer, const std::function<bool()>& stop) {
   const Value document = folder_document(request);
-  const DataMaker maker(request, check_sections(request), solver, threads);
+  const DataMaker maker(request, solver, threads);
   const auto shape = [](std::vector<std::size_t> sizes, const Grid& grid) {
     sizes.push_back(grid.channels);
     sizes.insert(sizes.end(), grid.points.begin(), grid.points.end());

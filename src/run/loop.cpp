@@ -46,8 +46,7 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
 // from all of it.
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
-  document.erase("base");
-  document.erase("steps");
+  for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
   for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees",
                           "on_unstable", "charge_failed", "trust_quantile"})
     document.find("study")->erase(key);

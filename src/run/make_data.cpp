@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,8 +11,6 @@
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/version.h"
-#include "stap/ic/ic.h"
-#include "stap/pde/pde.h"
 #include "stap/study/clusters.h"
 
 namespace stap {
@@ -24,32 +21,20 @@ constexpr std::size_t kFirstRows = 32;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 constexpr double kBlockSeconds = 2.0;
 
-}  // namespace
-
-DataSections check_sections(const DataRequest& request) {
-  const config::Family families[] = {
-      config::named_family("pde", "the equation and its solver", pde_table()),
-      config::named_family("initial", "how initial conditions are drawn", sampler_table())};
-  config::Value document;
-  document.set("pde", request.pde);
-  document.set("initial", request.initial);
+void check_request(const DataRequest& request) {
   config::Complaints complaints;
-  config::Value effective = config::check(families, document, complaints);
   if (request.pool == 0) complaints.add("pool", "is 0, expected at least one initial condition");
   if (request.test == 0) complaints.add("test", "is 0, expected at least one trajectory");
   if (request.steps == 0) complaints.add("steps", "is 0, expected at least one step");
   if (request.cluster == 0) complaints.add("cluster", "is 0, expected at least one state");
   check_steps_clusters("steps", request.steps, request.cluster, complaints);
   complaints.throw_if_any();
-  // What passed the check names an entry.
-  std::optional<config::Choice> pde =
-      config::choose(families[0], *effective.find("pde"), complaints);
-  std::optional<config::Choice> initial =
-      config::choose(families[1], *effective.find("initial"), complaints);
-  return {std::move(effective), *std::move(pde), *std::move(initial)};
 }
 
-config::Value request_document(const DataRequest& request, const DataSections& sections) {
+}  // namespace
+
+config::Value request_document(const DataRequest& request) {
+  check_request(request);
   config::Value document;
   document.set("format", kDataFormat);
   document.set("version", version());
@@ -59,21 +44,18 @@ config::Value request_document(const DataRequest& request, const DataSections& s
   document.set("steps", request.steps);
   if (request.cluster > 1) document.set("cluster", request.cluster);
   document.set("data_seed", request.data_seed);
-  for (const config::Value::Member& section : *sections.effective.map())
-    document.set(section.key, section.value);
+  document.set("pde", request.pde.value());
+  document.set("initial", request.initial.value());
   return document;
 }
 
-DataMaker::DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver,
-                     int threads)
+DataMaker::DataMaker(const DataRequest& request, const Solver& solver, int threads)
     : request_(request), solver_(solver), start_(cluster_start(request.cluster, solver.dt())) {
-  sampler_ = sampler_table()[sections.initial.index].make(sections.initial.options, solver.grid());
+  check_request(request);
+  sampler_ = make_sampler(request.initial, solver.grid());
   const double left = warm_up_before(start_, sampler_->warm_up());
-  if (left > 0) {
-    config::Value options = sections.pde.options;
-    options.set("dt", left);
-    warm_up_ = pde_table()[sections.pde.index].make(options, threads);
-  }
+  if (left > 0)
+    warm_up_ = make_solver({request.pde.row, request.pde.options.with("dt", left)}, threads);
 }
 
 States<double> DataMaker::pool(std::size_t first, std::size_t n) const {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 
-#include "stap/config/family.h"
 #include "stap/ic/sampler.h"
 #include "stap/run/study_data.h"
 
@@ -14,25 +13,16 @@ namespace stap {
 /// Goes up whenever a solver or sampler is changed so that its numbers change.
 inline constexpr const char* kDataFormat = "study/1";
 
-/// The sections pde and initial of a request, checked.
-struct DataSections {
-  config::Value effective;  ///< both, every field with its value
-  config::Choice pde, initial;
-};
-/// Throws Error(config) with every problem of the sections, for sizes of 0 and for steps that are
-/// no multiple of the cluster.
-DataSections check_sections(const DataRequest& request);
-
-/// All that decides about the bits, in one order: a map with `format` first.
-config::Value request_document(const DataRequest& request, const DataSections& sections);
+/// All that decides about the bits, in one order: a map with `format` first. Throws Error(config)
+/// for sizes of 0 and for steps that are no multiple of the cluster.
+config::Value request_document(const DataRequest& request);
 
 /// Makes rows of a request. A row depends on nothing but the request and its index, not by a bit.
 class DataMaker {
  public:
   /// `request` and `solver` (that of request.pde) must live as long. `threads`: 0 = all. Throws
   /// Error(config) if the warm-up is too short for a cluster.
-  DataMaker(const DataRequest& request, const DataSections& sections, const Solver& solver,
-            int threads);
+  DataMaker(const DataRequest& request, const Solver& solver, int threads);
 
   /// Initial conditions first .. first+n-1 of the pool: [n, k C, X...]. Throws Error(numerics)
   /// naming the one that cannot be warmed up.

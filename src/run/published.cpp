@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "run/published_csv.h"
-#include "stap/config/complaints.h"
 #include "stap/core/error.h"
+#include "stap/study/method.h"
 #include "stap/study/study.h"
 
 namespace stap {
@@ -43,11 +43,7 @@ std::string our_method(const std::string& label) {
   }
   config::Value document;
   document.set("method", text);
-  expand_method(document);
-  config::Complaints complaints;
-  const config::Value effective = config::check(study_families(), document, complaints);
-  complaints.throw_if_any();
-  return method_text(effective);
+  return method_text(make_study(std::move(document), Purpose::check).effective);
 }
 
 std::vector<Published> read() {

@@ -530,18 +530,17 @@ void acquire_round(Run& run, Committee& committee, int threads, Observer& observ
                     .on_unstable = o.on_unstable,
                     .rules = {o.charge_failed, round_trust_limit(run, committee)},
                     .phase = "acquire"};
-  const auto selector = make_selector(run.study, threads);
-  const auto chooser = make_chooser(run.study);
+  const auto planner = make_planner(run.study, threads);
   States<float> pool(run.shape.grid, o.pool);
   convert(run.data->pool.values(), pool.values());
   std::vector<std::size_t> open;
   for (std::size_t id = 0; id < o.pool; ++id)
     if (!run.used[id]) open.push_back(id);
-  Spending spending(*selector, *chooser, committee,
-                    {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"));
+  const auto spending = planner->begin(
+      committee, {std::as_const(pool).view(), open, o.pattern_steps()}, run.stream("select"));
   fulfil(
       run, terms,
-      [&](std::size_t pass, std::size_t budget) { return pass_plan(run, spending, pass, budget); },
+      [&](std::size_t pass, std::size_t budget) { return pass_plan(run, *spending, pass, budget); },
       committee, observer);
   begin_round(run);
 }

@@ -14,7 +14,6 @@
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
-#include "stap/study/study.h"
 
 namespace stap {
 namespace {
@@ -130,21 +129,22 @@ void remove_stale(const fs::path& folder) {
 
 }  // namespace
 
-DataRequest data_request(const config::Value& effective) {
-  const auto options = config::read(study_fields(), *effective.find("study"), "study");
+DataRequest data_request(const Study& study) {
+  if (!study.initial)
+    throw Error(ErrorKind::config, "initial conditions come from a file, expected a distribution");
   DataRequest request;
-  request.pde = *effective.find("pde");
-  request.initial = *effective.find("initial");
-  request.pool = options.pool;
-  request.test = options.test;
-  request.steps = options.steps;
-  request.cluster = options.cluster;
-  request.data_seed = options.data_seed;
+  request.pde = study.pde;
+  request.initial = study.initial;
+  request.pool = study.options.pool;
+  request.test = study.options.test;
+  request.steps = study.options.steps;
+  request.cluster = study.options.cluster;
+  request.data_seed = study.options.data_seed;
   return request;
 }
 
 std::string study_key(const DataRequest& request) {
-  const std::string text = config::yaml_text(request_document(request, check_sections(request)));
+  const std::string text = config::yaml_text(request_document(request));
   return sha256_hex(std::as_bytes(std::span(text)));
 }
 
@@ -161,10 +161,9 @@ fs::path cache_folder() {
 
 StudyData make_study_data(const DataRequest& request, const Solver& solver, int threads,
                           Observer& observer) {
-  const DataSections sections = check_sections(request);
-  const std::string text = config::yaml_text(request_document(request, sections));
+  const std::string text = config::yaml_text(request_document(request));
   const fs::path folder = cache_folder();
-  const fs::path path = folder / (study_key(request) + ".h5");
+  const fs::path path = folder / (sha256_hex(std::as_bytes(std::span(text))) + ".h5");
   std::error_code error;
   if (!folder.empty()) remove_stale(folder);
   if (!folder.empty() && fs::exists(path, error)) {
@@ -176,7 +175,7 @@ StudyData make_study_data(const DataRequest& request, const Solver& solver, int 
     }
   }
 
-  const DataMaker maker(request, sections, solver, threads);
+  const DataMaker maker(request, solver, threads);
   StudyData data = make_all(request, maker, solver.grid(), threads, observer);
   if (!folder.empty()) {
     try {

@@ -27,10 +27,11 @@ class Problems {
   Problems(int threads, Observer& observer) : threads_(threads), observer_(observer) {}
 
   Problem of(const Study& study) {
-    const DataRequest request = data_request(study.effective);
-    const std::string key = fmt::format(
-        "{}{}{} {} {} {} {}", config::yaml_text(request.pde), config::yaml_text(request.initial),
-        request.pool, request.test, request.steps, request.cluster, request.data_seed);
+    const DataRequest request = data_request(study);
+    const std::string key =
+        fmt::format("{}{}{} {} {} {} {}", config::yaml_text(request.pde.value()),
+                    config::yaml_text(request.initial.value()), request.pool, request.test,
+                    request.steps, request.cluster, request.data_seed);
     Problem& problem = made_[key];
     if (!problem.solver) {
       problem.solver = make_solver(study, threads_);

@@ -14,6 +14,7 @@
 #include "stap/config/complaints.h"
 #include "stap/core/error.h"
 #include "stap/run/published.h"
+#include "stap/study/method.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
@@ -31,7 +32,9 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
       leaves(member.value, path.empty() ? member.key : path + "." + member.key, out);
     return;
   }
-  if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.")) return;
+  if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.") ||
+      path.starts_with("planner."))
+    return;
   out[path] = value.text() != nullptr ? *value.text() : config::json_text(value, 0);
 }
 
@@ -71,7 +74,7 @@ const std::vector<std::pair<std::string, Value>>& preset_problems() {
     for (const Preset& preset : presets()) {
       config::Complaints ignored;
       const Value problem =
-          problem_of(config::check(study_families(), load_config(preset.name), ignored));
+          problem_of(read_study(load_config(preset.name), Purpose::look, ignored).effective);
       if (problem.find("pde") != nullptr) list.emplace_back(preset.name, problem);
     }
     return list;
@@ -263,7 +266,7 @@ RunResult read_result(const fs::path& folder) {
   if (format == nullptr || format->text() == nullptr || *format->text() != "run/1")
     throw Error(ErrorKind::data, fmt::format("{} is not the folder of a run", folder.string()));
   result.config.erase("format");
-  const Study study = make_study(result.config);
+  const Study study = make_study(result.config, Purpose::look);
   result.method = method_text(study.effective);
   result.seed = study.options.seed;
   result.rounds = study.options.rounds;

@@ -1,14 +1,19 @@
 #include "stap/study/axes.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stap/core/error.h"
 #include "stap/study/presets.h"
 
 namespace stap {
 namespace {
+
+constexpr std::size_t kMost = 100'000;  // values of an axis, runs of a sweep: more is a slip
 
 // A value of `sweep` as --grid would write it.
 std::string axis_text(const config::Value& value) {
@@ -22,7 +27,38 @@ std::string repeated(std::vector<std::string> values) {
   return twice == values.end() ? "" : *twice;
 }
 
-void check_axis(const GridAxis& axis, const std::string& where) {
+// The integers of "0..4", as texts; the text itself if it is none such.
+std::vector<std::string> in_range(const std::string& text, const std::string& where) {
+  const std::size_t dots = text.find("..");
+  std::int64_t first = 0, last = 0;
+  const auto read = [&](std::size_t begin, std::size_t end, std::int64_t& number) {
+    const auto [stopped, error] = std::from_chars(text.data() + begin, text.data() + end, number);
+    return error == std::errc() && stopped == text.data() + end;
+  };
+  if (dots == std::string::npos || !read(0, dots, first) || !read(dots + 2, text.size(), last))
+    return {text};
+  if (last < first)
+    throw Error(ErrorKind::config, fmt::format("{}: {} has its larger end first, expected {}..{}",
+                                               where, text, last, first));
+  if (static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first) >= kMost)
+    throw Error(ErrorKind::config,
+                fmt::format("{}: {} has more than {} values", where, text, kMost));
+  std::vector<std::string> values;
+  for (std::int64_t value = first; value < last; ++value) values.push_back(std::to_string(value));
+  values.push_back(std::to_string(last));
+  return values;
+}
+
+// Writes ranges out, and looks at the values.
+void finish_axis(GridAxis& axis, const std::string& where) {
+  std::vector<std::string> values;
+  for (const std::string& value : axis.values) {
+    const std::vector<std::string> some = in_range(value, where);
+    values.insert(values.end(), some.begin(), some.end());
+    if (values.size() > kMost)
+      throw Error(ErrorKind::config, fmt::format("{} has more than {} values", where, kMost));
+  }
+  axis.values = std::move(values);
   for (const std::string& value : axis.values)
     if (value.empty()) throw Error(ErrorKind::config, fmt::format("{} has an empty value", where));
   if (const std::string twice = repeated(axis.values); !twice.empty())
@@ -45,24 +81,28 @@ std::vector<GridAxis> axes_of(const config::Value& sweep) {
       axis.values.push_back(member.value.is_null() ? "" : axis_text(member.value));
     const std::string where = fmt::format("{}: sweep.{}", member.origin.text(), member.key);
     if (axis.values.empty()) throw Error(ErrorKind::config, fmt::format("{} has no value", where));
-    check_axis(axis, where);
+    finish_axis(axis, where);
     axes.push_back(std::move(axis));
   }
   return axes;
 }
 
+// Stops counting at the first number that is absurd.
+std::size_t count_runs(const std::vector<GridAxis>& axes) {
+  std::size_t runs = 1;
+  for (const GridAxis& axis : axes)
+    if (runs <= kMost) runs *= axis.values.size();
+  return runs;
+}
+
 // The document of one value of an axis.
 void apply_axis(config::Value& document, const std::string& key, const std::string& value) {
   if (key == "extends") {
-    config::Value below = load_config(value);
-    refuse_sweep(below, value);
+    config::Value below = only_run(load_config(value), {}, value);
     overlay(below, document);
     document = std::move(below);
     return;
   }
-  // A method given here replaces one that the configuration has, in either form.
-  if (key == "method")
-    for (const char* section : {"base", "steps"}) document.erase(section);
   apply_setting(document, key + "=" + value);
 }
 
@@ -83,7 +123,7 @@ GridAxis parse_axis(const std::string& text) {
       axis.values.back() += c;
     }
   }
-  check_axis(axis, fmt::format("--grid '{}'", text));
+  finish_axis(axis, fmt::format("--grid '{}'", text));
   return axis;
 }
 
@@ -98,6 +138,7 @@ std::vector<GridAxis> take_axes(config::Value& document, const std::vector<std::
     throw Error(ErrorKind::config, fmt::format("sweep names {} twice", twice));
   for (const std::string& setting : settings) {
     const std::string key = full_key(setting.substr(0, setting.find('=')));
+    if (key == "extends") continue;  // is in the axis already
     std::erase_if(axes, [&](const GridAxis& axis) { return full_key(axis.key) == key; });
   }
   std::vector<std::string> given;
@@ -131,15 +172,10 @@ std::vector<GridAxis> take_axes(config::Value& document, const std::vector<std::
   return axes;
 }
 
-void refuse_sweep(const config::Value& document, const std::string& name) {
-  if (document.find("sweep") != nullptr)
-    throw Error(ErrorKind::config,
-                fmt::format("{} is a sweep of several runs, expected the configuration of one: use "
-                            "'stap sweep {}'",
-                            name, name));
-}
-
 std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<GridAxis>& axes) {
+  if (count_runs(axes) > kMost)
+    throw Error(ErrorKind::config,
+                fmt::format("the axes make more than {} runs: leave values out", kMost));
   std::vector<SweepRun> runs{{"", base}};
   for (const GridAxis& axis : axes) {
     std::vector<SweepRun> more;
@@ -160,6 +196,24 @@ std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<G
   if (const std::string twice = repeated(std::move(names)); !twice.empty())
     throw Error(ErrorKind::config, fmt::format("two runs would share the folder {}", twice));
   return runs;
+}
+
+config::Value only_run(config::Value document, const std::vector<std::string>& settings,
+                       const std::string& name) {
+  const std::vector<GridAxis> axes = take_axes(document, settings, {});
+  std::vector<std::string> open, settled;
+  for (const GridAxis& axis : axes) {
+    if (axis.values.size() == 1) continue;
+    open.push_back(fmt::format("{} ({} values)", axis.key, axis.values.size()));
+    settled.push_back(fmt::format("{}={}", axis.key, axis.values[0]));
+  }
+  if (!open.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("{} is a sweep of {} runs, expected one: settle {}, as in {}, or use "
+                            "'stap sweep {}'",
+                            name, count_runs(axes), fmt::join(open, " and "),
+                            fmt::join(settled, " "), name));
+  return std::move(expand_grid(document, axes)[0].document);
 }
 
 }  // namespace stap

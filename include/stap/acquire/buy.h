@@ -7,6 +7,7 @@
 
 #include "stap/acquire/ledger.h"
 #include "stap/acquire/plan.h"
+#include "stap/core/committee.h"
 #include "stap/core/solver_queue.h"
 #include "stap/core/states.h"
 #include "stap/core/walk.h"

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stap/config/value.h"
@@ -22,13 +23,17 @@ struct Complaint {
 /// Collects complaints, so that a user sees all of them at once.
 class Complaints {
  public:
+  /// From now on a complaint that is added without an origin gets that of its path in `document`.
+  void about(Value document) { document_ = std::move(document); }
   void add(std::string path, std::string text, const Origin& origin = {});
+  void add(Complaint complaint) { list_.push_back(std::move(complaint)); }
   bool empty() const { return list_.empty(); }
   const std::vector<Complaint>& list() const { return list_; }
   /// Throws Error(config) with one line per complaint, if there is any.
   void throw_if_any() const;
 
  private:
+  Value document_;
   std::vector<Complaint> list_;
 };
 

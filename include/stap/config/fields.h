@@ -27,11 +27,13 @@
 //   config::parse(burgers_fields(), value, "pde", options, complaints);       // collects
 //
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
-// std::size_t, double, std::string, an enum (with choices), std::vector<double>,
-// std::vector<std::size_t>, or a struct with Fields of its own: {"steps", &O::steps, "text",
-// steps_fields()}. family.h gathers entries (name + fields) for `list`, `check` and `schema`.
+// std::size_t, double, std::string, an enum (with choices), std::filesystem::path (relative to the
+// file that names it; made absolute), std::vector<double>, std::vector<std::size_t>, or a struct
+// with Fields of its own: {"steps", &O::steps, "text", steps_fields()}. family.h gathers entries
+// (name + fields) for `list`, `check` and `schema`.
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -48,7 +50,7 @@
 
 namespace stap::config {
 
-enum class Type { boolean, integer, real, text, choice, reals, integers, section };
+enum class Type { boolean, integer, real, text, path, choice, reals, integers, section };
 
 /// "integer", "list of real numbers", ...
 std::string_view to_string(Type type);
@@ -71,16 +73,16 @@ struct FieldInfo {
 class Table {
  public:
   const std::vector<FieldInfo>& fields() const { return fields_; }
-  /// A new Options with its defaults, for parse() and to_value().
-  std::shared_ptr<void> make() const { return make_(); }
+  /// A new Options for parse() and to_value(): with its defaults, or a copy.
+  std::shared_ptr<void> make(const void* copied = nullptr) const { return make_(copied); }
 
  protected:
   /// Throws Error(internal) if two fields have one name.
-  Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)());
+  Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)(const void* copied));
 
  private:
   std::vector<FieldInfo> fields_;
-  std::shared_ptr<void> (*make_)();
+  std::shared_ptr<void> (*make_)(const void* copied);
 };
 
 template <class Options>
@@ -144,6 +146,8 @@ inline constexpr Type kType<double> = Type::real;
 template <>
 inline constexpr Type kType<std::string> = Type::text;
 template <>
+inline constexpr Type kType<std::filesystem::path> = Type::path;
+template <>
 inline constexpr Type kType<std::vector<double>> = Type::reals;
 template <>
 inline constexpr Type kType<std::vector<std::size_t>> = Type::integers;
@@ -158,6 +162,8 @@ void read_member(std::uint64_t&, const Constraint&, const Value&, const std::str
 void read_member(double&, const Constraint&, const Value&, const std::string& path, Complaints&);
 void read_member(std::string&, const Constraint&, const Value&, const std::string& path,
                  Complaints&);
+void read_member(std::filesystem::path&, const Constraint&, const Value&, const std::string& path,
+                 Complaints&);
 void read_member(std::vector<double>&, const Constraint&, const Value&, const std::string& path,
                  Complaints&);
 void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
@@ -170,6 +176,9 @@ Value choice_value(const Constraint&, std::int64_t code);
 template <class T>
 Value member_value(const T& member) {
   return Value(member);
+}
+inline Value member_value(const std::filesystem::path& member) {
+  return Value(member.string());
 }
 template <class T>
 Value member_value(const std::vector<T>& members) {
@@ -235,8 +244,10 @@ template <class Options>
 class Fields : public Table {
  public:
   Fields(std::initializer_list<Field<Options>> rows)
-      : Table({rows.begin(), rows.end()},
-              []() -> std::shared_ptr<void> { return std::make_shared<Options>(); }) {}
+      : Table({rows.begin(), rows.end()}, [](const void* copied) -> std::shared_ptr<void> {
+          return copied ? std::make_shared<Options>(*static_cast<const Options*>(copied))
+                        : std::make_shared<Options>();
+        }) {}
 };
 
 }  // namespace stap::config

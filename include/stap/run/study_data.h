@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <string>
 
-#include "stap/config/value.h"
 #include "stap/core/observer.h"
 #include "stap/core/solver.h"
 #include "stap/core/states.h"
+#include "stap/study/study.h"
 
 namespace stap {
 
@@ -23,8 +23,8 @@ struct StudyData {
 /// Which data. Candidate i of the pool depends on (pde, initial, data_seed, i) alone, trajectory i
 /// of the test set likewise, on another random stream: not on how many there are.
 struct DataRequest {
-  config::Value pde;      ///< section `pde`, with its name
-  config::Value initial;  ///< section `initial`, with its name
+  config::Choice<PdeRow> pde;
+  config::Choice<SamplerRow> initial;
   std::size_t pool = 10'000;
   std::size_t test = 1'000;
   std::size_t steps = 13;   ///< L of the test trajectories
@@ -32,13 +32,12 @@ struct DataRequest {
   std::uint64_t data_seed = 0;
 };
 
-/// What a checked configuration (every field with its value, pde and initial among them) asks for.
-DataRequest data_request(const config::Value& effective);
+/// What a study asks for. Throws Error(config) if its initial conditions are not drawn.
+DataRequest data_request(const Study& study);
 
 /// The name under which the data are cached: the SHA-256 of all that decides about their bits
 /// (sections with every default filled in, sizes, seed, version, instruction set). Throws
-/// Error(config) with every problem of the sections, and for sizes of 0 or steps that are no
-/// multiple of the cluster.
+/// Error(config) for sizes of 0 and for steps that are no multiple of the cluster.
 std::string study_key(const DataRequest& request);
 
 /// Where data are cached: $STAP_CACHE, else $XDG_CACHE_HOME/stap, else $HOME/.cache/stap. Empty,

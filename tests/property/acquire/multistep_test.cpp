@@ -5,6 +5,7 @@
 
 #include "stap/acquire/buy.h"
 #include "stap/acquire/methods.h"
+#include "stap/acquire/planner.h"
 #include "stap/core/cluster.h"
 #include "support/clusters.h"
 #include "support/fake_committee.h"
@@ -50,8 +51,9 @@ TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
     std::iota(open.begin(), open.end(), std::size_t{0});
     const auto single = std::make_shared<Affine>(grid);
     const auto solver = make_clustered_solver(single, k);
-    const Plan plan = spend(budget, *make_random(), *make_stap({.proposals = 20, .epsilon = 0.3}),
-                            committee, {pool.view(), open, calls}, rng);
+    const auto planner =
+        make_two_part_planner(make_random(), make_stap({.proposals = 20, .epsilon = 0.3}));
+    const Plan plan = spend(budget, *planner, committee, {pool.view(), open, calls}, rng);
 
     const auto queue = make_batch_queue(*solver);
     const Delivery delivery =

@@ -51,14 +51,15 @@ struct Round {
   Delivery bought(const Method& method, OnUnstable on_unstable, const BuyRules& rules = {},
                   const BuyHooks& hooks = {}) {
     const auto queue = make_batch_queue(solver);
-    Spending spending(*method.selector, *method.chooser, committee, candidates(), rng);
+    const auto planner = test::two_parts(*method.selector, *method.chooser);
+    const auto spending = planner->begin(committee, candidates(), rng);
     return buy_in_passes(
         kBudget, on_unstable,
         [&](std::size_t pass, std::size_t budget) {
           if (pass <= plans.size())
-            spending.pass_over(plans[pass - 1]);
+            spending->pass_over(plans[pass - 1]);
           else
-            plans.push_back(spending.next(budget));
+            plans.push_back(spending->next(budget));
           return plans[pass - 1];
         },
         [&](const Plan& plan, std::size_t budget) {

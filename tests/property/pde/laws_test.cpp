@@ -53,15 +53,17 @@ const std::vector<Small>& small() {
 // The entry made small, and states for it.
 struct Case {
   Case(const PdeRow& row, const Small& given) : entry(row) {
-    options = config::parse_yaml(given.pde, "test");
-    const config::Value initial = config::parse_yaml(given.initial, "test");
-    const config::Family family = config::named_family("initial", "", sampler_table());
-    config::Complaints complaints;
-    const auto choice = config::choose(family, initial, complaints);
-    complaints.throw_if_any();
-    sampler = sampler_table()[choice->index].make(choice->options, make(1)->grid());
+    options = config::read(*row.fields, config::parse_yaml(given.pde, "test"), "pde");
+    const auto initial = sampler_table().choose(config::parse_yaml(given.initial, "test"));
+    const Grid grid = make(1)->grid();
+    sampler = initial.row->make(initial.options, {.grid = &grid});
   }
-  std::unique_ptr<Solver> make(int threads) const { return entry.make(options, threads); }
+  std::unique_ptr<Solver> make(int threads) const {
+    return entry.make(options, {.threads = threads});
+  }
+  std::unique_ptr<RightHandSide> make_rhs(int threads) const {
+    return entry.make_rhs(options, {.threads = threads});
+  }
   std::vector<Row> rows(std::size_t n, std::uint64_t seed = 5) const {
     std::vector<Row> states(n, Row(sampler->grid().values()));
     for (std::size_t i = 0; i < n; ++i) sampler->draw(Rng(seed), i, states[i]);
@@ -69,7 +71,7 @@ struct Case {
   }
 
   const PdeRow& entry;
-  config::Value options;
+  config::AnyOptions options;
   std::unique_ptr<Sampler> sampler;
 };
 
@@ -211,10 +213,9 @@ TEST_P(PdeLaws, RowsThatBlowUpLeaveTheOthersAlone) {
 
 // The solver with another learned step.
 std::unique_ptr<Solver> with_dt(const Case& c, double dt) {
-  config::Value options = c.options;
-  options.set("dt", dt);
-  if (c.entry.name == "ks") options.set("step", dt);  // dt must be a multiple of it
-  return c.entry.make(options, 1);
+  config::AnyOptions options = c.options.with("dt", dt);
+  if (c.entry.name == "ks") options = options.with("step", dt);  // dt must be a multiple of it
+  return c.entry.make(options, {.threads = 1});
 }
 
 // (G(u) - u)/dt tends to F(u), with an error proportional to dt. Broken by: any wrong sign or
@@ -223,7 +224,8 @@ TEST_P(PdeLaws, TheRightHandSideIsTheLimitOfSmallSteps) {
   const Case c = the_case();
   const double time = 0.7;
   const std::vector<Row> rows = c.rows(3);
-  const auto rhs = make_rhs(c.entry, c.options, 1, "residual");
+  if (!c.entry.make_rhs) return;  // offers none
+  const auto rhs = c.make_rhs(1);
   const std::vector<Row> rates = test::rates_of(*rhs, rows, time);
   std::vector<double> dt, error;
   for (double h : {8e-5, 4e-5, 2e-5, 1e-5}) {
@@ -248,7 +250,8 @@ TEST_P(PdeLaws, TheRightHandSideIsTheLimitOfSmallSteps) {
 TEST_P(PdeLaws, RatesOfARowAreItsOwn) {
   const Case c = the_case();
   const std::vector<Row> rows = c.rows(37);
-  const auto rhs = make_rhs(c.entry, c.options, 1, "residual");
+  if (!c.entry.make_rhs) return;  // offers none
+  const auto rhs = c.make_rhs(1);
   std::vector<Row> alone;
   for (const Row& row : rows) alone.push_back(test::rate_of(*rhs, row));
 
@@ -257,15 +260,15 @@ TEST_P(PdeLaws, RatesOfARowAreItsOwn) {
   std::ranges::reverse(back);
 
   EXPECT_EQ(back, alone);
-  for (int threads : {1, 2, 5})
-    EXPECT_EQ(test::rates_of(*make_rhs(c.entry, c.options, threads, "residual"), rows), alone);
+  for (int threads : {1, 2, 5}) EXPECT_EQ(test::rates_of(*c.make_rhs(threads), rows), alone);
 }
 
 // Broken by: a NaN that a limiter or a floor swallows, or that reaches other lanes.
 TEST_P(PdeLaws, RatesOfRowsThatAreNotFiniteAreNotNumbers) {
   const Case c = the_case();
   const std::vector<Row> rows = c.rows(8);
-  const auto rhs = make_rhs(c.entry, c.options, 1, "residual");
+  if (!c.entry.make_rhs) return;  // offers none
+  const auto rhs = c.make_rhs(1);
   const std::vector<Row> expected = test::rates_of(*rhs, rows);
   for (double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {

@@ -33,22 +33,14 @@ const Fields<Train>& train_fields() {
   return fields;
 }
 
-/// A family's own table, as a PDE's would be: an entry and how to make what it names.
-struct PdeRow : Entry {
-  double (*make)(const Value& options);
-};
-const std::vector<PdeRow>& pde_table() {
-  static const std::vector<PdeRow> rows{
-      {{"wave", "wave equation", &wave_fields()},
-       [](const Value& v) { return double{1} * read(wave_fields(), v, "pde").points; }},
-      {{"heat", "heat equation", &heat_fields()},
-       [](const Value& v) { return read(heat_fields(), v, "pde").conductivity; }},
-  };
+const std::vector<Entry>& equations() {
+  static const std::vector<Entry> rows{{"wave", "wave equation", &wave_fields()},
+                                       {"heat", "heat equation", &heat_fields()}};
   return rows;
 }
 
 std::vector<Family> families() {
-  return {named_family("pde", "the equation", pde_table()),
+  return {named_family("pde", "the equation", equations()),
           plain_family("train", "how to train", train_fields())};
 }
 
@@ -62,14 +54,18 @@ std::vector<Complaint> complaints_of(std::string_view text) {
   return complaints.list();
 }
 
-TEST(Family, ChoosesByNameAndMakes) {
+TEST(Family, ReadsASectionIntoItsEntrysOptions) {
   Complaints complaints;
 
-  const auto choice = choose(families()[0], parsed("{conductivity: 2.5, name: heat}"), complaints);
+  const auto section =
+      read_section(families()[0], parsed("{conductivity: 2.5, name: heat}"), complaints);
 
-  ASSERT_TRUE(choice.has_value());
+  ASSERT_TRUE(section.has_value());
   EXPECT_TRUE(complaints.empty());
-  EXPECT_EQ(pde_table()[choice->index].make(choice->options), 2.5);
+  EXPECT_EQ(section->entry, 1u);
+  EXPECT_EQ(section->options.as(heat_fields()).conductivity, 2.5);
+  EXPECT_EQ(section_value(equations()[1], section->options),
+            parsed("{name: heat, conductivity: 2.5}"));
 }
 
 TEST(Family, EffectiveDocumentHasEveryField) {
@@ -148,9 +144,11 @@ TEST(Family, ClashingNamesAreABug) {
   static const Fields<Bad> bad{{"name", &Bad::name, "clashes with the entry's name"}};
   const std::vector<Entry> twice{{"wave", "a", &wave_fields()}, {"wave", "b", &wave_fields()}};
   const std::vector<Entry> reserved{{"bad", "a", &bad}};
+  const std::vector<Entry> no_name{{"a b", "a", &wave_fields()}};
 
   EXPECT_THROW(named_family("pde", "x", twice), Error);
   EXPECT_THROW(named_family("pde", "x", reserved), Error);
+  EXPECT_THROW(named_family("pde", "x", no_name), Error);
 }
 
 }  // namespace

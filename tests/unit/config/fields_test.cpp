@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/error.h"
+#include "support/temporary_folder.h"
 
 namespace stap::config {
 namespace {
@@ -260,6 +261,45 @@ TEST(Suggest, FindsSlipsOfThePen) {
   EXPECT_EQ(suggest("epochs", known), "");
   EXPECT_EQ(suggest("x", known), "");
   EXPECT_EQ(suggest(std::string(1000000, 'p'), known), "");
+}
+
+struct Named {
+  std::filesystem::path file;
+};
+const Fields<Named>& named_fields() {
+  static const Fields<Named> fields{{"file", &Named::file, "a file"}};
+  return fields;
+}
+
+// Whoever writes the document elsewhere must not change which file is meant.
+TEST(Fields, PathsAreThoseOfTheFileThatNamesThem) {
+  const test::TemporaryFolder folder;
+  const std::string relative = folder.file("a.yaml", "file: sub/../pool.h5\n");
+  const std::string absolute = folder.file("b.yaml", "file: /data/pool.h5\n");
+
+  const Named named = read(named_fields(), read_yaml(relative), "");
+
+  EXPECT_EQ(named.file, folder.path("pool.h5"));
+  EXPECT_EQ(to_value(named_fields(), named).find("file")->text()->substr(0, 1), "/");
+  EXPECT_EQ(read(named_fields(), read_yaml(absolute), "").file, "/data/pool.h5");
+  EXPECT_EQ(read(named_fields(), parse_yaml("file: pool.h5", "a setting"), "").file,
+            std::filesystem::current_path() / "pool.h5");
+  EXPECT_EQ(read(named_fields(), parse_yaml("file: ''", "none"), "").file, "");
+  EXPECT_THROW(read(named_fields(), parse_yaml("file: 3", "a number"), ""), Error);
+  EXPECT_EQ(describe(named_fields())[0].type, "path");
+}
+
+TEST(Complaints, AboutADocumentGetTheirPlaceByPath) {
+  Complaints complaints;
+  complaints.about(parse_yaml("train:\n  epochs: 3\n", "a.yaml"));
+
+  complaints.add("train.epochs", "is odd");
+  complaints.add("train.batch", "is missing");
+  complaints.add("train.epochs", "is three", parse_yaml("3", "b.yaml").origin());
+
+  EXPECT_EQ(complaints.list()[0].line(), "a.yaml:2:11: train.epochs is odd");
+  EXPECT_EQ(complaints.list()[1].line(), "a.yaml:2:3: train.batch is missing");
+  EXPECT_EQ(complaints.list()[2].line(), "b.yaml:1:1: train.epochs is three");
 }
 
 }  // namespace

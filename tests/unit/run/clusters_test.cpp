@@ -12,6 +12,7 @@
 #include "stap/ic/sines.h"
 #include "stap/pde/burgers.h"
 #include "stap/run/generate.h"
+#include "support/choosing.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
 
@@ -25,11 +26,8 @@ constexpr double kDt = 0.05, kWarmUp = 0.22;
 
 DataRequest clustered_request(std::size_t cluster) {
   DataRequest request;
-  request.pde.set("name", "burgers");
-  request.pde.set("points", 16);
-  request.pde.set("dt", kDt);
-  request.initial.set("name", "sines");
-  request.initial.set("warm_up", kWarmUp);
+  request.pde = test::pde("{name: burgers, points: 16, dt: 0.05}");
+  request.initial = test::initial("{name: sines, warm_up: 0.22}");
   request.pool = 5;
   request.test = 3;
   request.steps = 6;
@@ -119,7 +117,7 @@ TEST_F(ClusterData, AnInitialConditionIsTheLastStatesOfItsWarmUp) {
 TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
   const Listening solver;
   const DataRequest request = clustered_request(3);
-  const DataMaker maker(request, check_sections(request), solver, 1);
+  const DataMaker maker(request, solver, 1);
 
   maker.test(0, 1);
 
@@ -131,7 +129,7 @@ TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
 
 TEST_F(ClusterData, WarmUpMayBeJustLongEnough) {
   DataRequest request = clustered_request(3);
-  request.initial.set("warm_up", 0.1);
+  request.initial = test::initial("{name: sines, warm_up: 0.1}");
   const auto solver = burgers(kDt);
   const StudyData data = make_study_data(request, *solver, 1, silent_);
   std::vector<double> drawn(16);
@@ -163,7 +161,7 @@ TEST_F(ClusterData, IsReadAgainAndGeneratedAlike) {
 TEST_F(ClusterData, TheClusterIsInTheKeyUnlessItIsOne) {
   const auto document = [](std::size_t cluster) {
     const DataRequest request = clustered_request(cluster);
-    return request_document(request, check_sections(request));
+    return request_document(request);
   };
 
   EXPECT_EQ(document(1).find("cluster"), nullptr);

@@ -9,6 +9,7 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/pde/burgers.h"
+#include "support/choosing.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
 
@@ -32,11 +33,8 @@ struct Record : Observer {
 // Several blocks of each file: the first has 32 rows.
 DataRequest small_request() {
   DataRequest request;
-  request.pde.set("name", "burgers");
-  request.pde.set("points", 8);
-  request.pde.set("dt", 0.05);
-  request.initial.set("name", "burgers-as-coded");
-  request.initial.set("warm_up", 0.02);
+  request.pde = test::pde("{name: burgers, points: 8, dt: 0.05}");
+  request.initial = test::initial("{name: burgers-as-coded, warm_up: 0.02}");
   request.pool = 230;
   request.test = 101;
   request.steps = 3;

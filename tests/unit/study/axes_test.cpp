@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "stap/core/error.h"
+#include "stap/study/method.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 #include "support/temporary_folder.h"
@@ -49,6 +50,24 @@ TEST(Axis, CommasInsideBracketsDoNotSplit) {
 TEST(Axis, MistakesAreRefused) {
   for (const char* text : {"seed", "=1", "seed=", "seed=0,,1", "seed=0,1,0"})
     EXPECT_THROW(parse_axis(text), Error) << text;
+}
+
+TEST(Axis, RangesAreIntegersFromTheFirstToTheLast) {
+  EXPECT_EQ(parse_axis("seed=0..4").values, (Texts{"0", "1", "2", "3", "4"}));
+  EXPECT_EQ(parse_axis("seed=7,0..1,9..9").values, (Texts{"7", "0", "1", "9"}));
+  EXPECT_EQ(parse_axis("x=-2..1").values, (Texts{"-2", "-1", "0", "1"}));
+  // Whatever is not two integers stays what it is.
+  EXPECT_EQ(parse_axis("extends=../a.yaml").values, (Texts{"../a.yaml"}));
+  EXPECT_EQ(parse_axis("x=0..").values, (Texts{"0.."}));
+  EXPECT_EQ(parse_axis("x=0.5..1").values, (Texts{"0.5..1"}));
+}
+
+TEST(Axis, RangesThatMakeNoSenseAreRefused) {
+  for (const char* text :
+       {"seed=4..0", "seed=0..100000", "seed=0..1,1..2", "seed=0..60000,0..1",
+        "seed=-9223372036854775808..9223372036854775807", "seed=0..60000,60001..120000"})
+    EXPECT_THROW(parse_axis(text), Error) << text;
+  EXPECT_EQ(parse_axis("seed=1..100000").values.size(), 100'000u);
 }
 
 TEST(Sweep, AnyKeyCanBeAnAxis) {
@@ -127,6 +146,57 @@ TEST(Sweep, MistakesInAxesAreNamed) {
   EXPECT_TRUE(says(complaint("pde: {name: kdv}", {}, {"extends=paper/ks"}), "would hide theirs"));
   EXPECT_TRUE(says(complaint("{}", {}, {"extends=paper/k"}), "no preset 'paper/k'"));
   EXPECT_TRUE(says(complaint("{}", {}, {"extends=studies/main"}), "is a sweep"));
+  EXPECT_TRUE(says(complaint("{}", {}, {"seed=0..999", "rounds=0..999"}), "more than 100000 runs"));
+}
+
+TEST(Sweep, ADocumentMayHaveRanges) {
+  Value document = yaml("sweep: {seed: 0..2, data_seed: [0..1, 5], method: [random]}");
+
+  const auto axes = take_axes(document, {}, {});
+
+  EXPECT_EQ(axes[0].values, (Texts{"0", "1", "2"}));
+  EXPECT_EQ(axes[1].values, (Texts{"0", "1", "5"}));
+  EXPECT_EQ(axes[2].values, (Texts{"random"}));
+}
+
+// The document of the only run, or why there is none.
+Value only(const std::string& name, const Texts& settings) {
+  Value document = load_config(name);
+  for (const std::string& setting : settings) apply_setting(document, setting);
+  return only_run(std::move(document), settings, name);
+}
+
+TEST(OnlyRun, AStudyWhoseAxesAreSettledIsOne) {
+  const Study study =
+      make_study(only("studies/main", {"extends=paper/ks", "method=sbal", "seed=3"}));
+
+  EXPECT_EQ(study.pde.row->name, "ks");
+  EXPECT_EQ(method_text(study.effective), "sbal");
+  EXPECT_EQ(study.options.seed, 3u);
+  EXPECT_EQ(only("demo", {"seed=1"}).find("sweep"), nullptr);
+}
+
+TEST(OnlyRun, AxesOfOneValueNeedNoSettling) {
+  const test::TemporaryFolder folder;
+  const std::string file =
+      folder.file("a.yaml", "extends: demo\nsweep: {method: [qbc], seed: 0..1, train.epochs: 7}\n");
+
+  const Study study = make_study(only(file, {"seed=1"}));
+
+  EXPECT_EQ(method_text(study.effective), "qbc");
+  EXPECT_EQ(study.train.epochs, 7);
+  EXPECT_EQ(study.options.seed, 1u);
+}
+
+TEST(OnlyRun, SaysWhichAxesAreOpenAndHowToSettleThem) {
+  try {
+    only("studies/small-burgers", {"method=qbc"});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "studies/small-burgers is a sweep of 5 runs, expected one: settle seed (5 "
+                 "values), as in seed=0, or use 'stap sweep studies/small-burgers'");
+  }
 }
 
 // A study of a user's own: a file that extends a built-in one and replaces one of its axes.

@@ -51,7 +51,7 @@ TEST(ClusterStudy, WhatDoesNotFitIsSaid) {
   EXPECT_TRUE(says(demo({"cluster=8"}), "study.cluster is 8: the warm-up is 0.6"));
   EXPECT_TRUE(says(demo({"cluster=0"}), "study.cluster is 0"));
   EXPECT_TRUE(says(demo({"cluster=2", "method=sbal+exact", "study.steps=34", "budget=34"}),
-                   "study.steps is 34, 17 clusters of 2, but exact"));
+                   "study.steps is 34, 17 clusters of 2, but sbal+exact"));
   EXPECT_EQ(demo({"cluster=2", "method=sbal+exact", "study.steps=32"}), "");
 }
 

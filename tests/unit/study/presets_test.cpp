@@ -11,6 +11,7 @@
 #include "stap/pde/pde.h"
 #include "stap/run/published.h"
 #include "stap/study/axes.h"
+#include "stap/study/method.h"
 #include "stap/study/study.h"
 #include "support/temporary_folder.h"
 
@@ -137,6 +138,59 @@ TEST(Extends, KeepsWhereThingsWereWritten) {
   };
   EXPECT_TRUE(says(origin("train.epoch"), "a.yaml:2:9"));
   EXPECT_TRUE(says(origin("netz"), "a.yaml:3:1"));
+}
+
+TEST(LoadConfig, ARunFolderStandsForItsConfiguration) {
+  const TemporaryFolder folder;
+  const Study study = make_study(load_config("demo"));
+  for (const char* format : {"run/1", "run/2"}) {
+    std::filesystem::create_directories(folder.path("my-run"));
+    const std::string file =
+        folder.file("my-run/config.yaml",
+                    std::string("format: ") + format + "\n" + config::yaml_text(study.effective));
+    const std::string over = folder.file("over.yaml", "extends: my-run\nstudy: {seed: 5}\n");
+
+    EXPECT_EQ(make_study(load_config(folder.path("my-run"))).effective, study.effective);
+    EXPECT_EQ(make_study(load_config(file)).effective, study.effective);
+    EXPECT_EQ(make_study(load_config(over)).options.seed, 5u);
+  }
+}
+
+TEST(LoadConfig, SettingsReplaceWhatARunFolderSays) {
+  const TemporaryFolder folder;
+  const Study study = make_study(load_config("demo"));
+  const std::string file =
+      folder.file("config.yaml", "format: run/2\n" + config::yaml_text(study.effective));
+  const auto method = [&](const std::vector<std::string>& settings) {
+    Value document = load_config(file);
+    for (const std::string& setting : settings) apply_setting(document, setting);
+    return method_text(make_study(document).effective);
+  };
+
+  EXPECT_EQ(method({}), "sbal+stap");
+  EXPECT_EQ(method({"method=qbc"}), "qbc");
+  EXPECT_EQ(method({"method=qbc+every", "steps.k=3"}), "qbc+every(k=3)");
+}
+
+// A preset's own name must not change its meaning where a run has written a folder of that name.
+TEST(LoadConfig, PresetsComeBeforeFoldersAndAfterFiles) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("demo"));
+  folder.file("demo/config.yaml", "format: run/2\ntrain: {epochs: 3}\n");
+  const std::string by_name = folder.file("a.yaml", "extends: demo\n");
+  const std::string by_path = folder.file("b.yaml", "extends: ./demo\n");
+
+  EXPECT_NE(load_config(by_name).find("pde"), nullptr);
+  EXPECT_EQ(load_config(by_path), yaml("train: {epochs: 3}"));
+}
+
+TEST(LoadConfig, FoldersAndFormatsOfOtherThingsAreRefused) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("empty"));
+  const std::string data = folder.file("config.yaml", "format: data/1\npool: 3\n");
+
+  EXPECT_TRUE(says(complaint(folder.path("empty")), "there is no file config.yaml in the folder"));
+  EXPECT_TRUE(says(complaint(data), "config.yaml:1:9: format is \"data/1\", expected run/1"));
 }
 
 TEST(Presets, OverlaysCombineWithAnything) {
