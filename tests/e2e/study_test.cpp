@@ -173,6 +173,26 @@ TEST_F(StudyProgram, BadInputIsExitCode2) {
   EXPECT_EQ(run_stap({"sweep", "demo", "--grid", "seed", "--out", folder_.path("x")}).exit_code, 2);
 }
 
+TEST_F(StudyProgram, ARunFolderAndASettledStudyAreConfigurations) {
+  ASSERT_EQ(run_stap(words("run", "a", {"method=random", "seed=1"})).exit_code, 0);
+  const std::string study = folder_.file(
+      "study.yaml", "extends: a/config.yaml\nsweep: {method: [random, qbc], seed: 0..2}\n");
+  const auto again = [&](const std::vector<std::string>& command, const std::string& out) {
+    std::vector<std::string> list = command;
+    list.insert(list.end(), {"--out", folder_.path(out)});
+    const Finished result = run_stap(list);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return essence(out);
+  };
+
+  EXPECT_TRUE(again({"run", folder_.path("a")}, "b") == essence("a"));
+  EXPECT_TRUE(again({"run", study, "method=random", "seed=1"}, "c") == essence("a"));
+  const Finished open = run_stap({"run", study, "seed=1", "--out", folder_.path("d")});
+  EXPECT_EQ(open.exit_code, 2);
+  EXPECT_TRUE(
+      contains(open.err, "settle method (2 values), as in method=random, or use 'stap sweep"));
+}
+
 // `run` and `check` say the same.
 TEST_F(StudyProgram, MethodsThatDoNotFitTheStudyAreExitCode2) {
   auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
@@ -190,7 +210,7 @@ TEST_F(StudyProgram, MethodsThatDoNotFitTheStudyAreExitCode2) {
             std::string("study.members is 1, but ") + method +
                 " compares members: at least 2 are needed");
   refused({"method=random+exact", "study.steps=26"},
-          "study.steps is 26, but exact takes at most 16 steps: choose stap instead");
+          "study.steps is 26, but random+exact takes at most 16 steps: choose stap instead");
   for (const char* steps : {"bernoulli", "initial-bernoulli"})
     for (const char* p : {"0", "-0.25", "1.5"})
       refused({std::string("method=random+") + steps + "(p=" + p + ")"},

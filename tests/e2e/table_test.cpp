@@ -169,7 +169,9 @@ TEST_F(TableProgram, MistakesAreExitCode2) {
   refused({"sweep", "--grid", "extends=paper/kz", "--out", x}, "did you mean 'paper/ks'?");
   refused({"sweep", "seed=1", "--grid", "method=random", "--out", x}, "pde");
   refused({"sweep", bad, "--out", x}, "study.budget");
-  refused({"check", bad}, "study.budget=0: study.budget is 0");
+  refused({"sweep", "demo", "--grid", "seed=0..100000", "--out", x}, "more than 100000 values");
+  refused({"run", "demo", "steps=3", "--out", x}, "for the number write study.steps=3");
+  refused({"check", bad}, "budget=0: study.budget is 0");
   refused({"table", folder_.path("s"), "--metric", "rmsd"}, "--metric");
   refused({"table", folder_.path("s"), "--csv", "--json"}, "excludes");
 }
