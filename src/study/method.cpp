@@ -120,10 +120,6 @@ void expand_method(Value& document) {
   complaints.throw_if_any();
 }
 
-void erase_method(Value& document) {
-  for (const char* key : {"method", "base", "steps", "planner"}) document.erase(key);
-}
-
 std::string method_text(const Value& effective) {
   if (const Value* planner = effective.find("planner")) return part_text(planner_table(), *planner);
   const Value* base = effective.find("base");

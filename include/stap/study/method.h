@@ -14,9 +14,6 @@ void expand_method(config::Value& document, config::Complaints& complaints);
 /// Throws Error(config).
 void expand_method(config::Value& document);
 
-/// Takes everything out of a document that says which method: method, base, steps, planner.
-void erase_method(config::Value& document);
-
 /// The shorthand of what a document with every field says, options that are not the default
 /// included. An entry that is not in the tables, from the folder of another program's run, comes
 /// with all its options; "" where there is no method.

@@ -198,6 +198,7 @@ TEST(StudyFiles, ArePathsRelativeToTheFileThatNamesThem) {
   EXPECT_TRUE(study.complete());
   EXPECT_EQ(again.effective, study.effective);
   EXPECT_THROW(make_sampler(study, study.grid), Error);
+  EXPECT_THROW(add_sampler({{"file", "would hide it", &file_fields()}, {}}), Error);
 }
 
 TEST(StudyFiles, GiveTheirSizesUnlessTheStudySaysLess) {
