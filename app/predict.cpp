@@ -96,16 +96,17 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   Prediction each(initial, calls, rollouts - 1);
   std::size_t done = 0;
   const auto roll = [&](int member, Prediction& to, std::size_t n) {
-    roll_out(
-        committee, from.view(), member, calls, kRowsAtOnce,
-        [&](std::size_t call, std::size_t first, StatesView<const float> states) {
-          for (std::size_t r = 0; r < states.count; ++r)
-            convert(states.row(r), to.state(n, first + r, call));
-          if (interrupt.requested()) throw Interrupted{};
-          done += states.count;
-          console.progress(
-              {.phase = "predicting", .done = done, .total = rollouts * initial.count() * calls});
-        });
+    roll_out(committee, from.view(), member, calls, kRowsAtOnce,
+             [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+               for (std::size_t r = 0; r < states.count; ++r)
+                 convert(states.row(r), to.state(n, first + r, call));
+               if (interrupt.requested()) throw Interrupted{};
+               done += states.count;
+               console.progress({.phase = "predicting",
+                                 .done = done,
+                                 .total = rollouts * initial.count() * calls,
+                                 .unit = "steps"});
+             });
   };
   try {
     roll(kMean, mean, 0);

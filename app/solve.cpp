@@ -91,8 +91,10 @@ bool advance_all(const Solver& solver, std::size_t steps, Rows& rows, Trajectory
       const std::size_t last = std::min(count, first + kRowsAtOnce);
       advance(solver, step, first, last, rows);
       if (interrupt.requested()) return false;
-      observer.progress(
-          {.phase = "solving", .done = (step - 1) * count + last, .total = steps * count});
+      observer.progress({.phase = "solving",
+                         .done = (step - 1) * count + last,
+                         .total = steps * count,
+                         .unit = "solver steps"});
     }
     writer.put(step, rows.states.view());
   }

@@ -194,8 +194,10 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   for (std::size_t m = 0; m <= members; ++m) {
     const auto rolled = [&](std::size_t done) {
       if (observer)
-        observer->progress(
-            {.phase = "evaluate", .done = m * each + done, .total = (members + 1) * each});
+        observer->progress({.phase = "evaluate",
+                            .done = m * each + done,
+                            .total = (members + 1) * each,
+                            .unit = "steps"});
     };
     if (m == members)
       metrics.mean_model = errors_of(rollouts, kMean, rolled);

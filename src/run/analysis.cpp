@@ -319,7 +319,7 @@ SweepAnalysis analyse_sweep(const fs::path& folder, const AnalysisOptions& optio
   const std::vector<std::string> names = labels(all);
   TestSets test_sets(options, observer);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    observer.progress({.phase = "analyse", .done = i, .total = results.size()});
+    observer.progress({.phase = "analyse", .done = i, .total = results.size(), .unit = "runs"});
     sweep.runs.push_back(analyse(std::move(results[i]), options, test_sets, observer));
     auto method = std::find_if(sweep.methods.begin(), sweep.methods.end(),
                                [&](const MethodAnalysis& m) { return m.label == names[i]; });
@@ -328,7 +328,8 @@ SweepAnalysis analyse_sweep(const fs::path& folder, const AnalysisOptions& optio
           sweep.methods.insert(sweep.methods.end(), {names[i], sweep.runs[i].result.method, {}});
     method->runs.push_back(i);
   }
-  observer.progress({.phase = "analyse", .done = sweep.runs.size(), .total = sweep.runs.size()});
+  observer.progress(
+      {.phase = "analyse", .done = sweep.runs.size(), .total = sweep.runs.size(), .unit = "runs"});
   judge_methods(sweep, options);
   return sweep;
 }

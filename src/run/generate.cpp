@@ -31,7 +31,7 @@ constexpr const char* kFormat = "data/1";
 
 // One of the two files.
 struct Product {
-  std::string name, phase, dataset;
+  std::string name, phase, unit, dataset;
   std::size_t rows = 0;            // in all
   std::vector<std::size_t> shape;  // of the whole dataset; its first size is `rows`
   std::function<States<double>(std::size_t first, std::size_t n)> make;
@@ -168,7 +168,8 @@ class Workshop {
     std::size_t done = 0;
     for (const auto& [first, part] : parts) done += part.rows;
     const auto say = [&] {
-      observer_.progress({.phase = product.phase, .done = done, .total = product.rows});
+      observer_.progress(
+          {.phase = product.phase, .done = done, .total = product.rows, .unit = product.unit});
     };
     say();
     for (std::size_t first = 0; first < product.rows;) {
@@ -284,12 +285,14 @@ Generated generate(const DataRequest& request, const Solver& solver, const fs::p
   };
   const Product pool{"pool",
                      "pool",
+                     "candidates",
                      "states",
                      request.pool,
                      shape({request.pool}, cluster_grid(solver.grid(), request.cluster)),
                      [&](std::size_t first, std::size_t n) { return maker.pool(first, n); }};
   const Product test{"test",
                      "test set",
+                     "trajectories",
                      "trajectory",
                      request.test,
                      shape({request.test, request.cluster + request.steps}, solver.grid()),

@@ -70,13 +70,13 @@ class Account : public Observer {
   }
   void say(std::string phase) {
     phase_ = std::move(phase);
-    listener_.progress({phase_, done_, total_});
+    listener_.progress({phase_, done_, total_, "epochs"});
   }
   void add(std::size_t epochs) { done_ += epochs; }
   void epoch_done(const EpochDone& event) override {
     ++done_;
     listener_.epoch_done(event);
-    listener_.progress({phase_, done_, total_});
+    listener_.progress({phase_, done_, total_, "epochs"});
   }
   static std::size_t epochs_of(const Run& run) {
     return static_cast<std::size_t>(run.study.train.epochs * run.study.options.members);

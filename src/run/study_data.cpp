@@ -51,20 +51,25 @@ StudyData make_all(const DataRequest& request, const DataMaker& maker, const Gri
                    int threads, Observer& observer) {
   StudyData data;
   data.test_times = request.cluster + request.steps;
-  observer.progress({.phase = "pool", .done = 0, .total = request.pool});
+  observer.progress({.phase = "pool", .done = 0, .total = request.pool, .unit = "candidates"});
   const Grid clusters = cluster_grid(grid, request.cluster);
   data.pool = in_blocks(clusters, request.pool, 1, threads, [&](std::size_t first, std::size_t n) {
     States<double> block = maker.pool(first, n);
-    observer.progress({.phase = "pool", .done = first + n, .total = request.pool});
+    observer.progress(
+        {.phase = "pool", .done = first + n, .total = request.pool, .unit = "candidates"});
     return block;
   });
-  observer.progress({.phase = "test set", .done = 0, .total = request.test * request.steps});
+  observer.progress({.phase = "test set",
+                     .done = 0,
+                     .total = request.test * request.steps,
+                     .unit = "solver steps"});
   data.test = in_blocks(grid, request.test, data.test_times, threads,
                         [&](std::size_t first, std::size_t n) {
                           return maker.test(first, n, [&](std::size_t steps) {
                             observer.progress({.phase = "test set",
                                                .done = first * request.steps + n * steps,
-                                               .total = request.test * request.steps});
+                                               .total = request.test * request.steps,
+                                               .unit = "solver steps"});
                           });
                         });
   data.pool_sha256 = hash(data.pool.values());

@@ -52,7 +52,7 @@ TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "sbal+stap"));
   EXPECT_TRUE(contains(result.out, folder_.path("r")));
-  EXPECT_TRUE(contains(result.err, "round 2 of 2, training"));
+  EXPECT_TRUE(contains(result.err, "round 2 of 2, evaluating: 72 of 72 epochs"));
   for (const char* file : {"config.yaml", "manifest.json", "journal.jsonl", "metrics.jsonl",
                            "timings.jsonl", "transitions.h5", "rounds/00/plan.json"})
     EXPECT_TRUE(fs::exists(folder_.path(std::string("r/") + file))) << file;
