@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "console.h"
 #include "stap/data/store.h"
-#include "stap/run/sweep_analysis.h"
+#include "stap/results/sweep_analysis.h"
 
 namespace stap::app {
 namespace {
@@ -37,7 +37,7 @@ void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ost
   config::Value::List documents;
   for (const std::string& folder : options.folders) {
     if (std::filesystem::exists(std::filesystem::path(folder) / "config.yaml"))
-      conclude(analyse_run(folder, analysis, console), folder, options.json, documents, out);
+      conclude(analyse_run(folder, analysis), folder, options.json, documents, out);
     else
       conclude(analyse_sweep(folder, analysis, console), folder, options.json, documents, out);
   }

@@ -9,44 +9,36 @@
 
 #include "commands.h"
 #include "console.h"
-#include "families.h"
 #include "stap/core/cluster.h"
 #include "stap/nn/engine.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
 
-// What one or all runs of a sweep amount to; of a sweep, `effective` is that of the first run.
+// What one or all runs of a sweep amount to; of a sweep, the study is that of the first run.
 struct Checked {
-  config::Value effective;
-  config::Problems problems;
+  Study study;
+  config::Complaints complaints;
 };
 
-Checked check_run(config::Value document) {
+Checked check_run(const config::Value& document) {
   Checked result;
-  expand_method(document);
-  result.effective = config::check(families(), document, result.problems);
-  if (result.problems.empty()) check_together(result.effective, result.problems);
+  result.study = read_study(document, Purpose::check, result.complaints);
   return result;
-}
-
-config::Origin origin_of(const config::Problem& problem) {
-  if (problem.origin.empty()) return {};
-  return {std::make_shared<const std::string>(problem.origin), 0, 0};
 }
 
 Checked check_runs(const std::vector<SweepRun>& runs) {
   Checked all = check_run(runs.front().document);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
     const Checked one = check_run(run.document);
-    for (const config::Problem& problem : one.problems.list()) {
+    for (const config::Complaint& complaint : one.complaints.list()) {
       // A mistake in what they share is that of all runs.
-      const auto& known = all.problems.list();
-      if (std::ranges::none_of(known, [&](const auto& k) { return k.line() == problem.line(); }))
-        all.problems.add(problem.path, problem.text, origin_of(problem));
+      const auto& known = all.complaints.list();
+      if (std::ranges::none_of(known, [&](const auto& k) { return k.line() == complaint.line(); }))
+        all.complaints.add(complaint);
     }
   }
   return all;
@@ -60,30 +52,28 @@ std::string axes_text(const std::vector<GridAxis>& axes, std::size_t runs) {
   return text + "# the first of them:\n";
 }
 
-config::Value to_json(const config::Value& effective, const config::Problems& problems) {
+config::Value to_json(const Checked& checked) {
   config::Value::List list;
-  for (const config::Problem& problem : problems.list()) {
+  for (const config::Complaint& complaint : checked.complaints.list()) {
     config::Value row;
-    row.set("path", problem.path);
-    row.set("text", problem.text);
-    row.set("origin", problem.origin);
+    row.set("path", complaint.path);
+    row.set("text", complaint.text);
+    row.set("origin", complaint.origin);
     list.push_back(std::move(row));
   }
   config::Value result;
-  result.set("ok", problems.empty());
-  if (problems.empty()) result.set("config", effective);
+  result.set("ok", checked.complaints.empty());
+  if (checked.complaints.empty()) result.set("config", checked.study.effective);
   result.set("problems", config::Value(std::move(list)));
   return result;
 }
 
 // What a study of this configuration needs, for a user who plans; empty unless it is a whole one.
-std::string memory_text(const config::Value& effective, const Globals& globals) {
-  for (const char* section : {"pde", "initial", "base", "steps"})
-    if (effective.find(section) == nullptr) return {};
-  const Study study = make_study(effective);
+// Files have the size they have.
+std::string memory_text(const Study& study, const Globals& globals) {
+  if (!study.complete()) return {};
   const StudyOptions& o = study.options;
-  const Grid clusters = cluster_grid(make_solver(study, 1)->grid(), o.cluster);
-  const FnoShape shape = make_shape(clusters, study.network);
+  const FnoShape shape = make_shape(cluster_grid(study.grid, o.cluster), study.network);
   const double cluster = static_cast<double>(shape.grid.values() * sizeof(double));
   const double data = cluster * static_cast<double>(o.pool + o.test * (o.pattern_steps() + 1));
   const std::string pool =
@@ -115,9 +105,9 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
   const bool sweep = document.find("sweep") != nullptr;
   const std::vector<GridAxis> axes = take_axes(document, options.overrides, {});
   const std::vector<SweepRun> runs = expand_grid(document, axes);
-  const auto [effective, problems] = check_runs(runs);
+  const Checked checked = check_runs(runs);
   if (options.json) {
-    config::Value json = to_json(effective, problems);
+    config::Value json = to_json(checked);
     if (sweep) {
       config::Value::List names;
       for (const SweepRun& run : runs) names.emplace_back(run.name);
@@ -125,10 +115,11 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
     }
     out << config::json_text(json) << '\n';
   }
-  problems.throw_if_any();
+  checked.complaints.throw_if_any();
   if (!options.json)
-    out << (sweep ? axes_text(axes, runs.size()) : "") << config::yaml_text(effective);
-  const std::string memory = memory_text(effective, globals);
+    out << (sweep ? axes_text(axes, runs.size()) : "")
+        << config::yaml_text(checked.study.effective);
+  const std::string memory = memory_text(checked.study, globals);
   if (!memory.empty()) Console(globals).note(memory);
 }
 
@@ -136,7 +127,7 @@ void add_check(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* command = program.add_subcommand(
       "check", "Check a configuration; print all problems, or what it amounts to");
-  command->add_option("file", options->file, "YAML file or name of a preset")->required();
+  command->add_option("file", options->file, "YAML file, preset or run folder")->required();
   command->add_option("override", options->overrides, "key.path=value, one YAML value each");
   add_with(*command, options->overlays);
   command->add_flag("--json", options->json, "Print JSON");

@@ -92,8 +92,10 @@ void add_sweep(CLI::App& program, const Globals& globals);
 struct TableOptions {
   std::string folder, baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
+  std::string model = "members";  ///< or "mean"
   bool paper = false;
-  bool json = false, csv = false, latex = false;  ///< at most one; none: text
+  bool json = false, latex = false;
+  std::string csv;  ///< "runs", "summary" or empty. At most one of the three; none: text
 };
 void run_table(const TableOptions& options, std::ostream& out);
 void add_table(CLI::App& program, const Globals& globals);
@@ -110,7 +112,7 @@ void add_predict(CLI::App& program, const Globals& globals);
 
 struct EvaluateOptions {
   std::string model;  ///< a model file or a run folder
-  std::string test;
+  std::string test;   ///< empty: the run's own
   bool json = false;
 };
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out);

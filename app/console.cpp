@@ -1,48 +1,80 @@
 #include "console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "standard_streams.h"
 
 namespace stap::app {
 namespace {
 
-constexpr int kBarWidth = 30;
+// One that can colour words and overwrite a line.
+bool is_terminal() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && (!kind || std::string_view(kind) != "dumb");
+}
+
+// Asked for every line: windows change. One less than there are, as the last one wraps.
+std::size_t terminal_columns() {
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return (known ? size.ws_col : 80u) - 1u;
+}
 
 }  // namespace
 
 std::string painted(std::string_view word, int ansi_colour) {
   const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
-  const bool colour = isatty(STDERR_FILENO) == 1 && (!no_color || *no_color == '\0') &&
-                      (!terminal || std::string_view(terminal) != "dumb");
+  const bool colour = is_terminal() && (!no_color || *no_color == '\0');
   return colour ? fmt::format("\033[{}m{}\033[0m", ansi_colour, word) : std::string(word);
 }
 
 Console::Console(const Globals& globals)
-    : quiet_(globals.quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : quiet_(globals.quiet), terminal_(is_terminal()), pace_(Clock::now()) {}
 
 Console::~Console() {
-  end_bar();
+  finish();
 }
 
 void Console::progress(const Progress& event) {
-  show(std::string(event.phase), event.done, event.total, time_left(event.done, event.total));
+  if (quiet_ || event.total == 0) return;
+  const Clock::time_point now = Clock::now();
+  const ProgressText text{.phase = std::string(event.phase),
+                          .done = event.done,
+                          .total = event.total,
+                          .unit = std::string(event.unit),
+                          .left = time_left(event.done, event.total, now),
+                          .last_warning = last_warning_};
+  if (terminal_)
+    draw(text, now);
+  else
+    log(text, now);
+}
+
+void Console::warning(std::string_view text) {
+  end_bar();
+  last_warning_ = text;
+  write_stderr(fmt::format("{} {}\n", painted("warning:", kYellow), text));
 }
 
 void Console::note(std::string_view text) {
   end_bar();
-  if (!quiet_) fmt::print(stderr, "{}\n", text);
+  if (!quiet_) write_stderr(fmt::format("{}\n", text));
 }
 
-// ", 12 s left", from the pace since this work was first seen; nothing while that says little.
-std::string Console::time_left(std::size_t done, std::size_t total) {
-  if (total == 0) return "";
+void Console::finish() {
+  end_bar();
+  if (!held_.empty()) write_stderr(std::exchange(held_, "") + "\n");
+}
+
+// "12 s", from the pace since this work was first seen; nothing while that says little.
+std::string Console::time_left(std::size_t done, std::size_t total, Clock::time_point now) {
   const double part = static_cast<double>(done) / static_cast<double>(total);
-  const auto now = std::chrono::steady_clock::now();
   if (total != since_total_ || part < since_part_) {
     since_ = now;
     since_part_ = part;
@@ -51,41 +83,41 @@ std::string Console::time_left(std::size_t done, std::size_t total) {
   const double seconds = std::chrono::duration<double>(now - since_).count();
   if (part - since_part_ < 0.01 || seconds < 0.5 || done == total) return "";
   const double left = seconds * (1 - part) / (part - since_part_);
-  return left < 100    ? fmt::format(", {:.0f} s left", left)
-         : left < 6000 ? fmt::format(", {:.0f} min left", left / 60)
-                       : fmt::format(", {:.1f} h left", left / 3600);
+  return left < 100    ? fmt::format("{:.0f} s", left)
+         : left < 6000 ? fmt::format("{:.0f} min", left / 60)
+                       : fmt::format("{:.1f} h", left / 3600);
 }
 
-void Console::warning(std::string_view text) {
-  end_bar();
-  fmt::print(stderr, "{} {}\n", painted("warning:", kYellow), text);
+void Console::draw(const ProgressText& text, Clock::time_point now) {
+  const bool complete = text.done == text.total;
+  const bool soon = now - drawn_at_ < std::chrono::milliseconds(100);
+  if (soon && !complete && text.phase == drawn_phase_) return;
+  const std::string line = bar_line(text, terminal_columns());
+  if (line == drawn_) return;
+  write_stderr("\r\033[K" + line);
+  bar_open_ = true;
+  drawn_ = line;
+  drawn_phase_ = text.phase;
+  drawn_at_ = now;
+  if (complete) end_bar();
 }
 
-void Console::show(const std::string& phase, std::size_t done, std::size_t total,
-                   const std::string& detail) {
-  if (quiet_ || total == 0) return;
-  // Redraw only what looks different, and keep log files short.
-  const double part = static_cast<double>(done) / static_cast<double>(total);
-  const int step = static_cast<int>(part * (terminal_ ? 100 : 10));
-  int& last = shown_.try_emplace(phase, -1).first->second;
-  if (step == last) return;
-  last = step;
-
-  if (!terminal_) {
-    fmt::print(stderr, "{}: {} of {}{}\n", phase, done, total, detail);
-  } else {
-    const auto filled = static_cast<int>(part * kBarWidth);
-    fmt::print(stderr, "\r\033[K{} [{:#<{}}{:{}}] {} of {}{}", phase, "", filled, "",
-               kBarWidth - filled, done, total, detail);
-    std::fflush(stderr);
-    bar_open_ = true;
-    if (done == total) end_bar();
+void Console::log(const ProgressText& text, Clock::time_point now) {
+  switch (pace_.judge(text.phase, text.done, text.total, now)) {
+    case LogPace::Verdict::show:
+      write_stderr(log_line(text) + "\n");
+      held_.clear();
+      break;
+    case LogPace::Verdict::later:
+      held_ = log_line(text);
+      break;
+    case LogPace::Verdict::never:
+      break;
   }
-  if (done == total) shown_.erase(phase);
 }
 
 void Console::end_bar() {
-  if (bar_open_) std::fputc('\n', stderr);
+  if (bar_open_) write_stderr("\n");
   bar_open_ = false;
 }
 

@@ -2,17 +2,17 @@
 
 #include <chrono>
 #include <cstddef>
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "commands.h"
+#include "progress_text.h"
 #include "stap/core/observer.h"
 
 namespace stap::app {
 
-/// Shows events on stderr: a bar on a terminal, a line per tenth otherwise. With --quiet only
-/// warnings are shown.
+/// Shows events on stderr: a bar on a terminal, a few lines otherwise. With --quiet only warnings
+/// are shown.
 class Console : public Observer {
  public:
   explicit Console(const Globals& globals);
@@ -24,21 +24,27 @@ class Console : public Observer {
   void warning(std::string_view text) override;
   /// A line for the user that is no warning; not shown with --quiet.
   void note(std::string_view text);
-  /// Ends an open bar, before results are printed.
-  void finish() { end_bar(); }
+  /// Before results are printed: ends an open bar, or shows how far a log last was.
+  void finish();
 
  private:
-  void show(const std::string& phase, std::size_t done, std::size_t total,
-            const std::string& detail);
+  using Clock = std::chrono::steady_clock;
+
+  void draw(const ProgressText& text, Clock::time_point now);
+  void log(const ProgressText& text, Clock::time_point now);
   void end_bar();
-  std::string time_left(std::size_t done, std::size_t total);
+  std::string time_left(std::size_t done, std::size_t total, Clock::time_point now);
 
   bool quiet_;
   bool terminal_;
-  bool bar_open_ = false;             ///< the cursor stands in a line that will be overwritten
-  std::map<std::string, int> shown_;  ///< last step shown, by phase
+  std::string last_warning_;
+  bool bar_open_ = false;  ///< the cursor stands in a line that will be overwritten
+  std::string drawn_, drawn_phase_;
+  Clock::time_point drawn_at_;
+  LogPace pace_;
+  std::string held_;  ///< what a log was not told yet
   /// Where the present work stood when it was first seen, to tell the time left.
-  std::chrono::steady_clock::time_point since_;
+  Clock::time_point since_;
   double since_part_ = 1.0;
   std::size_t since_total_ = 0;
 };

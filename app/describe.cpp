@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "families.h"
 #include "stap/core/error.h"
-#include "stap/run/presets.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
@@ -24,7 +24,7 @@ struct Match {
 std::vector<Match> find(const std::string& name) {
   std::vector<Match> matches;
   std::vector<std::string> known;
-  for (const config::Family& family : families()) {
+  for (const config::Family& family : study_families()) {
     known.push_back(family.name);
     for (const config::Entry& entry : family.entries) {
       const std::string title = family.named ? family.name + "." + entry.name : family.name;

@@ -11,22 +11,31 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/eval/metrics.h"
+#include "stap/results/test_set.h"
 #include "stap/run/model_of.h"
 
 namespace stap::app {
 namespace {
 
-Metrics evaluate_file(const Surrogate& surrogate, const std::string& path, Observer& observer) {
-  const Grid grid = slot_grid(surrogate.grid(), surrogate.cluster);
-  const Trajectories test = read_trajectories(path, grid);
-  States<float> states(grid, test.states.count());
-  convert(test.states.values(), states.values());
+// The file that is given, or the test set of the run whose folder the model is.
+RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
+  if (!options.test.empty()) return {options.test, read_test_set(options.test, grid, 0, 0)};
+  if (!std::filesystem::is_directory(options.model))
+    throw Error(ErrorKind::config,
+                "--test is required: a model file, unlike a run's folder, knows no test set");
+  return find_test_set(read_result(options.model), grid);
+}
+
+Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test, Observer& observer) {
+  const TestSet& exact = test.set;
+  States<float> states(exact.states.grid(), exact.states.count());
+  convert(exact.states.values(), states.values());
   try {
     return evaluate(*surrogate.committee,
-                    {std::as_const(states).view(), test.times, surrogate.cluster}, 64, &observer);
+                    {std::as_const(states).view(), exact.times, surrogate.cluster}, 64, &observer);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
-    throw Error(ErrorKind::data, fmt::format("{}: {}", path, error.what()));
+    throw Error(ErrorKind::data, fmt::format("{}: {}", test.file.string(), error.what()));
   }
 }
 
@@ -71,14 +80,15 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   const std::filesystem::path model = model_of(options.model);
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
-  const Metrics metrics = evaluate_file(surrogate, options.test, console);
+  const RunTestSet test = test_set_of(options, slot_grid(surrogate.grid(), surrogate.cluster));
+  const Metrics metrics = evaluate_on(surrogate, test, console);
   if (!options.json) {
-    print_table(metrics, model.string(), options.test, out);
+    print_table(metrics, model.string(), test.file.string(), out);
     return;
   }
   config::Value result;
   result.set("model", model.string());
-  result.set("test", options.test);
+  result.set("test", test.file.string());
   const config::Value numbers = to_value(metrics);
   for (const config::Value::Member& member : *numbers.map()) result.set(member.key, member.value);
   out << config::json_text(result) << '\n';
@@ -92,17 +102,17 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
       ->add_option("model", options->model,
                    "Model file, or run folder (its newest committee is taken)")
       ->required();
-  command
-      ->add_option("--test", options->test,
-                   "HDF5 file with `trajectory` [B,T,C,X...], T at least 2; for a model of k steps "
-                   "at once a multiple of k, the first k being where it starts")
-      ->required();
+  command->add_option(
+      "--test", options->test,
+      "HDF5 file with `trajectory` [B,T,C,X...], T at least 2; for a model of k steps "
+      "at once a multiple of k, the first k being where it starts (default: the test "
+      "set of the run)");
   command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");
   command->footer(
       "Errors of members are averaged over trajectories and members; the mean model is the\n"
       "average of the members' outputs, step by step.\n"
       "RMSE is per grid point; 'RMSE published' is the same on the scale ||e||/(L-1).\n"
-      "Example:\n  stap evaluate runs/one --test solved.h5");
+      "Example:\n  stap evaluate runs/one\n  stap evaluate runs/one --test solved.h5");
   command->callback([options, &globals] { run_evaluate(*options, globals, std::cout); });
 }
 

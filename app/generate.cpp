@@ -6,44 +6,43 @@
 
 #include "commands.h"
 #include "console.h"
-#include "families.h"
 #include "interrupt.h"
+#include "stap/core/error.h"
 #include "stap/data/store.h"
-#include "stap/run/generate.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
+#include "stap/study/presets.h"
+#include "stap/study/problem.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
 
-// The sections that decide about the data, every field with its value. The rest of the document is
-// looked at for mistakes only: it need not fit, and a method need not be given.
-config::Value checked(const GenerateOptions& options) {
+// The sections that decide about the data must fit. The rest of the document is looked at for
+// mistakes only, and a method need not be given.
+Study checked(const GenerateOptions& options) {
   config::Value document = load_config(options.config, options.overlays);
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
-  refuse_sweep(document, options.config);
-  expand_method(document);
-  config::Problems problems;
-  const config::Value all = config::check(families(), document, problems);
-  config::Value effective;
-  for (const char* section : {"pde", "initial", "study"}) {
-    if (const config::Value* there = all.find(section))
-      effective.set(section, *there);
-    else if (document.find(section) == nullptr)
-      problems.add(section, "is missing; 'stap list' shows what there is");
-  }
-  if (problems.empty()) check_together(effective, problems);
-  problems.throw_if_any();
-  return effective;
+  return make_study(only_run(std::move(document), options.overrides, options.config),
+                    Purpose::generate);
+}
+
+// Where the files go: the cache, unless told otherwise.
+std::string folder_of(const GenerateOptions& options, const DataRequest& request) {
+  if (!options.folder.empty()) return options.folder;
+  const std::filesystem::path cache = cache_folder();
+  if (cache.empty())
+    throw Error(ErrorKind::config, "there is no cache (STAP_CACHE is off): give a folder as --out");
+  return (cache / data_key(request)).string();
 }
 
 void print_summary(const std::string& folder, const DataRequest& request, const Generated& done,
                    std::ostream& out) {
-  out << fmt::format("{}/pool.h5: {} initial conditions, SHA-256 {}\n", folder, request.pool,
-                     done.pool_sha256);
-  out << fmt::format("{}/test.h5: {} trajectories of {} steps, SHA-256 {}\n", folder, request.test,
-                     request.steps, done.test_sha256);
+  if (request.pool > 0)
+    out << fmt::format("{}/pool.h5: {} initial conditions, SHA-256 {}\n", folder, request.pool,
+                       done.pool_sha256);
+  if (request.test > 0)
+    out << fmt::format("{}/test.h5: {} trajectories of {} steps, SHA-256 {}\n", folder,
+                       request.test, request.steps, done.test_sha256);
   out << fmt::format("{:.3g} s of computing\n", done.seconds);
 }
 
@@ -55,10 +54,8 @@ config::Value to_json(const std::string& folder, const DataRequest& request,
   value.set("pool", request.pool);
   value.set("test", request.test);
   value.set("steps", request.steps);
-  if (done.finished) {
-    value.set("pool_sha256", done.pool_sha256);
-    value.set("test_sha256", done.test_sha256);
-  }
+  if (!done.pool_sha256.empty()) value.set("pool_sha256", done.pool_sha256);
+  if (!done.test_sha256.empty()) value.set("test_sha256", done.test_sha256);
   value.set("seconds", done.seconds);
   return value;
 }
@@ -67,22 +64,26 @@ config::Value to_json(const std::string& folder, const DataRequest& request,
 
 void run_generate(const GenerateOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  Study study;
-  study.effective = checked(options);
-  const DataRequest request = data_request(study.effective);
-  const auto solver = make_solver(study, globals.threads);
+  const Study study = checked(options);
+  const DataRequest request = data_request(study);
+  if (request.pool == 0 && request.test == 0)
+    throw Error(
+        ErrorKind::config,
+        fmt::format("{} reads all its data from files: there is nothing to make", options.config));
+  const std::string folder = folder_of(options, request);
+  const std::shared_ptr<const Solver> solver = make_solver(study, globals.threads);
+  const auto sampler = make_sampler(study, solver->grid());
   const InterruptGuard interrupt;
   Console console(globals);
-  const Generated done = generate(request, *solver, options.folder, globals.threads, console,
-                                  [&] { return interrupt.requested(); });
+  const Generated done =
+      generate(request, *sampler, solver, folder, console, [&] { return interrupt.requested(); });
   console.finish();
   if (!done.finished)
-    console.note(
-        fmt::format("stopped after a block; the same command continues in {}", options.folder));
+    console.note(fmt::format("stopped; the same command continues in {}", folder));
   if (options.json)
-    out << config::json_text(to_json(options.folder, request, done)) << std::endl;
+    out << config::json_text(to_json(folder, request, done)) << std::endl;
   else if (done.finished)
-    print_summary(options.folder, request, done, out);
+    print_summary(folder, request, done, out);
   if (!done.finished) interrupt.end_program();
 }
 
@@ -90,18 +91,18 @@ void add_generate(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = program.add_subcommand(
       "generate", "Make a study's pool of initial conditions and its test trajectories as files");
-  command->add_option("config", options->config, "YAML file or name of a preset")->required();
+  command->add_option("config", options->config, "YAML file, preset or run folder")->required();
   command->add_option("setting", options->overrides, "key=value, for example pool=100 data_seed=1");
   add_with(*command, options->overlays);
-  command
-      ->add_option("--out", options->folder,
-                   "Folder for pool.h5 and test.h5; the same command again continues there")
-      ->required();
+  command->add_option("--out", options->folder,
+                      "Folder for pool.h5 and test.h5; the same command again continues there "
+                      "(default: the cache, where runs look for them)");
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
       "pool.h5 holds `states` [B,C,X...], test.h5 `trajectory` [B,T,C,X...], as 'stap solve' and\n"
-      "'stap evaluate' read them. Ctrl-C stops after the block that is being made.\n"
-      "Example:\n  stap generate demo --out my-data");
+      "'stap evaluate' read them. Ctrl-C stops it; what was solved by then is kept.\n"
+      "Example:\n  stap generate demo --out my-data\n"
+      "  stap generate my-run        (the data of a run, into the cache)");
   command->callback([options, &globals] { run_generate(*options, globals, std::cout); });
 }
 

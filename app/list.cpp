@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "families.h"
 #include "stap/core/error.h"
-#include "stap/run/presets.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 std::vector<config::Family> wanted(const std::string& name) {
   std::vector<config::Family> result;
   std::vector<std::string> known;
-  for (const config::Family& family : families()) {
+  for (const config::Family& family : study_families()) {
     if (name.empty() || family.name == name) result.push_back(family);
     known.push_back(family.name);
   }

@@ -1,6 +1,7 @@
-#include <cstdio>
+#include <algorithm>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 
 #include <fmt/format.h>
@@ -8,25 +9,58 @@
 
 #include "commands.h"
 #include "console.h"
-#include "stap/config/problems.h"
+#include "standard_streams.h"
+#include "stap/config/complaints.h"
 #include "stap/core/error.h"
 #include "stap/core/version.h"
 
 namespace stap::app {
 namespace {
 
-/// CLI11 says only which words were left over; we know what they should have been.
+/// Adds what every command takes to the help of each.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
+    const CLI::App* program = app->get_parent();
+    if (!program) return Formatter::make_subcommands(app, mode);
+    return make_group("Options of every command", false,
+                      program->get_options([program](const CLI::Option* option) {
+                        return option != program->get_help_ptr() &&
+                               option != program->get_version_ptr();
+                      }));
+  }
+};
+
+std::string without_dashes(const std::string& word) {
+  const std::size_t start = word.find_first_not_of('-');
+  return start == std::string::npos ? "" : word.substr(start);
+}
+
+/// "unknown option '--ouput'; did you mean '--out'? (known options: ...)".
+std::string describe_option(const CLI::App& program, const CLI::App* command,
+                            const std::string& word) {
+  const std::string given = word.substr(0, word.find('='));  // of --name=value
+  std::vector<std::string> known, starting;
+  for (const CLI::App* owner : {command, &program})
+    if (owner)
+      for (const CLI::Option* option : owner->get_options())
+        for (const std::string& name : option->get_lnames())
+          if (std::ranges::find(known, "--" + name) == known.end()) known.push_back("--" + name);
+  for (const std::string& name : known) {
+    const std::string a = without_dashes(name), b = without_dashes(given);
+    if (a.starts_with(b) || b.starts_with(a)) starting.push_back(name);
+  }
+  // --stop and --output are further from --stop-after and --out than slips of the pen.
+  const std::string& meant = starting.size() == 1 ? starting.front() : given;
+  return fmt::format("unknown option '{}'{}", given, config::hint(meant, known, "options"));
+}
+
+/// CLI11 says only which word was left over; we know what it should have been.
 std::string describe_extra(const CLI::App& program, const CLI::App* command,
                            const std::string& word) {
-  std::vector<std::string> known;
-  if (word.starts_with("-")) {
-    for (const CLI::App* owner : {&program, command})
-      if (owner)
-        for (const CLI::Option* option : owner->get_options())
-          for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    return fmt::format("unknown option '{}'{}", word, config::hint(word, known, "options"));
-  }
+  if (word.starts_with("-")) return describe_option(program, command, word);
   if (command) return fmt::format("unexpected argument '{}'", word);
+  std::vector<std::string> known;
   for (const CLI::App* sub : program.get_subcommands({})) known.push_back(sub->get_name());
   return fmt::format("unknown command '{}'{}", word, config::hint(word, known, "commands"));
 }
@@ -35,9 +69,17 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   const std::vector<CLI::App*> used = program.get_subcommands();
   const CLI::App* command = used.empty() ? nullptr : used.front();
   const std::vector<std::string> extras = program.remaining(true);
-  const bool extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  const std::string what =
-      extra && !extras.empty() ? describe_extra(program, command, extras.front()) : error.what();
+  const auto is = [&](CLI::ExitCodes code) {
+    return error.get_exit_code() == static_cast<int>(code);
+  };
+  // What is required may be missing because its name is misspelt: CLI11 misses it first.
+  const auto option =
+      std::ranges::find_if(extras, [](const std::string& word) { return word.starts_with("-"); });
+  const bool misspelt = is(CLI::ExitCodes::RequiredError) && option != extras.end();
+  const bool extra = is(CLI::ExitCodes::ExtrasError) && !extras.empty();
+  const std::string what = misspelt ? describe_option(program, command, *option)
+                           : extra  ? describe_extra(program, command, extras.front())
+                                    : error.what();
   return fmt::format("{}; see 'stap {}--help'", what, command ? command->get_name() + " " : "");
 }
 
@@ -47,6 +89,7 @@ void run(int argc, char** argv) {
       "Active learning of PDE surrogates: decides which initial conditions and which "
       "time steps to buy from a solver",
       "stap");
+  program.formatter(std::make_shared<HelpFormatter>());  // before the commands, which take it over
   program.set_version_flag("--version", fmt::format("stap {}", version()));
   program.add_flag("--quiet", globals.quiet, "Show no progress");
   program.add_option("--threads", globals.threads, "Threads to use (default: all cores)")
@@ -88,7 +131,7 @@ void run(int argc, char** argv) {
 }
 
 int report(std::string_view message, int exit_code) {
-  fmt::print(stderr, "{} {}\n", painted("stap:", kRed), message);
+  write_stderr(fmt::format("{} {}\n", painted("stap:", kRed), message));
   return exit_code;
 }
 
@@ -97,6 +140,7 @@ int report(std::string_view message, int exit_code) {
 
 int main(int argc, char** argv) {
   using stap::app::report;
+  stap::app::occupy_standard_streams();
   constexpr int internal = static_cast<int>(stap::ErrorKind::internal);
   try {
     stap::app::run(argc, argv);

@@ -17,6 +17,7 @@
 #include "stap/data/store.h"
 #include "stap/eval/rollout.h"
 #include "stap/run/model_of.h"
+#include "stap/run/run_folder.h"
 
 namespace stap::app {
 namespace {
@@ -68,6 +69,17 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
   return total;
 }
 
+// A run knows its equation and step, a model file alone only its grid.
+StateInfo what_of(const std::filesystem::path& model, const Grid& grid) {
+  StateInfo info{"", grid, 0.0};
+  const RunFolder folder(model);
+  if (!std::filesystem::exists(folder.manifest_file())) return info;
+  const Manifest manifest = folder.read_manifest();
+  info.equation = identity_text(manifest, "name");
+  if (const config::Value* dt = manifest.identity.find("dt")) info.dt = dt->real().value_or(0.0);
+  return info;
+}
+
 }  // namespace
 
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
@@ -96,16 +108,17 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   Prediction each(initial, calls, rollouts - 1);
   std::size_t done = 0;
   const auto roll = [&](int member, Prediction& to, std::size_t n) {
-    roll_out(
-        committee, from.view(), member, calls, kRowsAtOnce,
-        [&](std::size_t call, std::size_t first, StatesView<const float> states) {
-          for (std::size_t r = 0; r < states.count; ++r)
-            convert(states.row(r), to.state(n, first + r, call));
-          if (interrupt.requested()) throw Interrupted{};
-          done += states.count;
-          console.progress(
-              {.phase = "predicting", .done = done, .total = rollouts * initial.count() * calls});
-        });
+    roll_out(committee, from.view(), member, calls, kRowsAtOnce,
+             [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+               for (std::size_t r = 0; r < states.count; ++r)
+                 convert(states.row(r), to.state(n, first + r, call + 1));
+               if (interrupt.requested()) throw Interrupted{};
+               done += states.count;
+               console.progress({.phase = "predicting",
+                                 .done = done,
+                                 .total = rollouts * initial.count() * calls,
+                                 .unit = "steps"});
+             });
   };
   try {
     roll(kMean, mean, 0);
@@ -120,6 +133,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
+  writer->describe(what_of(options.model, slot_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   writer->add("mean", shape, mean.values());

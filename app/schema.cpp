@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "families.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 
 void run_schema(std::ostream& out) {
-  config::Value schema = config::schema(families());
+  config::Value schema = config::schema(study_families());
   // The shorthand for base and steps is no section of its own.
   config::Value method;
   method.set("type", "string");
@@ -25,9 +25,16 @@ void run_schema(std::ostream& out) {
   // Nor are the axes of a sweep.
   config::Value sweep;
   sweep.set("type", "object");
-  sweep.set("description",
-            "axes of a sweep: a key and a list of its values; extends names presets or files");
+  sweep.set(
+      "description",
+      "axes of a sweep: a key and a list of its values, 0..4 for integers; extends names presets "
+      "or files");
   schema.find("properties")->set("sweep", std::move(sweep));
+  // A run's own configuration says its format.
+  config::Value format;
+  format.set("enum", config::Value(config::Value::List{"run/1", "run/2"}));
+  format.set("description", "of the folder of a run, whose config.yaml may be used again");
+  schema.find("properties")->set("format", std::move(format));
   out << config::json_text(schema) << '\n';
 }
 

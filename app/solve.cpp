@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -11,38 +12,24 @@
 #include "console.h"
 #include "interrupt.h"
 #include "stap/core/error.h"
+#include "stap/core/solver_queue.h"
 #include "stap/data/store.h"
 #include "stap/data/trajectory_file.h"
-#include "stap/pde/pde.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
 
-// Rows handed to the solver at once: enough for any number of threads, few enough that progress
-// and Ctrl-C are served in time.
-constexpr std::size_t kRowsAtOnce = 256;
+// How long an answer is waited for before Ctrl-C is looked at again.
+constexpr std::chrono::milliseconds kPatience{200};
 
-struct Problem {
-  std::unique_ptr<Solver> solver;
-  config::Value options;  ///< effective, with the equation's name
-};
-
-Problem make_problem(const SolveOptions& options, const Globals& globals) {
+// The equation with the options given on the command line.
+config::Choice<PdeRow> chosen_pde(const SolveOptions& options) {
   config::Value section;
   section.set("name", options.pde);
   for (const std::string& assignment : options.overrides)
     config::apply_override(section, assignment);
-  config::Value document;
-  document.set("pde", section);
-
-  const config::Family family = config::named_family("pde", "the equation", pde_table());
-  config::Problems problems;
-  config::Value effective = config::check(std::span(&family, 1), document, problems);
-  problems.throw_if_any();
-  const std::optional<config::Choice> choice = config::choose(family, section, problems);
-  problems.throw_if_any();
-  return {pde_table()[choice->index].make(choice->options, globals.threads),
-          *effective.find("pde")};
+  return pde_table().choose(section);
 }
 
 // All rows on their way: the current state of each, NaN from where it ended.
@@ -57,42 +44,39 @@ struct Rows {
   }
 };
 
-// Advances rows first .. last-1 that are still alive by learned step `step` (1 .. L).
-void advance(const Solver& solver, std::size_t step, std::size_t first, std::size_t last,
-             Rows& rows) {
-  std::vector<Query> queries;
-  for (std::size_t row = first; row < last; ++row)
-    if (rows.alive(row))
-      queries.push_back({.id = row,
-                         .state = rows.states.row(row),
-                         .time = static_cast<double>(step - 1) * solver.dt(),
-                         .params = {}});
-  std::vector<Answer> answers(queries.size());
-  solver.solve(queries, answers);
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    const std::span<double> state = rows.states.row(queries[i].id);
-    if (answers[i].status == Answer::Status::ok) {
-      std::copy(answers[i].state.begin(), answers[i].state.end(), state.begin());
-    } else {
-      std::fill(state.begin(), state.end(), std::numeric_limits<double>::quiet_NaN());
-      rows.ends[queries[i].id] = {answers[i].status, answers[i].reason,
-                                  static_cast<std::int64_t>(step)};
-    }
+// Takes the answer to a row's learned step `step` (1 .. L).
+void take(const Reply& reply, std::size_t step, Rows& rows) {
+  const Answer& answer = reply.answer;
+  const std::span<double> state = rows.states.row(reply.id);
+  if (answer.status == Answer::Status::ok) {
+    std::copy(answer.states.begin(), answer.states.end(), state.begin());
+    return;
   }
+  std::fill(state.begin(), state.end(), std::numeric_limits<double>::quiet_NaN());
+  rows.ends[reply.id] = {answer.status, answer.reason, static_cast<std::int64_t>(step)};
 }
 
 // False if it was interrupted.
 bool advance_all(const Solver& solver, std::size_t steps, Rows& rows, TrajectoryWriter& writer,
                  Observer& observer, const InterruptGuard& interrupt) {
   const std::size_t count = rows.states.count();
+  const std::unique_ptr<SolverQueue> queue = solver.open();
   writer.put(0, rows.states.view());
   for (std::size_t step = 1; step <= steps; ++step) {
-    for (std::size_t first = 0; first < count; first += kRowsAtOnce) {
-      const std::size_t last = std::min(count, first + kRowsAtOnce);
-      advance(solver, step, first, last, rows);
+    for (std::size_t row = 0; row < count; ++row)
+      if (rows.alive(row))
+        queue->submit({.id = row,
+                       .state = {rows.states.row(row).begin(), rows.states.row(row).end()},
+                       .time = static_cast<double>(step - 1) * solver.dt()});
+    while (queue->open() > 0) {
+      const auto reply = queue->next(SolverQueue::Clock::now() + kPatience);
       if (interrupt.requested()) return false;
-      observer.progress(
-          {.phase = "solving", .done = (step - 1) * count + last, .total = steps * count});
+      if (reply) take(*reply, step, rows);
+      if (!queue->ready())
+        observer.progress({.phase = "solving",
+                           .done = step * count - queue->open(),
+                           .total = steps * count,
+                           .unit = "solver steps"});
     }
     writer.put(step, rows.states.view());
   }
@@ -133,20 +117,20 @@ std::string first_trouble(const Rows& rows) {
 
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  const Problem problem = make_problem(options, globals);
-  States<double> initial = read_states(options.input, problem.solver->grid());
+  const config::Choice<PdeRow> pde = chosen_pde(options);
+  const auto solver = make_solver(pde, globals.threads);
+  States<double> initial = read_states(options.input, solver->grid());
   Rows rows{std::move(initial), {}};
   rows.ends.resize(rows.states.count());
 
   const auto start = std::chrono::steady_clock::now();
   const InterruptGuard interrupt;
   std::optional<TrajectoryWriter> writer(
-      std::in_place, options.output, problem.solver->grid(), rows.states.count(), options.steps,
-      TrajectoryInfo{.pde = problem.solver->name(),
-                     .dt = problem.solver->dt(),
-                     .options = config::yaml_text(problem.options)});
+      std::in_place, options.output, solver->grid(), rows.states.count(), options.steps,
+      TrajectoryInfo{
+          .pde = solver->name(), .dt = solver->dt(), .options = config::yaml_text(pde.value())});
   Console console(globals);
-  if (!advance_all(*problem.solver, options.steps, rows, *writer, console, interrupt)) {
+  if (!advance_all(*solver, options.steps, rows, *writer, console, interrupt)) {
     writer.reset();  // takes its temporary file along
     console.warning(fmt::format("interrupted: {} was not written", options.output));
     interrupt.end_program();

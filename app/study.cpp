@@ -13,9 +13,10 @@
 #include "interrupt.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "stap/results/table.h"
+#include "stap/results/table_format.h"
 #include "stap/run/sweep.h"
-#include "stap/run/table.h"
-#include "stap/run/table_format.h"
+#include "stap/study/presets.h"
 
 namespace stap::app {
 namespace {
@@ -61,19 +62,22 @@ config::Value document_of(const StudyCommandOptions& options, const Globals& glo
   return document;
 }
 
+std::vector<SweepRun> runs_of(const StudyCommandOptions& options, config::Value document) {
+  if (!options.sweep) return {{"", only_run(document, options.overrides, options.config)}};
+  const bool is_study = document.find("sweep") != nullptr;
+  const std::vector<GridAxis> axes = take_axes(document, options.overrides, options.grid);
+  if (axes.empty() && !is_study)
+    throw Error(ErrorKind::config,
+                "a sweep needs an axis: give --grid key=a,b,c, or a configuration with 'sweep'");
+  return expand_grid(document, axes);
+}
+
 }  // namespace
 
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const auto limit = parse_duration(options.stop_after);
-  config::Value document = document_of(options, globals);
-  if (!options.sweep) refuse_sweep(document, options.config);
-  const bool is_study = document.find("sweep") != nullptr;
-  const std::vector<GridAxis> axes = take_axes(document, options.overrides, options.grid);
-  if (options.sweep && axes.empty() && !is_study)
-    throw Error(ErrorKind::config,
-                "a sweep needs an axis: give --grid key=a,b,c, or a configuration with 'sweep'");
-  const std::vector<SweepRun> runs = expand_grid(document, axes);
+  const std::vector<SweepRun> runs = runs_of(options, document_of(options, globals));
 
   Console console(globals);
   const InterruptGuard interrupt;
@@ -96,7 +100,7 @@ void add_run(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<StudyCommandOptions>();
   CLI::App* command =
       program.add_subcommand("run", "Run one study: train, evaluate, select, buy, round by round");
-  command->add_option("config", options->config, "YAML file or name of a preset")->required();
+  command->add_option("config", options->config, "YAML file, preset or run folder")->required();
   add_common(*command, *options);
   command->footer("Example:\n  stap run demo method=sbal+stap seed=1 --out my-run");
   command->callback([options, &globals] { run_study(*options, globals, std::cout); });
@@ -108,12 +112,12 @@ void add_sweep(CLI::App& program, const Globals& globals) {
       program.add_subcommand("sweep", "Run a study for every combination of some settings");
   options->sweep = true;
   command->add_option("config", options->config,
-                      "YAML file or name of a preset; not needed where extends is an axis");
+                      "YAML file, preset or run folder; not needed where extends is an axis");
   add_common(*command, *options);
   command
       ->add_option("--grid", options->grid,
-                   "key=a,b,c; may be given several times, for every combination, and takes the "
-                   "place of an axis of the configuration")
+                   "key=a,b,c or key=0..4; may be given several times, for every combination, and "
+                   "takes the place of an axis of the configuration")
       ->allow_extra_args(false);  // one axis each, or settings would be taken for more
   command->footer(
       "Example:\n  stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 --out "

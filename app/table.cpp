@@ -5,18 +5,20 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "stap/run/table.h"
-#include "stap/run/table_format.h"
+#include "stap/core/error.h"
+#include "stap/results/table.h"
+#include "stap/results/table_format.h"
 
 namespace stap::app {
 namespace {
 
 constexpr const char* kAll = "all";
+constexpr const char* kRuns = "runs";  // of --csv
 
 // Programs get all metrics unless one is asked for, people and papers the RMSE.
 std::optional<Metric> chosen(const TableOptions& options) {
   if (options.metric.empty())
-    return options.csv || options.json ? std::nullopt : std::optional(Metric::rmse);
+    return options.csv.empty() && !options.json ? std::optional(Metric::rmse) : std::nullopt;
   for (const MetricInfo& row : metric_infos())
     if (row.name == options.metric) return row.metric;
   return std::nullopt;
@@ -25,11 +27,20 @@ std::optional<Metric> chosen(const TableOptions& options) {
 }  // namespace
 
 void run_table(const TableOptions& options, std::ostream& out) {
-  const auto tables = make_tables(read_results(options.folder), options.baseline);
-  const TableView view{chosen(options), options.paper};
+  const std::vector<RunResult> results = read_results(options.folder);
+  if (options.csv == kRuns) {
+    if (options.paper)
+      throw Error(ErrorKind::config,
+                  "the published numbers are means over rounds: --paper goes with --csv=summary");
+    out << runs_csv(results, chosen(options));
+    return;
+  }
+  const auto tables = make_tables(results, options.baseline);
+  const TableView view{chosen(options), options.paper,
+                       options.model == "mean" ? ErrorsOf::mean_model : ErrorsOf::members};
   if (options.json)
     out << config::json_text(tables_value(tables, view)) << '\n';
-  else if (options.csv)
+  else if (!options.csv.empty())
     out << tables_csv(tables, view);
   else if (options.latex)
     out << tables_latex(tables, view);
@@ -52,9 +63,19 @@ void add_table(CLI::App& program, const Globals&) {
           "Which error: rmse (default), nrmse, mae, q99, q95, q50 (quantiles of the RMSE), "
           "or all (default of --csv and --json)")
       ->check(CLI::IsMember(names));
+  command
+      ->add_option("--model", options->model,
+                   "Whose errors: of the members, as the published numbers, or of the mean model, "
+                   "which is what one deploys; --json has both")
+      ->check(CLI::IsMember({"members", "mean"}))
+      ->capture_default_str();
   command->add_flag("--paper", options->paper, "Show the published numbers beside ours");
   CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
-  CLI::Option* csv = command->add_flag("--csv", options->csv, "Print comma-separated values");
+  CLI::Option* csv = command
+                         ->add_flag("--csv{runs}", options->csv,
+                                    "Print comma-separated values: a line for each run and round, "
+                                    "or, with --csv=summary, for each row of the tables")
+                         ->check(CLI::IsMember({kRuns, "summary"}));
   command->add_flag("--latex", options->latex, "Print LaTeX")->excludes(json)->excludes(csv);
   csv->excludes(json);
   command->footer(

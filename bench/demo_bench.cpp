@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/run/sweep.h"
+#include "stap/study/presets.h"
 
 namespace {
 

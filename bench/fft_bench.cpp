@@ -15,8 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "core/fft_rows.h"
 #include "stap/core/fft.h"
-#include "stap/core/fft_rows.h"
 #include "stap/core/isa.h"
 #include "stap/core/rng.h"
 

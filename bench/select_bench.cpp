@@ -33,7 +33,7 @@
 
 #include "core/parallel.h"
 #include "stap/acquire/methods.h"
-#include "stap/acquire/plan.h"
+#include "stap/acquire/planner.h"
 #include "stap/core/resident_rows.h"
 #include "stap/nn/engine.h"
 
@@ -118,8 +118,11 @@ class Counting final : public Committee {
   const Grid& grid() const override { return committee_.grid(); }
   int members() const override { return committee_.members(); }
   std::size_t rows_at_once() const override { return committee_.rows_at_once(); }
+  bool time_input() const override { return committee_.time_input(); }
+
+ private:
   // Counts with this one.
-  std::unique_ptr<Committee> another() override {
+  std::unique_ptr<Committee> do_another() override {
     std::unique_ptr<Committee> other = committee_.another();
     if (!other) return nullptr;
     auto counting = std::make_unique<Counting>(*other);
@@ -127,38 +130,45 @@ class Counting final : public Committee {
     counting->first_ = first_;
     return counting;
   }
-  RowsId rows(std::size_t n) override { return committee_.rows(n); }
-  void release(RowsId id) override { committee_.release(id); }
-  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    committee_.put(id, first, states);
+  void do_rows(RowsId id, std::size_t n) override {
+    const auto index = static_cast<std::size_t>(id);
+    theirs_.resize(std::max(theirs_.size(), index + 1));
+    theirs_[index] = committee_.rows(n);
   }
-  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    committee_.get(id, first, states);
+  void do_release(RowsId id) override { committee_.release(theirs(id)); }
+  void do_put(RowsId id, std::size_t first, StatesView<const float> states) override {
+    committee_.put(theirs(id), first, states);
   }
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
+  void do_get(RowsId id, std::size_t first, StatesView<float> states) const override {
+    committee_.get(theirs(id), first, states);
+  }
+  void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to,
+                  std::span<const std::size_t> j) override {
     first_->advanced += i.size();
-    committee_.advance(from, i, member, time, to, j);
+    committee_.advance(theirs(from), i, member, time, theirs(to), j);
   }
-  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features) override {
+  void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const std::size_t> j, std::span<double> features) override {
     first_->advanced += i.size();
-    committee_.sketch(from, i, member, time, step, kind, to, j, features);
+    committee_.sketch(theirs(from), i, member, time, step, kind, theirs(to), j, features);
   }
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
-                 std::span<double> out) const override {
+  void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                    std::span<const std::size_t> j, std::span<double> out) const override {
     ++first_->waits;
-    committee_.distance2(x, i, y, j, out);
+    committee_.distance2(theirs(x), i, theirs(y), j, out);
     if (beside != nullptr) beside->now_and_then();
   }
-  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    committee_.spread(x, i, out);
+  void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
+    committee_.spread(theirs(x), i, out);
   }
 
- private:
+  RowsId theirs(RowsId id) const { return theirs_[static_cast<std::size_t>(id)]; }
+
   Committee& committee_;
   std::unique_ptr<Committee> own_;
+  std::vector<RowsId> theirs_;  // by the id here
   const Counting* first_ = this;
 };
 
@@ -223,7 +233,8 @@ void measure_on_gpu(const Problem& problem) {
     Counting committee(*world.committee);
     Plan plan;
     const double total = seconds([&] {
-      plan = spend(world.budget(), *make_sbal({}), *make_stap({}), committee, candidates, Rng(3));
+      plan = spend(world.budget(), *make_two_part_planner(make_sbal({}), make_stap({})), committee,
+                   candidates, Rng(3));
     });
     Counting scoring(*world.committee);
     const double score = seconds([&] { make_sbal({})->order(scoring, candidates, kPool, Rng(3)); });
@@ -254,17 +265,16 @@ double measure_search(const Problem& problem, World& world, int threads) {
   spread_scores(committee, candidates,
                 std::span(world.open).first(std::min<std::size_t>(count, 32)));
   const double part = static_cast<double>(count) / static_cast<double>(kPool);
-  const auto sbal = make_sbal({});
-  const auto stap = make_stap({});
-  Spending spending(*sbal, *stap, committee, candidates, Rng(3));
+  const auto planner = make_two_part_planner(make_sbal({}), make_stap({}));
+  const auto spending = planner->begin(committee, candidates, Rng(3));
   ScoringStep scoring(*world.committee, candidates);
   committee.beside = &scoring;
   committee.advanced = committee.waits = 0;
-  const Plan plan = spending.next(world.budget());
+  const Plan plan = spending->next(world.budget());
   // Scoring measures spreads, never distances, so it is not disturbed.
   const std::size_t rows_score = count * kMembers * problem.steps;
   const std::size_t rows_search = committee.advanced - rows_score;
-  const double search = spending.seconds().choose - scoring.taken_in_all();
+  const double search = spending->seconds().choose - scoring.taken_in_all();
   const double seconds_score = scoring.per_state() * static_cast<double>(rows_score) / part;
   fmt::print(
       R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"extrapolated":"linearly to 10000 scores","budget":{},"unspent":{},"trajectories":{},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g},"rows_score_10000":{:.4g},"rows_search_round":{},"rows_ratio":{:.4g},"waits_search":{}}})"

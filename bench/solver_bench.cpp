@@ -19,7 +19,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,8 @@
 #include "stap/core/error.h"
 #include "stap/core/fft.h"
 #include "stap/core/isa.h"
-#include "stap/pde/pde.h"
-#include "stap/run/presets.h"
-#include "stap/run/study.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {
@@ -85,24 +83,17 @@ double transform_seconds(const Grid& grid) {
   return best / static_cast<double>(lanes);
 }
 
-std::unique_ptr<Solver> make_pde(const DataSections& sections, int threads,
-                                 std::optional<std::size_t> max_steps = {}) {
-  config::Value options = sections.pde.options;
-  if (max_steps) options.set("max_steps", *max_steps);
-  return pde_table()[sections.pde.index].make(options, threads);
-}
-
 std::vector<Answer> advance(const Solver& solver, const States<double>& states, std::size_t n) {
   std::vector<Query> queries(n);
   std::vector<Answer> answers(n);
   for (std::size_t i = 0; i < n; ++i)
-    queries[i] = {.id = i, .state = states.row(i), .time = 0.0, .params = {}};
+    queries[i] = {.id = i, .state = {states.row(i).begin(), states.row(i).end()}};
   solver.solve(queries, answers);
   return answers;
 }
 
 // Internal steps of one learned step, the mean over the first rows.
-double internal_steps(const DataSections& sections, const States<double>& states) {
+double internal_steps(const config::Choice<PdeRow>& pde, const States<double>& states) {
   constexpr std::size_t kRows = 4;
   double sum = 0;
   for (std::size_t row = 0; row < kRows; ++row) {
@@ -110,7 +101,8 @@ double internal_steps(const DataSections& sections, const States<double>& states
     std::copy(states.row(row).begin(), states.row(row).end(), state.row(0).begin());
     const auto enough = [&](std::size_t most) {
       try {
-        return advance(*make_pde(sections, 1, most), state, 1)[0].status == Answer::Status::ok;
+        const auto solver = make_solver({pde.row, pde.options.with("max_steps", most)}, 1);
+        return advance(*solver, state, 1)[0].status == Answer::Status::ok;
       } catch (const Error&) {  // schemes of fixed steps know beforehand
         return false;
       }
@@ -162,10 +154,9 @@ void measure(const Problem& problem, double fill, int threads) {
   config::Value document = load_config(problem.preset);
   for (const std::string& setting : problem.settings) apply_setting(document, setting);
   const Study study = make_study(std::move(document));
-  const DataRequest request = data_request(study.effective);
-  const DataSections sections = check_sections(request);
-  const auto solver = make_pde(sections, threads), one_core = make_pde(sections, 1);
-  const DataMaker maker(request, sections, *solver, threads);
+  const DataRequest request = data_request(study);
+  const auto solver = make_solver(study, threads), one_core = make_solver(study, 1);
+  const DataMaker maker(request, *solver, threads);
   const std::size_t rows = 8 * static_cast<std::size_t>(threads);
 
   const States<double> sample = maker.pool(0, std::max<std::size_t>(32, rows));
@@ -182,7 +173,7 @@ void measure(const Problem& problem, double fill, int threads) {
     });
   };
   const double step = steps_of(*solver), step_one_core = steps_of(*one_core);
-  const double units = internal_steps(sections, sample);
+  const double units = internal_steps(study.pde, sample);
   const double transforms = transforms_of(*study.effective.find("pde"));
   const double share =
       transforms * units * (transforms > 0 ? transform_seconds(solver->grid()) : 0) / step_one_core;

@@ -11,7 +11,7 @@ foreach(file IN LISTS stap_preset_files)
   string(APPEND rows "      {\"${name}\", R\"yaml(${text})yaml\"},\n")
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/presets.cpp @ONLY CONTENT
-"#include \"stap/run/presets.h\"
+"#include \"stap/study/presets.h\"
 
 namespace stap {
 
@@ -26,11 +26,11 @@ std::span<const Preset> presets() {
 target_sources(stap PRIVATE ${PROJECT_BINARY_DIR}/presets.cpp)
 
 # So do the published numbers, for `stap table --paper`.
-set(published ${PROJECT_SOURCE_DIR}/src/run/published.csv)
+set(published ${PROJECT_SOURCE_DIR}/src/results/published.csv)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${published})
 file(READ ${published} text)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/published_csv.cpp @ONLY CONTENT
-"#include \"run/published_csv.h\"
+"#include \"results/published_csv.h\"
 
 namespace stap {
 

@@ -50,7 +50,7 @@ struct MemberRollouts {
     }
   }
 
-  /// What advance() and sketch() read for step `step` (1 .. L); they write to `rows` at `own`.
+  /// What advance() and sketch() read for step `step`; they write to `rows` at `own`.
   struct Step {
     RowsId from;
     std::span<const std::size_t> i;
@@ -58,7 +58,7 @@ struct MemberRollouts {
   };
   Step step(std::size_t step) const {
     const std::vector<double> time(own.size(), input_time(step, steps));
-    return step == 1 ? Step{initial, parent, time} : Step{rows, own, time};
+    return step == 0 ? Step{initial, parent, time} : Step{rows, own, time};
   }
 
   ResidentRows initial, rows;

@@ -52,7 +52,7 @@ std::vector<double> sketched_features(Committee& committee, const Candidates& ca
     const std::size_t n = std::min(block, ids.size() - first);
     const MemberRollouts rollouts(committee, candidates, ids.subspan(first, n));
     std::vector<double> own(n * members * kSketchSize, 0.0);
-    for (std::size_t step = 1; step <= candidates.steps; ++step) {
+    for (std::size_t step = 0; step < candidates.steps; ++step) {
       const MemberRollouts::Step s = rollouts.step(step);
       committee.sketch(s.from, s.i, rollouts.member, s.time, step, kind, rollouts.rows,
                        rollouts.own, own);

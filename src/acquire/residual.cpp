@@ -33,10 +33,10 @@ void score_block(Committee& committee, const Candidates& candidates,
   const std::size_t rows = rollouts.own.size(), members = rows / ids.size();
   std::vector<double> sums(rows, 0.0);
   EvaluatedRows before(committee, rollouts.initial, ids.size(), rhs, 0.0);
-  for (std::size_t step = 1; step <= candidates.steps; ++step) {
+  for (std::size_t step = 0; step < candidates.steps; ++step) {
     const MemberRollouts::Step s = rollouts.step(step);
     committee.advance(s.from, s.i, rollouts.member, s.time, rollouts.rows, rollouts.own);
-    const double time = static_cast<double>(step) * rhs.dt();
+    const double time = static_cast<double>(step + 1) * rhs.dt();
     EvaluatedRows after(committee, rollouts.rows, rows, rhs, time);
     for (std::size_t r = 0; r < rows; ++r)
       sums[r] += step_residual2(before.row(s.i[r]), after.row(r), rhs.dt());

@@ -13,7 +13,7 @@ void score_block(Committee& committee, const Candidates& candidates,
                  std::span<const std::size_t> ids, std::span<double> scores) {
   const MemberRollouts rollouts(committee, candidates, ids);
   std::vector<double> spread(ids.size());
-  for (std::size_t step = 1; step <= candidates.steps; ++step) {
+  for (std::size_t step = 0; step < candidates.steps; ++step) {
     const MemberRollouts::Step s = rollouts.step(step);
     committee.advance(s.from, s.i, rollouts.member, s.time, rollouts.rows, rollouts.own);
     committee.spread(rollouts.rows, rollouts.own, spread);

@@ -18,11 +18,11 @@ constexpr std::size_t kFirstShare = 4;
 // And later beyond what is likely, where they cost little: one that turns out to be needed at the
 // very end is searched alone.
 constexpr std::size_t kSpareShare = 64;
-// Proposals of a lane's candidates together. More would be more that are made in vain.
+// Proposals of a searcher's candidates together. More would be more that are made in vain.
 constexpr std::size_t kFillShare = 4;
 // Committees asked at the same time, where a call leaves parts of the machine idle. With more, each
 // has fewer candidates to fill its batches (docs/performance.md).
-constexpr std::size_t kLanesMost = 2;
+constexpr std::size_t kSearchersMost = 2;
 
 double per_step(double utility, const Pattern& pattern) {
   return utility / static_cast<double>(pattern.cost());
@@ -36,7 +36,7 @@ struct Proposal {
 };
 
 // A candidate on its way.
-struct Searching {
+struct UnderWay {
   std::size_t candidate;  // which of the ids
   std::size_t place;
   Rng rng;
@@ -47,11 +47,11 @@ struct Searching {
   std::vector<Proposal> proposals{};
 };
 
-// The candidates of one utility.
-class Lane {
+// Searches for the candidates of one utility.
+class Searcher {
  public:
-  Lane(Utility& utility, std::span<const std::size_t> ids, Admission& admission,
-       const StapOptions& options, const Rng& rng)
+  Searcher(Utility& utility, std::span<const std::size_t> ids, Admission& admission,
+           const StapOptions& options, const Rng& rng)
       : utility_(utility), ids_(ids), admission_(admission), options_(options), rng_(rng) {
     for (std::size_t place = utility.places(); place-- > 0;) free_.push_back(place);
   }
@@ -71,7 +71,7 @@ class Lane {
     while (!under_way_.empty()) {
       std::vector<std::size_t> entering;
       std::vector<Trial*> trials;
-      for (Searching& s : under_way_) {
+      for (UnderWay& s : under_way_) {
         if (!utility_.rolled_out(s.place)) entering.push_back(s.place);
         for (Proposal& p : s.proposals)
           if (!p.value) trials.push_back(&p.trial);
@@ -88,8 +88,8 @@ class Lane {
     at_once_ = std::clamp<std::size_t>(
         utility_.committee().rows_at_once() / kFillShare / under_way_.size(), 1, kTrialsMost);
     const std::size_t needed = admission_.needed_at_most();
-    std::vector<Searching> still;
-    for (Searching& s : under_way_) {
+    std::vector<UnderWay> still;
+    for (UnderWay& s : under_way_) {
       const bool on = goes_on(s);
       if (on && 2 * s.proposed >= options_.proposals)
         admission_.far_along(s.candidate, s.now.pattern.cost());
@@ -104,7 +104,7 @@ class Lane {
   }
 
   // After a step: whether another one must be made.
-  bool goes_on(Searching& s) {
+  bool goes_on(UnderWay& s) {
     if (!utility_.rolled_out(s.place)) return true;
     if (s.now.pattern.steps() == 0) {
       const Pattern ones(utility_.steps(), true);
@@ -125,7 +125,7 @@ class Lane {
   }
 
   // After a step: which proposals are answered by it.
-  void answer(Searching& s) {
+  void answer(UnderWay& s) {
     std::vector<Proposal> open;
     for (Proposal& p : s.proposals) {
       if (!p.value && rejected(p, s.now)) continue;
@@ -139,14 +139,14 @@ class Lane {
     accept_first(s);
   }
 
-  void accept_first(Searching& s) {
+  void accept_first(UnderWay& s) {
     if (s.proposals.empty() || !s.proposals.front().value) return;
     s.now = {s.proposals.front().trial.pattern, *s.proposals.front().value};
     s.proposals.clear();
   }
 
   // Goes on to the next proposals that must be rolled out; false when there are none.
-  bool propose(Searching& s) {
+  bool propose(UnderWay& s) {
     if (!std::isfinite(s.now.value)) return false;
     while (s.proposed < options_.proposals && s.proposals.size() < at_once_) {
       if (!s.proposals.empty() && s.proposals.back().value) break;
@@ -169,22 +169,22 @@ class Lane {
   StapOptions options_;
   Rng rng_;
   std::size_t at_once_ = 1;  // proposals of a candidate
-  std::vector<Searching> under_way_;
+  std::vector<UnderWay> under_way_;
   std::vector<std::size_t> free_;  // places, the next one last
 };
 
-// run() of all lanes at the same time; throws what the first of them threw.
-void run_together(std::span<Lane> lanes) {
-  std::vector<std::exception_ptr> errors(lanes.size());
-  const auto run = [&](std::size_t l) {
+// run() of all searchers at the same time; throws what the first of them threw.
+void run_together(std::span<Searcher> searchers) {
+  std::vector<std::exception_ptr> errors(searchers.size());
+  const auto run = [&](std::size_t s) {
     try {
-      lanes[l].run();
+      searchers[s].run();
     } catch (...) {
-      errors[l] = std::current_exception();
+      errors[s] = std::current_exception();
     }
   };
   std::vector<std::thread> threads;
-  for (std::size_t l = 1; l < lanes.size(); ++l) threads.emplace_back(run, l);
+  for (std::size_t s = 1; s < searchers.size(); ++s) threads.emplace_back(run, s);
   run(0);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
@@ -198,11 +198,11 @@ std::vector<Found> search(std::span<Utility* const> utilities, std::span<const s
   const std::size_t batch = utilities[0]->committee().rows_at_once();
   Admission admission(ids.size(), budget, utilities[0]->steps(), batch / kFirstShare,
                       batch / kSpareShare);
-  std::vector<Lane> lanes;
-  for (Utility* utility : utilities) lanes.emplace_back(*utility, ids, admission, options, rng);
-  const std::size_t share = (admission.first() + lanes.size() - 1) / lanes.size();
-  for (Lane& lane : lanes) lane.enter(share);
-  run_together(lanes);
+  std::vector<Searcher> searchers;
+  for (Utility* utility : utilities) searchers.emplace_back(*utility, ids, admission, options, rng);
+  const std::size_t share = (admission.first() + searchers.size() - 1) / searchers.size();
+  for (Searcher& searcher : searchers) searcher.enter(share);
+  run_together(searchers);
   return admission.found();
 }
 
@@ -214,18 +214,18 @@ std::vector<Pattern> searched_patterns(Committee& committee, const Candidates& c
       std::min({ids.size(), budget, kPlacesMost,
                 Utility::fitting(kValuesAtATime, committee, candidates.steps, pairs)});
   std::vector<std::unique_ptr<Committee>> others;
-  while (1 + others.size() < std::min(kLanesMost, places)) {
+  while (1 + others.size() < std::min(kSearchersMost, places)) {
     std::unique_ptr<Committee> other = committee.another();
     if (!other) break;
     others.push_back(std::move(other));
   }
-  const std::size_t lanes = 1 + others.size();
-  places = (places + lanes - 1) / lanes;
+  const std::size_t searchers = 1 + others.size();
+  places = (places + searchers - 1) / searchers;
   std::vector<std::unique_ptr<Utility>> utilities;
   std::vector<Utility*> all;
-  for (std::size_t l = 0; l < lanes; ++l) {
-    utilities.push_back(std::make_unique<Utility>(l == 0 ? committee : *others[l - 1], candidates,
-                                                  places, pairs, kValuesAtATime / lanes));
+  for (std::size_t s = 0; s < searchers; ++s) {
+    utilities.push_back(std::make_unique<Utility>(s == 0 ? committee : *others[s - 1], candidates,
+                                                  places, pairs, kValuesAtATime / searchers));
     all.push_back(utilities.back().get());
   }
   std::vector<Pattern> patterns;

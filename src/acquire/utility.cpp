@@ -167,7 +167,7 @@ void Utility::step(std::span<const std::size_t> entering, std::span<Trial* const
     from.push_back(from_row);
     to.push_back(to_row);
     model.push_back(by);
-    time.push_back(input_time(step + 1, steps_));
+    time.push_back(input_time(step, steps_));
   };
   const auto measure = [&](std::size_t place, std::size_t pair, std::size_t step, std::size_t row) {
     target.push_back(target_row(place, pair, step));

@@ -1,6 +1,7 @@
 #include "stap/config/family.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -33,21 +34,19 @@ Value named_schema(const Entry& entry) {
   return result;
 }
 
-/// Checks a section and returns it with every field.
-std::optional<Value> check_section(const Family& family, const Value& section, Problems& problems) {
-  const auto choice = choose(family, section, problems);
-  if (!choice) return std::nullopt;
-  const Entry& entry = family.entries[choice->index];
-  Value effective;
-  if (family.named) effective.set("name", entry.name);
-  const auto options = entry.fields->make();
-  parse(*entry.fields, choice->options, family.name, options.get(), problems);
-  const Value fields = to_value(*entry.fields, options.get());
-  for (const Value::Member& member : *fields.map()) effective.set(member.key, member.value);
-  return effective;
-}
-
 }  // namespace
+
+std::string entry_fault(const Entry& entry) {
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (entry.name.empty() || !std::ranges::all_of(entry.name, fits))
+    return fmt::format("has the name '{}', expected letters, digits, '-', '_' and '.'", entry.name);
+  if (entry.fields == nullptr) return "has no field table";
+  if (std::ranges::count(entry.fields->fields(), "name", &FieldInfo::name) > 0)
+    return "has a field 'name', which selects the entry";
+  return "";
+}
 
 Family named_family(std::string name, std::string text, std::vector<Entry> entries) {
   std::vector<std::string> sorted = names(entries);
@@ -56,10 +55,8 @@ Family named_family(std::string name, std::string text, std::vector<Entry> entri
   if (twice != sorted.end())
     throw Error(ErrorKind::internal, fmt::format("family {} has two entries '{}'", name, *twice));
   for (const Entry& entry : entries)
-    if (std::ranges::count(entry.fields->fields(), "name", &FieldInfo::name) > 0)
-      throw Error(
-          ErrorKind::internal,
-          fmt::format("{}.{} has a field 'name', which selects the entry", name, entry.name));
+    if (const std::string fault = entry_fault(entry); !fault.empty())
+      throw Error(ErrorKind::internal, fmt::format("{}.{} {}", name, entry.name, fault));
   return {std::move(name), std::move(text), true, std::move(entries)};
 }
 
@@ -68,58 +65,87 @@ Family plain_family(std::string name, std::string text, const Table& fields) {
   return {std::move(name), std::move(text), false, {std::move(entry)}};
 }
 
-std::optional<Choice> choose(const Family& family, const Value& section, Problems& problems) {
-  if (!family.named) return Choice{0, section};
+std::optional<Section> read_section(const Family& family, const Value& section,
+                                    Complaints& complaints) {
+  if (!family.named)
+    return Section{0, read(*family.entries[0].fields, section, family.name, complaints)};
   const std::string path = family.name + ".name";
   const std::vector<std::string> known = names(family.entries);
   if (!section.is_null() && !section.is_map()) {
-    problems.add(family.name,
-                 fmt::format("is {}, expected a map such as {{name: {}}}", shown(section),
-                             known.empty() ? "..." : known.front()),
-                 section.origin());
+    complaints.add(family.name,
+                   fmt::format("is {}, expected a map such as {{name: {}}}", shown(section),
+                               known.empty() ? "..." : known.front()),
+                   section.origin());
     return std::nullopt;
   }
   const Value* name = section.find("name");
   if (!name) {
-    problems.add(path, "is missing, expected one of " + fmt::format("{}", fmt::join(known, ", ")),
-                 section.origin());
+    complaints.add(path, "is missing, expected one of " + fmt::format("{}", fmt::join(known, ", ")),
+                   section.origin());
     return std::nullopt;
   }
   const std::string* text = name->text();
   const auto found = text ? std::ranges::find(known, *text) : known.end();
   if (found == known.end()) {
-    problems.add(
+    complaints.add(
         path,
         text ? fmt::format("is '{}', which is not known{}", *text, hint(*text, known, "names"))
              : fmt::format("is {}, expected one of {}", shown(*name), fmt::join(known, ", ")),
         name->origin());
     return std::nullopt;
   }
-  Choice choice{static_cast<std::size_t>(found - known.begin()), section};
-  choice.options.erase("name");
-  return choice;
+  const auto entry = static_cast<std::size_t>(found - known.begin());
+  Value options = section;
+  options.erase("name");
+  return Section{entry, read(*family.entries[entry].fields, options, family.name, complaints)};
 }
 
-Value check(std::span<const Family> families, const Value& document, Problems& problems) {
+Value section_value(const Entry& entry, const AnyOptions& options) {
+  Value result;
+  result.set("name", entry.name);
+  Value fields = options.value();
+  if (fields.is_null()) fields = to_value(*entry.fields, entry.fields->make().get());
+  for (const Value::Member& member : *fields.map()) result.set(member.key, member.value);
+  return result;
+}
+
+std::vector<std::optional<Section>> read_sections(std::span<const Family> families,
+                                                  const Value& document, Complaints& complaints) {
+  std::vector<std::optional<Section>> sections(families.size());
   if (!document.is_null() && !document.is_map()) {
-    problems.add("the document", fmt::format("is {}, expected a map of sections", shown(document)),
-                 document.origin());
-    return Value(Value::Map{});
+    complaints.add("the document",
+                   fmt::format("is {}, expected a map of sections", shown(document)),
+                   document.origin());
+    return sections;
   }
   const std::vector<std::string> known = names(families);
   if (document.is_map())
     for (const Value::Member& member : *document.map())
       if (std::ranges::count(known, member.key) == 0)
-        problems.add(member.key, "is not known" + hint(member.key, known, "sections"),
-                     member.origin);
-  Value effective{Value::Map{}};
-  for (const Family& family : families) {
-    const Value* section = document.find(family.name);
-    if (family.named && !section) continue;
-    if (auto checked = check_section(family, section ? *section : Value(), problems))
-      effective.set(family.name, *std::move(checked));
+        complaints.add(member.key, "is not known" + hint(member.key, known, "sections"),
+                       member.origin);
+  for (std::size_t f = 0; f < families.size(); ++f) {
+    const Value* section = document.find(families[f].name);
+    if (section || !families[f].named)
+      sections[f] = read_section(families[f], section ? *section : Value(), complaints);
   }
-  return effective;
+  return sections;
+}
+
+Value effective(std::span<const Family> families,
+                std::span<const std::optional<Section>> sections) {
+  Value document{Value::Map{}};
+  for (std::size_t f = 0; f < families.size(); ++f)
+    if (const std::optional<Section>& section = sections[f])
+      document.set(families[f].name,
+                   families[f].named
+                       ? section_value(families[f].entries[section->entry], section->options)
+                       : section->options.value());
+  return document;
+}
+
+Value check(std::span<const Family> families, const Value& document, Complaints& complaints) {
+  return effective(families, read_sections(families, document, complaints));
 }
 
 Value schema(std::span<const Family> families) {

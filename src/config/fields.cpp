@@ -43,19 +43,20 @@ std::optional<double> read_real(const Constraint& allowed, const Value& value) {
 
 template <class Integer>
 void read_integer_member(Integer& member, const Constraint& allowed, const Value& value,
-                         const std::string& path, Problems& problems) {
+                         const std::string& path, Complaints& complaints) {
   if (const auto number = read_integer<Integer>(allowed, value))
     member = *number;
   else
-    problems.add(path, expected(value, "an integer", allowed), value.origin());
+    complaints.add(path, expected(value, "an integer", allowed), value.origin());
 }
 
 template <class T, class Read>
 void read_list(std::vector<T>& member, const Constraint& allowed, const Value& value,
-               const std::string& path, Problems& problems, std::string_view what, Read read_one) {
+               const std::string& path, Complaints& complaints, std::string_view what,
+               Read read_one) {
   const Value::List* list = value.list();
   if (!list || list->size() < allowed.min_length || list->size() > allowed.max_length) {
-    problems.add(path, expected(value, what, allowed), value.origin());
+    complaints.add(path, expected(value, what, allowed), value.origin());
     return;
   }
   std::vector<T> result;
@@ -64,9 +65,9 @@ void read_list(std::vector<T>& member, const Constraint& allowed, const Value& v
       result.push_back(*one);
       continue;
     }
-    problems.add(path,
-                 fmt::format("has {} in it, expected {} {}", shown(item), what, allowed.text()),
-                 item.origin());
+    complaints.add(path,
+                   fmt::format("has {} in it, expected {} {}", shown(item), what, allowed.text()),
+                   item.origin());
     return;
   }
   member = std::move(result);
@@ -114,6 +115,7 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
       add_range(schema, field.allowed, field.type == Type::integer);
       break;
     case Type::text:
+    case Type::path:
     case Type::choice:
       type("string");
       if (!field.allowed.choices.empty()) {
@@ -166,6 +168,8 @@ std::string_view to_string(Type type) {
       return "real number";
     case Type::text:
       return "text";
+    case Type::path:
+      return "path";
     case Type::choice:
       return "choice";
     case Type::reals:
@@ -178,7 +182,8 @@ std::string_view to_string(Type type) {
   return "";
 }
 
-Table::Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)())
+Table::Table(std::vector<FieldInfo> fields,
+             std::shared_ptr<void> (*make_options)(const void* copied))
     : fields_(std::move(fields)), make_(make_options) {
   std::vector<std::string> sorted = names(fields_);
   std::ranges::sort(sorted);
@@ -188,21 +193,21 @@ Table::Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options
 }
 
 void parse(const Table& table, const Value& value, const std::string& path, void* options,
-           Problems& problems) {
+           Complaints& complaints) {
   if (value.is_null()) return;
   if (!value.is_map()) {
-    problems.add(path, fmt::format("is {}, expected a map of options", shown(value)),
-                 value.origin());
+    complaints.add(path, fmt::format("is {}, expected a map of options", shown(value)),
+                   value.origin());
     return;
   }
   for (const Value::Member& member : *value.map()) {
     const auto field = std::ranges::find(table.fields(), member.key, &FieldInfo::name);
     const std::string member_path = path.empty() ? member.key : path + "." + member.key;
     if (field == table.fields().end())
-      problems.add(member_path, "is not known" + hint(member.key, names(table.fields()), "keys"),
-                   member.origin);
+      complaints.add(member_path, "is not known" + hint(member.key, names(table.fields()), "keys"),
+                     member.origin);
     else
-      field->read(options, member.value, member_path, problems);
+      field->read(options, member.value, member_path, complaints);
   }
 }
 
@@ -225,74 +230,86 @@ Value schema(const Table& table) {
 namespace detail {
 
 void read_member(bool& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
+                 const std::string& path, Complaints& complaints) {
   if (const auto given = value.boolean())
     member = *given;
   else
-    problems.add(path, expected(value, "true or false", allowed), value.origin());
+    complaints.add(path, expected(value, "true or false", allowed), value.origin());
 }
 
 void read_member(int& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
-  read_integer_member(member, allowed, value, path, problems);
+                 const std::string& path, Complaints& complaints) {
+  read_integer_member(member, allowed, value, path, complaints);
 }
 
 void read_member(std::int64_t& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
-  read_integer_member(member, allowed, value, path, problems);
+                 const std::string& path, Complaints& complaints) {
+  read_integer_member(member, allowed, value, path, complaints);
 }
 
 void read_member(std::uint64_t& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
-  read_integer_member(member, allowed, value, path, problems);
+                 const std::string& path, Complaints& complaints) {
+  read_integer_member(member, allowed, value, path, complaints);
 }
 
 void read_member(double& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
+                 const std::string& path, Complaints& complaints) {
   if (const auto number = read_real(allowed, value))
     member = *number;
   else
-    problems.add(path, expected(value, allowed.finite ? "a finite number" : "a number", allowed),
-                 value.origin());
+    complaints.add(path, expected(value, allowed.finite ? "a finite number" : "a number", allowed),
+                   value.origin());
 }
 
 void read_member(std::string& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
+                 const std::string& path, Complaints& complaints) {
   if (!allowed.choices.empty()) {
-    if (const auto code = read_choice(allowed, value, path, problems))
+    if (const auto code = read_choice(allowed, value, path, complaints))
       member = allowed.choices[static_cast<std::size_t>(*code)].first;
   } else if (const std::string* text = value.text()) {
     member = *text;
   } else {
-    problems.add(path, expected(value, "a text (quote what looks like a number)", allowed),
-                 value.origin());
+    complaints.add(path, expected(value, "a text (quote what looks like a number)", allowed),
+                   value.origin());
   }
 }
 
+void read_member(std::filesystem::path& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Complaints& complaints) {
+  const std::string* text = value.text();
+  if (text == nullptr) {
+    complaints.add(path, expected(value, "a path", allowed), value.origin());
+    return;
+  }
+  // Absolute, or the same words in a document elsewhere would mean another file. Empty: none.
+  member = text->empty() ? std::filesystem::path()
+                         : absolute(value.origin().folder() / *text).lexically_normal();
+}
+
 void read_member(std::vector<double>& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
-  read_list(member, allowed, value, path, problems,
+                 const std::string& path, Complaints& complaints) {
+  read_list(member, allowed, value, path, complaints,
             allowed.finite ? "a list of finite numbers" : "a list of numbers", read_real);
 }
 
 void read_member(std::vector<std::size_t>& member, const Constraint& allowed, const Value& value,
-                 const std::string& path, Problems& problems) {
-  read_list(member, allowed, value, path, problems, "a list of integers",
+                 const std::string& path, Complaints& complaints) {
+  read_list(member, allowed, value, path, complaints, "a list of integers",
             read_integer<std::size_t>);
 }
 
 std::optional<std::int64_t> read_choice(const Constraint& allowed, const Value& value,
-                                        const std::string& path, Problems& problems) {
+                                        const std::string& path, Complaints& complaints) {
   std::vector<std::string> words;
   for (const auto& [name, code] : allowed.choices) {
     if (value.text() && *value.text() == name) return code;
     words.push_back(name);
   }
   const std::string nearest = value.text() ? suggest(*value.text(), words) : "";
-  problems.add(path,
-               fmt::format("is {}, expected one of {}{}", shown(value), fmt::join(words, ", "),
-                           nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
-               value.origin());
+  complaints.add(path,
+                 fmt::format("is {}, expected one of {}{}", shown(value), fmt::join(words, ", "),
+                             nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+                 value.origin());
   return std::nullopt;
 }
 

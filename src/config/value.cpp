@@ -30,7 +30,11 @@ struct Same {
 
 std::string Origin::text() const {
   if (!source) return "";
-  return line > 0 ? fmt::format("{}:{}:{}", *source, line, column) : *source;
+  return line > 0 ? fmt::format("{}:{}:{}", source->name, line, column) : source->name;
+}
+
+std::filesystem::path Origin::folder() const {
+  return source ? source->folder : std::filesystem::path();
 }
 
 std::string_view to_string(Kind kind) {
@@ -117,6 +121,30 @@ Value& Value::set(std::string_view key, Value value) {
 void Value::erase(std::string_view key) {
   if (Map* members = std::get_if<Map>(&data_))
     std::erase_if(*members, [&](const Member& member) { return member.key == key; });
+}
+
+const Value* find_path(const Value& document, std::string_view path) {
+  const Value* at = &document;
+  while (at != nullptr && !path.empty()) {
+    const std::size_t dot = path.find('.');
+    at = at->find(path.substr(0, dot));
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+  }
+  return at;
+}
+
+Origin origin_of(const Value& document, std::string_view path) {
+  for (;;) {
+    if (const Value* there = find_path(document, path)) return there->origin();
+    const std::size_t dot = path.rfind('.');
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot);
+  }
+}
+
+Origin origin_of(const Value& document, std::initializer_list<std::string_view> paths) {
+  for (const std::string_view path : paths)
+    if (const Value* there = find_path(document, path)) return there->origin();
+  return origin_of(document, *paths.begin());
 }
 
 bool operator==(const Value& a, const Value& b) {

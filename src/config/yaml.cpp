@@ -28,7 +28,7 @@ constexpr std::size_t kMaxDepth = 64;
 
 class Builder : public YAML::EventHandler {
  public:
-  Builder(std::shared_ptr<const std::string> source, bool positions)
+  Builder(std::shared_ptr<const Source> source, bool positions)
       : source_(std::move(source)), positions_(positions) {}
 
   Value take() { return std::move(root_); }
@@ -125,14 +125,14 @@ class Builder : public YAML::EventHandler {
     }
   }
 
-  std::shared_ptr<const std::string> source_;
+  std::shared_ptr<const Source> source_;
   bool positions_;
   std::vector<Open> open_;
   Value root_;
 };
 
-Value parse(std::string_view text, std::string source_name, bool positions) {
-  const auto source = std::make_shared<const std::string>(std::move(source_name));
+Value parse(std::string_view text, Source whence, bool positions) {
+  const auto source = std::make_shared<const Source>(std::move(whence));
   const auto origin = [&](int line, int column) {
     return positions ? Origin{source, line, column} : Origin{source, 0, 0};
   };
@@ -224,7 +224,7 @@ void write(std::string& out, const Value& value, std::size_t indent) {
 }  // namespace
 
 Value parse_yaml(std::string_view text, std::string source_name) {
-  return parse(text, std::move(source_name), true);
+  return parse(text, {std::move(source_name)}, true);
 }
 
 Value read_yaml(const std::string& path) {
@@ -237,10 +237,11 @@ Value read_yaml(const std::string& path) {
         ErrorKind::config,
         fmt::format("cannot read '{}'; expected a YAML file that exists and may be read", path));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_yaml(text, path);
+  return parse(text, {path, std::filesystem::path(path).parent_path()}, true);
 }
 
-void apply_override(Value& document, std::string_view assignment) {
+void apply_override(Value& document, std::string_view assignment, std::string_view written) {
+  if (written.empty()) written = assignment;
   const std::size_t equals = assignment.find('=');
   const std::string_view path = assignment.substr(0, equals);
   const bool empty_key = path.empty() || path.front() == '.' || path.back() == '.' ||
@@ -248,9 +249,9 @@ void apply_override(Value& document, std::string_view assignment) {
   if (equals == std::string_view::npos || empty_key)
     throw Error(ErrorKind::config,
                 fmt::format("override '{}' {}; write key.path=value, for example train.epochs=10",
-                            assignment, empty_key ? "has an empty key" : "has no '='"));
-  assign(document, path, 0, parse(assignment.substr(equals + 1), std::string(assignment), false),
-         assignment);
+                            written, empty_key ? "has an empty key" : "has no '='"));
+  assign(document, path, 0, parse(assignment.substr(equals + 1), {std::string(written)}, false),
+         written);
 }
 
 std::string yaml_text(const Value& value) {

@@ -1,4 +1,4 @@
-#include "stap/core/fft_rows.h"
+#include "core/fft_rows.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kMark = ".tmp-";  // then our process id and a number
+
 [[noreturn]] void fail(const fs::path& path, const std::string& why) {
   throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", path.string(), why));
 }
@@ -47,7 +49,7 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   static std::atomic<unsigned> counter{0};
   for (;;) {  // a name may be left over from a killed process with our id
     fs::path name = target_;
-    name += fmt::format(".tmp-{}-{}", getpid(), counter++);
+    name += fmt::format("{}{}-{}", kMark, getpid(), counter++);
     const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file >= 0) {
       close(file);
@@ -85,6 +87,20 @@ void PendingFile::commit() {
   temporary_.clear();
   // The file is in place; only a power cut could still undo the renaming.
   if (!sync(folder_of(target_))) fail(target_, std::strerror(errno));
+}
+
+std::string pending_target(const std::string& name) {
+  const std::size_t mark = name.rfind(kMark);
+  if (mark == 0 || mark == std::string::npos) return {};
+  const std::string_view numbers = std::string_view(name).substr(mark + kMark.size());
+  const std::size_t dash = numbers.find('-');
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (dash == std::string_view::npos || !is_number(numbers.substr(0, dash)) ||
+      !is_number(numbers.substr(dash + 1)))
+    return {};
+  return name.substr(0, mark);
 }
 
 }  // namespace stap

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 
 namespace stap {
 
@@ -28,5 +29,9 @@ class PendingFile {
   std::filesystem::path target_;
   std::filesystem::path temporary_;  // empty once committed
 };
+
+/// The name of the file that a temporary file of this name was to become: "a.h5" for
+/// "a.h5.tmp-123-0"; empty for any other name.
+std::string pending_target(const std::string& name);
 
 }  // namespace stap

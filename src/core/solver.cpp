@@ -4,19 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "core/checked_queue.h"
 #include "stap/core/error.h"
+#include "stap/core/solver_queue.h"
 
 namespace stap {
-namespace {
-
-// Index of the first value that is not finite, or the size.
-std::size_t first_not_finite(std::span<const double> values) {
-  std::size_t i = 0;
-  while (i < values.size() && std::isfinite(values[i])) ++i;
-  return i;
-}
-
-}  // namespace
 
 std::string_view to_string(Answer::Status status) {
   switch (status) {
@@ -30,36 +22,58 @@ std::string_view to_string(Answer::Status status) {
   return "unknown";
 }
 
-Solver::Solver(std::string name, Grid grid, double dt)
-    : name_(std::move(name)), grid_(std::move(grid)), dt_(dt) {}
+Solver::Solver(std::string name, Grid grid, double dt, std::size_t steps_at_once)
+    : name_(std::move(name)), grid_(std::move(grid)), dt_(dt), steps_at_once_(steps_at_once) {
+  if (!(std::isfinite(dt) && dt > 0))
+    throw Error(ErrorKind::config,
+                fmt::format("{}: dt is {}, expected a finite value above 0", name_, dt));
+  if (steps_at_once == 0)
+    throw Error(ErrorKind::config,
+                fmt::format("{}: 0 steps are one call, expected at least 1", name_));
+}
+
+std::string Solver::refusal(const Query& query) const {
+  if (query.state.size() != grid_.values())
+    throw Error(ErrorKind::data,
+                fmt::format("{}: query {} has {} values, expected {} ({})", name_, query.id,
+                            query.state.size(), grid_.values(), grid_.shape_text()));
+  const std::size_t bad = first_not_finite(query.state);
+  if (bad < query.state.size()) return fmt::format("input value {} is {}", bad, query.state[bad]);
+  return guard(query);
+}
+
+std::unique_ptr<SolverQueue> Solver::open() const {
+  return make_checked_queue(*this, open_queue());
+}
 
 void Solver::solve(std::span<const Query> queries, std::span<Answer> answers) const {
   if (queries.size() != answers.size())
     throw Error(ErrorKind::internal, fmt::format("{}: {} queries but room for {} answers", name_,
                                                  queries.size(), answers.size()));
-  std::vector<const Query*> accepted;
-  std::vector<Answer*> open;
+  const std::unique_ptr<SolverQueue> queue = open();
   for (std::size_t i = 0; i < queries.size(); ++i) {
-    const Query& query = queries[i];
-    if (query.state.size() != grid_.values())
-      throw Error(ErrorKind::data,
-                  fmt::format("{}: query {} has {} values, expected {} ({})", name_, query.id,
-                              query.state.size(), grid_.values(), grid_.shape_text()));
-    answers[i] = Answer{};
-    const std::size_t bad = first_not_finite(query.state);
-    std::string reason = bad < query.state.size()
-                             ? fmt::format("input value {} is {}", bad, query.state[bad])
-                             : guard(query);
-    if (!reason.empty()) {
-      answers[i].status = Answer::Status::refused;
-      answers[i].reason = std::move(reason);
-      continue;
-    }
-    answers[i].attempts = 1;
-    accepted.push_back(&query);
-    open.push_back(&answers[i]);
+    Query query = queries[i];
+    query.id = i;
+    queue->submit(std::move(query));
   }
-  if (!accepted.empty()) compute(accepted, open);
+  while (queue->open() > 0)
+    if (auto reply = queue->next(SolverQueue::Clock::now() + std::chrono::seconds(1)))
+      answers[reply->id] = std::move(reply->answer);
+}
+
+std::vector<std::string> Solver::channels() const {
+  if (grid_.channels == 1) return {"u"};
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < grid_.channels; ++c) names.push_back(fmt::format("u{}", c));
+  return names;
+}
+
+std::unique_ptr<Solver> Solver::with_step(double) const {
+  return nullptr;
+}
+
+std::string Solver::guard(const Query&) const {
+  return {};
 }
 
 }  // namespace stap

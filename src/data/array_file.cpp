@@ -1,13 +1,13 @@
 #include "stap/data/array_file.h"
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "data/hdf5_output.h"
 #include "stap/core/error.h"
-#include "stap/data/store.h"
 
 namespace stap {
 
@@ -25,10 +25,12 @@ struct NamedArray {
   std::function<std::span<const double>()> next;  // the next piece, whole rows of the first axis
 };
 
-struct NamedBytes {
+// Anything but doubles, all of it in memory.
+struct NamedValues {
   std::string name;
   std::vector<std::size_t> shape;
-  std::span<const std::uint8_t> values;
+  hid_t file_type, memory_type;
+  std::span<const std::byte> values;
 };
 
 std::size_t values_of(const std::vector<std::size_t>& shape) {
@@ -74,7 +76,8 @@ struct ArrayWriter::Content {
 
   h5::Output output;
   std::vector<NamedArray> arrays;
-  std::vector<NamedBytes> bytes_arrays;
+  std::vector<NamedValues> others;
+  std::optional<StateInfo> info;
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<std::pair<std::string, double>> numbers;
 
@@ -82,7 +85,7 @@ struct ArrayWriter::Content {
     std::uintmax_t sum = kOverhead;
     for (const NamedArray& array : arrays)
       sum += array.values * sizeof(double) + kOverheadPerObject;
-    for (const NamedBytes& array : bytes_arrays) sum += array.values.size() + kOverheadPerObject;
+    for (const NamedValues& array : others) sum += array.values.size() + kOverheadPerObject;
     for (const auto& [name, text] : texts) sum += name.size() + text.size() + kOverheadPerObject;
     return sum + numbers.size() * kOverheadPerObject;
   }
@@ -114,7 +117,19 @@ void ArrayWriter::add(std::string name, std::vector<std::size_t> shape,
 void ArrayWriter::add_bytes(std::string name, std::vector<std::size_t> shape,
                             std::span<const std::uint8_t> values) {
   check_size(name, shape, values.size());
-  content_->bytes_arrays.push_back({std::move(name), std::move(shape), values});
+  content_->others.push_back(
+      {std::move(name), std::move(shape), H5T_STD_U8LE, H5T_NATIVE_UINT8, std::as_bytes(values)});
+}
+
+void ArrayWriter::add_integers(std::string name, std::vector<std::size_t> shape,
+                               std::span<const std::int64_t> values) {
+  check_size(name, shape, values.size());
+  content_->others.push_back(
+      {std::move(name), std::move(shape), H5T_STD_I64LE, H5T_NATIVE_INT64, std::as_bytes(values)});
+}
+
+void ArrayWriter::describe(StateInfo info) {
+  content_->info = std::move(info);
 }
 
 void ArrayWriter::add_pieces(std::string name, std::vector<std::size_t> shape,
@@ -143,22 +158,23 @@ void ArrayWriter::commit() {
     output.attribute(output.file(), name.c_str(), text);
   for (const auto& [name, number] : content_->numbers)
     output.attribute(output.file(), name.c_str(), number);
+  if (content_->info) output.describe(*content_->info);
   for (const NamedArray& array : content_->arrays) {
     const Handle space = output.space(std::vector<hsize_t>(array.shape.begin(), array.shape.end()));
-    const Handle dataset =
-        output.dataset(array.name, H5T_IEEE_F64LE, space, output.dataset_creation());
+    Handle dataset = output.dataset(array.name, H5T_IEEE_F64LE, space, output.dataset_creation());
     if (array.shape.empty() || array.values == 0)
       output.check(H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                             array.next().data()));
     else
       write_pieces(output, dataset, array);
+    output.close(dataset);
   }
-  for (const NamedBytes& array : content_->bytes_arrays) {
+  for (const NamedValues& array : content_->others) {
     const Handle space = output.space(std::vector<hsize_t>(array.shape.begin(), array.shape.end()));
-    const Handle dataset =
-        output.dataset(array.name, H5T_STD_U8LE, space, output.dataset_creation());
-    output.check(H5Dwrite(dataset.get(), H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+    Handle dataset = output.dataset(array.name, array.file_type, space, output.dataset_creation());
+    output.check(H5Dwrite(dataset.get(), array.memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                           array.values.data()));
+    output.close(dataset);
   }
   output.commit();
 }

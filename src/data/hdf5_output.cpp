@@ -1,5 +1,7 @@
 #include "data/hdf5_output.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
@@ -22,9 +24,10 @@ void Output::commit() {
   pending_.commit();
 }
 
-Handle Output::text_type() const {
+Handle Output::text_type(std::size_t bytes) const {
   Handle type(check(H5Tcopy(H5T_C_S1)), H5Tclose);
-  check(H5Tset_size(type.get(), H5T_VARIABLE));
+  check(H5Tset_size(type.get(), std::max<std::size_t>(bytes, 1)));
+  check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD));
   check(H5Tset_cset(type.get(), H5T_CSET_UTF8));
   return type;
 }
@@ -48,20 +51,47 @@ Handle Output::dataset(const std::string& name, hid_t type, const Handle& space,
                 H5Dclose);
 }
 
-void Output::attribute(hid_t object, const char* name, const std::string& text) const {
-  const Handle type = text_type(), one = space({});
+namespace {
+
+void write_attribute(const Output& output, hid_t object, const char* name, hid_t file_type,
+                     hid_t memory_type, const Handle& space, const void* values) {
   const Handle attribute(
-      check(H5Acreate2(object, name, type.get(), one.get(), H5P_DEFAULT, H5P_DEFAULT)), H5Aclose);
-  const char* const pointer = text.c_str();
-  check(H5Awrite(attribute.get(), type.get(), &pointer));
+      output.check(H5Acreate2(object, name, file_type, space.get(), H5P_DEFAULT, H5P_DEFAULT)),
+      H5Aclose);
+  output.check(H5Awrite(attribute.get(), memory_type, values));
+}
+
+}  // namespace
+
+void Output::attribute(hid_t object, const char* name, const std::string& text) const {
+  const Handle type = text_type(text.size());
+  // c_str() has a zero behind the text: the one byte of an empty one.
+  write_attribute(*this, object, name, type.get(), type.get(), space({}), text.c_str());
 }
 
 void Output::attribute(hid_t object, const char* name, double number) const {
-  const Handle one = space({});
-  const Handle attribute(
-      check(H5Acreate2(object, name, H5T_IEEE_F64LE, one.get(), H5P_DEFAULT, H5P_DEFAULT)),
-      H5Aclose);
-  check(H5Awrite(attribute.get(), H5T_NATIVE_DOUBLE, &number));
+  write_attribute(*this, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space({}), &number);
+}
+
+void Output::attribute(hid_t object, const char* name, std::span<const double> numbers) const {
+  write_attribute(*this, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space({numbers.size()}),
+                  numbers.data());
+}
+
+void Output::attribute(hid_t object, const char* name,
+                       std::span<const std::int64_t> numbers) const {
+  write_attribute(*this, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space({numbers.size()}),
+                  numbers.data());
+}
+
+void Output::describe(const StateInfo& info) const {
+  const auto channels = static_cast<std::int64_t>(info.grid.channels);
+  const std::vector<std::int64_t> points(info.grid.points.begin(), info.grid.points.end());
+  if (!info.equation.empty()) attribute(file(), "equation", info.equation);
+  write_attribute(*this, file(), "channels", H5T_STD_I64LE, H5T_NATIVE_INT64, space({}), &channels);
+  attribute(file(), "points", points);
+  attribute(file(), "lengths", info.grid.lengths);
+  if (info.dt > 0) attribute(file(), "dt", info.dt);
 }
 
 }  // namespace stap::h5

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/pending_file.h"
 #include "data/hdf5.h"
+#include "stap/data/store.h"
 
 namespace stap::h5 {
 
@@ -36,7 +38,14 @@ class Output {
   }
   [[noreturn]] void fail(const std::string& why) const;
 
-  Handle text_type() const;
+  /// Closing a dataset may be what writes it.
+  void close(Handle& handle) const {
+    if (!handle.close()) fail(last_error());
+  }
+
+  /// Text of a fixed number of bytes, padded with zeros: that of HDF5's other kind lies in a heap
+  /// whose damage HDF5 1.10 does not survive.
+  Handle text_type(std::size_t bytes) const;
   Handle space(const std::vector<hsize_t>& shape) const;
   /// How datasets are made: without the time of day, so that equal content gives equal bytes.
   Handle dataset_creation() const;
@@ -44,6 +53,10 @@ class Output {
                  const Handle& creation) const;
   void attribute(hid_t object, const char* name, const std::string& text) const;
   void attribute(hid_t object, const char* name, double number) const;
+  void attribute(hid_t object, const char* name, std::span<const double> numbers) const;
+  void attribute(hid_t object, const char* name, std::span<const std::int64_t> numbers) const;
+  /// The attributes that read_state_info() reads.
+  void describe(const StateInfo& info) const;
 
  private:
   PendingFile pending_;  // outlives the HDF5 handle: that is closed first

@@ -1,6 +1,7 @@
 #include "stap/data/store.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -314,6 +315,22 @@ Array<double> read_array(const fs::path& path, const std::string& name) {
   return array;
 }
 
+Array<std::int64_t> read_integers(const fs::path& path, const std::string& name) {
+  const Input input(path);
+  const std::string what = fmt::format("dataset '{}'", name);
+  const Handle dataset = input.dataset(name);
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  if (H5Tget_class(type.get()) != H5T_INTEGER)
+    input.fail(fmt::format("{} does not hold whole numbers", what));
+  Extent extent = input.extent(Handle(H5Dget_space(dataset.get()), H5Sclose), what);
+  input.check_size(extent.values, sizeof(std::int64_t), what);
+  Array<std::int64_t> array{std::move(extent.shape), std::vector<std::int64_t>(extent.values)};
+  if (H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, array.values.data()) <
+      0)
+    input.damaged(what);
+  return array;
+}
+
 Array<std::string> read_text(const fs::path& path, const std::string& name) {
   const Input input(path);
   const std::string what = fmt::format("dataset '{}'", name);
@@ -363,6 +380,37 @@ std::string read_text_attribute(const fs::path& path, const std::string& object,
   return read_strings(input, type, space, 1, what, [&](hid_t memory, void* buffer) {
     return H5Aread(attribute.get(), memory, buffer);
   })[0];
+}
+
+StateInfo read_state_info(const fs::path& path) {
+  const auto fail = [&](std::string_view why) {
+    throw Error(ErrorKind::data, fmt::format("{} names no grid: {}", path.string(), why));
+  };
+  const auto numbers = [&](const char* name) {
+    if (!has_attribute(path, "/", name)) fail(fmt::format("it has no attribute '{}'", name));
+    return read_attribute(path, "/", name).values;
+  };
+  const auto sizes = [&](const char* name) {
+    std::vector<std::size_t> whole;
+    for (double number : numbers(name)) {
+      if (!(number >= 1 && number < 9e15 && number == std::floor(number)))
+        fail(fmt::format("its attribute '{}' holds {}", name, number));
+      whole.push_back(static_cast<std::size_t>(number));
+    }
+    return whole;
+  };
+  StateInfo info;
+  const std::vector<std::size_t> channels = sizes("channels");
+  if (channels.size() != 1) fail("its attribute 'channels' is not one number");
+  try {
+    info.grid = make_grid(channels[0], sizes("points"), numbers("lengths"));
+  } catch (const Error& problem) {
+    fail(problem.what());
+  }
+  if (has_attribute(path, "/", "equation"))
+    info.equation = read_text_attribute(path, "/", "equation");
+  if (has_attribute(path, "/", "dt")) info.dt = numbers("dt").at(0);
+  return info;
 }
 
 States<double> read_states(const fs::path& path, const Grid& grid) {

@@ -1,5 +1,6 @@
 #include "stap/data/trajectory_file.h"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -41,11 +42,13 @@ struct TrajectoryWriter::File {
   Handle trajectory;
 
   // A dataset with one value per row; `values` are of the memory type.
-  Handle column(const char* name, hid_t file_type, hid_t memory_type, const void* values) const {
+  void column(const char* name, hid_t file_type, hid_t memory_type, const void* values,
+              const char* meaning = nullptr) const {
     Handle dataset =
         output.dataset(name, file_type, output.space({rows}), output.dataset_creation());
     output.check(H5Dwrite(dataset.get(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
-    return dataset;
+    if (meaning != nullptr) output.attribute(dataset.get(), "meaning", std::string(meaning));
+    output.close(dataset);
   }
 };
 
@@ -56,10 +59,10 @@ TrajectoryWriter::TrajectoryWriter(std::filesystem::path path, const Grid& grid,
   const h5::Output& output = file->output;
   output.check_room(bytes_of(output, grid, rows, steps));
   file->output.create();
-  output.attribute(output.file(), "format", "trajectories/1");
+  output.attribute(output.file(), "format", std::string("trajectories/1"));
   output.attribute(output.file(), "pde", info.pde);
-  output.attribute(output.file(), "dt", info.dt);
   output.attribute(output.file(), "options", info.options);
+  output.describe({info.pde, grid, info.dt});
 
   std::vector<hsize_t> shape{rows, steps + 1, grid.channels};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
@@ -106,19 +109,23 @@ void TrajectoryWriter::commit(std::span<const RowEnd> ends) {
                 fmt::format("{} row ends for a file of {} rows", ends.size(), f.rows));
   const h5::Quiet quiet;
   std::vector<std::int8_t> status;
-  std::vector<const char*> reason;
   std::vector<std::int64_t> failed_step;
+  std::size_t longest = 1;
   for (const RowEnd& end : ends) {
     status.push_back(static_cast<std::int8_t>(end.status));
-    reason.push_back(end.reason.c_str());
     failed_step.push_back(end.failed_step);
+    longest = std::max(longest, end.reason.size());
   }
-  const Handle text = f.output.text_type();
-  const Handle codes = f.column("status", H5T_STD_I8LE, H5T_NATIVE_INT8, status.data());
-  f.output.attribute(codes.get(), "meaning", "0 ok, 1 refused, 2 failed");
-  f.column("reason", text.get(), text.get(), reason.data());
+  std::string reasons;  // all of the same length
+  for (const RowEnd& end : ends) {
+    reasons += end.reason;
+    reasons.resize(reasons.size() + longest - end.reason.size(), '\0');
+  }
+  const Handle text = f.output.text_type(longest);
+  f.column("status", H5T_STD_I8LE, H5T_NATIVE_INT8, status.data(), "0 ok, 1 refused, 2 failed");
+  f.column("reason", text.get(), text.get(), reasons.data());
   f.column("failed_step", H5T_STD_I64LE, H5T_NATIVE_INT64, failed_step.data());
-  f.trajectory.close();
+  f.output.close(f.trajectory);
   f.output.commit();
 }
 

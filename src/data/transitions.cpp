@@ -1,7 +1,11 @@
 #include "stap/data/transitions.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
@@ -9,7 +13,14 @@
 namespace stap {
 namespace {
 
-constexpr const char* kFormat = "transitions/1";
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "transitions/2";
+constexpr const char* kOldFormat = "transitions/1";  // ids as real numbers, no grid
+
+[[noreturn]] void fail(const fs::path& path, const std::string& why) {
+  throw Error(ErrorKind::data, fmt::format("{} {}", path.string(), why));
+}
 
 std::vector<std::size_t> states_shape(const Grid& grid, std::size_t n) {
   std::vector<std::size_t> shape{n, grid.channels};
@@ -17,70 +28,115 @@ std::vector<std::size_t> states_shape(const Grid& grid, std::size_t n) {
   return shape;
 }
 
-std::vector<std::size_t> read_counts(const std::filesystem::path& path, const char* name,
+std::vector<std::size_t> read_counts(const fs::path& path, bool old, const char* name,
                                      std::size_t n) {
-  const Array<double> array = read_array(path, name);
   std::vector<std::size_t> counts;
-  for (double value : array.values) {
-    if (!(value >= 0 && value < 9e15))
-      throw Error(ErrorKind::data, fmt::format("{}: {} holds {}", path.string(), name, value));
+  const auto take = [&](auto value) {
+    if (!(value >= 0 && static_cast<double>(value) < 9e15))
+      fail(path, fmt::format("holds {} under {}", value, name));
     counts.push_back(static_cast<std::size_t>(value));
-  }
+  };
+  if (old)
+    for (double value : read_array(path, name).values) {
+      if (value != std::floor(value)) fail(path, fmt::format("holds {} under {}", value, name));
+      take(value);
+    }
+  else
+    for (std::int64_t value : read_integers(path, name).values) take(value);
   if (counts.size() != n)
-    throw Error(ErrorKind::data, fmt::format("{}: {} has {} values, expected {}", path.string(),
-                                             name, counts.size(), n));
+    fail(path, fmt::format("has {} values under {}, expected {}", counts.size(), name, n));
   return counts;
+}
+
+bool is_old(const fs::path& path) {
+  const std::string format = read_text_attribute(path, "/", "format");
+  if (format != kFormat && format != kOldFormat)
+    fail(path, fmt::format("has format '{}', expected '{}'", format, kFormat));
+  return format == kOldFormat;
+}
+
+std::size_t read_cluster(const fs::path& path) {
+  if (!has_attribute(path, "/", "cluster")) return 1;
+  const double there = read_attribute(path, "/", "cluster").values.at(0);
+  if (!(there >= 1 && there < 1e6 && there == std::floor(there)))
+    fail(path, fmt::format("holds clusters of {} states", there));
+  return static_cast<std::size_t>(there);
+}
+
+TransitionSet read_set(const fs::path& path, bool old, const Grid& grid, std::size_t cluster) {
+  TransitionSet set;
+  set.grid = grid;
+  set.cluster = cluster;
+  set.acquisitions = read_counts(path, old, "acquisitions", 1)[0];
+  if (set.acquisitions == 0) fail(path, "holds no acquisition");
+  Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
+  const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];
+  if (inputs.shape != states_shape(grid, n) || outputs.shape != inputs.shape)
+    fail(path, fmt::format("holds states {}, expected {} x {}", shape_text(inputs.shape), n,
+                           grid.shape_text()));
+  set.inputs = std::move(inputs.values);
+  set.outputs = std::move(outputs.values);
+  const auto acquisition = read_counts(path, old, "acquisition", n);
+  const auto candidate = read_counts(path, old, "candidate", n);
+  const auto step = read_counts(path, old, "step", n);
+  if (!std::is_sorted(acquisition.begin(), acquisition.end()) ||
+      (n > 0 && acquisition.back() >= set.acquisitions))
+    fail(path, "holds acquisitions that do not follow each other");
+  for (std::size_t i = 0; i < n; ++i)
+    set.origins.push_back({acquisition[i], candidate[i], step[i]});
+  return set;
 }
 
 }  // namespace
 
-void write_transitions(const std::filesystem::path& path, const TransitionSet& set) {
+void drop_last_acquisition(TransitionSet& set) {
+  --set.acquisitions;
+  while (!set.origins.empty() && set.origins.back().acquisition == set.acquisitions)
+    set.origins.pop_back();
+  set.inputs.resize(set.count() * set.grid.values());
+  set.outputs.resize(set.count() * set.grid.values());
+}
+
+void write_transitions(const fs::path& path, const TransitionSet& set) {
   const std::size_t n = set.count();
-  std::vector<double> acquisition(n), candidate(n), step(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    acquisition[i] = static_cast<double>(set.origins[i].acquisition);
-    candidate[i] = static_cast<double>(set.origins[i].candidate);
-    step[i] = static_cast<double>(set.origins[i].step);
+  std::vector<std::int64_t> acquisition, candidate, step;
+  for (const Provenance& origin : set.origins) {
+    acquisition.push_back(static_cast<std::int64_t>(origin.acquisition));
+    candidate.push_back(static_cast<std::int64_t>(origin.candidate));
+    step.push_back(static_cast<std::int64_t>(origin.step));
   }
-  const std::vector<double> acquisitions{static_cast<double>(set.acquisitions)};
+  const std::vector<std::int64_t> acquisitions{static_cast<std::int64_t>(set.acquisitions)};
   ArrayWriter writer(path);
   writer.add_text_attribute("format", kFormat);
+  writer.describe({set.equation, slot_grid(set.grid, set.cluster), set.dt});
   if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
-  writer.add("acquisitions", {1}, acquisitions);
-  writer.add("acquisition", {n}, acquisition);
-  writer.add("candidate", {n}, candidate);
-  writer.add("step", {n}, step);
+  writer.add_integers("acquisitions", {1}, acquisitions);
+  writer.add_integers("acquisition", {n}, acquisition);
+  writer.add_integers("candidate", {n}, candidate);
+  writer.add_integers("step", {n}, step);
   writer.add("inputs", states_shape(set.grid, n), set.inputs);
   writer.add("outputs", states_shape(set.grid, n), set.outputs);
   writer.commit();
 }
 
-TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
-                               std::size_t cluster) {
-  const std::string format = read_text_attribute(path, "/", "format");
-  if (format != kFormat)
-    throw Error(ErrorKind::data,
-                fmt::format("{} has format '{}', expected '{}'", path.string(), format, kFormat));
-  TransitionSet set;
-  set.grid = grid;
-  set.cluster = cluster;
-  const double there =
-      has_attribute(path, "/", "cluster") ? read_attribute(path, "/", "cluster").values.at(0) : 1.0;
-  if (there != static_cast<double>(cluster))
-    throw Error(ErrorKind::data, fmt::format("{} holds clusters of {} states, expected {}",
-                                             path.string(), there, cluster));
-  set.acquisitions = read_counts(path, "acquisitions", 1)[0];
-  Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
-  const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];
-  if (inputs.shape != states_shape(grid, n) || outputs.shape != inputs.shape)
-    throw Error(ErrorKind::data, fmt::format("{} holds states {}, expected {} x {}", path.string(),
-                                             shape_text(inputs.shape), n, grid.shape_text()));
-  set.inputs = std::move(inputs.values);
-  set.outputs = std::move(outputs.values);
-  const auto acquisition = read_counts(path, "acquisition", n);
-  const auto candidate = read_counts(path, "candidate", n), step = read_counts(path, "step", n);
-  for (std::size_t i = 0; i < n; ++i)
-    set.origins.push_back({acquisition[i], candidate[i], step[i]});
+TransitionSet read_transitions(const fs::path& path) {
+  const bool old = is_old(path);
+  const StateInfo info = read_state_info(path);
+  const std::size_t cluster = read_cluster(path);
+  TransitionSet set = read_set(path, old, cluster_grid(info.grid, cluster), cluster);
+  set.equation = info.equation;
+  set.dt = info.dt;
+  return set;
+}
+
+TransitionSet read_transitions(const fs::path& path, const Grid& grid, std::size_t cluster) {
+  if (const std::size_t there = read_cluster(path); there != cluster)
+    fail(path, fmt::format("holds clusters of {} states, expected {}", there, cluster));
+  if (is_old(path)) return read_set(path, true, grid, cluster);
+  TransitionSet set = read_transitions(path);
+  if (set.grid != grid)
+    fail(path, fmt::format("holds states {} of another grid, expected {}", set.grid.shape_text(),
+                           grid.shape_text()));
   return set;
 }
 

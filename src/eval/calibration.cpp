@@ -92,15 +92,15 @@ Calibration calibrate(Committee& committee, const TrajectoriesView& test, std::s
     committee.put(rows, 0, std::as_const(states).view().rows(0, index.size()));
     std::vector<char> lost(n, 0);
     for (std::size_t call = 0; call < calls; ++call) {
-      const std::vector<double> time(index.size(), input_time(call + 1, calls));
+      const std::vector<double> time(index.size(), input_time(call, calls));
       committee.advance(rows, index, member, time, rows, index);
       committee.get(rows, 0, states.view().rows(0, index.size()));
       for (std::size_t r = 0; r < n; ++r)
-        for (std::size_t slot = 0; slot < k; ++slot) {
+        for (std::size_t frame = 0; frame < k; ++frame) {
           std::vector<std::span<const float>> predicted;
           for (std::size_t m = 0; m < members; ++m)
-            predicted.push_back(std::as_const(states).row(m * n + r).subspan(slot * state, state));
-          const std::size_t step = call * k + slot;  // from 0
+            predicted.push_back(std::as_const(states).row(m * n + r).subspan(frame * state, state));
+          const std::size_t step = call * k + frame;
           const Squares sum =
               squares(predicted, test.states.row((first + r) * test.times + k + step));
           // Floats cannot overflow these sums: this is a value that was not finite.

@@ -114,21 +114,22 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   const double points = real(r.committee.grid().points_total());
   std::vector<StateError> sums(count);
   std::vector<std::vector<double>> by_step(steps, std::vector<double>(count));
-  roll_out(r.committee, r.initial.view(), member, steps / k, r.block,
-           [&](std::size_t call, std::size_t first, StatesView<const float> states) {
-             for (std::size_t i = 0; i < states.count * k; ++i) {
-               const std::size_t row = i / k, b = first + row, step = (call - 1) * k + i % k + 1;
-               StateError error =
-                   state_error(states.row(row).subspan(i % k * state_size, state_size),
-                               test.states.row(b * test.times + k - 1 + step));
-               // What has diverged stays so, whatever the network makes of it.
-               if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
-               sums[b].squared += error.squared;
-               sums[b].absolute += error.absolute;
-               by_step[step - 1][b] = std::sqrt(error.squared / points);
-             }
-             rolled(first * steps + states.count * call * k);
-           });
+  roll_out(
+      r.committee, r.initial.view(), member, steps / k, r.block,
+      [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+        for (std::size_t i = 0; i < states.count * k; ++i) {
+          const std::size_t row = i / k, b = first + row, step = call * k + i % k;
+          StateError error = state_error(states.row(row).subspan(i % k * state_size, state_size),
+                                         test.states.row(b * test.times + k + step));
+          // What has diverged stays so, whatever the network makes of it.
+          if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
+          sums[b].squared += error.squared;
+          sums[b].absolute += error.absolute;
+          by_step[step][b] = std::sqrt(error.squared / points);
+        }
+        rolled(first * steps + states.count * (call + 1) * k);
+      },
+      test.call_times);
 
   Errors errors;
   std::vector<double> nrmse(count), mae(count);
@@ -197,8 +198,10 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   for (std::size_t m = 0; m <= members; ++m) {
     const auto rolled = [&](std::size_t done) {
       if (observer)
-        observer->progress(
-            {.phase = "evaluate", .done = m * each + done, .total = (members + 1) * each});
+        observer->progress({.phase = "evaluate",
+                            .done = m * each + done,
+                            .total = (members + 1) * each,
+                            .unit = "steps"});
     };
     // The mean model comes last, so the errors by trajectory that stay are its.
     const int model = m == members ? kMean : static_cast<int>(m);

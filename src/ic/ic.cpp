@@ -7,31 +7,45 @@
 
 namespace stap {
 
-std::span<const SamplerRow> sampler_table() {
-  static const SamplerRow rows[] = {
-      {{"sines", "sum of sines of random amplitude, phase and wave number", &sines_fields()},
-       [](const config::Value& options, const Grid& grid) {
-         return make_sines(config::read(sines_fields(), options, "initial"), grid);
-       }},
-      {{"burgers-as-coded", "sines, constants, sign, absolute value and window, as programmed",
-        &burgers_as_coded_fields()},
-       [](const config::Value& options, const Grid& grid) {
-         return make_burgers_as_coded(config::read(burgers_as_coded_fields(), options, "initial"),
-                                      grid);
-       }},
-      {{"gaussian-field", "Gaussian random field with a power-law spectrum, one or two axes",
-        &gaussian_field_fields()},
-       [](const config::Value& options, const Grid& grid) {
-         return make_gaussian_field(config::read(gaussian_field_fields(), options, "initial"),
-                                    grid);
-       }},
-      {{"gas-waves", "random waves of density, velocity and pressure, possibly windowed",
-        &gas_waves_fields()},
-       [](const config::Value& options, const Grid& grid) {
-         return make_gas_waves(config::read(gas_waves_fields(), options, "initial"), grid);
-       }},
+namespace {
+
+// A maker of options of one type, as a row keeps it.
+template <class Options>
+auto made(const config::Fields<Options>& (*fields)(),
+          std::unique_ptr<Sampler> (*make)(const Options&, const Grid&)) {
+  return [fields, make](const config::AnyOptions& options, const MakeContext& context) {
+    return make(options.as(fields()), context.needed_grid());
   };
+}
+
+config::Registry<SamplerRow>& table() {
+  static config::Registry<SamplerRow> rows(
+      "initial", "how initial conditions are drawn",
+      {
+          {{"sines", "sum of sines of random amplitude, phase and wave number", &sines_fields()},
+           made(&sines_fields, &make_sines)},
+          {{"burgers-as-coded", "sines, constants, sign, absolute value and window, as programmed",
+            &burgers_as_coded_fields()},
+           made(&burgers_as_coded_fields, &make_burgers_as_coded)},
+          {{"gaussian-field", "Gaussian random field with a power-law spectrum, one or two axes",
+            &gaussian_field_fields()},
+           made(&gaussian_field_fields, &make_gaussian_field)},
+          {{"gas-waves", "random waves of density, velocity and pressure, possibly windowed",
+            &gas_waves_fields()},
+           made(&gas_waves_fields, &make_gas_waves)},
+      },
+      {"file"});
   return rows;
+}
+
+}  // namespace
+
+const config::Registry<SamplerRow>& sampler_table() {
+  return table();
+}
+
+void add_sampler(SamplerRow row) {
+  table().add(std::move(row));
 }
 
 }  // namespace stap

@@ -46,16 +46,15 @@ States<double> draw_initial(const Sampler& sampler, const Rng& stream,
   std::vector<Answer> answers(indices.size());
   for (std::size_t b = 0; b < indices.size(); ++b)
     queries[b] = {.id = indices[b],
-                  .state = states.row(b),
-                  .time = -sampler.warm_up(),  // time is counted from the initial condition
-                  .params = {}};
+                  .state = {states.row(b).begin(), states.row(b).end()},
+                  .time = -sampler.warm_up()};  // time is counted from the initial condition
   warm_up_solver.solve(queries, answers);
   for (std::size_t b = 0; b < indices.size(); ++b) {
     if (answers[b].status != Answer::Status::ok)
       throw Error(ErrorKind::numerics,
                   fmt::format("{}: initial condition {} cannot be warmed up: {}", sampler.name(),
                               indices[b], answers[b].reason));
-    std::copy(answers[b].state.begin(), answers[b].state.end(), states.row(b).begin());
+    std::copy(answers[b].states.begin(), answers[b].states.end(), states.row(b).begin());
   }
   return states;
 }

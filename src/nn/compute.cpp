@@ -1,6 +1,6 @@
 #include "stap/nn/compute.h"
 
-#include "nn/engine_checks.h"
+#include "nn/engines.h"
 #include "stap/core/error.h"
 
 namespace stap {

@@ -1,11 +1,12 @@
-#include "nn/engine_checks.h"
+#include "stap/nn/engine.h"
 
-#include <cmath>
-#include <numbers>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "nn/engines.h"
+#include "nn/gradients.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -37,14 +38,6 @@ void check_options(const FitOptions& o) {
                     "{}, epsilon {}: expected epochs >= 1, batch 1 .. {}, rate and epsilon "
                     "above 0, betas in [0, 1)",
                     o.epochs, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon, kBatchRows));
-}
-
-}  // namespace
-
-void check_member_count(int members) {
-  if (members < 1)
-    throw Error(ErrorKind::config,
-                fmt::format("an engine of {} members, expected at least 1", members));
 }
 
 void check_member(int members, int member) {
@@ -80,34 +73,67 @@ void check_batch(const FnoShape& shape, const TransitionsView& batch) {
                 fmt::format("a batch of {} rows, expected at most {}", batch.count(), kBatchRows));
 }
 
+void check_epochs(const FitJob& job) {
+  if (job.epochs_done < 0 || job.epochs_end() > job.options.epochs)
+    throw Error(ErrorKind::config,
+                fmt::format("training of member {} asked for from epoch {} to {} of {}", job.member,
+                            job.epochs_done, job.epochs_end(), job.options.epochs));
+  if (job.epochs_done >= job.epochs_end())
+    throw Error(ErrorKind::config,
+                fmt::format("member {} has no epoch to train: {} of {} are done, and it is to stop "
+                            "at {}; leave the job out, or raise epochs_stop",
+                            job.member, job.epochs_done, job.options.epochs, job.epochs_end()));
+}
+
 void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs) {
   std::vector<char> seen(static_cast<std::size_t>(members));
   for (const FitJob& job : jobs) {
     check_member(members, job.member);
     check_options(job.options);
     check_data(shape, job.data);
-    if (job.epochs_stop > job.options.epochs || job.epochs_done < 0)
-      throw Error(ErrorKind::config,
-                  fmt::format("training asked for from epoch {} to {} of {}", job.epochs_done,
-                              job.epochs_stop, job.options.epochs));
+    check_epochs(job);
     char& taken = seen[static_cast<std::size_t>(job.member)];
     if (taken) throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));
     taken = 1;
   }
 }
 
-double cosine_rate(const FitOptions& options, int epoch) {
-  return options.learning_rate * 0.5 *
-         (1.0 + std::cos(std::numbers::pi * epoch / static_cast<double>(options.epochs)));
+}  // namespace
+
+void Engine::fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) {
+  check_jobs(shape(), members(), jobs);
+  if (!jobs.empty()) do_fit(jobs, observer, stop ? stop : StopAsked([] { return false; }));
 }
 
-AdamFactors adam_factors(const FitOptions& o, double rate, std::int64_t step) {
-  const double t = static_cast<double>(step);
-  return {.rate = static_cast<float>(rate / (1.0 - std::pow(o.beta1, t))),
-          .beta1 = static_cast<float>(o.beta1),
-          .beta2 = static_cast<float>(o.beta2),
-          .root_scale = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(o.beta2, t))),
-          .epsilon = static_cast<float>(o.epsilon)};
+MemberState Engine::save(int member) const {
+  check_member(members(), member);
+  return do_save(member);
+}
+
+void Engine::load(int member, const MemberState& state) {
+  check_member(members(), member);
+  check_state(shape(), state);
+  do_load(member, state);
+}
+
+std::unique_ptr<Committee> Engine::committee(std::vector<int> list) {
+  check_members(members(), list);
+  return do_committee(std::move(list));
+}
+
+double batch_gradient(Engine& engine, int member, const TransitionsView& batch,
+                      Parameters& gradient) {
+  check_member(engine.members(), member);
+  check_batch(engine.shape(), batch);
+  auto* gradients = dynamic_cast<Gradients*>(&engine);
+  if (gradients == nullptr) throw Error(ErrorKind::internal, "this engine shows no gradients");
+  return gradients->gradient(member, batch, gradient);
+}
+
+void check_member_count(int members) {
+  if (members < 1)
+    throw Error(ErrorKind::config,
+                fmt::format("an engine of {} members, expected at least 1", members));
 }
 
 std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,

@@ -1,6 +1,7 @@
 // What stands in for the GPU engine in builds without CUDA.
-#include "nn/engine_checks.h"
+#include "nn/engines.h"
 #include "stap/core/error.h"
+#include "stap/nn/engine.h"
 
 namespace stap {
 

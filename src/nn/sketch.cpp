@@ -18,6 +18,13 @@ std::uint32_t word(std::size_t n) {
   return static_cast<std::uint32_t>(n);
 }
 
+// What Philox draws for an activation from. Steps count from 1 there, as they did when the first
+// results were made.
+std::array<std::uint32_t, 4> counter(std::size_t member, std::size_t step, std::size_t channel,
+                                     std::size_t point) {
+  return {word(channel), word(point), word(step + 1), word(member)};
+}
+
 // No weight is stored: 512 for every feature would be more than memory holds.
 void add_gaussian(std::size_t member, std::size_t step, std::size_t channels, std::size_t first,
                   std::size_t n, const float* hidden, std::size_t ld, std::span<double> features) {
@@ -35,8 +42,7 @@ void add_gaussian(std::size_t member, std::size_t step, std::size_t channels, st
 
 std::array<double, 4> gaussian_weights(std::size_t member, std::size_t step, std::size_t channel,
                                        std::size_t point, std::size_t group) {
-  const auto bits =
-      philox({word(channel), word(point), word(step), word(member)}, {kGaussianKey, word(group)});
+  const auto bits = philox(counter(member, step, channel, point), {kGaussianKey, word(group)});
   const auto unit = [](std::uint32_t b) { return (static_cast<double>(b) + 0.5) * 0x1.0p-32; };
   std::array<double, 4> weights;
   for (std::size_t k = 0; k < 4; k += 2) {
@@ -63,7 +69,7 @@ Sketch make_sketch(SketchKind kind, std::size_t member, std::size_t step, std::s
 
 std::array<std::uint16_t, 4> sketch_targets(std::size_t member, std::size_t step,
                                             std::size_t channel, std::size_t point) {
-  const auto bits = philox({word(channel), word(point), word(step), word(member)}, kKey);
+  const auto bits = philox(counter(member, step, channel, point), kKey);
   std::array<std::uint16_t, 4> targets;
   for (std::size_t k = 0; k < 4; ++k) {
     const std::size_t coordinate = k * kQuarter + bits[k] % kQuarter;

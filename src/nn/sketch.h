@@ -21,7 +21,8 @@ Sketch make_sketch(SketchKind kind, std::size_t member, std::size_t step, std::s
 /// Set in a target whose sign is minus.
 inline constexpr std::uint16_t kSketchMinus = 0x8000;
 /// Where the sparse map sends an activation: to four coordinates, one in each quarter, with signs
-/// +-1/2, drawn by Philox from (channel, point, step, member). Distances are kept in expectation.
+/// +-1/2, drawn by Philox from (channel, point, step + 1, member). Distances are kept in
+/// expectation.
 std::array<std::uint16_t, 4> sketch_targets(std::size_t member, std::size_t step,
                                             std::size_t channel, std::size_t point);
 
@@ -40,8 +41,8 @@ class SketchMap {
 };
 
 /// Weights of a feature in the coordinates 4 `group` .. 4 `group` + 3 of the gaussian map: normal
-/// of variance 1 / kSketchSize. The four words that Philox makes of (channel, point, step, member)
-/// with `group` in its key become two pairs of normals (Box-Muller).
+/// of variance 1 / kSketchSize. The four words that Philox makes of (channel, point, step + 1,
+/// member) with `group` in its key become two pairs of normals (Box-Muller).
 std::array<double, 4> gaussian_weights(std::size_t member, std::size_t step, std::size_t channel,
                                        std::size_t point, std::size_t group);
 

@@ -27,13 +27,19 @@ BurgersStep step_of(const BurgersOptions& options) {
           .max_steps = options.max_steps};
 }
 
-class Burgers final : public Solver {
+class Burgers final : public BatchSolver {
  public:
   Burgers(const BurgersOptions& options, int threads)
-      : Solver("burgers", grid_of(options), options.dt),
+      : BatchSolver("burgers", grid_of(options), options.dt, threads),
+        options_(options),
         step_(step_of(options)),
-        threads_(thread_count(threads)),
         kernel_(STAP_CHOOSE_ISA(active_isa(), kBurgersKernel)) {}
+
+  std::unique_ptr<Solver> with_step(double dt) const override {
+    BurgersOptions options = options_;
+    options.dt = dt;
+    return make_burgers(options, threads());
+  }
 
  private:
   std::string guard(const Query& query) const override {
@@ -47,7 +53,7 @@ class Burgers final : public Solver {
                             .values = step_.points,
                             .margin = kBurgersGhosts,
                             .work = (step_.points + 2 * kBurgersGhosts) * lanes,
-                            .threads = threads_,
+                            .threads = threads(),
                             .dt = dt(),
                             .bound = passed_bound("u", step_.bound)};
 
@@ -57,8 +63,8 @@ class Burgers final : public Solver {
     });
   }
 
+  BurgersOptions options_;
   BurgersStep step_;
-  int threads_;
   const BurgersKernel& kernel_;
 };
 

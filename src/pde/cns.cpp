@@ -50,13 +50,19 @@ std::string not_a_gas(std::span<const double> state) {
   return {};
 }
 
-class Cns final : public Solver {
+class Cns final : public BatchSolver {
  public:
   Cns(const CnsOptions& options, int threads)
-      : Solver("cns", grid_of(options), options.dt),
+      : BatchSolver("cns", grid_of(options), options.dt, threads),
+        options_(options),
         step_(step_of(options)),
-        threads_(thread_count(threads)),
         kernel_(STAP_CHOOSE_ISA(active_isa(), kCnsKernel)) {}
+
+  std::unique_ptr<Solver> with_step(double dt) const override {
+    CnsOptions options = options_;
+    options.dt = dt;
+    return make_cns(options, threads());
+  }
 
  private:
   std::string guard(const Query& query) const override {
@@ -99,7 +105,7 @@ class Cns final : public Solver {
     const LaneBlocks blocks{.lanes = kernel_.lanes,
                             .values = grid().values(),
                             .work = kernel_.work(step_.points[0], step_.points[1]),
-                            .threads = threads_,
+                            .threads = threads(),
                             .dt = dt(),
                             .bound = fmt::format("a density was not above 0, or {},",
                                                  passed_bound("value", step_.bound))};
@@ -109,8 +115,8 @@ class Cns final : public Solver {
     });
   }
 
+  CnsOptions options_;
   CnsStep step_;
-  int threads_;
   const CnsKernel& kernel_;
 };
 

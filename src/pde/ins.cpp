@@ -15,13 +15,19 @@ namespace {
 
 using Scheme = InsOptions::Scheme;
 
-class Ins final : public Solver {
+class Ins final : public BatchSolver {
  public:
   Ins(const InsOptions& options, int threads)
-      : Solver("ins", make_grid(1, options.points, options.lengths), options.dt),
+      : BatchSolver("ins", make_grid(1, options.points, options.lengths), options.dt, threads),
+        options_(options),
         tables_(options, active_isa()),
-        threads_(thread_count(threads)),
         kernel_(ins_kernel(active_isa())) {}
+
+  std::unique_ptr<Solver> with_step(double dt) const override {
+    InsOptions options = options_;
+    options.dt = dt;
+    return make_ins(options, threads());
+  }
 
  private:
   std::string guard(const Query& query) const override {
@@ -34,7 +40,7 @@ class Ins final : public Solver {
                             .values = grid().values(),
                             .margin = 0,
                             .work = kernel_.work(tables_.step),
-                            .threads = threads_,
+                            .threads = threads(),
                             .dt = dt(),
                             .bound = passed_bound("w", tables_.step.bound)};
 
@@ -46,8 +52,8 @@ class Ins final : public Solver {
     });
   }
 
+  InsOptions options_;
   InsTables tables_;
-  int threads_;
   const InsKernel& kernel_;
 };
 

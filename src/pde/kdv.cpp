@@ -90,7 +90,8 @@ std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads) {
   const KdvOptions o = config::read(fields, config::to_value(fields, options), "kdv");
   const Grid grid = grid_of(o);
   if (o.scheme == KdvOptions::Scheme::dopri5)
-    return std::make_unique<LineSolver<KdvDopri5>>("kdv", grid, o.dt, o.max_abs, threads, grid, o);
+    return std::make_unique<LineSolver<KdvDopri5, KdvOptions>>("kdv", grid, o, make_kdv, threads,
+                                                               grid, o);
 
   const double steps = std::ceil(o.dt / o.step);
   if (!(steps <= static_cast<double>(o.max_steps)))
@@ -98,9 +99,9 @@ std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads) {
                 fmt::format("kdv: dt = {:g} needs {:.0f} internal steps of {:g}, above max_steps = "
                             "{}: choose a larger step or max_steps",
                             o.dt, steps, o.step, o.max_steps));
-  return std::make_unique<LineSolver<Etdrk4>>("kdv", grid, o.dt, o.max_abs, threads, grid,
-                                              linear_of(grid), o.dt / steps,
-                                              static_cast<std::size_t>(steps), o.max_abs);
+  return std::make_unique<LineSolver<Etdrk4, KdvOptions>>(
+      "kdv", grid, o, make_kdv, threads, grid, linear_of(grid), o.dt / steps,
+      static_cast<std::size_t>(steps), o.max_abs);
 }
 
 std::unique_ptr<RightHandSide> make_kdv_rhs(const KdvOptions& options, int threads) {

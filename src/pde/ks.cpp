@@ -58,9 +58,9 @@ std::unique_ptr<Solver> make_ks(const KsOptions& options, int threads) {
                             "{}: choose a larger step or max_steps",
                             o.dt, steps, o.step, o.max_steps));
   const Grid grid = grid_of(o);
-  return std::make_unique<LineSolver<Etdrk4>>("ks", grid, o.dt, o.max_abs, threads, grid,
-                                              linear_of(grid), o.dt / steps,
-                                              static_cast<std::size_t>(steps), o.max_abs);
+  return std::make_unique<LineSolver<Etdrk4, KsOptions>>(
+      "ks", grid, o, make_ks, threads, grid, linear_of(grid), o.dt / steps,
+      static_cast<std::size_t>(steps), o.max_abs);
 }
 
 std::unique_ptr<RightHandSide> make_ks_rhs(const KsOptions& options, int threads) {

@@ -32,7 +32,7 @@ void conclude(const LaneEnd& end, const std::string& bound, double dt, Answer& a
       break;
   }
   answer.status = Answer::Status::failed;
-  answer.state.clear();
+  answer.states.clear();
 }
 
 // Cuts `count` rows into blocks and calls visit(first row, rows, state, work) for each on one of
@@ -80,11 +80,11 @@ std::vector<double> through_lanes(const LaneBlocks& blocks, std::size_t count, c
 void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> queries,
                       std::span<Answer* const> answers,
                       const std::function<void(const LaneBlock&)>& advance) {
-  for (Answer* answer : answers) answer->state.resize(blocks.values);
+  for (Answer* answer : answers) answer->states.resize(blocks.values);
   std::vector<LaneEnd> ends(queries.size());
   const std::vector<double> seconds = through_lanes(
-      blocks, queries.size(), [&](std::size_t i) { return queries[i]->state; },
-      [&](std::size_t i) { return std::span(answers[i]->state); },
+      blocks, queries.size(), [&](std::size_t i) { return std::span(queries[i]->state); },
+      [&](std::size_t i) { return std::span(answers[i]->states); },
       [&](std::size_t first, std::size_t rows, double* state, double* work) {
         advance({.queries = queries.subspan(first, rows),
                  .state = state,

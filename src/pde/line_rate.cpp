@@ -1,5 +1,6 @@
 #include "pde/line_rate.h"
 
+#include "core/parallel.h"
 #include "pde/line_rate_kernels.h"
 #include "pde/line_solver.h"
 #include "stap/core/isa.h"

@@ -1,13 +1,13 @@
 // Solvers of one field u on a periodic interval whose rows go through a lane kernel.
 #pragma once
 
+#include <memory>
 #include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/fft_plan.h"
-#include "core/parallel.h"
 #include "pde/lane_blocks.h"
 #include "pde/line_fft.h"
 
@@ -27,20 +27,29 @@ inline LineFft line_fft(const FftPlan<double>& plan) {
 }
 
 /// Scheme: lanes(), work() (doubles) and advance(LaneBlock). States with |u| > bound are refused.
-template <class Scheme>
-class LineSolver final : public Solver {
+/// Options: of the equation; make(options, threads) makes the solver.
+template <class Scheme, class Options>
+class LineSolver final : public BatchSolver {
  public:
+  using Make = std::unique_ptr<Solver> (*)(const Options& options, int threads);
+
   template <class... Arguments>
-  LineSolver(std::string name, const Grid& grid, double dt, double bound, int threads,
+  LineSolver(std::string name, const Grid& grid, const Options& options, Make make, int threads,
              Arguments&&... arguments)
-      : Solver(std::move(name), grid, dt),
-        bound_(bound),
-        threads_(thread_count(threads)),
+      : BatchSolver(std::move(name), grid, options.dt, threads),
+        options_(options),
+        make_(make),
         scheme_(std::forward<Arguments>(arguments)...) {}
+
+  std::unique_ptr<Solver> with_step(double dt) const override {
+    Options options = options_;
+    options.dt = dt;
+    return make_(options, threads());
+  }
 
  private:
   std::string guard(const Query& query) const override {
-    return refusal_above("u", bound_, query.state);
+    return refusal_above("u", options_.max_abs, query.state);
   }
 
   void compute(std::span<const Query* const> queries,
@@ -49,16 +58,16 @@ class LineSolver final : public Solver {
                             .values = grid().values(),
                             .margin = 0,
                             .work = scheme_.work(),
-                            .threads = threads_,
+                            .threads = threads(),
                             .dt = dt(),
-                            .bound = passed_bound("u", bound_)};
+                            .bound = passed_bound("u", options_.max_abs)};
 
     advance_in_lanes(blocks, queries, answers,
                      [&](const LaneBlock& block) { scheme_.advance(block); });
   }
 
-  double bound_;
-  int threads_;
+  Options options_;
+  Make make_;
   Scheme scheme_;
 };
 

@@ -15,59 +15,64 @@
 
 namespace stap {
 
-std::span<const PdeRow> pde_table() {
-  static const PdeRow rows[] = {
-      {{"burgers", "u_t + u u_x = (viscosity/pi) u_xx on a periodic interval", &burgers_fields()},
-       [](const config::Value& options, int threads) {
-         return make_burgers(config::read(burgers_fields(), options, "pde"), threads);
-       },
-       [](const config::Value& options, int threads) {
-         return make_burgers_rhs(config::read(burgers_fields(), options, "pde"), threads);
-       }},
-      {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)", &kdv_fields()},
-       [](const config::Value& options, int threads) {
-         return make_kdv(config::read(kdv_fields(), options, "pde"), threads);
-       },
-       [](const config::Value& options, int threads) {
-         return make_kdv_rhs(config::read(kdv_fields(), options, "pde"), threads);
-       }},
-      {{"ks", "u_t + u_xx + u_xxxx + u u_x = 0 on a periodic interval (Kuramoto-Sivashinsky)",
-        &ks_fields()},
-       [](const config::Value& options, int threads) {
-         return make_ks(config::read(ks_fields(), options, "pde"), threads);
-       },
-       [](const config::Value& options, int threads) {
-         return make_ks_rhs(config::read(ks_fields(), options, "pde"), threads);
-       }},
-      {{"ins", "vorticity of an incompressible flow on a periodic rectangle", &ins_fields()},
-       [](const config::Value& options, int threads) {
-         return make_ins(config::read(ins_fields(), options, "pde"), threads);
-       },
-       [](const config::Value& options, int threads) {
-         return make_ins_rhs(config::read(ins_fields(), options, "pde"), threads);
-       }},
-      {{"cns", "compressible Navier-Stokes for an ideal gas on a periodic rectangle",
-        &cns_fields()},
-       [](const config::Value& options, int threads) {
-         return make_cns(config::read(cns_fields(), options, "pde"), threads);
-       },
-       [](const config::Value& options, int threads) {
-         return make_cns_rhs(config::read(cns_fields(), options, "pde"), threads);
-       }},
+namespace {
+
+// A maker of options of one type, as a row keeps it.
+template <class Options, class Made>
+auto made(const config::Fields<Options>& (*fields)(),
+          std::unique_ptr<Made> (*make)(const Options&, int threads)) {
+  return [fields, make](const config::AnyOptions& options, const MakeContext& context) {
+    return make(options.as(fields()), context.threads);
   };
+}
+
+config::Registry<PdeRow>& table() {
+  static config::Registry<PdeRow> rows(
+      "pde", "the equation and its solver",
+      {
+          {{"burgers", "u_t + u u_x = (viscosity/pi) u_xx on a periodic interval",
+            &burgers_fields()},
+           made(&burgers_fields, &make_burgers),
+           made(&burgers_fields, &make_burgers_rhs)},
+          {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)",
+            &kdv_fields()},
+           made(&kdv_fields, &make_kdv),
+           made(&kdv_fields, &make_kdv_rhs)},
+          {{"ks", "u_t + u_xx + u_xxxx + u u_x = 0 on a periodic interval (Kuramoto-Sivashinsky)",
+            &ks_fields()},
+           made(&ks_fields, &make_ks),
+           made(&ks_fields, &make_ks_rhs)},
+          {{"ins", "vorticity of an incompressible flow on a periodic rectangle", &ins_fields()},
+           made(&ins_fields, &make_ins),
+           made(&ins_fields, &make_ins_rhs)},
+          {{"cns", "compressible Navier-Stokes for an ideal gas on a periodic rectangle",
+            &cns_fields()},
+           made(&cns_fields, &make_cns),
+           made(&cns_fields, &make_cns_rhs)},
+      });
   return rows;
 }
 
-std::unique_ptr<RightHandSide> make_rhs(const PdeRow& row, const config::Value& options,
-                                        int threads, std::string_view method) {
-  if (row.make_rhs != nullptr) return row.make_rhs(options, threads);
+}  // namespace
+
+const config::Registry<PdeRow>& pde_table() {
+  return table();
+}
+
+void add_pde(PdeRow row) {
+  table().add(std::move(row));
+}
+
+std::unique_ptr<RightHandSide> make_rhs(const config::Choice<PdeRow>& pde,
+                                        const MakeContext& context, std::string_view method) {
+  if (pde.row->make_rhs) return pde.row->make_rhs(pde.options, context);
   std::vector<std::string> offering;
   for (const PdeRow& other : pde_table())
-    if (other.make_rhs != nullptr) offering.push_back(other.name);
+    if (other.make_rhs) offering.push_back(other.name);
   throw Error(ErrorKind::config,
               fmt::format("{} needs a solver that offers its right-hand side; {} do, {} does not: "
                           "choose another base method or another equation",
-                          method, fmt::join(offering, ", "), row.name));
+                          method, fmt::join(offering, ", "), pde.row->name));
 }
 
 }  // namespace stap

@@ -1,31 +1,10 @@
-// What a study with k-in, k-out networks needs beside the clusters themselves.
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
-#include "stap/acquire/buy.h"
-#include "stap/config/problems.h"
-#include "stap/ic/sampler.h"
-#include "stap/run/study.h"
+#include "stap/acquire/ledger.h"
 
 namespace stap {
-
-/// Time of the first of k states that end at time 0.
-double cluster_start(std::size_t cluster, double dt);
-/// Length of the warm-up that comes before time `start`; 0 (but for rounding) means that states are
-/// there as they are drawn. Throws Error(config) if the warm-up is too short.
-double warm_up_before(double start, double warm_up);
-
-/// Whether trajectories of so many steps are whole clusters; `path` is that of the steps.
-void check_steps_clusters(std::string_view path, std::size_t steps, std::size_t cluster,
-                          config::Problems& problems);
-/// The same for a study, and whether the warm-up (of `sampler`, null: not looked at) is long enough
-/// for the first cluster.
-void check_trajectory_clusters(const StudyOptions& options, const Sampler* sampler, double dt,
-                               config::Problems& problems);
-/// Whether the budget is spent on whole clusters.
-void check_budget_clusters(const StudyOptions& options, config::Problems& problems);
 
 /// A ledger of clusters in solver steps. `refused` and `failed` stay numbers of queries.
 Ledger in_solver_steps(Ledger ledger, std::size_t cluster);

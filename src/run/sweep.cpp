@@ -1,53 +1,43 @@
 #include "stap/run/sweep.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
 
 #include <fmt/format.h>
 
-#include "run/files.h"
-#include "stap/config/problems.h"
-#include "stap/core/cluster.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/run/study.h"
+#include "stap/study/problem.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Pool, test set and solver, shared by runs whose problem is the same.
-struct Problem {
-  std::shared_ptr<const Solver> solver;
-  std::shared_ptr<const StudyData> data;
-};
-
+// Problems, each made once for all runs that share it.
 class Problems {
  public:
-  Problems(int threads, Observer& observer) : threads_(threads), observer_(observer) {}
+  Problems(int threads, Observer& observer, const StopAsked& stop)
+      : threads_(threads), observer_(observer), stop_(stop) {}
 
-  Problem of(const Study& study) {
-    const DataRequest request = data_request(study.effective);
-    const std::string key = fmt::format(
-        "{}{}{} {} {} {} {}", config::yaml_text(request.pde), config::yaml_text(request.initial),
-        request.pool, request.test, request.steps, request.cluster, request.data_seed);
-    Problem& problem = made_[key];
-    if (!problem.solver) {
-      problem.solver = make_solver(study, threads_);
-      problem.data = std::make_shared<StudyData>(
-          make_study_data(request, *problem.solver, threads_, observer_));
-      if (request.cluster > 1)
-        problem.solver = make_clustered_solver(problem.solver, request.cluster);
-    }
+  std::shared_ptr<const Problem> of(const Study& study) {
+    const DataRequest request = data_request(study);
+    std::string key = config::yaml_text(data_document(request));
+    key += fmt::format("{}\n{}\n{} {}", study.initial_file.string(), study.test_file.string(),
+                       study.options.pool, study.options.test);
+    std::shared_ptr<const Problem>& problem = made_[key];
+    if (!problem)
+      problem = std::make_shared<Problem>(make_problem(study, threads_, observer_, stop_));
     return problem;
   }
 
  private:
   int threads_;
   Observer& observer_;
-  std::map<std::string, Problem> made_;
+  const StopAsked& stop_;
+  std::map<std::string, std::shared_ptr<const Problem>> made_;
 };
 
 // sweep.json: the runs in the order of the grid, for tables.
@@ -61,172 +51,26 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder) {
   write_text(folder / "sweep.json", config::json_text(value) + "\n");
 }
 
-// A value of `sweep` as --grid would write it.
-std::string axis_text(const config::Value& value) {
-  return value.text() != nullptr ? *value.text() : config::json_text(value, 0);
-}
-
-// What `values` names twice; empty if nothing.
-std::string repeated(std::vector<std::string> values) {
-  std::ranges::sort(values);
-  const auto twice = std::ranges::adjacent_find(values);
-  return twice == values.end() ? "" : *twice;
-}
-
-void check_axis(const GridAxis& axis, const std::string& where) {
-  for (const std::string& value : axis.values)
-    if (value.empty()) throw Error(ErrorKind::config, fmt::format("{} has an empty value", where));
-  if (const std::string twice = repeated(axis.values); !twice.empty())
-    throw Error(ErrorKind::config, fmt::format("{} has the value {} twice", where, twice));
-}
-
-std::vector<GridAxis> axes_of(const config::Value& sweep) {
-  if (!sweep.is_map())
-    throw Error(ErrorKind::config,
-                fmt::format("{}: sweep is not a map, expected keys and their values, as in sweep: "
-                            "{{method: [random, sbal], seed: [0, 1]}}",
-                            sweep.origin().text()));
-  std::vector<GridAxis> axes;
-  for (const config::Value::Member& member : *sweep.map()) {
-    GridAxis axis{member.key, {}};
-    if (member.value.is_list())
-      for (const config::Value& value : *member.value.list())
-        axis.values.push_back(value.is_null() ? "" : axis_text(value));
-    else
-      axis.values.push_back(member.value.is_null() ? "" : axis_text(member.value));
-    const std::string where = fmt::format("{}: sweep.{}", member.origin.text(), member.key);
-    if (axis.values.empty()) throw Error(ErrorKind::config, fmt::format("{} has no value", where));
-    check_axis(axis, where);
-    axes.push_back(std::move(axis));
-  }
-  return axes;
-}
-
-// The document of one value of an axis.
-void apply_axis(config::Value& document, const std::string& key, const std::string& value) {
-  if (key == "extends") {
-    config::Value below = load_config(value);
-    refuse_sweep(below, value);
-    overlay(below, document);
-    document = std::move(below);
-    return;
-  }
-  // A method given here replaces one that the configuration has, in either form.
-  if (key == "method")
-    for (const char* section : {"base", "steps"}) document.erase(section);
-  apply_setting(document, key + "=" + value);
-}
-
 }  // namespace
 
-GridAxis parse_axis(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-    throw Error(ErrorKind::config,
-                fmt::format("--grid '{}', expected key=value,value,... as in seed=0,1,2", text));
-  GridAxis axis{text.substr(0, equals), {""}};
-  int depth = 0;
-  for (char c : text.substr(equals + 1)) {
-    depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-    if (c == ',' && depth == 0) {
-      axis.values.emplace_back();
-    } else {
-      axis.values.back() += c;
-    }
-  }
-  check_axis(axis, fmt::format("--grid '{}'", text));
-  return axis;
-}
-
-std::vector<GridAxis> take_axes(config::Value& document, const std::vector<std::string>& settings,
-                                const std::vector<std::string>& grid) {
-  std::vector<GridAxis> axes;
-  if (const config::Value* sweep = document.find("sweep")) axes = axes_of(*sweep);
-  document.erase("sweep");
-  std::vector<std::string> keys;
-  for (const GridAxis& axis : axes) keys.push_back(full_key(axis.key));
-  if (const std::string twice = repeated(keys); !twice.empty())
-    throw Error(ErrorKind::config, fmt::format("sweep names {} twice", twice));
-  for (const std::string& setting : settings) {
-    const std::string key = full_key(setting.substr(0, setting.find('=')));
-    std::erase_if(axes, [&](const GridAxis& axis) { return full_key(axis.key) == key; });
-  }
-  std::vector<std::string> given;
-  for (const std::string& text : grid) {
-    GridAxis axis = parse_axis(text);
-    given.push_back(full_key(axis.key));
-    const auto old =
-        std::ranges::find(axes, given.back(), [](const GridAxis& a) { return full_key(a.key); });
-    if (old != axes.end())
-      *old = std::move(axis);
-    else
-      axes.push_back(std::move(axis));
-  }
-  if (const std::string twice = repeated(given); !twice.empty())
-    throw Error(ErrorKind::config,
-                fmt::format("--grid is given twice for {}: give all its values at once", twice));
-  for (const GridAxis& axis : axes) {
-    // What a later axis would throw away must not look as if it counted.
-    const config::Value* pde = document.find("pde");
-    if (axis.key == "extends" && pde != nullptr && pde->find("name") != nullptr)
-      throw Error(ErrorKind::config,
-                  "extends is an axis, but the configuration has an equation of its own, which "
-                  "would hide theirs: give an overlay, or no configuration");
-    for (const std::string& setting : settings)
-      if (axis.key == "method" && (setting.starts_with("base.") || setting.starts_with("steps.")))
-        throw Error(ErrorKind::config,
-                    fmt::format("'{}' would be lost, since method is an axis: write it into the "
-                                "methods, as in --grid 'method=sbal+stap(proposals=10)'",
-                                setting));
-  }
-  return axes;
-}
-
-void refuse_sweep(const config::Value& document, const std::string& name) {
-  if (document.find("sweep") != nullptr)
-    throw Error(ErrorKind::config,
-                fmt::format("{} is a sweep of several runs, expected the configuration of one: use "
-                            "'stap sweep {}'",
-                            name, name));
-}
-
-std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<GridAxis>& axes) {
-  std::vector<SweepRun> runs{{"", base}};
-  for (const GridAxis& axis : axes) {
-    std::vector<SweepRun> more;
-    for (const SweepRun& run : runs)
-      for (const std::string& value : axis.values) {
-        SweepRun next = run;
-        apply_axis(next.document, axis.key, value);
-        next.name += fmt::format("{}{}={}", next.name.empty() ? "" : ",", axis.key, value);
-        more.push_back(std::move(next));
-      }
-    runs = std::move(more);
-  }
-  std::vector<std::string> names;
-  for (SweepRun& run : runs) {
-    std::replace(run.name.begin(), run.name.end(), '/', '_');
-    names.push_back(run.name);
-  }
-  if (const std::string twice = repeated(std::move(names)); !twice.empty())
-    throw Error(ErrorKind::config, fmt::format("two runs would share the folder {}", twice));
-  return runs;
-}
-
 LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int threads,
-              Observer& observer, const std::function<bool()>& stop) {
+              Observer& observer, const StopAsked& stop) {
   // All configurations first: a mistake in the last run must not show after an hour.
   std::vector<Study> studies;
   for (const SweepRun& run : runs) studies.push_back(make_study(run.document));
   if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder);
-  Problems problems(threads, observer);
+  Problems problems(threads, observer, stop);
   std::vector<Run> open;
   open.reserve(runs.size());
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const Problem problem = problems.of(studies[r]);
-    open.push_back(open_run(std::move(studies[r]),
-                            runs[r].name.empty() ? folder : folder / runs[r].name, problem.data,
-                            problem.solver, observer));
+  try {
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      auto problem = problems.of(studies[r]);
+      open.push_back(open_run(std::move(studies[r]),
+                              runs[r].name.empty() ? folder : folder / runs[r].name,
+                              std::move(problem), observer));
+    }
+  } catch (const Stopped&) {
+    return LoopEnd::stopped;
   }
   return run_loop(open, threads, observer, stop);
 }

@@ -54,7 +54,7 @@ TEST_F(GenerateProgram, WritesPoolAndTestSet) {
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "pool.h5: 700 initial conditions"));
-  EXPECT_TRUE(contains(result.err, "test set: 200 of 200"));
+  EXPECT_TRUE(contains(result.err, "test set: 200 of 200 trajectories"));
   const States<double> pool = read_states(folder_.path("d/pool.h5"), grid_);
   const Trajectories test = read_trajectories(folder_.path("d/test.h5"), grid_);
   EXPECT_EQ(pool.count(), 700u);
@@ -93,8 +93,8 @@ TEST_F(GenerateProgram, GivesTheValuesThatAStudyUses) {
   const json manifest = json::parse(content(folder_.path("r/manifest.json")));
   const json summary = json::parse(made.out);
   EXPECT_EQ(summary.at("finished"), true);
-  EXPECT_EQ(summary.at("pool_sha256"), manifest.at("pool_sha256"));
-  EXPECT_EQ(summary.at("test_sha256"), manifest.at("test_sha256"));
+  EXPECT_EQ(summary.at("pool_sha256"), manifest.at("identity").at("pool_sha256"));
+  EXPECT_EQ(summary.at("test_sha256"), manifest.at("identity").at("test_sha256"));
 }
 
 TEST_F(GenerateProgram, SameBytesForAnyThreadsAndWhenRunAgain) {

@@ -77,7 +77,7 @@ TEST_F(Multistep, StepsAndBudgetCountSingleSteps) {
 
 // One mean and deviation per channel, over every single state of the initial trajectories: those
 // of the inputs, and of the last output of each. Nested loops over the file itself.
-TEST_F(Multistep, SlotsShareTheScalingOfTheirChannel) {
+TEST_F(Multistep, FramesShareTheScalingOfTheirChannel) {
   ASSERT_EQ(run_stap(words("run", "r", {"rounds=0"})).exit_code, 0);
   const std::string file = folder_.path("r/transitions.h5");
   const Array<double> inputs = read_array(file, "inputs"), outputs = read_array(file, "outputs");
@@ -100,10 +100,10 @@ TEST_F(Multistep, SlotsShareTheScalingOfTheirChannel) {
   EXPECT_EQ(model.cluster, kCluster);
   EXPECT_EQ(model.shape.in_channels(), kCluster);
   for (const MemberState& member : model.members)
-    for (std::size_t slot = 0; slot < kCluster; ++slot) {
+    for (std::size_t frame = 0; frame < kCluster; ++frame) {
       // They are floats: one rounding.
-      EXPECT_NEAR(static_cast<double>(member.scaling.mean.at(slot)), mean, 1e-7 * deviation);
-      EXPECT_NEAR(static_cast<double>(member.scaling.deviation.at(slot)), deviation,
+      EXPECT_NEAR(static_cast<double>(member.scaling.mean.at(frame)), mean, 1e-7 * deviation);
+      EXPECT_NEAR(static_cast<double>(member.scaling.deviation.at(frame)), deviation,
                   1e-7 * deviation);
     }
 }

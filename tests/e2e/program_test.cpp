@@ -43,6 +43,8 @@ TEST(Program, EveryCommandHasHelpWithAnExample) {
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_TRUE(contains(result.out, std::string("Usage: stap ") + command));
     EXPECT_TRUE(contains(result.out, std::string("Example:\n  stap ") + command));
+    for (const char* option : {"--quiet", "--threads", "--device", "--precision"})
+      EXPECT_TRUE(contains(result.out, std::string("\n  ") + option));
   }
 }
 
@@ -50,6 +52,14 @@ TEST(Program, BadUsageIsExitCode2WithAHint) {
   expect_refused(run_stap({"lits"}), 2, "unknown command 'lits'; did you mean 'list'?");
   expect_refused(run_stap({"check", "--jsno", "x.yaml"}), 2, "did you mean '--json'?");
   expect_refused(run_stap({"check"}), 2, "see 'stap check --help'");
+  // Misspelt, so what is required is missing as well.
+  expect_refused(run_stap({"run", "demo", "--ouput", "x"}), 2,
+                 "unknown option '--ouput'; did you mean '--out'?");
+  expect_refused(run_stap({"run", "demo", "--output=x"}), 2,
+                 "unknown option '--output'; did you mean '--out'?");
+  expect_refused(run_stap({"sweep", "demo", "--gird", "a=1"}), 2, "did you mean '--grid'?");
+  expect_refused(run_stap({"run", "demo", "--stop", "9s"}), 2, "did you mean '--stop-after'?");
+  expect_refused(run_stap({"table", "x", "--trheads", "2"}), 2, "did you mean '--threads'?");
   expect_refused(run_stap({"list", "train", "more"}), 2, "unexpected argument 'more'");
   expect_refused(run_stap({"--threads", "0", "list"}), 2, "--threads");
   expect_refused(run_stap({"--threads", "many", "list"}), 2, "--threads");

@@ -34,13 +34,17 @@ class StudyProgram : public ::testing::Test {
     list.insert(list.end(), {"--out", folder_.path(out)});
     return list;
   }
-  // What must be equal between two runs of one study: errors, and the last weights.
+  // What must be equal between two runs of one study: errors, training set, losses and the last
+  // weights.
   std::string essence(const std::string& run) const {
-    const std::string metrics = content(folder_.path(run + "/metrics.jsonl"));
-    const std::string weights = content(folder_.path(run + "/rounds/02/committee.safetensors"));
-    EXPECT_NE(metrics, "");
-    EXPECT_NE(weights, "");
-    return metrics + weights;
+    std::string all;
+    for (const char* file :
+         {"metrics.jsonl", "transitions.h5", "losses.jsonl", "rounds/02/committee.safetensors"}) {
+      const std::string bytes = content(folder_.path(run + "/" + file));
+      EXPECT_NE(bytes, "") << file;
+      all += bytes;
+    }
+    return all;
   }
 
   TemporaryFolder folder_;
@@ -52,9 +56,10 @@ TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "sbal+stap"));
   EXPECT_TRUE(contains(result.out, folder_.path("r")));
-  EXPECT_TRUE(contains(result.err, "round 2 of 2, training"));
-  for (const char* file : {"config.yaml", "manifest.json", "journal.jsonl", "metrics.jsonl",
-                           "timings.jsonl", "transitions.h5", "rounds/00/plan.json"})
+  EXPECT_TRUE(contains(result.err, "round 2 of 2, evaluating: 72 of 72 epochs"));
+  for (const char* file :
+       {"config.yaml", "manifest.json", "journal.jsonl", "answers.bin", "metrics.jsonl",
+        "timings.jsonl", "losses.jsonl", "transitions.h5", "rounds/00/plan.json"})
     EXPECT_TRUE(fs::exists(folder_.path(std::string("r/") + file))) << file;
   std::istringstream lines(content(folder_.path("r/metrics.jsonl")));
   std::size_t round = 0;
@@ -65,6 +70,11 @@ TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
     EXPECT_GT(metrics.at("rmse").get<double>(), 0.0);
   }
   EXPECT_EQ(round, 3u);
+  std::istringstream losses(content(folder_.path("r/losses.jsonl")));
+  std::size_t count = 0;
+  for (std::string line; std::getline(losses, line); ++count)
+    EXPECT_GT(json::parse(line).at("loss").get<double>(), 0.0);
+  EXPECT_EQ(count, 3u * 12u * 2u);  // rounds, epochs, members
 }
 
 // Editors check a configuration by the schema: it must know every key a preset may have.
@@ -135,6 +145,52 @@ TEST_F(StudyProgram, StopsCleanlyAndContinues) {
   EXPECT_EQ(essence("r"), essence("whole"));
 }
 
+// A finished run goes on where more rounds are asked for, and is then as one that was asked for
+// them at once.
+TEST_F(StudyProgram, RoundsCanBeRaised) {
+  ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
+  ASSERT_EQ(run_stap(words("run", "r", {"rounds=1"})).exit_code, 0);
+
+  const Finished more = run_stap(words("run", "r"));
+
+  ASSERT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(essence("r"), essence("whole"));
+  EXPECT_EQ(content(folder_.path("r/config.yaml")), content(folder_.path("whole/config.yaml")));
+  const Finished fewer = run_stap(words("run", "r", {"rounds=1"}));
+  EXPECT_EQ(fewer.exit_code, 2);
+  EXPECT_TRUE(contains(fewer.err, "study.rounds: 1 here, 2 there"));
+}
+
+// The folder as a kill between the training set and the ledger of the last acquisition leaves it:
+// what was bought is walked again from the recorded answers, without asking the solver.
+TEST_F(StudyProgram, ALedgerThatIsMissingIsWrittenOnce) {
+  const auto run = [&](const std::string& out, const std::string& rounds) {
+    return run_stap(words("run", out, {"keep_committees=all", "rounds=" + rounds})).exit_code;
+  };
+  ASSERT_EQ(run("whole", "2"), 0);
+  const std::string lines = content(folder_.path("whole/journal.jsonl"));
+  for (const std::string round : {"0", "1", "2"}) {
+    const std::string cut = "cut" + round;
+    const std::string mark = "\"type\":\"ledger\",\"body\":{\"acquisition\":" + round;
+    const std::size_t ledger = lines.rfind('\n', lines.find(mark)) + 1;
+    ASSERT_EQ(run(cut, round), 0);
+    folder_.file(cut + "/journal.jsonl", lines.substr(0, ledger));
+    fs::remove_all(folder_.path(cut + "/rounds/0" + round));
+    std::string metrics = content(folder_.path(cut + "/metrics.jsonl"));
+    metrics.erase(metrics.rfind('\n', metrics.size() - 2) + 1);  // the last line
+    folder_.file(cut + "/metrics.jsonl", metrics);
+    const std::string bought = content(folder_.path(cut + "/answers.bin"));
+
+    ASSERT_EQ(run(cut, round), 0);
+
+    EXPECT_EQ(content(folder_.path(cut + "/journal.jsonl")),
+              lines.substr(0, lines.find('\n', ledger) + 1));
+    EXPECT_EQ(content(folder_.path(cut + "/answers.bin")), bought);
+    ASSERT_EQ(run(cut, "2"), 0);
+    EXPECT_EQ(essence(cut), essence("whole")) << round;
+  }
+}
+
 TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
 
@@ -143,10 +199,16 @@ TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   EXPECT_TRUE(contains(other.err, "study.seed: 1 here, 0 there"));
 
   std::string config = content(folder_.path("r/config.yaml"));
-  config.replace(config.find("run/1"), 5, "run/9");
+  config.replace(config.find("run/2"), 5, "run/9");
   folder_.file("r/config.yaml", config);
   EXPECT_EQ(run_stap(words("run", "r")).exit_code, 3);
   EXPECT_EQ(run_stap({"table", folder_.path("r")}).exit_code, 3);
+  config.replace(config.find("run/9"), 5, "run/1");
+  folder_.file("r/config.yaml", config);
+  const Finished old = run_stap(words("run", "r"));
+  EXPECT_EQ(old.exit_code, 3);
+  EXPECT_TRUE(contains(old.err, "was begun by an earlier version (run/1)"));
+  EXPECT_EQ(run_stap({"table", folder_.path("r")}).exit_code, 0);
   folder_.file("r/config.yaml", "{damaged");
   EXPECT_EQ(run_stap(words("run", "r")).exit_code, 3);
   fs::create_directory(folder_.path("mine"));
@@ -173,6 +235,26 @@ TEST_F(StudyProgram, BadInputIsExitCode2) {
   EXPECT_EQ(run_stap({"sweep", "demo", "--grid", "seed", "--out", folder_.path("x")}).exit_code, 2);
 }
 
+TEST_F(StudyProgram, ARunFolderAndASettledStudyAreConfigurations) {
+  ASSERT_EQ(run_stap(words("run", "a", {"method=random", "seed=1"})).exit_code, 0);
+  const std::string study = folder_.file(
+      "study.yaml", "extends: a/config.yaml\nsweep: {method: [random, qbc], seed: 0..2}\n");
+  const auto again = [&](const std::vector<std::string>& command, const std::string& out) {
+    std::vector<std::string> list = command;
+    list.insert(list.end(), {"--out", folder_.path(out)});
+    const Finished result = run_stap(list);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return essence(out);
+  };
+
+  EXPECT_TRUE(again({"run", folder_.path("a")}, "b") == essence("a"));
+  EXPECT_TRUE(again({"run", study, "method=random", "seed=1"}, "c") == essence("a"));
+  const Finished open = run_stap({"run", study, "seed=1", "--out", folder_.path("d")});
+  EXPECT_EQ(open.exit_code, 2);
+  EXPECT_TRUE(
+      contains(open.err, "settle method (2 values), as in method=random, or use 'stap sweep"));
+}
+
 // `run` and `check` say the same.
 TEST_F(StudyProgram, MethodsThatDoNotFitTheStudyAreExitCode2) {
   auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
@@ -190,7 +272,7 @@ TEST_F(StudyProgram, MethodsThatDoNotFitTheStudyAreExitCode2) {
             std::string("study.members is 1, but ") + method +
                 " compares members: at least 2 are needed");
   refused({"method=random+exact", "study.steps=26"},
-          "study.steps is 26, but exact takes at most 16 steps: choose stap instead");
+          "study.steps is 26, but random+exact takes at most 16 steps: choose stap instead");
   for (const char* steps : {"bernoulli", "initial-bernoulli"})
     for (const char* p : {"0", "-0.25", "1.5"})
       refused({std::string("method=random+") + steps + "(p=" + p + ")"},

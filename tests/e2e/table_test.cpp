@@ -18,6 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+std::string last_line(const std::string& path) {
+  std::istringstream lines(content(path));
+  std::string last;
+  for (std::string line; std::getline(lines, line);) last = line;
+  return last;
+}
+
 class TableProgram : public ::testing::Test {
  protected:
   TableProgram() { setenv("STAP_CACHE", folder_.path("cache").c_str(), 1); }
@@ -47,35 +54,52 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
 
   const Finished text = run_stap({"table", s, "--paper"});
   const Finished full = run_stap({"table", s, "--metric", "all"});
+  const Finished mean = run_stap({"table", s, "--model", "mean"});
   const Finished latex = run_stap({"table", s, "--latex", "--metric", "nrmse"});
-  const Finished csv = run_stap({"table", s, "--csv"});
+  const Finished csv = run_stap({"table", s, "--csv=summary"});
+  const Finished rounds = run_stap({"table", s, "--csv"});
   const Finished in_json = run_stap({"table", s, "--json", "--baseline", "sbal"});
 
   EXPECT_TRUE(contains(sweep.out, "\nks: 5 steps, 32 points"));
   EXPECT_TRUE(contains(text.out, "-3.388 ± 0.052"));
   EXPECT_TRUE(contains(text.out, "-0.275 ± 0.014"));
   EXPECT_TRUE(contains(full.out, "RMSE 99 %"));
+  EXPECT_EQ(run_stap({"table", s, "--csv", "--paper"}).exit_code, 2);
   EXPECT_TRUE(contains(latex.out, " & burgers & ks \\\\"));
   std::istringstream lines(csv.out);
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count)
-    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 11) << line;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 12) << line;
   EXPECT_EQ(count, 1u + 2 * 2 * 10);
+  EXPECT_EQ(std::count(rounds.out.begin(), rounds.out.end(), '\n'), 1 + 2 * 2 * 2 * 3);
+  const json last =
+      json::parse(last_line(folder_.path("s/extends=paper_ks,method=sbal,seed=1/metrics.jsonl")));
+  // 3 initial trajectories of 5 steps and 2 rounds of 9.
+  EXPECT_TRUE(contains(rounds.out, "\nks,sbal,sbal,1,2,33,33," + last.at("rmse").dump() + ","));
+  EXPECT_TRUE(contains(rounds.out, "," + last.at("mean_model").at("mae").dump() + ","));
   const json rows = json::parse(in_json.out).at("rows");
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[2].at("problem"), "ks");
   EXPECT_EQ(rows[2].at("label"), "sbal");
   // Computed here from the runs themselves.
   for (const auto& [key, name] : {std::pair{"rmse_q95", "q95"}, std::pair{"mae", "mae"}}) {
-    double mean = 0;
+    double members = 0, mean_model = 0;
     for (const char* seed : {"0", "1"}) {
       std::istringstream metrics(content(folder_.path(
           std::string("s/extends=paper_ks,method=sbal,seed=") + seed + "/metrics.jsonl")));
-      for (std::string line; std::getline(metrics, line);)
-        mean += std::log(json::parse(line).at(key).get<double>()) / 6;
+      for (std::string line; std::getline(metrics, line);) {
+        members += std::log(json::parse(line).at(key).get<double>()) / 6;
+        mean_model += std::log(json::parse(line).at("mean_model").at(key).get<double>()) / 6;
+      }
     }
-    EXPECT_NEAR(rows[2]["metrics"][name]["log_mean"].get<double>(), mean, 1e-12) << name;
+    const json& row = rows[2];
+    EXPECT_NEAR(row["metrics"][name]["log_mean"].get<double>(), members, 1e-12) << name;
+    EXPECT_NEAR(row["mean_model"]["metrics"][name]["log_mean"].get<double>(), mean_model, 1e-12)
+        << name;
+    EXPECT_NE(members, mean_model);
   }
+  EXPECT_TRUE(contains(text.out, "; errors of the members\n"));
+  EXPECT_TRUE(contains(mean.out, "; errors of the mean model\n"));
 }
 
 TEST_F(TableProgram, InterruptedSweepsOfSeveralProblemsContinue) {
@@ -169,9 +193,13 @@ TEST_F(TableProgram, MistakesAreExitCode2) {
   refused({"sweep", "--grid", "extends=paper/kz", "--out", x}, "did you mean 'paper/ks'?");
   refused({"sweep", "seed=1", "--grid", "method=random", "--out", x}, "pde");
   refused({"sweep", bad, "--out", x}, "study.budget");
-  refused({"check", bad}, "study.budget=0: study.budget is 0");
+  refused({"sweep", "demo", "--grid", "seed=0..100000", "--out", x}, "more than 100000 values");
+  refused({"run", "demo", "steps=3", "--out", x}, "for the number write study.steps=3");
+  refused({"check", bad}, "budget=0: study.budget is 0");
   refused({"table", folder_.path("s"), "--metric", "rmsd"}, "--metric");
   refused({"table", folder_.path("s"), "--csv", "--json"}, "excludes");
+  refused({"table", folder_.path("s"), "--model", "best"}, "--model");
+  refused({"table", folder_.path("s"), "--csv=lines"}, "--csv");
 }
 
 }  // namespace

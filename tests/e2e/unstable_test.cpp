@@ -164,7 +164,8 @@ TEST_F(UnstableProgram, CutOffInAnyPassEndsWithTheSameBytes) {
   for (std::size_t kept = 3 * 6 + 1; kept <= lines.size(); kept += 2) {
     const std::string cut = "cut" + std::to_string(kept);
     fs::create_directories(folder_.path(cut + "/rounds/00"));
-    for (const char* file : {"config.yaml", "manifest.json", "rounds/00/committee.safetensors"})
+    for (const char* file :
+         {"config.yaml", "manifest.json", "answers.bin", "rounds/00/committee.safetensors"})
       fs::copy(folder_.path(std::string("whole/") + file), folder_.path(cut + "/" + file));
     folder_.file(cut + "/metrics.jsonl", lines_of(folder_.path("whole/metrics.jsonl")).at(0));
     std::string text;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nn/gradients.h"
 #include "stap/nn/engine.h"
 #include "support/engine_under_test.h"
 #include "support/golden.h"
@@ -66,7 +67,7 @@ TEST_F(FnoGolden, LossAndGradients) {
     const FnoFile file(path);
 
     Parameters gradient;
-    const double loss = file.engine->gradient(0, file.transitions(), gradient);
+    const double loss = batch_gradient(*file.engine, 0, file.transitions(), gradient);
 
     const double expected = read_array(path, "loss").values.at(0);
     EXPECT_NEAR(loss, expected, test::stated(path, "tolerance_losses") * expected) << path;
@@ -89,7 +90,7 @@ TEST_F(FnoGolden, TenAdamSteps) {
     FitOptions options;
     options.epochs = static_cast<int>(test::stated(path, "cosine_epochs"));
     options.learning_rate = test::stated(path, "adam_lr");
-    FitJob job{0, file.transitions(), options, Rng(0), 0, options.epochs};
+    FitJob job{0, file.transitions(), options, Rng(0)};
     Losses losses;
 
     file.engine->fit({&job, 1}, losses);

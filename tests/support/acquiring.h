@@ -7,8 +7,7 @@
 
 #include "acquire/search.h"
 #include "reference/stap.h"
-#include "stap/acquire/chooser.h"
-#include "stap/acquire/selector.h"
+#include "stap/acquire/planner.h"
 #include "stap/nn/engine.h"
 #include "support/engine_under_test.h"
 #include "support/fake_committee.h"
@@ -17,10 +16,23 @@
 
 namespace stap::test {
 
-/// A method of the table with its default options, for a committee of this grid; du/dt = -u where
-/// it needs an equation.
-inline std::unique_ptr<Selector> make_default(const SelectorRow& row, const Grid& grid) {
-  return row.make({}, row.needs_rhs ? decay(grid, 0.1) : nullptr);
+/// A row's method with its default options, for a committee of this grid; du/dt = -u where it needs
+/// an equation.
+template <class Row>
+auto make_default(const Row& row, const Grid& grid) {
+  return row.make(
+      {}, {.threads = 1, .grid = &grid, .rhs = [&](std::string_view) { return decay(grid, 0.1); }});
+}
+
+/// A planner of two parts that live as long.
+inline std::unique_ptr<Planner> two_parts(const Selector& selector, const StepChooser& chooser) {
+  const std::shared_ptr<void> nobody;
+  return make_two_part_planner(std::shared_ptr<const Selector>(nobody, &selector),
+                               std::shared_ptr<const StepChooser>(nobody, &chooser));
+}
+inline Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
+                  Committee& committee, const Candidates& candidates, const Rng& rng) {
+  return stap::spend(budget, *two_parts(selector, chooser), committee, candidates, rng);
 }
 
 /// A pool, all of it open, and a committee.

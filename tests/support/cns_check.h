@@ -121,8 +121,7 @@ inline CnsFileErrors cns_file_errors(const std::filesystem::path& file) {
     }
   std::vector<Query> queries;
   for (std::size_t s = 0; s < count; ++s)
-    if ((s + 1) % times != 0)
-      queries.push_back({.id = s, .state = states[s], .time = 0.0, .params = {}});
+    if ((s + 1) % times != 0) queries.push_back({.id = s, .state = states[s]});
   std::vector<Answer> answers(queries.size());
   solver->solve(queries, answers);
 
@@ -134,7 +133,7 @@ inline CnsFileErrors cns_file_errors(const std::filesystem::path& file) {
         double difference = 0, norm = 0;
         for (std::size_t i = c * cells; i < (c + 1) * cells; ++i) {
           const double expected = states[queries[q].id + 1][i];
-          difference += std::pow(answers[q].state[i] - expected, 2);
+          difference += std::pow(answers[q].states[i] - expected, 2);
           norm += expected * expected;
         }
         error = std::sqrt(difference / norm);

@@ -1,10 +1,10 @@
 // A committee whose members are plain functions, so that what it must give is computed by hand. It
-// is strict about the contract of Committee and counts what it is asked for.
+// counts what it is asked for.
 #pragma once
 
+#include <algorithm>
 #include <functional>
-#include <optional>
-#include <set>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -27,101 +27,11 @@ class FakeCommittee final : public Committee {
   /// Rows and calls so far.
   std::size_t advanced = 0, advance_calls = 0;
   mutable std::size_t measured = 0, measure_calls = 0;
-  std::size_t blocks_in_use() const {
-    std::size_t n = 0;
-    for (const auto& block : blocks_) n += block.has_value() ? 1 : 0;
-    return n;
-  }
 
   const Grid& grid() const override { return grid_; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return at_once; }
-  std::unique_ptr<Committee> another() override {
-    if (!has_another) return nullptr;
-    ++others;
-    return std::make_unique<FakeCommittee>(grid_, members_);
-  }
-
-  RowsId rows(std::size_t n) override {
-    blocks_.push_back(Block(n, std::vector<float>(grid_.values(), 0.0f)));
-    return RowsId(static_cast<std::uint32_t>(blocks_.size() - 1));
-  }
-  void release(RowsId id) override {
-    block(id);
-    blocks_[static_cast<std::size_t>(id)].reset();
-  }
-  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    for (std::size_t r = 0; r < states.count; ++r)
-      block(id).at(first + r).assign(states.row(r).begin(), states.row(r).end());
-  }
-  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    for (std::size_t r = 0; r < states.count; ++r) {
-      const auto& row = block(id).at(first + r);
-      std::copy(row.begin(), row.end(), states.row(r).begin());
-    }
-  }
-
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
-    require(i.size() == j.size() && i.size() == member.size() && i.size() == time.size(),
-            "spans of different length");
-    std::set<std::size_t> written(j.begin(), j.end());
-    require(written.size() == j.size(), "a row is written twice");
-    for (std::size_t r = 0; r < i.size(); ++r)
-      require(from != to || i[r] == j[r] || written.count(i[r]) == 0,
-              "a row is read and written by different rows");
-    std::vector<std::vector<float>> results;
-    for (std::size_t r = 0; r < i.size(); ++r) {
-      require(time[r] >= 0.0 && time[r] < 1.0, "a time outside [0,1)");
-      results.push_back(apply(member[r], block(from).at(i[r]), time[r]));
-    }
-    for (std::size_t r = 0; r < j.size(); ++r) block(to).at(j[r]) = results[r];
-    advanced += i.size();
-    ++advance_calls;
-  }
-  /// Features are the values themselves, a coordinate for each (member, step, value).
-  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features) override {
-    advance(from, i, member, time, to, j);
-    for (std::size_t r = 0; r < j.size(); ++r) {
-      const auto& row = block(to).at(j[r]);
-      for (std::size_t v = 0; v < row.size(); ++v)
-        features[r * kSketchSize + (static_cast<std::size_t>(member[r]) * 97 + step * 13 + v) %
-                                       kSketchSize] += double{row[v]};
-    }
-  }
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
-                 std::span<double> out) const override {
-    require(i.size() == j.size() && i.size() == out.size(), "spans of different length");
-    for (std::size_t r = 0; r < i.size(); ++r) {
-      const auto &a = block(x).at(i[r]), &b = block(y).at(j[r]);
-      out[r] = 0.0;
-      for (std::size_t v = 0; v < a.size(); ++v) {
-        const double d = double{a[v]} - double{b[v]};
-        out[r] += d * d;
-      }
-    }
-    measured += i.size();
-    ++measure_calls;
-  }
-  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    const std::size_t m = members_.size();
-    require(i.size() == out.size() * m, "spans of different length");
-    for (std::size_t g = 0; g < out.size(); ++g) {
-      double sum = 0.0;
-      for (std::size_t v = 0; v < grid_.values(); ++v) {
-        double mean = 0.0;
-        for (std::size_t k = 0; k < m; ++k)
-          mean += double{block(x).at(i[g * m + k])[v]} / static_cast<double>(m);
-        for (std::size_t k = 0; k < m; ++k) {
-          const double d = double{block(x).at(i[g * m + k])[v]} - mean;
-          sum += d * d;
-        }
-      }
-      out[g] = sum / static_cast<double>(m);
-    }
-  }
+  bool time_input() const override { return true; }
 
   /// What a member, or the mean model, makes of a state.
   std::vector<float> apply(int member, const std::vector<float>& state, double time) const {
@@ -140,15 +50,89 @@ class FakeCommittee final : public Committee {
  private:
   using Block = std::vector<std::vector<float>>;
 
-  static void require(bool holds, const char* what) {
-    if (!holds) throw std::logic_error(what);
+  std::unique_ptr<Committee> do_another() override {
+    if (!has_another) return nullptr;
+    ++others;
+    return std::make_unique<FakeCommittee>(grid_, members_);
   }
-  Block& block(RowsId id) { return blocks_.at(static_cast<std::size_t>(id)).value(); }
-  const Block& block(RowsId id) const { return blocks_.at(static_cast<std::size_t>(id)).value(); }
+  void do_rows(RowsId id, std::size_t n) override {
+    const auto index = static_cast<std::size_t>(id);
+    blocks_.resize(std::max(blocks_.size(), index + 1));
+    blocks_[index] = Block(n, std::vector<float>(grid_.values(), 0.0f));
+  }
+  void do_release(RowsId id) override { block(id).clear(); }
+  void do_put(RowsId id, std::size_t first, StatesView<const float> states) override {
+    for (std::size_t r = 0; r < states.count; ++r)
+      block(id).at(first + r).assign(states.row(r).begin(), states.row(r).end());
+  }
+  void do_get(RowsId id, std::size_t first, StatesView<float> states) const override {
+    for (std::size_t r = 0; r < states.count; ++r) {
+      const auto& row = block(id).at(first + r);
+      std::copy(row.begin(), row.end(), states.row(r).begin());
+    }
+  }
+
+  void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to,
+                  std::span<const std::size_t> j) override {
+    std::vector<std::vector<float>> results;
+    for (std::size_t r = 0; r < i.size(); ++r) {
+      if (time[r] == 1.0) throw std::logic_error("a step that starts at the end of a trajectory");
+      results.push_back(apply(member[r], block(from).at(i[r]), time[r]));
+    }
+    for (std::size_t r = 0; r < j.size(); ++r) block(to).at(j[r]) = results[r];
+    advanced += i.size();
+    ++advance_calls;
+  }
+  /// Features are the values themselves, a coordinate for each (member, step, value).
+  void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                 std::span<const double> time, std::size_t step, SketchKind, RowsId to,
+                 std::span<const std::size_t> j, std::span<double> features) override {
+    do_advance(from, i, member, time, to, j);
+    for (std::size_t r = 0; r < j.size(); ++r) {
+      const auto& row = block(to).at(j[r]);
+      for (std::size_t v = 0; v < row.size(); ++v)
+        features[r * kSketchSize +
+                 (static_cast<std::size_t>(member[r]) * 97 + (step + 1) * 13 + v) % kSketchSize] +=
+            double{row[v]};
+    }
+  }
+  void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                    std::span<const std::size_t> j, std::span<double> out) const override {
+    for (std::size_t r = 0; r < i.size(); ++r) {
+      const auto &a = block(x).at(i[r]), &b = block(y).at(j[r]);
+      out[r] = 0.0;
+      for (std::size_t v = 0; v < a.size(); ++v) {
+        const double d = double{a[v]} - double{b[v]};
+        out[r] += d * d;
+      }
+    }
+    measured += i.size();
+    ++measure_calls;
+  }
+  void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
+    const std::size_t m = members_.size();
+    for (std::size_t g = 0; g < out.size(); ++g) {
+      double sum = 0.0;
+      for (std::size_t v = 0; v < grid_.values(); ++v) {
+        double mean = 0.0;
+        for (std::size_t k = 0; k < m; ++k)
+          mean += double{block(x).at(i[g * m + k])[v]} / static_cast<double>(m);
+        for (std::size_t k = 0; k < m; ++k) {
+          const double d = double{block(x).at(i[g * m + k])[v]} - mean;
+          sum += d * d;
+        }
+      }
+      out[g] = sum / static_cast<double>(m);
+    }
+  }
+
+  Block& block(RowsId id) { return blocks_.at(static_cast<std::size_t>(id)); }
+  const Block& block(RowsId id) const { return blocks_.at(static_cast<std::size_t>(id)); }
 
   Grid grid_;
   std::vector<Member> members_;
-  std::vector<std::optional<Block>> blocks_;
+  std::vector<Block> blocks_;
 };
 
 /// u -> A u + time * drift with a random matrix near 0.9 times the identity. The drift makes a

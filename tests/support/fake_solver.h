@@ -1,11 +1,12 @@
-// A solver that refuses, fails or answers nonsense where it is told to, and a queue that answers
-// out of order.
+// Solvers that refuse, fail or answer nonsense where they are told to: one of this process, and one
+// that is far away, whose queue answers late, out of order, and several steps a call.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "stap/core/rng.h"
@@ -13,85 +14,164 @@
 
 namespace stap::test {
 
-/// Value 0 of a state names its candidate and is handed on; the others become
-/// u -> 0.75 u + time + 1/3, which no float holds. `fate` says what happens to (candidate, step).
-class FakeSolver final : public Solver {
+/// What happens to a step. `not_finite` and `wrong_size` claim to be ok.
+enum class Fate { ok, refused, failed, not_finite, wrong_size };
+/// Decides about (candidate, step).
+using Decide = std::function<Fate(std::size_t candidate, std::size_t step)>;
+
+inline Fate always_ok(std::size_t, std::size_t) {
+  return Fate::ok;
+}
+
+/// The problem of the fakes: value 0 of a state names its candidate and is handed on; the others
+/// become u -> 0.75 u + time + 1/3, which no float holds.
+inline std::vector<double> fake_next(std::span<const double> state, double time) {
+  std::vector<double> result(state.begin(), state.end());
+  for (std::size_t v = 1; v < result.size(); ++v) result[v] = 0.75 * state[v] + time + 1.0 / 3.0;
+  return result;
+}
+
+inline Fate fate_at(const Decide& decide, std::span<const double> state, double time, double dt) {
+  return decide(static_cast<std::size_t>(state[0]),
+                static_cast<std::size_t>(std::lround(time / dt)));
+}
+
+/// Adds one step from `state` to an answer, half a second. False if that was its end.
+inline bool add_fake_step(Fate fate, std::span<const double> state, double time, Answer& answer) {
+  answer.seconds += 0.5;
+  if (fate == Fate::failed) {
+    answer.status = Answer::Status::failed;
+    answer.reason = "told to fail";
+    return false;
+  }
+  std::vector<double> next = fake_next(state, time);
+  if (fate == Fate::not_finite) next[1] = std::numeric_limits<double>::quiet_NaN();
+  if (fate == Fate::wrong_size) next.pop_back();
+  answer.states.insert(answer.states.end(), next.begin(), next.end());
+  answer.status = Answer::Status::ok;
+  return fate != Fate::wrong_size;
+}
+
+/// In this process.
+class FakeSolver final : public BatchSolver {
  public:
-  enum class Fate { ok, refused, failed, not_finite, wrong_size };
-  using Decide = std::function<Fate(std::size_t candidate, std::size_t step)>;
+  FakeSolver(Grid grid, double dt, Decide decide = always_ok)
+      : BatchSolver("fake", std::move(grid), dt), decide_(std::move(decide)) {}
 
-  FakeSolver(Grid grid, double dt, Decide fate)
-      : Solver("fake", std::move(grid), dt), fate_(std::move(fate)) {}
-
-  mutable std::size_t computed = 0;
+  mutable std::size_t computed = 0;  ///< steps
   mutable std::size_t largest_batch = 0;
 
-  static std::vector<double> next(std::span<const double> state, double time) {
-    std::vector<double> result(state.begin(), state.end());
-    for (std::size_t v = 1; v < result.size(); ++v) result[v] = 0.75 * state[v] + time + 1.0 / 3.0;
-    return result;
-  }
-
  private:
-  Fate fate_of(const Query& query) const {
-    return fate_(static_cast<std::size_t>(query.state[0]),
-                 static_cast<std::size_t>(std::lround(query.time / dt())));
-  }
+  Fate fate(const Query& query) const { return fate_at(decide_, query.state, query.time, dt()); }
   std::string guard(const Query& query) const override {
-    return fate_of(query) == Fate::refused ? "told to refuse" : "";
+    return fate(query) == Fate::refused ? "told to refuse" : "";
   }
   void compute(std::span<const Query* const> queries,
                std::span<Answer* const> answers) const override {
     computed += queries.size();
     largest_batch = std::max(largest_batch, queries.size());
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-      const Fate fate = fate_of(*queries[i]);
-      Answer& answer = *answers[i];
-      if (fate == Fate::failed) {
-        answer.reason = "told to fail";
-        continue;
-      }
-      answer.status = Answer::Status::ok;
-      answer.state = next(queries[i]->state, queries[i]->time);
-      answer.seconds = 0.5;
-      if (fate == Fate::not_finite) answer.state[1] = std::numeric_limits<double>::quiet_NaN();
-      if (fate == Fate::wrong_size) answer.state.pop_back();
-    }
+    for (std::size_t i = 0; i < queries.size(); ++i)
+      add_fake_step(fate(*queries[i]), queries[i]->state, queries[i]->time, *answers[i]);
   }
 
-  Decide fate_;
+  Decide decide_;
 };
 
-/// Answers any of the open queries next, and says at random whether it is ready.
-class ShufflingQueue final : public SolverQueue {
- public:
-  ShufflingQueue(const Solver& solver, const Rng& rng) : solver_(solver), rng_(rng) {}
+/// How a far solver behaves.
+struct Manners {
+  std::size_t steps_at_once = 1;  ///< a call
+  std::optional<Rng> shuffle{};   ///< answers any of the open queries next; else the oldest
+  std::size_t polls = 0;          ///< how often next() comes back empty before an answer
+};
 
-  void submit(std::uint64_t id, std::vector<double> state, double time) override {
-    open_.push_back({id, std::move(state), time});
-  }
-  std::size_t open() const override { return open_.size(); }
-  bool ready() const override { return rng_.split("ready").uniform(draws_) < 0.5; }
-  Reply next() override {
-    const auto which = static_cast<long>(rng_.below(draws_++, open_.size()));
-    const Open taken = open_.at(static_cast<std::size_t>(which));
-    open_.erase(open_.begin() + which);
-    const Query query{taken.id, taken.state, taken.time, {}};
-    Reply reply{taken.id, {}};
-    solver_.solve({&query, 1}, {&reply.answer, 1});
-    return reply;
-  }
+/// The same problem behind a queue of its own. In a call of several steps it does not ask the
+/// guard, and goes on from what is not finite.
+class FarSolver final : public Solver {
+ public:
+  FarSolver(Grid grid, double dt, Decide decide = always_ok, Manners manners = {})
+      : Solver("far", std::move(grid), dt, manners.steps_at_once),
+        decide_(std::move(decide)),
+        manners_(std::move(manners)) {}
+
+  mutable std::size_t computed = 0;             ///< steps
+  mutable std::vector<std::size_t> calls;       ///< steps of each
+  mutable std::vector<std::uint64_t> answered;  ///< ids, in the order of the answers
+  mutable std::size_t cancelled = 0;            ///< queries that were open when cancel() came
 
  private:
-  struct Open {
-    std::uint64_t id;
-    std::vector<double> state;
-    double time;
+  class Queue final : public SolverQueue {
+   public:
+    explicit Queue(const FarSolver& solver) : solver_(solver) {}
+
+    void submit(Query query) override {
+      solver_.calls.push_back(query.steps);
+      open_.push_back(std::move(query));
+    }
+    std::size_t open() const override { return open_.size(); }
+    bool ready() const override {
+      if (polled_ < solver_.manners_.polls || open_.empty()) return false;
+      const std::optional<Rng>& rng = solver_.manners_.shuffle;
+      return !rng || rng->split("ready").uniform(draws_) < 0.5;
+    }
+    std::optional<Reply> next(Clock::time_point) override {
+      if (polled_++ < solver_.manners_.polls) return std::nullopt;
+      polled_ = 0;
+      const std::optional<Rng>& rng = solver_.manners_.shuffle;
+      const auto which =
+          open_.begin() +
+          (rng ? static_cast<std::ptrdiff_t>(rng->below(draws_++, open_.size())) : 0);
+      const Query query = std::move(*which);
+      open_.erase(which);
+      solver_.answered.push_back(query.id);
+      return Reply{query.id, solver_.answer(query)};
+    }
+    void cancel() override {
+      solver_.cancelled += open_.size();
+      open_.clear();
+    }
+
+   private:
+    const FarSolver& solver_;
+    std::vector<Query> open_;
+    std::uint64_t draws_ = 0;
+    std::size_t polled_ = 0;
   };
-  const Solver& solver_;
-  Rng rng_;
-  std::uint64_t draws_ = 0;
-  std::vector<Open> open_;
+
+  Answer answer(const Query& query) const {
+    Answer answer;
+    answer.attempts = 1;
+    std::vector<double> state = query.state;
+    for (std::size_t step = 0; step < query.steps; ++step) {
+      const double time = query.time + static_cast<double>(step) * dt();
+      ++computed;
+      if (!add_fake_step(fate_at(decide_, state, time, dt()), state, time, answer)) break;
+      state.assign(answer.states.end() - static_cast<std::ptrdiff_t>(state.size()),
+                   answer.states.end());
+    }
+    return answer;
+  }
+  std::string guard(const Query& query) const override {
+    return fate_at(decide_, query.state, query.time, dt()) == Fate::refused ? "told to refuse" : "";
+  }
+  std::unique_ptr<SolverQueue> open_queue() const override {
+    return std::make_unique<Queue>(*this);
+  }
+
+  Decide decide_;
+  Manners manners_;
 };
+
+/// The next reply, however often the queue comes back without one.
+inline Reply wait_for_reply(SolverQueue& queue) {
+  for (;;)
+    if (auto reply = queue.next(SolverQueue::Clock::now())) return *std::move(reply);
+}
+
+/// One answer.
+inline Answer ask(const Solver& solver, Query query) {
+  Answer answer;
+  solver.solve({&query, 1}, {&answer, 1});
+  return answer;
+}
 
 }  // namespace stap::test

@@ -59,7 +59,7 @@ inline std::vector<Answer> solve_fields(const Solver& solver, const std::vector<
   std::vector<Query> queries(fields.size());
   std::vector<Answer> answers(fields.size());
   for (std::size_t i = 0; i < fields.size(); ++i)
-    queries[i] = {.id = i, .state = fields[i], .time = time, .params = {}};
+    queries[i] = {.id = i, .state = fields[i], .time = time};
   solver.solve(queries, answers);
   return answers;
 }
@@ -68,7 +68,7 @@ inline std::vector<Answer> solve_fields(const Solver& solver, const std::vector<
 inline Field solve_field(const Solver& solver, const Field& field, double time = 0.0) {
   Answer answer = solve_fields(solver, {field}, time)[0];
   if (answer.status != Answer::Status::ok) throw std::runtime_error(answer.reason);
-  return answer.state;
+  return answer.states;
 }
 
 inline double largest(const Field& field) {

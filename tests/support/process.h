@@ -3,14 +3,15 @@
 // Runs a program the way a user does: arguments in, exit code, stdout and stderr out.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "support/contains.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -22,9 +23,11 @@ struct Finished {
 };
 
 /// Runs command[0] with the other words as arguments (no shell) and waits for it. stdout goes to
-/// `out_path` instead of the result where one is given.
+/// `out_path` instead of the result where one is given; `prepare` is called in the new process just
+/// before the program, to change its streams.
 inline Finished run_process(const std::vector<std::string>& command,
-                            const std::string& out_path = "") {
+                            const std::string& out_path = "",
+                            const std::function<void()>& prepare = {}) {
   // Files instead of pipes: nothing can block, however much is written.
   const TemporaryFolder folder;
   const std::string out = out_path.empty() ? folder.path("out") : out_path;
@@ -43,6 +46,8 @@ inline Finished run_process(const std::vector<std::string>& command,
     dup2(in_fd, STDIN_FILENO);
     dup2(out_fd, STDOUT_FILENO);
     dup2(err_fd, STDERR_FILENO);
+    for (const int fd : {in_fd, out_fd, err_fd}) close(fd);  // or they would be those opened next
+    if (prepare) prepare();
     execv(words[0], words.data());
     _exit(127);
   }
@@ -73,11 +78,6 @@ inline pid_t start_stap(std::vector<std::string> arguments) {
 inline Finished run_stap(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), STAP_TEST_PROGRAM);
   return run_process(arguments);
-}
-
-inline ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;
 }
 
 }  // namespace stap::test

@@ -3,11 +3,22 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "stap/core/right_hand_side.h"
+#include "stap/pde/pde.h"
 
 namespace stap::test {
+
+/// The rows that offer a right-hand side. Not all do, and the laws of right-hand sides are not
+/// about those that do not.
+inline std::vector<const PdeRow*> offering_rhs(std::span<const PdeRow> table) {
+  std::vector<const PdeRow*> rows;
+  for (const PdeRow& row : table)
+    if (row.make_rhs != nullptr) rows.push_back(&row);
+  return rows;
+}
 
 /// du/dt = f(u, t), value by value.
 class FunctionRhs final : public RightHandSide {

@@ -15,8 +15,7 @@ inline std::vector<Answer> solve_rows(const Solver& solver,
                                       const std::vector<std::vector<double>>& rows) {
   std::vector<Query> queries(rows.size());
   std::vector<Answer> answers(rows.size());
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    queries[i] = {.id = i, .state = rows[i], .time = 0.0, .params = {}};
+  for (std::size_t i = 0; i < rows.size(); ++i) queries[i] = {.id = i, .state = rows[i]};
   solver.solve(queries, answers);
   return answers;
 }
@@ -25,7 +24,7 @@ inline std::vector<Answer> solve_rows(const Solver& solver,
 inline std::vector<double> solve_row(const Solver& solver, const std::vector<double>& row) {
   Answer answer = solve_rows(solver, {row})[0];
   if (answer.status != Answer::Status::ok) throw std::runtime_error(answer.reason);
-  return answer.state;
+  return answer.states;
 }
 
 /// The kind of error that a solver's make_...() throws for its default options after

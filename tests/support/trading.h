@@ -1,8 +1,12 @@
-// What purchases need besides a pool: members that keep a candidate's name, and random trouble.
+// What purchases need besides a pool: members that keep a candidate's name, random trouble, and a
+// place for records.
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
+#include "stap/acquire/buy.h"
 #include "support/fake_committee.h"
 #include "support/fake_solver.h"
 
@@ -33,12 +37,23 @@ inline States<double> named_pool(const Grid& grid, std::size_t count, const Rng&
 }
 
 /// Any kind of trouble with probability `trouble`, decided by (candidate, step).
-inline FakeSolver::Decide random_fate(const Rng& rng, double trouble) {
+inline Decide random_fate(const Rng& rng, double trouble) {
   return [rng, trouble](std::size_t candidate, std::size_t step) {
-    using Fate = FakeSolver::Fate;
     if (rng.split("candidate", candidate).uniform(step) >= trouble) return Fate::ok;
     constexpr Fate kinds[] = {Fate::refused, Fate::failed, Fate::not_finite, Fate::wrong_size};
     return kinds[rng.split("kind", candidate).below(step, 4)];
+  };
+}
+
+/// What was written down before a purchase was cut off: the first `count` records.
+inline Recorded recorded_in(const std::vector<AnswerRecord>& records, std::size_t count) {
+  std::map<std::pair<std::size_t, std::size_t>, AnswerRecord> known;
+  for (std::size_t k = 0; k < count; ++k)
+    known[{records[k].candidate, records[k].step}] = records[k];
+  return [known](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
+    const auto found = known.find({candidate, step});
+    if (found == known.end()) return std::nullopt;
+    return found->second;
   };
 }
 

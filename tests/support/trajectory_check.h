@@ -35,9 +35,8 @@ inline double worst_step_error(const Solver& solver, const Array<double>& trajec
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t time = 0; time + 1 < times; ++time)
       queries.push_back({.id = queries.size(),
-                         .state = state(row, time),
-                         .time = static_cast<double>(time) * solver.dt(),
-                         .params = {}});
+                         .state = {state(row, time).begin(), state(row, time).end()},
+                         .time = static_cast<double>(time) * solver.dt()});
   std::vector<Answer> answers(queries.size());
   solver.solve(queries, answers);
 
@@ -45,7 +44,7 @@ inline double worst_step_error(const Solver& solver, const Array<double>& trajec
   for (std::size_t q = 0; q < queries.size(); ++q) {
     if (answers[q].status != Answer::Status::ok) return std::numeric_limits<double>::infinity();
     const auto stored = state(q / (times - 1), q % (times - 1) + 1);
-    std::vector<double> expected(stored.begin(), stored.end()), got = answers[q].state;
+    std::vector<double> expected(stored.begin(), stored.end()), got = answers[q].states;
     if (part) {
       expected = part(expected);
       got = part(got);

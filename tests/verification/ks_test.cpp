@@ -183,8 +183,8 @@ TEST(KsExact, S3LeadingLyapunovExponent) {
   for (std::size_t renewal = 0; renewal < renewals; ++renewal) {
     const std::vector<Answer> answers = solve_rows(*solver, rows);
     for (std::size_t r = 0; r < runs; ++r) {
-      const std::vector<double>& base = answers[2 * r].state;
-      std::vector<double> near = answers[2 * r + 1].state;
+      const std::vector<double>& base = answers[2 * r].states;
+      std::vector<double> near = answers[2 * r + 1].states;
       double norm = 0;
       for (std::size_t i = 0; i < points; ++i) norm += std::pow(near[i] - base[i], 2);
       norm = std::sqrt(norm);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -8,7 +9,8 @@
 #include <vector>
 
 #include "stap/acquire/pool.h"
-#include "stap/config/family.h"
+#include "stap/config/registry.h"
+#include "stap/core/make_context.h"
 #include "stap/core/pattern.h"
 #include "stap/core/rng.h"
 
@@ -33,9 +35,11 @@ class StepChooser {
 };
 
 struct ChooserRow : config::Entry {
-  std::unique_ptr<StepChooser> (*make)(const config::Value& options) = nullptr;
+  std::function<std::unique_ptr<StepChooser>(const config::AnyOptions&, const MakeContext&)> make{};
 };
-/// full, stap, stap-mf, exact, bernoulli, initial-bernoulli, every.
-std::span<const ChooserRow> chooser_table();
+/// full, stap, stap-mf, exact, bernoulli, initial-bernoulli, every, and what was added.
+const config::Registry<ChooserRow>& chooser_table();
+/// As config::Registry::add says, and when.
+void add_chooser(ChooserRow row);
 
 }  // namespace stap

@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <functional>
+#include <unordered_set>
 
-#include "stap/acquire/buy.h"
+#include "stap/acquire/buyer.h"
 
 namespace stap {
 
@@ -11,16 +12,41 @@ namespace stap {
 /// or failed: they stay unspent, or are spent on further candidates in the same round.
 enum class OnUnstable { drop, refill };
 
+/// A round's budget on its way through passes: one, and with `refill` further ones for what is
+/// left, until nothing is left or the candidates run out. Each is begun with its plan and ended
+/// with what its purchase delivered.
+class Passes {
+ public:
+  Passes(std::size_t budget, OnUnstable on_unstable);
+
+  /// Whether a further pass must be begun.
+  bool more() const { return more_; }
+  /// Of the pass that comes next: its number, from 1, and what it may spend.
+  std::size_t pass() const { return round_.ledger.passes + 1; }
+  std::size_t budget() const { return round_.ledger.unspent; }
+
+  /// Throws Error(internal) if the plan does not account for budget(), or chooses a candidate that
+  /// a pass before has chosen (so that the passes come to an end).
+  void begin(const Plan& plan);
+  /// Throws Error(internal) if the ledger does not add up.
+  void end(Delivery delivery);
+
+  /// The ledger is that of all passes together, what was bought comes pass by pass.
+  Delivery deliver() { return std::move(round_); }
+
+ private:
+  OnUnstable on_unstable_;
+  Delivery round_;
+  std::unordered_set<std::size_t> chosen_;
+  bool more_ = true, plan_left_some_ = false;
+};
+
 /// Plans pass 1, 2, ... of a round for `budget` solver steps, among candidates that no pass before
 /// has chosen.
 using MakePlan = std::function<Plan(std::size_t pass, std::size_t budget)>;
 /// Buys a plan; all walks have ended when it returns.
 using BuyPlan = std::function<Delivery(const Plan& plan, std::size_t budget)>;
-
-/// Spends a round's budget: one pass, and with `refill` further passes for what is left, until
-/// nothing is left or the candidates run out. The ledger is that of all passes together, what was
-/// bought comes pass by pass. Throws Error(internal) if the ledger does not add up, a plan does not
-/// account for its budget, or chooses a candidate a second time (so the passes come to an end).
+/// Spends a round's budget, pass after pass. Throws as Passes does.
 Delivery buy_in_passes(std::size_t budget, OnUnstable on_unstable, const MakePlan& plan_of,
                        const BuyPlan& buy_plan);
 

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
 #include "stap/acquire/pool.h"
-#include "stap/config/family.h"
-#include "stap/core/right_hand_side.h"
+#include "stap/config/registry.h"
+#include "stap/core/make_context.h"
 #include "stap/core/rng.h"
 
 namespace stap {
@@ -36,12 +36,12 @@ class Selector {
 };
 
 struct SelectorRow : config::Entry {
-  /// `rhs`: of the equation, for a method that needs it; null for the others.
-  std::unique_ptr<Selector> (*make)(const config::Value& options,
-                                    std::unique_ptr<RightHandSide> rhs) = nullptr;
-  bool needs_rhs = false;
+  /// Throws Error(config) where the context does not offer what the method needs.
+  std::function<std::unique_ptr<Selector>(const config::AnyOptions&, const MakeContext&)> make{};
 };
-/// random, qbc, sbal, lcmd, core-set, residual.
-std::span<const SelectorRow> selector_table();
+/// random, qbc, sbal, lcmd, core-set, residual, and what was added.
+const config::Registry<SelectorRow>& selector_table();
+/// As config::Registry::add says, and when; a planner of the same name is refused too.
+void add_selector(SelectorRow row);
 
 }  // namespace stap

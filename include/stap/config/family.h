@@ -1,24 +1,8 @@
 #pragma once
 
 // A family is a section of the config document: named (`pde: {name: burgers, ...}`, one of several
-// entries) or plain (`train: {...}`, one struct). The owner of a family keeps a table of its own
-// rows and adds what it needs to make one, e.g.
-//
-//   struct PdeRow : config::Entry {
-//     std::unique_ptr<Solver> (*make)(const config::Value& options);
-//   };
-//   std::span<const PdeRow> pde_table() {
-//     static const PdeRow rows[] = {
-//         {{"burgers", "viscous Burgers equation", &burgers_fields()},
-//          [](const config::Value& v) {
-//            return make_burgers(config::read(burgers_fields(), v, "pde"));
-//          }},
-//     };
-//     return rows;
-//   }
-//   // use: family = named_family("pde", "the equation", pde_table());
-//   //      choice = choose(family, section, problems);
-//   //      solver = pde_table()[choice->index].make(choice->options);
+// entries) or plain (`train: {...}`, one struct). `list`, `describe`, `check` and `schema` walk
+// families; the owner of a named one keeps its rows in a registry (registry.h).
 
 #include <cstddef>
 #include <iterator>
@@ -28,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "stap/config/fields.h"
+#include "stap/config/options.h"
 
 namespace stap::config {
 
 /// One thing a user can name.
 struct Entry {
-  std::string name;
+  std::string name;               ///< letters, digits, '-', '_' and '.'
   std::string text;               ///< one line
-  const Table* fields = nullptr;  ///< static; not null
+  const Table* fields = nullptr;  ///< static; not null; none of them called `name`
 };
 
 struct Family {
@@ -46,8 +30,7 @@ struct Family {
   std::vector<Entry> entries;  ///< exactly one, called like the family, unless named
 };
 
-/// Throws Error(internal) if a name occurs twice or a field is called `name`, which selects the
-/// entry.
+/// Throws Error(internal) if a name occurs twice or an entry is not as it must be.
 Family named_family(std::string name, std::string text, std::vector<Entry> entries);
 /// The same from a table whose rows derive from Entry.
 template <class Rows>
@@ -57,18 +40,28 @@ Family named_family(std::string name, std::string text, const Rows& rows) {
 }
 Family plain_family(std::string name, std::string text, const Table& fields);
 
-/// Which entry a section names, and its map without `name`.
-struct Choice {
-  std::size_t index = 0;
-  Value options;
-};
-/// Empty, and a problem that lists the choices, if `name` is missing or unknown. Options are not
-/// checked here.
-std::optional<Choice> choose(const Family& family, const Value& section, Problems& problems);
+/// What is wrong with an entry as a row of a named family; empty if nothing.
+std::string entry_fault(const Entry& entry);
 
-/// Checks a whole document against its families: unknown sections and all that the field tables
-/// say. Returns the effective document: the given sections, every field with its value.
-Value check(std::span<const Family> families, const Value& document, Problems& problems);
+/// A section, read: which of the family's entries it names, and its options.
+struct Section {
+  std::size_t entry = 0;
+  AnyOptions options;
+};
+/// Empty, and a complaint that lists the choices, if `name` is missing or unknown.
+std::optional<Section> read_section(const Family& family, const Value& section,
+                                    Complaints& complaints);
+/// The section of an entry of a named family: `name`, then every field with its value.
+Value section_value(const Entry& entry, const AnyOptions& options);
+
+/// A whole document: one element a family, empty for a named one that is not given or cannot be
+/// read. Unknown sections and all that the field tables say become complaints.
+std::vector<std::optional<Section>> read_sections(std::span<const Family> families,
+                                                  const Value& document, Complaints& complaints);
+/// The effective document: the sections that are there, every field with its value.
+Value effective(std::span<const Family> families, std::span<const std::optional<Section>> sections);
+/// Both at once.
+Value check(std::span<const Family> families, const Value& document, Complaints& complaints);
 
 /// JSON Schema (draft 2020-12) of the document; named sections by oneOf with a constant name.
 Value schema(std::span<const Family> families);

@@ -24,14 +24,16 @@
 //   }
 //
 //   BurgersOptions options = config::read(burgers_fields(), value, "pde");  // throws, or:
-//   config::parse(burgers_fields(), value, "pde", options, problems);       // collects
+//   config::parse(burgers_fields(), value, "pde", options, complaints);       // collects
 //
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
-// std::size_t, double, std::string, an enum (with choices), std::vector<double>,
-// std::vector<std::size_t>, or a struct with Fields of its own: {"steps", &O::steps, "text",
-// steps_fields()}. family.h gathers entries (name + fields) for `list`, `check` and `schema`.
+// std::size_t, double, std::string, an enum (with choices), std::filesystem::path (relative to the
+// file that names it; made absolute), std::vector<double>, std::vector<std::size_t>, or a struct
+// with Fields of its own: {"steps", &O::steps, "text", steps_fields()}. family.h gathers entries
+// (name + fields) for `list`, `check` and `schema`.
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -42,13 +44,13 @@
 #include <utility>
 #include <vector>
 
+#include "stap/config/complaints.h"
 #include "stap/config/constraint.h"
-#include "stap/config/problems.h"
 #include "stap/config/value.h"
 
 namespace stap::config {
 
-enum class Type { boolean, integer, real, text, choice, reals, integers, section };
+enum class Type { boolean, integer, real, text, path, choice, reals, integers, section };
 
 /// "integer", "list of real numbers", ...
 std::string_view to_string(Type type);
@@ -64,51 +66,51 @@ struct FieldInfo {
   Constraint allowed;
   const Table* section = nullptr;  ///< the fields of a section; it must live as long
   std::function<Value(const void* options)> get;
-  std::function<void(void* options, const Value&, const std::string& path, Problems&)> read;
+  std::function<void(void* options, const Value&, const std::string& path, Complaints&)> read;
 };
 
 /// The fields of an Options struct, its type erased.
 class Table {
  public:
   const std::vector<FieldInfo>& fields() const { return fields_; }
-  /// A new Options with its defaults, for parse() and to_value().
-  std::shared_ptr<void> make() const { return make_(); }
+  /// A new Options for parse() and to_value(): with its defaults, or a copy.
+  std::shared_ptr<void> make(const void* copied = nullptr) const { return make_(copied); }
 
  protected:
   /// Throws Error(internal) if two fields have one name.
-  Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)());
+  Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)(const void* copied));
 
  private:
   std::vector<FieldInfo> fields_;
-  std::shared_ptr<void> (*make_)();
+  std::shared_ptr<void> (*make_)(const void* copied);
 };
 
 template <class Options>
 class Fields;
 
 /// Reads a map into the options (of the table's type): unknown keys (with a suggestion), wrong
-/// types and values out of range become problems and leave the default. Null is an empty map.
+/// types and values out of range become complaints and leave the default. Null is an empty map.
 void parse(const Table& table, const Value& value, const std::string& path, void* options,
-           Problems& problems);
+           Complaints& complaints);
 /// The effective config: every field with its value.
 Value to_value(const Table& table, const void* options);
 
 template <class Options>
 void parse(const Fields<Options>& fields, const Value& value, const std::string& path,
-           Options& options, Problems& problems) {
-  parse(static_cast<const Table&>(fields), value, path, static_cast<void*>(&options), problems);
+           Options& options, Complaints& complaints) {
+  parse(static_cast<const Table&>(fields), value, path, static_cast<void*>(&options), complaints);
 }
 template <class Options>
 Value to_value(const Fields<Options>& fields, const Options& options) {
   return to_value(static_cast<const Table&>(fields), static_cast<const void*>(&options));
 }
-/// Options from a map. Throws Error(config) with all problems.
+/// Options from a map. Throws Error(config) with all complaints.
 template <class Options>
 Options read(const Fields<Options>& fields, const Value& value, const std::string& path) {
   Options options{};
-  Problems problems;
-  parse(fields, value, path, options, problems);
-  problems.throw_if_any();
+  Complaints complaints;
+  parse(fields, value, path, options, complaints);
+  complaints.throw_if_any();
   return options;
 }
 
@@ -144,31 +146,39 @@ inline constexpr Type kType<double> = Type::real;
 template <>
 inline constexpr Type kType<std::string> = Type::text;
 template <>
+inline constexpr Type kType<std::filesystem::path> = Type::path;
+template <>
 inline constexpr Type kType<std::vector<double>> = Type::reals;
 template <>
 inline constexpr Type kType<std::vector<std::size_t>> = Type::integers;
 static_assert(std::is_same_v<std::size_t, std::uint64_t>);
 
-void read_member(bool&, const Constraint&, const Value&, const std::string& path, Problems&);
-void read_member(int&, const Constraint&, const Value&, const std::string& path, Problems&);
+void read_member(bool&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(int&, const Constraint&, const Value&, const std::string& path, Complaints&);
 void read_member(std::int64_t&, const Constraint&, const Value&, const std::string& path,
-                 Problems&);
+                 Complaints&);
 void read_member(std::uint64_t&, const Constraint&, const Value&, const std::string& path,
-                 Problems&);
-void read_member(double&, const Constraint&, const Value&, const std::string& path, Problems&);
-void read_member(std::string&, const Constraint&, const Value&, const std::string& path, Problems&);
+                 Complaints&);
+void read_member(double&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(std::string&, const Constraint&, const Value&, const std::string& path,
+                 Complaints&);
+void read_member(std::filesystem::path&, const Constraint&, const Value&, const std::string& path,
+                 Complaints&);
 void read_member(std::vector<double>&, const Constraint&, const Value&, const std::string& path,
-                 Problems&);
+                 Complaints&);
 void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
-                 const std::string& path, Problems&);
-/// The code of a choice, or empty (and a problem).
+                 const std::string& path, Complaints&);
+/// The code of a choice, or empty (and a complaint).
 std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
-                                        Problems&);
+                                        Complaints&);
 Value choice_value(const Constraint&, std::int64_t code);
 
 template <class T>
 Value member_value(const T& member) {
   return Value(member);
+}
+inline Value member_value(const std::filesystem::path& member) {
+  return Value(member.string());
 }
 template <class T>
 Value member_value(const std::vector<T>& members) {
@@ -200,8 +210,8 @@ struct Field : FieldInfo {
             allow, static_cast<std::int64_t>(static_cast<const Options*>(options)->*member));
       };
       read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
-                                       Problems& problems) {
-        if (const auto code = detail::read_choice(allow, value, path, problems))
+                                       Complaints& complaints) {
+        if (const auto code = detail::read_choice(allow, value, path, complaints))
           static_cast<Options*>(options)->*member = static_cast<T>(*code);
       };
     } else {
@@ -209,8 +219,9 @@ struct Field : FieldInfo {
         return detail::member_value(static_cast<const Options*>(options)->*member);
       };
       read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
-                                       Problems& problems) {
-        detail::read_member(static_cast<Options*>(options)->*member, allow, value, path, problems);
+                                       Complaints& complaints) {
+        detail::read_member(static_cast<Options*>(options)->*member, allow, value, path,
+                            complaints);
       };
     }
   }
@@ -223,8 +234,8 @@ struct Field : FieldInfo {
       return to_value(inner, static_cast<const Options*>(options)->*member);
     };
     read = [member, &inner](void* options, const Value& value, const std::string& path,
-                            Problems& problems) {
-      parse(inner, value, path, static_cast<Options*>(options)->*member, problems);
+                            Complaints& complaints) {
+      parse(inner, value, path, static_cast<Options*>(options)->*member, complaints);
     };
   }
 };
@@ -233,8 +244,10 @@ template <class Options>
 class Fields : public Table {
  public:
   Fields(std::initializer_list<Field<Options>> rows)
-      : Table({rows.begin(), rows.end()},
-              []() -> std::shared_ptr<void> { return std::make_shared<Options>(); }) {}
+      : Table({rows.begin(), rows.end()}, [](const void* copied) -> std::shared_ptr<void> {
+          return copied ? std::make_shared<Options>(*static_cast<const Options*>(copied))
+                        : std::make_shared<Options>();
+        }) {}
 };
 
 }  // namespace stap::config

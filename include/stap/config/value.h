@@ -3,6 +3,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,14 +16,22 @@
 
 namespace stap::config {
 
-/// Where a value was written, for messages. Line 0: no position (made by code or an override).
+/// What values are read from.
+struct Source {
+  std::string name;                ///< for messages: "run.yaml", "preset demo", "seed=3"
+  std::filesystem::path folder{};  ///< of a file; empty: the working folder
+};
+
+/// Where a value was written. Line 0: no position (made by code or an override).
 struct Origin {
-  std::shared_ptr<const std::string> source;  ///< file name, "key=value" or null
-  int line = 0;                               ///< 1-based
-  int column = 0;                             ///< 1-based
+  std::shared_ptr<const Source> source;  ///< null: made by code
+  int line = 0;                          ///< 1-based
+  int column = 0;                        ///< 1-based
 
   /// "run.yaml:3:7", "pde.points=4" or "".
   std::string text() const;
+  /// What a relative path that is written here is relative to; empty: the working folder.
+  std::filesystem::path folder() const;
 };
 
 enum class Kind { null, boolean, integer, real, text, list, map };
@@ -102,16 +112,25 @@ struct Value::Member {
 
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{1} << 20;
 
+/// The value of "study.steps"; null where there is none.
+const Value* find_path(const Value& document, std::string_view path);
+/// Where it was written; where it is not, that of the nearest map around it.
+Origin origin_of(const Value& document, std::string_view path);
+/// The origin of the first of these that is there; of none, as for the first.
+Origin origin_of(const Value& document, std::initializer_list<std::string_view> paths);
+
 /// Parses one YAML document of at most kMaxYamlBytes. Throws Error(config), with the position, for
 /// bad syntax, a key given twice, a second document, and what we leave out: anchors, tags, keys
 /// that are no text. Empty text is null.
 Value parse_yaml(std::string_view text, std::string source_name);
-/// The same for a file. Throws Error(config) with the path if it cannot be read.
+/// The same for a file, in whose folder paths begin. Throws Error(config) with the path if it
+/// cannot be read.
 Value read_yaml(const std::string& path);
 
-/// Applies "key.path=value" (one YAML value), making maps on the way. Throws Error(config) if it is
-/// malformed or a key on the way holds something else than a map.
-void apply_override(Value& document, std::string_view assignment);
+/// Applies "key.path=value" (one YAML value), making maps on the way. `written`: what messages call
+/// it, where that differs. Throws Error(config) if it is malformed or a key on the way holds
+/// something else than a map.
+void apply_override(Value& document, std::string_view assignment, std::string_view written = {});
 
 /// YAML text that parse_yaml reads back as an equal value; ends with a line break.
 std::string yaml_text(const Value& value);

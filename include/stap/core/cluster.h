@@ -21,10 +21,10 @@ Grid slot_grid(Grid clusters, std::size_t size);
 /// "8 or 16", "8": the multiples of `size` on both sides of a number that is none, for messages.
 std::string multiples_beside(std::size_t number, std::size_t size);
 
-/// Advances clusters: `size` steps of `single`, the first from the last state of the query, and all
-/// of its states are the answer. dt is size times that of `single`, and each of its steps gets its
-/// own time. Queries of a call advance together. If the first step is refused, so is the query; one
-/// that does not come to its end fails. seconds and attempts are sums.
+/// Advances clusters, over any kind of solver: a step is `size` steps of `single`, the first from
+/// the last state of the query, and all of its states are the answer. dt is size times that of
+/// `single`, and each of its steps gets its own time. If the first step is refused, so is the
+/// query; a cluster that does not come to its end fails. seconds and attempts are sums.
 std::unique_ptr<Solver> make_clustered_solver(std::shared_ptr<const Solver> single,
                                               std::size_t size);
 

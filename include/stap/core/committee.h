@@ -3,10 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "stap/core/grid.h"
 #include "stap/core/states.h"
+#include "stap/core/stop.h"
 
 namespace stap {
 
@@ -24,47 +28,89 @@ enum class SketchKind { sparse, gaussian };
 enum class RowsId : std::uint32_t {};
 
 /// M surrogates that advance states: cheap, float, batched, states resident. Every result of a row
-/// depends on nothing but that row and its member, bit for bit.
-/// Index spans of one call have the same length n; entry r of each belongs together.
+/// depends on nothing but that row and its member, bit for bit. Used by one thread at a time.
+///
+/// Index spans of one call have the same length n; entry r of each belongs together. Wrong
+/// arguments are found here, whatever is behind: Error(data) for states of another size, else
+/// Error(internal); nothing is changed then.
 class Committee {
  public:
   virtual ~Committee() = default;
 
   virtual const Grid& grid() const = 0;
   virtual int members() const = 0;
+  /// Whether the members have a time input, so that advance() and sketch() must be given times.
+  virtual bool time_input() const { return false; }
   /// Rows that are well advanced in one call: fewer would not be quicker by much.
   virtual std::size_t rows_at_once() const { return 32; }
+
   /// The same members once more, to be asked by another thread at the same time; null where a call
-  /// keeps the whole machine busy. This committee must outlive it, and rows are its own.
-  virtual std::unique_ptr<Committee> another() { return nullptr; }
+  /// keeps the whole machine busy. This committee must outlive it, rows are its own, and it stops
+  /// when this one would.
+  std::unique_ptr<Committee> another();
+  /// From now on advance() and sketch() ask first, and throw Stopped instead where it says true.
+  void stop_when(StopAsked asked) { stop_asked_ = std::move(asked); }
 
   /// Makes n rows of zeros; `release` gives them back.
-  virtual RowsId rows(std::size_t n) = 0;
-  virtual void release(RowsId id) = 0;
+  RowsId rows(std::size_t n);
+  void release(RowsId id);
+  /// Blocks that were made and not given back.
+  std::size_t blocks_in_use() const;
   /// Copies states into rows first, first+1, ... and out of them.
-  virtual void put(RowsId id, std::size_t first, StatesView<const float> states) = 0;
-  virtual void get(RowsId id, std::size_t first, StatesView<float> states) const = 0;
+  void put(RowsId id, std::size_t first, StatesView<const float> states);
+  void get(RowsId id, std::size_t first, StatesView<float> states) const;
 
   /// to[j[r]] = member[r] applied to from[i[r]] at time[r]. `member` may hold kMean; `time` is in
-  /// [0,1] over the trajectory and may be empty for networks without a time input. No j twice;
-  /// `from` and `to` may be the same block where no row is both read and written by other rows.
-  virtual void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                       std::span<const double> time, RowsId to, std::span<const std::size_t> j) = 0;
+  /// [0,1] over the trajectory and may be empty without a time input. No j twice; `from` and `to`
+  /// may be the same block where no row is both read and written by other rows.
+  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+               std::span<const double> time, RowsId to, std::span<const std::size_t> j);
 
   /// advance(), and adds the sketch of the last hidden activations of this step to
-  /// features[r * kSketchSize ..]. `step` is the step being made, 1-based. Members only, no kMean.
+  /// features[r * kSketchSize ..]. `step` is the step being made. Members only, no kMean.
   /// Throws Error(unavailable) for a kind that the device does not have.
-  virtual void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                      std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
-                      std::span<const std::size_t> j, std::span<double> features) = 0;
+  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+              std::span<const std::size_t> j, std::span<double> features);
 
   /// out[r] = squared distance of x[i[r]] and y[j[r]], summed in double in grid order.
-  virtual void distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
-                         std::span<const std::size_t> j, std::span<double> out) const = 0;
+  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
+                 std::span<double> out) const;
 
   /// i holds n groups of M rows; out[g] = (1/M) sum over the group of the squared distance to the
   /// group's mean, in double.
-  virtual void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const = 0;
+  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const;
+
+ private:
+  // What a kind of committee does. Arguments are right and no call is empty. Ids are small numbers,
+  // given again after do_release().
+  virtual std::unique_ptr<Committee> do_another() { return nullptr; }
+  virtual void do_rows(RowsId id, std::size_t n) = 0;
+  virtual void do_release(RowsId id) = 0;
+  virtual void do_put(RowsId id, std::size_t first, StatesView<const float> states) = 0;
+  virtual void do_get(RowsId id, std::size_t first, StatesView<float> states) const = 0;
+  virtual void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                          std::span<const double> time, RowsId to,
+                          std::span<const std::size_t> j) = 0;
+  virtual void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                         std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                         std::span<const std::size_t> j, std::span<double> features) = 0;
+  virtual void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                            std::span<const std::size_t> j, std::span<double> out) const = 0;
+  virtual void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const = 0;
+
+  struct Block {
+    std::size_t count = 0;
+    std::vector<std::uint64_t> written{};  // by which call each row was, last
+  };
+  std::size_t count(RowsId id) const;
+  void check_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                     std::span<const double> time, RowsId to, std::span<const std::size_t> j);
+  void heed_stop() const;
+
+  std::vector<std::optional<Block>> blocks_;
+  std::uint64_t calls_ = 0;
+  StopAsked stop_asked_;
 };
 
 }  // namespace stap

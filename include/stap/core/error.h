@@ -16,8 +16,8 @@ enum class ErrorKind {
   solver = 7,       ///< a solver that cannot go on (breaker, abort)
 };
 
-/// The library's one exception. The message says what was given, what was expected and what to do,
-/// and ends without a full stop.
+/// The library's one exception, with one kind of it that can be told apart. The message says what
+/// was given, what was expected and what to do, and ends without a full stop.
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
@@ -26,6 +26,12 @@ class Error : public std::runtime_error {
 
  private:
   ErrorKind kind_;
+};
+
+/// Another process works on the same files: Error(storage) that may go away by waiting.
+class InUse : public Error {
+ public:
+  explicit InUse(const std::string& message) : Error(ErrorKind::storage, message) {}
 };
 
 }  // namespace stap

@@ -19,6 +19,7 @@ struct Progress {
   std::string_view phase;
   std::size_t done = 0;
   std::size_t total = 0;
+  std::string_view unit = {};  ///< what is counted, in the plural: "trajectories"; may be empty
 };
 
 /// Receives events; the library itself never prints. Every function may be left out. Events of one

@@ -22,9 +22,10 @@ class ResidentRows {
   RowsId id_;
 };
 
-/// When the input of a step (1-based) is, in [0,1] over a trajectory of `steps` steps.
+/// The time of the input of step `step`, which is state `step`, in [0,1] over a trajectory of
+/// `steps` steps.
 inline double input_time(std::size_t step, std::size_t steps) {
-  return static_cast<double>(step - 1) / static_cast<double>(steps);
+  return static_cast<double>(step) / static_cast<double>(steps);
 }
 
 }  // namespace stap

@@ -1,36 +1,45 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stap/core/grid.h"
 
 namespace stap {
 
-/// "Advance this state by one learned step."
+/// "Advance this state by so many learned steps."
 struct Query {
   std::uint64_t id = 0;
-  std::span<const double> state;   ///< [C, X...] of the solver's grid
-  double time = 0.0;               ///< of the input state; 0 at u^0, negative during a warm-up
-  std::span<const double> params;  ///< of parametric problems; empty otherwise
+  std::vector<double> state{};   ///< [C, X...] of the solver's grid
+  double time = 0.0;             ///< of the input state; 0 at u^0, negative during a warm-up
+  std::vector<double> params{};  ///< of parametric problems; empty otherwise
+  std::size_t steps = 1;         ///< consecutive ones, each from where the one before it ended
 };
 
 /// Failure is data: a row that cannot be advanced says so and leaves the others alone.
 struct Answer {
   enum class Status { ok, refused, failed };
-  Status status = Status::failed;
-  std::string reason;         ///< empty when ok
-  std::vector<double> state;  ///< [C, X...] one learned step later; empty unless ok
-  double seconds = 0.0;       ///< time the row took (its share of its block)
-  int attempts = 0;           ///< 0 when refused: the solver was not called
+  Status status = Status::failed;  ///< ok: all steps were made; refused: none was tried
+  std::string reason{};            ///< empty when ok
+  /// [made, C, X...]: after steps 1 .. made. made == steps when ok, 0 when refused; a failure keeps
+  /// those before it.
+  std::vector<double> states{};
+  double seconds = 0.0;  ///< time the query took (its share, where it was computed with others)
+  int attempts = 0;      ///< calls of the solver; 0 when refused
 };
 
 std::string_view to_string(Answer::Status status);
 
-/// Something expensive that advances states by `dt`, in double precision. Rows are independent: an
-/// answer never depends, not by a bit, on the other queries of the call or on the threads.
+class SolverQueue;
+
+/// Something expensive that advances states by `dt`, in double precision: what it is. Cheap to
+/// hold; what computes is started by open(). Rows are independent: an answer never depends, not by
+/// a bit, on other queries, on their order or on threads.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -41,25 +50,59 @@ class Solver {
   const Grid& grid() const { return grid_; }
   /// Length of one learned step, in the problem's time unit.
   double dt() const { return dt_; }
+  /// Names of the grid's channels: u, or u0, u1, ... unless told otherwise.
+  virtual std::vector<std::string> channels() const;
+  /// The most steps of one query that are one call of the solver.
+  std::size_t steps_at_once() const { return steps_at_once_; }
 
-  /// Answers query i in answers[i]. A state with a value that is not finite is refused here, then
-  /// guard() is asked; what passes is computed. Throws Error(data) if a state is not of the grid's
-  /// size, and Error(internal) if the spans differ in length.
+  /// Why the query must not be computed (a value that is not finite, the guard); empty: it may.
+  /// Throws Error(data) if its state is not of the grid's size.
+  std::string refusal(const Query& query) const;
+  /// The one way to ask. Whatever the solver, its queue refuses before it computes, takes queries
+  /// of any number of steps, and never answers ok with a state that is broken (see
+  /// src/core/checked_queue.h). The solver must outlive it.
+  std::unique_ptr<SolverQueue> open() const;
+  /// Asks queries[i] for answers[i], and waits: for tests and small programs. Ids do not matter.
+  /// Throws as submit() of the queue does, and Error(internal) if the spans differ in length.
   void solve(std::span<const Query> queries, std::span<Answer> answers) const;
+  /// The same problem with another learned step, or null where there is none but this. Throws
+  /// Error(config) for a step it cannot make.
+  virtual std::unique_ptr<Solver> with_step(double dt) const;
 
  protected:
-  Solver(std::string name, Grid grid, double dt);
+  /// Throws Error(config) unless dt is finite and above 0 and steps_at_once is at least 1.
+  Solver(std::string name, Grid grid, double dt, std::size_t steps_at_once = 1);
 
  private:
-  /// Why this (finite) state must not be computed; empty if it may.
-  virtual std::string guard(const Query& query) const = 0;
-  /// Fills the answers of queries that passed the guard; their states have the right size.
-  virtual void compute(std::span<const Query* const> queries,
-                       std::span<Answer* const> answers) const = 0;
+  /// Why a query with a finite state must not be computed; empty if it may. Depends on nothing but
+  /// the query: it may be asked at any time, any number of times.
+  virtual std::string guard(const Query& query) const;
+  /// Gets queries that were not refused, of 1 .. steps_at_once() steps; their ids differ.
+  virtual std::unique_ptr<SolverQueue> open_queue() const = 0;
 
   std::string name_;
   Grid grid_;
   double dt_;
+  std::size_t steps_at_once_;
+};
+
+/// A solver that is a function of this process and takes many rows in one call.
+class BatchSolver : public Solver {
+ protected:
+  /// `threads`: that it computes on, 0 = all; its queue works on 8 rows a thread, or multiples.
+  BatchSolver(std::string name, Grid grid, double dt, int threads = 1);
+  int threads() const { return threads_; }
+
+ private:
+  class Queue;
+
+  /// Makes one step of every query: fills status, reason, states [1, C, X...] and seconds. Answers
+  /// come as failed, with one attempt.
+  virtual void compute(std::span<const Query* const> queries,
+                       std::span<Answer* const> answers) const = 0;
+  std::unique_ptr<SolverQueue> open_queue() const final;
+
+  int threads_;
 };
 
 }  // namespace stap

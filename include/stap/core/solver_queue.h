@@ -1,9 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
+#include <optional>
 
 #include "stap/core/solver.h"
 
@@ -12,27 +12,30 @@ namespace stap {
 /// An answer and the query it belongs to.
 struct Reply {
   std::uint64_t id = 0;
-  Answer answer;
+  Answer answer{};
 };
 
 /// Queries go in, answers come out in any order: whoever drives many trajectories never waits for
-/// one slow query. A queue is used by one thread.
+/// one slow query. A queue is used by one thread. Solver::open() makes it.
 class SolverQueue {
  public:
+  using Clock = std::chrono::steady_clock;
+
   virtual ~SolverQueue() = default;
-  /// Takes a query over; ids must differ among those that are open.
-  virtual void submit(std::uint64_t id, std::vector<double> state, double time) = 0;
+  /// Takes a query over. Throws Error(internal) if its id is that of an open one or it has no
+  /// steps, Error(data) if its state is not of the grid's size.
+  virtual void submit(Query query) = 0;
   /// How many queries have no reply yet.
   virtual std::size_t open() const = 0;
   /// True if next() would not wait; a queue that cannot tell says false. Whoever drives the queue
   /// takes what is ready before it does work of its own.
   virtual bool ready() const { return false; }
-  /// Waits for a reply. Throws Error(internal) if nothing is open.
-  virtual Reply next() = 0;
+  /// A reply; empty if there is none yet. Waits until about `until`: a solver of this process ends
+  /// the block of rows that it has begun, and begins one even if `until` has passed. Throws
+  /// Error(internal) if nothing is open.
+  virtual std::optional<Reply> next(Clock::time_point until) = 0;
+  /// Forgets what is open: no reply will come, and its ids are free.
+  virtual void cancel() = 0;
 };
-
-/// Answers by an in-process solver (which must outlive it): what is open is solved as one batch
-/// when a reply is asked for; replies come in the order of submission.
-std::unique_ptr<SolverQueue> make_batch_queue(const Solver& solver);
 
 }  // namespace stap

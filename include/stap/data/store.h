@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -21,11 +22,21 @@ struct Array {
   std::vector<T> values;
 };
 
+/// What the states of a file are, as attributes: `equation` (text), `channels`, `points` (whole
+/// numbers), `lengths`, `dt`. Of single states and steps, also where the file holds clusters.
+struct StateInfo {
+  std::string equation;  ///< or the name of another solver; empty: not known
+  Grid grid;
+  double dt = 0.0;  ///< of one learned step; 0: not known
+};
+
 /// "4 x 1 x 256", "scalar".
 std::string shape_text(std::span<const std::size_t> shape);
 
 /// A dataset of real numbers, integers or booleans, as double.
 Array<double> read_array(const std::filesystem::path& path, const std::string& dataset);
+/// The same of whole numbers; real ones are refused.
+Array<std::int64_t> read_integers(const std::filesystem::path& path, const std::string& dataset);
 /// A dataset of strings.
 Array<std::string> read_text(const std::filesystem::path& path, const std::string& dataset);
 /// Names of all datasets, groups joined by '/', without a leading one; sorted.
@@ -38,6 +49,10 @@ Array<double> read_attribute(const std::filesystem::path& path, const std::strin
                              const std::string& name);
 std::string read_text_attribute(const std::filesystem::path& path, const std::string& object,
                                 const std::string& name);
+
+/// What a file says about its states. Throws Error(data) also if it names no grid, or none that can
+/// be.
+StateInfo read_state_info(const std::filesystem::path& path);
 
 /// States of this grid: dataset `states` [B, C, X...] or, where there is none, the first time of
 /// `trajectory` [B, T, C, X...]. B >= 1. Values that are not finite are handed on: refusing them is

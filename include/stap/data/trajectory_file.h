@@ -28,9 +28,9 @@ struct RowEnd {
 
 /// Writes `trajectory` [B, L+1, C, X...] (double, NaN where nothing was put), `status` [B] (0 ok,
 /// 1 refused, 2 failed), `reason` [B] (text), `failed_step` [B], and the attributes format =
-/// "trajectories/1", pde, dt, options. All of it goes to a temporary file beside `path`, its room
-/// taken at once: a place that cannot be written, or is full, shows before the computing starts.
-/// Every function throws Error(storage) with the path and the cause.
+/// "trajectories/1", pde, options and those of StateInfo. All of it goes to a temporary file beside
+/// `path`, its room taken at once: a place that cannot be written, or is full, shows before the
+/// computing starts. Every function throws Error(storage) with the path and the cause.
 class TrajectoryWriter {
  public:
   TrajectoryWriter(std::filesystem::path path, const Grid& grid, std::size_t rows,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "stap/core/grid.h"
@@ -18,19 +19,28 @@ struct Provenance {
 
 /// The training set: transitions (input, the solver's answer) in double, in the order bought.
 struct TransitionSet {
-  Grid grid;
+  Grid grid{};
   std::size_t cluster = 1;       ///< states are clusters of so many (stap/core/cluster.h)
+  std::string equation{};        ///< that made them
+  double dt = 0.0;               ///< of a single solver step
   std::size_t acquisitions = 0;  ///< complete ones
-  std::vector<Provenance> origins;
-  std::vector<double> inputs, outputs;  ///< [n, C, X...]
+  std::vector<Provenance> origins{};
+  std::vector<double> inputs{}, outputs{};  ///< [n, C, X...]
 
   std::size_t count() const { return origins.size(); }
 };
 
-/// `transitions.h5` (format "transitions/1", with the attribute `cluster` where it is not 1),
-/// replaced in one step. Throws Error(storage).
+/// Takes the transitions of the last acquisition out again.
+void drop_last_acquisition(TransitionSet& set);
+
+/// `transitions.h5` (format "transitions/2": `acquisition`, `candidate`, `step` and `acquisitions`
+/// as whole numbers, `inputs`, `outputs`, the attributes of StateInfo, and `cluster` where it is
+/// not 1), replaced in one step. Throws Error(storage).
 void write_transitions(const std::filesystem::path& path, const TransitionSet& set);
-/// Throws Error(data) if it is damaged, of another format, another grid or another cluster.
+/// With the grid the file names. Throws Error(data) if it is damaged or of another format; those of
+/// "transitions/1" name none.
+TransitionSet read_transitions(const std::filesystem::path& path);
+/// Also "transitions/1". Throws Error(data), too, for another grid or another cluster.
 TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
                                std::size_t cluster = 1);
 

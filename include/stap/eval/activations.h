@@ -9,7 +9,7 @@
 namespace stap {
 
 /// Sketched last hidden activations of every state, all members together: [n, kSketchSize]. All
-/// states go through the same random map (that of step 1), so their distances can be compared
+/// states go through the same random map (that of step 0), so their distances can be compared
 /// whatever step they come from. `times` [n]: of the network's time input, in [0, 1].
 std::vector<double> sketched_states(Committee& committee, StatesView<const float> states,
                                     std::span<const double> times);

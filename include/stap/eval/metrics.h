@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct TrajectoriesView {
   StatesView<const float> states;
   std::size_t times = 0;    ///< T
   std::size_t cluster = 1;  ///< k: the committee's states are clusters of k (stap/core/cluster.h)
+  /// Of the network's time input, in [0, 1], where trajectories are single calls out of longer
+  /// ones; empty: they run over [0, 1].
+  std::span<const double> call_times{};
   std::size_t count() const { return times == 0 ? 0 : states.count / times; }
   std::size_t steps() const { return times - cluster; }
 };

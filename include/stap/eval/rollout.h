@@ -2,21 +2,25 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 
 #include "stap/core/committee.h"
 #include "stap/core/states.h"
 
 namespace stap {
 
-/// Rows first, first + 1, ... of a rollout after `step` steps, 1 .. L. Valid during the call.
+/// Rows first, first + 1, ... of a rollout as step `step` (0 .. L-1) has left them: their states
+/// `step` + 1. Valid during the call.
 using RolloutVisitor =
     std::function<void(std::size_t step, std::size_t first, StatesView<const float> states)>;
 
 /// Applies a member (or kMean) `steps` times to every initial state and shows each result: block
 /// after block of rows, and step after step in each. A network's time input runs over [0, 1]: step
-/// i (from 0) is made at time i / steps. Throws Error(internal) if `block` is 0 or the states are
-/// not of the committee's grid; what `visit` throws ends the rollout.
+/// i is made at time i / steps. For rollouts of one step `times` may hold the time of each row
+/// instead: they are then pieces of longer trajectories. Throws Error(internal) if `block` is 0,
+/// the states are not of the committee's grid or the times do not fit; what `visit` throws ends the
+/// rollout.
 void roll_out(Committee& committee, StatesView<const float> initial, int member, std::size_t steps,
-              std::size_t block, const RolloutVisitor& visit);
+              std::size_t block, const RolloutVisitor& visit, std::span<const double> times = {});
 
 }  // namespace stap

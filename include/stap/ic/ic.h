@@ -1,20 +1,25 @@
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <span>
 
-#include "stap/config/family.h"
+#include "stap/config/registry.h"
+#include "stap/core/make_context.h"
 #include "stap/ic/sampler.h"
 
 namespace stap {
 
-/// A built-in distribution of initial conditions.
+/// A distribution of initial conditions.
 struct SamplerRow : config::Entry {
-  /// Throws Error(config) with every problem of the options, and for a grid that does not fit.
-  std::unique_ptr<Sampler> (*make)(const config::Value& options, const Grid& grid) = nullptr;
+  /// Of the context's grid. Throws Error(config) for options that do not fit each other, and for a
+  /// grid that does not fit.
+  std::function<std::unique_ptr<Sampler>(const config::AnyOptions&, const MakeContext&)> make{};
 };
 
-/// One row per distribution.
-std::span<const SamplerRow> sampler_table();
+/// sines, burgers-as-coded, gaussian-field, gas-waves, and what was added. None is called `file`,
+/// which in a configuration is no distribution.
+const config::Registry<SamplerRow>& sampler_table();
+/// As config::Registry::add says, and when.
+void add_sampler(SamplerRow row);
 
 }  // namespace stap

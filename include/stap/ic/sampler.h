@@ -45,9 +45,9 @@ class Sampler {
 States<double> draw_states(const Sampler& sampler, const Rng& stream,
                            std::span<const std::uint64_t> indices);
 
-/// The states of these indices, evolved by `warm_up_solver` up to time `end`, 0 or before: the same
-/// problem as a solver whose learned step is the sampler's warm-up + end. Throws Error(internal) if
-/// it is not, and Error(numerics) naming the index if one cannot be evolved.
+/// The states of these indices, evolved by `warm_up_solver` up to time `end`, 0 or before: a solver
+/// whose learned step is the sampler's warm-up + end (make_warm_up_solver). Throws Error(internal)
+/// if it is not, and Error(numerics) naming the index if one cannot be evolved.
 States<double> draw_initial(const Sampler& sampler, const Rng& stream,
                             std::span<const std::uint64_t> indices, const Solver& warm_up_solver,
                             double end = 0.0);

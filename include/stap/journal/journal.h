@@ -2,55 +2,62 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "stap/config/value.h"
 
 namespace stap {
 
+class AppendFile;
+
 struct JournalLine {
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  ///< from 0; line sequence + 1 of the file
+  std::uint64_t offset = 0;    ///< its first byte in the file
   std::string type;
   config::Value body;  ///< a map
 };
+/// Is handed one line after the other; `where` ("run/journal.jsonl, line 3") is for messages.
+using JournalVisitor = std::function<void(JournalLine&& line, const std::string& where)>;
 
 /// The append-only record of what must not be lost: one JSON object a line, each with its sequence
-/// number and a checksum (CRC-32C). One writer at a time: it is locked while it is open. A line
-/// that was cut off by a crash is the last one; it is dropped when the journal is opened. Damage
-/// anywhere else is Error(data).
+/// number and a checksum (CRC-32C). One writer at a time: it is locked while it is open. Lines are
+/// not kept in memory. A line without its end, cut off by a crash, is the last one; it is dropped
+/// when the journal is opened. Damage anywhere else is Error(data) with file and line.
 class Journal {
  public:
-  /// Opens or creates it and reads what is there. Throws Error(data), or Error(storage) if it
-  /// cannot be written or another process has it open.
-  explicit Journal(std::filesystem::path path);
+  /// Opens or creates it and hands on what is there. Throws Error(data), what `visit` throws, or
+  /// Error(storage) if it cannot be read and written or another process has it open.
+  explicit Journal(std::filesystem::path path, const JournalVisitor& visit = {});
   ~Journal();
   Journal(Journal&& other) noexcept;
   Journal& operator=(Journal&&) = delete;
 
-  const std::vector<JournalLine>& lines() const { return lines_; }
-  /// Forced to disk when it returns. Throws Error(storage).
-  void append(std::string_view type, config::Value body);
+  /// A line that will be on disk when commit() returns; it must not be counted on before.
+  void append(std::string_view type, const config::Value& body);
+  /// Forces all lines that were appended to disk, with one write and one sync. Throws
+  /// Error(storage); lines that could not be written are lost, and every later commit fails.
+  void commit();
+  /// The halves of commit(), for who forces several files to disk at the same time.
+  void write();
+  void sync();
+
+  /// Hands on what is on disk once more.
+  void read(const JournalVisitor& visit) const;
+  /// Drops line `sequence`, which begins at byte `offset`, and all behind it.
+  void cut(std::uint64_t sequence, std::uint64_t offset);
 
  private:
-  void read();
-  [[noreturn]] void fail(int error) const;
-
-  std::filesystem::path path_;
-  int file_ = -1;
-  std::vector<JournalLine> lines_;
+  std::unique_ptr<AppendFile> file_;
+  std::uint64_t next_ = 0;  // sequence number
+  std::string pending_;     // lines that are not written yet
 };
 
-/// The lines of a journal that may be in use: only read, not locked. A line that is being written,
-/// or was cut off, is left out. Texts under the key `without` come back empty: nearly all of a
-/// journal is states, and who does not need them saves their memory and most of the time. Throws
-/// Error(data) as above, and if there is no such file.
-std::vector<JournalLine> read_journal(const std::filesystem::path& path,
-                                      std::string_view without = {});
-
-/// Doubles as text and back, bit for bit (base64, little endian). Throws Error(data) on bad text.
-std::string encode_doubles(const std::vector<double>& values);
-std::vector<double> decode_doubles(std::string_view text);
+/// Hands on the lines of a journal that may be in use: only reads, does not lock. A line that is
+/// being written, or was cut off, is left out. Throws Error(data) as Journal does, and if there is
+/// no such file.
+void read_journal(const std::filesystem::path& path, const JournalVisitor& visit);
 
 }  // namespace stap

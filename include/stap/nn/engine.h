@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "stap/core/observer.h"
 #include "stap/core/rng.h"
 #include "stap/core/states.h"
+#include "stap/core/stop.h"
 #include "stap/nn/compute.h"
 #include "stap/nn/fno.h"
 #include "stap/nn/options.h"
@@ -36,19 +38,23 @@ struct MemberState {
   bool operator==(const MemberState&) const = default;
 };
 
-/// A member to train, from epoch `epochs_done` up to `epochs_stop` of options.epochs. The order of
-/// the rows in epoch e is a function of (rng, e) alone, so stopping and going on is exact.
+/// A member to train. The order of the rows in epoch e is a function of (rng, e) alone, so stopping
+/// and going on is exact.
 struct FitJob {
   int member = 0;
-  TransitionsView data;
-  FitOptions options;
+  TransitionsView data{};
+  FitOptions options{};
   Rng rng{0};
-  int epochs_done = 0;  ///< moved on by fit()
-  int epochs_stop = 0;
+  int epochs_done = 0;               ///< where training starts; moved on by fit()
+  std::optional<int> epochs_stop{};  ///< where it ends; empty: at the last of options.epochs
+
+  int epochs_end() const { return epochs_stop.value_or(options.epochs); }
 };
 
 /// E networks of one shape, stacked, on one device. A member's weights depend on nothing but its
 /// state, data, options and rng: not on the other members, the threads or the blocks, bit for bit.
+/// Wrong arguments are found here, whatever the device, and nothing is changed then; a member that
+/// the engine does not have is Error(config).
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -56,37 +62,46 @@ class Engine {
   virtual const FnoShape& shape() const = 0;
   virtual int members() const = 0;
 
-  /// Trains all jobs (one per member at most), each with its own data, rate and progress. The
-  /// observer hears of every epoch of every member. Throws Error(config) on bad options,
-  /// Error(data) on empty data or data of another shape. No allocation between epochs' ends.
-  virtual void fit(std::span<FitJob> jobs, Observer& observer) = 0;
+  /// Trains all jobs (one per member at most), each with its own data, rate and progress, epoch by
+  /// epoch. The observer hears of every epoch of every member. `stop` is asked after every epoch:
+  /// where it says true, fit() returns, epochs_done tells how far each job came, and to go on from
+  /// there gives the bits that going through would have given. Throws Error(config) on bad options,
+  /// two jobs of a member or a job without an epoch to train, Error(data) on empty data or data of
+  /// another shape. No allocation between epochs' ends.
+  void fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop = {});
 
-  /// Mean squared error of a batch (1 .. kBatchRows rows) in physical units, and its gradient.
-  virtual double gradient(int member, const TransitionsView& batch, Parameters& gradient) = 0;
-
-  virtual MemberState save(int member) const = 0;
+  MemberState save(int member) const;
   /// Throws Error(data) if the state is not of this shape.
-  virtual void load(int member, const MemberState& state) = 0;
+  void load(int member, const MemberState& state);
 
-  /// The members of this list as a committee. It reads the engine's weights: the engine must
-  /// outlive it, and must not train while it computes.
-  virtual std::unique_ptr<Committee> committee(std::vector<int> members) = 0;
+  /// The members of this list as a committee; an empty list is Error(config). It reads the engine's
+  /// weights: the engine must outlive it, and must not train while it computes.
+  std::unique_ptr<Committee> committee(std::vector<int> members);
+
+ private:
+  // What a device does. Arguments are right; `stop` can be asked.
+  virtual void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) = 0;
+  virtual MemberState do_save(int member) const = 0;
+  virtual void do_load(int member, const MemberState& state) = 0;
+  virtual std::unique_ptr<Committee> do_committee(std::vector<int> members) = 0;
 };
 
 /// A fresh member: initial weights from rng, no training yet.
 MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng);
 
-/// The engine on the CPU, with `members` members of zero weights. threads = 0: all cores.
+/// The engine on the CPU, with `members` members of zero weights. threads = 0: all cores. Throws
+/// Error(config) without a member.
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads = 0);
-/// The engine on the first GPU. Throws Error(unavailable) if there is none or its memory does not
-/// suffice, and Error(config) for a shape its kernels cannot hold (docs/performance.md).
+/// The engine on the first GPU, with `members` members of zero weights. Throws Error(unavailable)
+/// if there is no GPU or its memory does not suffice, and Error(config) without a member or for a
+/// shape the kernels cannot hold (docs/performance.md).
 std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
                                          ComputeOptions::Precision precision);
-/// Memory that an engine takes to train its members, on the device the options ask for; about.
-std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
-                           int threads = 0);
-/// The one the options ask for.
+/// The engine that the options ask for: on the first GPU or on the CPU.
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
                                     int members, int threads = 0);
+/// Bytes that the engine the options ask for takes to train its members; about.
+std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
+                           int threads = 0);
 
 }  // namespace stap

@@ -26,11 +26,11 @@ struct FnoOptions {
 /// How a network is trained on transitions.
 struct FitOptions {
   int epochs = 100;
-  std::size_t batch = 32;       ///< rows per step; the engine's block holds 32
+  std::size_t batch = 32;       ///< rows per step, at most 32
   double learning_rate = 1e-3;  ///< at the start; falls to 0 along a cosine
   double beta1 = 0.9;           ///< Adam: decay of the mean gradient
   double beta2 = 0.999;         ///< Adam: decay of the mean squared gradient
-  double epsilon = 1e-8;        ///< Adam: added to the root of the latter
+  double epsilon = 1e-8;        ///< Adam: added to the root of the mean squared gradient
 };
 
 const config::Fields<FnoOptions>& fno_fields();

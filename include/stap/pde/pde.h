@@ -1,29 +1,32 @@
 #pragma once
 
+#include <functional>
 #include <memory>
-#include <span>
 #include <string_view>
 
-#include "stap/config/family.h"
-#include "stap/core/right_hand_side.h"
+#include "stap/config/registry.h"
+#include "stap/core/make_context.h"
 #include "stap/core/solver.h"
 
 namespace stap {
 
-/// A built-in equation. A warm-up solver is the same entry with `dt` set to the warm-up time.
+/// An equation and its solver. Built-in ones offer with_step(): the same row with another `dt`.
 struct PdeRow : config::Entry {
-  /// Throws Error(config) with every problem of the options. `threads`: 0 = all.
-  std::unique_ptr<Solver> (*make)(const config::Value& options, int threads) = nullptr;
-  /// The same of the equation behind the solver, du/dt = F(u, t); null where it is not offered.
-  std::unique_ptr<RightHandSide> (*make_rhs)(const config::Value& options, int threads) = nullptr;
+  /// Throws Error(config) for options that do not fit each other.
+  std::function<std::unique_ptr<Solver>(const config::AnyOptions&, const MakeContext&)> make{};
+  /// The same of the equation behind the solver, du/dt = F(u, t); empty where it is not offered.
+  std::function<std::unique_ptr<RightHandSide>(const config::AnyOptions&, const MakeContext&)>
+      make_rhs{};
 };
 
-/// One row per equation.
-std::span<const PdeRow> pde_table();
+/// burgers, kdv, ks, ins, cns, and what was added.
+const config::Registry<PdeRow>& pde_table();
+/// As config::Registry::add says, and when.
+void add_pde(PdeRow row);
 
-/// What `method` needs of the equation. Throws Error(config), naming the entries that offer it,
-/// where `row` does not.
-std::unique_ptr<RightHandSide> make_rhs(const PdeRow& row, const config::Value& options,
-                                        int threads, std::string_view method);
+/// What `method` needs of the equation. Throws Error(config), naming the rows that offer it, where
+/// this one does not.
+std::unique_ptr<RightHandSide> make_rhs(const config::Choice<PdeRow>& pde,
+                                        const MakeContext& context, std::string_view method);
 
 }  // namespace stap

@@ -1,21 +1,22 @@
 #pragma once
 
-#include <functional>
 #include <span>
 
 #include "stap/core/observer.h"
+#include "stap/core/stop.h"
 #include "stap/run/run.h"
 
 namespace stap {
 
 enum class LoopEnd { finished, stopped };
 
-/// The loop over a list of runs: train all, evaluate, and for each plan, buy, append; until every
-/// run has R + 1 evaluations. Members of runs with equal networks are stacked in one engine; runs
-/// that differ in nothing that counts before the first purchase (in their method, say, or in their
-/// rounds) share the training of round 0, which is the same for all.
-/// `stop` is asked at every checkpoint.
-LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer,
-                 const std::function<bool()>& stop);
+/// The loop over a list of runs, which move together: initial trajectories are bought; then, until
+/// every run has R + 1 evaluations, all are trained, evaluated, and plan and buy. Members of runs
+/// with equal networks are stacked in one engine; runs that differ in nothing that counts before
+/// the first purchase (in their method, say, or in their rounds) share the training of round 0;
+/// runs of one solver buy over one queue. `stop` is asked all the time: what is under way is given
+/// up within a second, a block of the solver or an epoch, what was bought or trained by then is on
+/// disk, and the same call goes on. `threads`: 0 = all.
+LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop = {});
 
 }  // namespace stap

@@ -1,75 +1,58 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "stap/acquire/plan.h"
 #include "stap/core/observer.h"
+#include "stap/core/rng.h"
 #include "stap/data/transitions.h"
-#include "stap/journal/journal.h"
+#include "stap/journal/answer_log.h"
 #include "stap/nn/engine.h"
-#include "stap/run/study.h"
-#include "stap/run/study_data.h"
+#include "stap/run/run_folder.h"
+#include "stap/study/problem.h"
+#include "stap/study/study.h"
 
 namespace stap {
 
 /// One study of one seed and method: its configuration, its folder, and how far it has come. All
 /// that is in here can be read from the folder again; what is not there yet is done again.
-///
-///   config.yaml          the effective configuration (format run/1)
-///   manifest.json        version, machine, hashes of pool and test set
-///   journal.jsonl        every answer of the solver, before it is used
-///   transitions.h5       the training set, replaced after every acquisition
-///   metrics.jsonl        one line per round; no times in it
-///   timings.jsonl        seconds by phase
-///   rounds/NN/           plan.json (plan-2.json, ... of further passes), committee.safetensors
-///                        (training.safetensors while it trains)
 struct Run {
-  enum class Phase { train, evaluate, acquire, done };
+  enum class Phase { initial, train, evaluate, acquire, done };
 
   Study study;
-  std::filesystem::path folder;
+  RunFolder folder;
+  std::shared_ptr<const Problem> problem;
   FnoShape shape;
-  Journal journal;
-  std::shared_ptr<const StudyData> data;
-  std::shared_ptr<const Solver> solver;
+  AnswerLog answers;  ///< every answer of the solver, on disk before it is used
   TransitionSet transitions;
   Scaling scaling;
-  std::vector<char> used;            ///< per pool id: chosen once, gone for good
-  std::vector<std::string> metrics;  ///< lines of metrics.jsonl
+  bool elsewhere = false;     ///< begun on another device or with another instruction set
+  std::vector<char> used;     ///< per pool id: chosen once, gone for good
+  std::size_t evaluated = 0;  ///< rounds that have a line in metrics.jsonl
   std::size_t round = 0;
-  Phase phase = Phase::train;
+  Phase phase = Phase::initial;
   std::vector<MemberState> members;  ///< of this round, as far as they are trained
   int epochs_done = 0;
 
-  std::filesystem::path round_folder() const;
   /// Random streams of this round; keys hold ids only, so equal seeds share round 0.
   Rng stream(std::string_view purpose) const;
+  /// Whether a candidate's transitions are kept out of training, for validation.
+  bool held_back(std::size_t candidate) const;
 };
 
-/// Opens a folder for a study: starts it, or goes on where it stopped. Throws Error(config), with
-/// the differences, if the folder belongs to another configuration; Error(data) for another format
-/// or damaged files; Error(storage). Buys the initial trajectories if they are not there yet.
-Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const StudyData> data,
-             std::shared_ptr<const Solver> solver, Observer& observer);
+/// Opens a folder for a study: starts it, or goes on where it stopped. Nothing is bought yet.
+/// Throws Error(config), with the differences, if the folder belongs to another configuration or
+/// problem, or the problem's grid or dt is not the study's; Error(data) for another format or
+/// damaged files; Error(storage).
+Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const Problem> problem,
+             Observer& observer);
 
-/// A plan of rounds/NN. Throws Error(data) if it is damaged, or if its candidates or patterns do
-/// not fit a pool and trajectories of these sizes.
-Plan read_plan(const std::filesystem::path& path, std::size_t pool, std::size_t steps);
-
-/// Seconds by phase, appended to timings.jsonl.
-void add_timing(const Run& run, std::string_view phase, double seconds);
-
-/// Writes members and progress as rounds/NN/training.safetensors, or, when all epochs are done, as
-/// committee.safetensors, and moves the phase on.
-void save_training(Run& run);
-/// Evaluates the committee on the test set, adds the line to metrics.jsonl and moves the phase on.
-void evaluate_round(Run& run, Committee& committee);
-/// Plans (or reads the plan) and buys, in one pass or several; appends, and begins the next round.
-/// `threads`: of the selector.
-void acquire_round(Run& run, Committee& committee, int threads, Observer& observer);
+/// Mean and deviation per channel over all states of the initial trajectories in a training set,
+/// `steps` patterns long; all states of a cluster have those of their channel. A channel that does
+/// not vary gets the deviation 1. Throws Error(internal) if there are no such states.
+Scaling initial_scaling(const TransitionSet& set, std::size_t steps);
 
 }  // namespace stap

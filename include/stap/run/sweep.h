@@ -1,49 +1,17 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "stap/config/value.h"
 #include "stap/core/observer.h"
 #include "stap/run/loop.h"
-#include "stap/run/presets.h"
+#include "stap/study/axes.h"
 
 namespace stap {
-
-/// One axis of a sweep: a key and its values as written. The key `extends` names presets or files:
-/// a run's document is then laid over the one of its value.
-struct GridAxis {
-  std::string key;
-  std::vector<std::string> values;
-};
-/// "method=random,sbal+stap": commas inside brackets do not count. Throws Error(config).
-GridAxis parse_axis(const std::string& text);
-
-/// The axes of a sweep: those of the document's map `sweep` (a key, and its value or a list of
-/// them), which is taken out of it, but for keys that `settings` ("key=value", already in the
-/// document) fix; then those of `grid`, each in the place of one of the same key or else at the
-/// end. Throws Error(config).
-std::vector<GridAxis> take_axes(config::Value& document, const std::vector<std::string>& settings,
-                                const std::vector<std::string>& grid);
-/// Throws Error(config) if `document`, called `name` by the user, has a map `sweep`: for what works
-/// on one run.
-void refuse_sweep(const config::Value& document, const std::string& name);
-
-/// One run of a sweep.
-struct SweepRun {
-  std::string name;  ///< of its folder: "method=sbal+stap,seed=1"
-  config::Value document;
-};
-/// Every combination, the last axis fastest. Throws Error(config), also if two runs would share a
-/// folder.
-std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<GridAxis>& axes);
 
 /// Opens the runs (each in `folder`/name; in `folder` itself if the name is empty) and drives them
 /// to their end. Pool and test set are made once for all runs that share them.
 LoopEnd drive(const std::vector<SweepRun>& runs, const std::filesystem::path& folder, int threads,
-              Observer& observer, const std::function<bool()>& stop);
+              Observer& observer, const StopAsked& stop);
 
 }  // namespace stap

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "core/parallel.h"
-#include "nn/rows_checks.h"
 #include "nn/sketch.h"
 
 namespace stap::cpu {
@@ -33,32 +32,29 @@ class CpuCommittee final : public Committee {
   const Grid& grid() const override { return net_.shape.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
 
-  RowsId rows(std::size_t n) override {
-    auto free = std::find_if(blocks_.begin(), blocks_.end(), [](const auto& b) { return !b; });
-    if (free == blocks_.end()) free = blocks_.emplace(blocks_.end());
-    *free = Rows{Buffer<float>(n * grid().values()), n};
-    return RowsId(static_cast<std::uint32_t>(free - blocks_.begin()));
+  bool time_input() const override { return net_.shape.options.time_input; }
+
+ private:
+  void do_rows(RowsId id, std::size_t n) override {
+    const auto index = static_cast<std::size_t>(id);
+    blocks_.resize(std::max(blocks_.size(), index + 1));
+    blocks_[index] = Buffer<float>(n * grid().values());
   }
 
-  void release(RowsId id) override {
-    block(id);
-    blocks_[static_cast<std::size_t>(id)].reset();
-  }
+  void do_release(RowsId id) override { blocks_[static_cast<std::size_t>(id)] = {}; }
 
-  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    check_rows(grid(), block(id).count, first, states.count, states.row_size);
+  void do_put(RowsId id, std::size_t first, StatesView<const float> states) override {
     std::copy(states.values, states.values + states.count * states.row_size, row_of(id, first));
   }
 
-  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    check_rows(grid(), block(id).count, first, states.count, states.row_size);
+  void do_get(RowsId id, std::size_t first, StatesView<float> states) const override {
     const float* from = row_of(id, first);
     std::copy(from, from + states.count * states.row_size, states.values);
   }
 
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
-    check_call(from, i, member, time, to, j, true);
+  void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to,
+                  std::span<const std::size_t> j) override {
     const std::size_t values = grid().values(), all = members_.size();
     for (std::size_t first = 0; first < i.size(); first += kSlice) {
       const std::size_t end = std::min(i.size(), first + kSlice);
@@ -88,11 +84,9 @@ class CpuCommittee final : public Committee {
     }
   }
 
-  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features) override {
-    check_call(from, i, member, time, to, j, false);
-    check_length(i.size() * kSketchSize, features.size());
+  void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const std::size_t> j, std::span<double> features) override {
     std::vector<Sketch> sketches(members_.size());
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r) {
@@ -106,12 +100,8 @@ class CpuCommittee final : public Committee {
     apply(std::move(items), &sketches, features);
   }
 
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
-                 std::span<double> out) const override {
-    check_indices(block(x).count, i);
-    check_indices(block(y).count, j);
-    check_length(i.size(), j.size());
-    check_length(i.size(), out.size());
+  void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                    std::span<const std::size_t> j, std::span<double> out) const override {
     parallel_for(threads_, i.size(), [&](std::size_t r, int) {
       const float* a = row_of(x, i[r]);
       const float* b = row_of(y, j[r]);
@@ -124,10 +114,8 @@ class CpuCommittee final : public Committee {
     });
   }
 
-  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    check_indices(block(x).count, i);
+  void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
     const std::size_t all = members_.size();
-    check_length(i.size(), out.size() * all);
     parallel_for(threads_, out.size(), [&](std::size_t g, int) {
       double sum = 0.0;
       for (std::size_t v = 0; v < grid().values(); ++v) {
@@ -144,32 +132,14 @@ class CpuCommittee final : public Committee {
     });
   }
 
- private:
-  struct Rows {
-    Buffer<float> values;
-    std::size_t count = 0;
-  };
-
   static std::size_t to_size(int n) { return static_cast<std::size_t>(n); }
   static std::ptrdiff_t to_difference(std::size_t n) { return static_cast<std::ptrdiff_t>(n); }
 
-  const Rows& block(RowsId id) const {
-    const auto index = static_cast<std::size_t>(id);
-    check_block(index < blocks_.size() && blocks_[index].has_value(), index);
-    return *blocks_[index];
-  }
   float* row_of(RowsId id, std::size_t row) {
-    return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
+    return blocks_[static_cast<std::size_t>(id)].data() + row * grid().values();
   }
   const float* row_of(RowsId id, std::size_t row) const {
-    return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
-  }
-
-  void check_call(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to, std::span<const std::size_t> j,
-                  bool mean) const {
-    check_advance(net_.shape, members(), block(from).count, i, member, time, block(to).count, j,
-                  mean);
+    return blocks_[static_cast<std::size_t>(id)].data() + row * grid().values();
   }
 
   // Applies all items, those of one member in blocks that share its weights. With sketches, adds
@@ -235,7 +205,7 @@ class CpuCommittee final : public Committee {
   const Network& net_;
   std::vector<const Member*> members_;
   int threads_;
-  std::vector<std::optional<Rows>> blocks_;
+  std::vector<Buffer<float>> blocks_;                 // [rows][values], by id
   std::vector<std::optional<ForwardMemory>> memory_;  // per thread, made when first needed
   Buffer<float> mean_parts_;
 };

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "nn/adam.h"
 #include "nn/cpu/committee.h"
 #include "nn/cpu/gradient.h"
 #include "nn/cpu/member.h"
 #include "nn/cpu/network.h"
-#include "nn/engine_checks.h"
+#include "nn/engines.h"
+#include "nn/gradients.h"
 
 namespace stap {
 namespace cpu {
@@ -24,8 +26,8 @@ AdamStep to_kernel(const AdamFactors& f) {
           .epsilon = f.epsilon};
 }
 
-// One job in its current epoch.
-struct Course {
+// An epoch of one job, under way.
+struct Epoch {
   FitJob* job = nullptr;
   Member* member = nullptr;
   std::vector<std::uint32_t> order;
@@ -34,13 +36,13 @@ struct Course {
   double rate = 0.0;
 };
 
-// What it takes to train up to `slots` courses at a time on `threads` threads.
-struct Lane {
-  Lane(const Network& network, std::size_t slots, int threads)
-      : pass(network, slots, threads), batches(slots), active(slots) {}
+// What it takes to train up to `jobs` jobs at a time on `threads` threads.
+struct TrainingMemory {
+  TrainingMemory(const Network& network, std::size_t jobs, int threads)
+      : pass(network, jobs, threads), batches(jobs), active(jobs) {}
   GradientPass pass;
   std::vector<Batch> batches;
-  std::vector<Course*> active;
+  std::vector<Epoch*> active;
 };
 
 std::size_t most_rows(std::span<const FitJob> jobs) {
@@ -49,7 +51,7 @@ std::size_t most_rows(std::span<const FitJob> jobs) {
   return most;
 }
 
-class CpuEngine final : public Engine {
+class CpuEngine final : public Engine, public Gradients {
  public:
   CpuEngine(const FnoShape& shape, int members, int threads)
       : net_(shape, active_isa()), threads_(thread_count(threads)) {
@@ -59,45 +61,7 @@ class CpuEngine final : public Engine {
   const FnoShape& shape() const override { return net_.shape; }
   int members() const override { return static_cast<int>(members_.size()); }
 
-  void fit(std::span<FitJob> jobs, Observer& observer) override {
-    check_jobs(net_.shape, members(), jobs);
-    std::vector<FitJob*> open;
-    auto find_open = [&] {
-      open.clear();
-      for (FitJob& job : jobs)
-        if (job.epochs_done < job.epochs_stop) open.push_back(&job);
-    };
-    open.reserve(jobs.size());
-    find_open();
-    std::vector<Course> courses(jobs.size());
-    for (std::size_t c = 0; c < jobs.size(); ++c) courses[c].order.reserve(most_rows(jobs));
-    // While there are jobs for all threads, each thread trains one by itself: no waiting between
-    // the phases of a step. What is left over shares all threads, phase by phase. Either way a
-    // member's bits are the same.
-    const auto threads = static_cast<std::size_t>(threads_);
-    auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
-    const std::size_t shared_slots =
-        std::min(std::max(open.size(), std::size_t{1}), (2 * threads + 7) / 8);
-    std::vector<Lane> lanes;
-    for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
-      lanes.emplace_back(net_, 1, 1);
-    Lane shared(net_, shared_slots, threads_);
-
-    for (; !open.empty(); find_open()) {
-      const std::size_t own = on_their_own();
-      for (std::size_t c = 0; c < open.size(); ++c) begin_epoch(*open[c], courses[c]);
-      parallel_for(threads_, own, [&](std::size_t c, int thread) {
-        run_epoch({&courses[c], 1}, lanes[static_cast<std::size_t>(thread)]);
-      });
-      for (std::size_t c = own; c < open.size(); c += shared_slots)
-        run_epoch({&courses[c], std::min(shared_slots, open.size() - c)}, shared);
-      for (std::size_t c = 0; c < open.size(); ++c) end_epoch(courses[c], observer);
-    }
-  }
-
   double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
-    check_member(members(), member);
-    check_batch(net_.shape, batch);
     GradientPass pass(net_, 1, threads_);
     Batch b;
     b.member = members_[static_cast<std::size_t>(member)].view();
@@ -108,8 +72,43 @@ class CpuEngine final : public Engine {
     return pass.loss(0);
   }
 
-  MemberState save(int member) const override {
-    check_member(members(), member);
+ private:
+  void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) override {
+    std::vector<FitJob*> open;
+    auto find_open = [&] {
+      open.clear();
+      for (FitJob& job : jobs)
+        if (job.epochs_done < job.epochs_end()) open.push_back(&job);
+    };
+    open.reserve(jobs.size());
+    find_open();
+    std::vector<Epoch> epochs(jobs.size());
+    for (Epoch& epoch : epochs) epoch.order.reserve(most_rows(jobs));
+    // While there are jobs for all threads, each thread trains one by itself: no waiting between
+    // the phases of a step. What is left over shares all threads, phase by phase. Either way a
+    // member's bits are the same.
+    const auto threads = static_cast<std::size_t>(threads_);
+    auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
+    const std::size_t together = std::min(open.size(), (2 * threads + 7) / 8);
+    std::vector<TrainingMemory> of_thread;
+    for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
+      of_thread.emplace_back(net_, 1, 1);
+    TrainingMemory shared(net_, together, threads_);
+
+    for (bool stopped = false; !open.empty() && !stopped; find_open()) {
+      const std::size_t own = on_their_own();
+      for (std::size_t e = 0; e < open.size(); ++e) begin_epoch(*open[e], epochs[e]);
+      parallel_for(threads_, own, [&](std::size_t e, int thread) {
+        run_epochs({&epochs[e], 1}, of_thread[static_cast<std::size_t>(thread)]);
+      });
+      for (std::size_t e = own; e < open.size(); e += together)
+        run_epochs({&epochs[e], std::min(together, open.size() - e)}, shared);
+      for (std::size_t e = 0; e < open.size(); ++e) end_epoch(epochs[e], observer);
+      stopped = stop();
+    }
+  }
+
+  MemberState do_save(int member) const override {
     const Member& m = members_[static_cast<std::size_t>(member)];
     MemberState state;
     state.scaling = m.scaling;
@@ -121,9 +120,7 @@ class CpuEngine final : public Engine {
     return state;
   }
 
-  void load(int member, const MemberState& state) override {
-    check_member(members(), member);
-    check_state(net_.shape, state);
+  void do_load(int member, const MemberState& state) override {
     Member& m = members_[static_cast<std::size_t>(member)];
     m.scaling = state.scaling;
     m.steps = state.steps;
@@ -139,22 +136,20 @@ class CpuEngine final : public Engine {
     put(state.moment2, m.moment2);
   }
 
-  std::unique_ptr<Committee> committee(std::vector<int> members) override {
-    check_members(this->members(), members);
+  std::unique_ptr<Committee> do_committee(std::vector<int> members) override {
     std::vector<const Member*> chosen;
     for (int member : members) chosen.push_back(&members_[static_cast<std::size_t>(member)]);
     return make_committee(net_, std::move(chosen), threads_);
   }
 
- private:
-  void begin_epoch(FitJob& job, Course& course) {
-    course.job = &job;
-    course.member = &members_[static_cast<std::size_t>(job.member)];
-    course.next = 0;
-    course.squares = 0.0;
-    course.rate = cosine_rate(job.options, job.epochs_done);
+  void begin_epoch(FitJob& job, Epoch& epoch) {
+    epoch.job = &job;
+    epoch.member = &members_[static_cast<std::size_t>(job.member)];
+    epoch.next = 0;
+    epoch.squares = 0.0;
+    epoch.rate = cosine_rate(job.options, job.epochs_done);
     shuffle(job.rng.split("epoch", static_cast<std::uint64_t>(job.epochs_done)), job.data.count(),
-            course.order);
+            epoch.order);
   }
 
   static void add_row(const TransitionsView& data, std::size_t row, Batch& batch) {
@@ -164,47 +159,47 @@ class CpuEngine final : public Engine {
     ++batch.rows;
   }
 
-  // All steps of one epoch of every course; at each step those with rows left take part.
-  void run_epoch(std::span<Course> courses, Lane& lane) {
+  // All steps of some epochs; at each step those with rows left take part.
+  void run_epochs(std::span<Epoch> epochs, TrainingMemory& memory) {
     for (;;) {
       std::size_t n = 0;
-      for (Course& course : courses) {
-        if (course.next == course.order.size()) continue;
-        Batch& batch = lane.batches[n];
+      for (Epoch& epoch : epochs) {
+        if (epoch.next == epoch.order.size()) continue;
+        Batch& batch = memory.batches[n];
         batch.rows = 0;
-        batch.member = course.member->view();
-        const std::size_t end =
-            std::min(course.order.size(), course.next + course.job->options.batch);
-        for (; course.next < end; ++course.next)
-          add_row(course.job->data, course.order[course.next], batch);
-        lane.active[n++] = &course;
+        batch.member = epoch.member->view();
+        const std::size_t end = std::min(epoch.order.size(), epoch.next + epoch.job->options.batch);
+        for (; epoch.next < end; ++epoch.next)
+          add_row(epoch.job->data, epoch.order[epoch.next], batch);
+        memory.active[n++] = &epoch;
       }
       if (n == 0) break;
-      lane.pass.run({lane.batches.data(), n});
+      memory.pass.run({memory.batches.data(), n});
       for (std::size_t s = 0; s < n; ++s)
-        lane.active[s]->squares += lane.pass.loss(s) * static_cast<double>(lane.batches[s].rows);
-      update({lane.active.data(), n}, lane.pass);
+        memory.active[s]->squares +=
+            memory.pass.loss(s) * static_cast<double>(memory.batches[s].rows);
+      update({memory.active.data(), n}, memory.pass);
     }
   }
 
-  void end_epoch(Course& course, Observer& observer) {
-    FitJob& job = *course.job;
-    const int epoch = job.epochs_done++;
-    observer.epoch_done({job.member, epoch, job.options.epochs,
-                         course.squares / static_cast<double>(job.data.count()), course.rate});
+  void end_epoch(Epoch& epoch, Observer& observer) {
+    FitJob& job = *epoch.job;
+    const int number = job.epochs_done++;
+    observer.epoch_done({job.member, number, job.options.epochs,
+                         epoch.squares / static_cast<double>(job.data.count()), epoch.rate});
   }
 
-  void update(std::span<Course* const> courses, const GradientPass& pass) {
-    for (Course* course : courses) ++course->member->steps;
+  void update(std::span<Epoch* const> epochs, const GradientPass& pass) {
+    for (Epoch* epoch : epochs) ++epoch->member->steps;
     const std::size_t slices = (net_.layout.size + kAdamSlice - 1) / kAdamSlice;
-    parallel_for(pass.threads(), courses.size() * slices, [&](std::size_t index, int) {
+    parallel_for(pass.threads(), epochs.size() * slices, [&](std::size_t index, int) {
       const std::size_t s = index / slices, begin = index % slices * kAdamSlice;
       const std::size_t n = std::min(kAdamSlice, net_.layout.size - begin);
-      Member& m = *courses[s]->member;
-      net_.kernels.adam(
-          n, to_kernel(adam_factors(courses[s]->job->options, courses[s]->rate, m.steps)),
-          pass.gradient(s) + begin, m.weights.data() + begin, m.moment1.data() + begin,
-          m.moment2.data() + begin);
+      Member& m = *epochs[s]->member;
+      net_.kernels.adam(n,
+                        to_kernel(adam_factors(epochs[s]->job->options, epochs[s]->rate, m.steps)),
+                        pass.gradient(s) + begin, m.weights.data() + begin,
+                        m.moment1.data() + begin, m.moment2.data() + begin);
     });
   }
 
@@ -218,8 +213,8 @@ class CpuEngine final : public Engine {
 
 std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads) {
   const cpu::Network network(shape, active_isa());
-  const auto slots = static_cast<std::size_t>(std::min(members, thread_count(threads)));
-  return slots * cpu::GradientPass::slot_bytes(network) +
+  const auto together = static_cast<std::size_t>(std::min(members, thread_count(threads)));
+  return together * cpu::GradientPass::batch_bytes(network) +
          3 * sizeof(float) * network.layout.size * static_cast<std::size_t>(members);
 }
 

@@ -14,24 +14,24 @@ constexpr std::size_t kReduceSlice = 4096;
 
 }  // namespace
 
-GradientPass::GradientPass(const Network& network, std::size_t slots, int threads)
+GradientPass::GradientPass(const Network& network, std::size_t batches, int threads)
     : net_(network), threads_(threads) {
   const Layout& y = net_.layout;
   const std::size_t rows = kBatchRows;
-  for (std::size_t s = 0; s < slots; ++s) {
-    Slot slot;
-    slot.inputs = Buffer<float>(rows * y.points * y.in);
-    slot.slopes.emplace_back();  // the first layer's input has no GELU before it
+  for (std::size_t b = 0; b < batches; ++b) {
+    Held held;
+    held.inputs = Buffer<float>(rows * y.points * y.in);
+    held.slopes.emplace_back();  // the first layer's input has no GELU before it
     for (std::size_t l = 0; l < y.layers; ++l) {
-      slot.fields.emplace_back(rows * net_.field_size());
-      slot.slopes.emplace_back(rows * net_.field_size());
-      slot.spectra.emplace_back(y.modes * rows * net_.spectrum_row());
+      held.fields.emplace_back(rows * net_.field_size());
+      held.slopes.emplace_back(rows * net_.field_size());
+      held.spectra.emplace_back(y.modes * rows * net_.spectrum_row());
     }
-    slot.products = Buffer<float>(y.modes * rows * net_.spectrum_row());
-    slot.blocks = Buffer<float>(kBlocks * y.dense_size);
-    slot.gradient = Buffer<float>(y.size);
-    slot.transposed = Buffer<float>(y.transposed_size);
-    slots_.push_back(std::move(slot));
+    held.products = Buffer<float>(y.modes * rows * net_.spectrum_row());
+    held.blocks = Buffer<float>(kBlocks * y.dense_size);
+    held.gradient = Buffer<float>(y.size);
+    held.transposed = Buffer<float>(y.transposed_size);
+    held_.push_back(std::move(held));
   }
   for (int t = 0; t < threads_; ++t) {
     Scratch scratch;
@@ -46,7 +46,7 @@ GradientPass::GradientPass(const Network& network, std::size_t slots, int thread
   }
 }
 
-std::size_t GradientPass::slot_bytes(const Network& network) {
+std::size_t GradientPass::batch_bytes(const Network& network) {
   const Layout& y = network.layout;
   const std::size_t fields = 2 * y.layers * kBatchRows * network.field_size();
   const std::size_t spectra = (y.layers + 1) * y.modes * kBatchRows * network.spectrum_row();
@@ -59,8 +59,8 @@ template <class Work>
 void GradientPass::for_blocks(std::span<const Batch> batches, const Work& work) {
   parallel_for(threads_, batches.size() * kBlocks, [&](std::size_t index, int thread) {
     const std::size_t s = index / kBlocks, block = index % kBlocks;
-    const Task task{batches[s], slots_[s], scratch_[static_cast<std::size_t>(thread)],
-                    slots_[s].blocks.data() + block * net_.layout.dense_size};
+    const Task task{batches[s], held_[s], scratch_[static_cast<std::size_t>(thread)],
+                    held_[s].blocks.data() + block * net_.layout.dense_size};
     const std::size_t end = std::min(batches[s].rows, (block + 1) * kBlockRows);
     for (std::size_t row = block * kBlockRows; row < end; ++row) work(task, row);
   });
@@ -70,7 +70,7 @@ template <class Work>
 void GradientPass::for_modes(std::span<const Batch> batches, const Work& work) {
   const std::size_t modes = net_.layout.modes;
   parallel_for(threads_, batches.size() * modes, [&](std::size_t index, int thread) {
-    work(batches[index / modes], slots_[index / modes], scratch_[static_cast<std::size_t>(thread)],
+    work(batches[index / modes], held_[index / modes], scratch_[static_cast<std::size_t>(thread)],
          index % modes);
   });
 }
@@ -78,30 +78,30 @@ void GradientPass::for_modes(std::span<const Batch> batches, const Work& work) {
 void GradientPass::run(std::span<const Batch> batches) {
   const Layout& y = net_.layout;
   const Kernels& k = net_.kernels;
-  for (std::size_t s = 0; s < batches.size(); ++s) slots_[s].rows = batches[s].rows;
+  for (std::size_t s = 0; s < batches.size(); ++s) held_[s].rows = batches[s].rows;
 
   // Transposed weights for the way back, and clean sums.
   parallel_for(threads_, batches.size() * (y.layers + 2), [&](std::size_t index, int) {
     const std::size_t s = index / (y.layers + 2), l = index % (y.layers + 2);
     const float* w = batches[s].member.packed;
-    float* t = slots_[s].transposed.data();
+    float* t = held_[s].transposed.data();
     if (l < y.layers) k.transpose(y.width, y.width, w + y.skip[l], t + y.skip_t[l]);
     if (l == y.layers) k.transpose(y.lifting, y.width, w + y.lift2, t + y.lift2_t);
     if (l == y.layers + 1) k.transpose(y.width, y.projection, w + y.project1, t + y.project1_t);
   });
   parallel_for(threads_, batches.size() * kBlocks, [&](std::size_t index, int) {
-    std::memset(slots_[index / kBlocks].blocks.data() + index % kBlocks * y.dense_size, 0,
+    std::memset(held_[index / kBlocks].blocks.data() + index % kBlocks * y.dense_size, 0,
                 y.dense_size * sizeof(float));
   });
 
   for_blocks(batches, [&](const Task& task, std::size_t row) { lift(task, row); });
   for (std::size_t l = 0; l < y.layers; ++l) {
-    for_modes(batches, [&](const Batch& batch, Slot& slot, Scratch&, std::size_t mode) {
+    for_modes(batches, [&](const Batch& batch, Held& held, Scratch&, std::size_t mode) {
       const std::size_t at = mode * batch.rows * net_.spectrum_row();
       k.mode_product(batch.rows, y.width, y.width_padded, y.width_padded,
-                     slot.spectra[l].data() + at,
+                     held.spectra[l].data() + at,
                      batch.member.packed + y.spectral[l] + mode * y.mode_size,
-                     net_.inverse_points(), slot.products.data() + at);
+                     net_.inverse_points(), held.products.data() + at);
     });
     for_blocks(batches, [&](const Task& task, std::size_t row) {
       if (l + 1 < y.layers) {
@@ -112,56 +112,56 @@ void GradientPass::run(std::span<const Batch> batches) {
     });
   }
   for (std::size_t l = y.layers; l-- > 0;) {
-    for_modes(batches, [&](const Batch& batch, Slot& slot, Scratch& scratch, std::size_t mode) {
-      mode_backward(slot, batch, scratch, l, mode);
+    for_modes(batches, [&](const Batch& batch, Held& held, Scratch& scratch, std::size_t mode) {
+      mode_backward(held, batch, scratch, l, mode);
     });
     for_blocks(batches, [&](const Task& task, std::size_t row) { layer_backward(task, l, row); });
   }
 
   const std::size_t slices = (y.dense_size + kReduceSlice - 1) / kReduceSlice;
   parallel_for(threads_, batches.size() * slices, [&](std::size_t index, int) {
-    Slot& slot = slots_[index / slices];
+    Held& held = held_[index / slices];
     const std::size_t begin = index % slices * kReduceSlice;
     const std::size_t end = std::min(y.dense_size, begin + kReduceSlice);
-    const std::size_t blocks = (slot.rows + kBlockRows - 1) / kBlockRows;
-    float* sum = slot.gradient.data();
-    for (std::size_t i = begin; i < end; ++i) sum[i] = slot.blocks.data()[i];
+    const std::size_t blocks = (held.rows + kBlockRows - 1) / kBlockRows;
+    float* sum = held.gradient.data();
+    for (std::size_t i = begin; i < end; ++i) sum[i] = held.blocks.data()[i];
     for (std::size_t b = 1; b < blocks; ++b) {
-      const float* part = slot.blocks.data() + b * y.dense_size;
+      const float* part = held.blocks.data() + b * y.dense_size;
       for (std::size_t i = begin; i < end; ++i) sum[i] += part[i];
     }
   });
 }
 
-double GradientPass::loss(std::size_t slot) const {
-  const Slot& s = slots_[slot];
+double GradientPass::loss(std::size_t batch) const {
+  const Held& s = held_[batch];
   double sum = 0.0;
   for (std::size_t r = 0; r < s.rows; ++r) sum += s.loss[r];
   return sum / static_cast<double>(s.rows * net_.layout.out * net_.layout.points);
 }
 
 void GradientPass::lift(const Task& task, std::size_t row) const {
-  Slot& slot = task.slot;
-  float* input = slot.inputs.data() + row * net_.layout.points * net_.layout.in;
-  float* field = field_of(slot.fields[0], row);
+  Held& held = task.held;
+  float* input = held.inputs.data() + row * net_.layout.points * net_.layout.in;
+  float* field = field_of(held.fields[0], row);
   net_.scale_input(task.batch.member, task.batch.inputs[row], task.batch.times[row], input);
   net_.lift(task.batch.member, input, task.scratch.hidden.data(), field);
   net_.transform.forward(field, net_.field_ld, net_.layout.width_padded,
-                         net_.spectrum(slot.spectra[0].data(), task.batch.rows, row),
+                         net_.spectrum(held.spectra[0].data(), task.batch.rows, row),
                          task.scratch.transform.data());
 }
 
 void GradientPass::layer_forward(const Task& task, std::size_t l, std::size_t row) const {
-  Slot& slot = task.slot;
+  Held& held = task.held;
   const std::size_t cp = net_.layout.width_padded;
-  float* next = field_of(slot.fields[l + 1], row);
-  net_.transform.inverse(net_.spectrum(slot.products.data(), task.batch.rows, row), cp, next,
+  float* next = field_of(held.fields[l + 1], row);
+  net_.transform.inverse(net_.spectrum(held.products.data(), task.batch.rows, row), cp, next,
                          net_.field_ld, task.scratch.transform.data());
-  Dense d = net_.layer(task.batch.member, l, field_of(slot.fields[l], row), next, next);
-  d.slope = field_of(slot.slopes[l + 1], row);
+  Dense d = net_.layer(task.batch.member, l, field_of(held.fields[l], row), next, next);
+  d.slope = field_of(held.slopes[l + 1], row);
   net_.kernels.dense_bias_add_gelu_slope(d);
   net_.transform.forward(next, net_.field_ld, cp,
-                         net_.spectrum(slot.spectra[l + 1].data(), task.batch.rows, row),
+                         net_.spectrum(held.spectra[l + 1].data(), task.batch.rows, row),
                          task.scratch.transform.data());
 }
 
@@ -169,15 +169,15 @@ void GradientPass::layer_forward(const Task& task, std::size_t l, std::size_t ro
 void GradientPass::last_layer_and_projection(const Task& task, std::size_t row) const {
   const Layout& y = net_.layout;
   const Kernels& k = net_.kernels;
-  Slot& slot = task.slot;
+  Held& held = task.held;
   Scratch& scratch = task.scratch;
   const MemberView& member = task.batch.member;
   const std::size_t last = y.layers - 1;
   float* z = scratch.field.data();
-  float* d_z = field_of(slot.slopes[y.layers], row);
-  net_.transform.inverse(net_.spectrum(slot.products.data(), task.batch.rows, row), y.width_padded,
+  float* d_z = field_of(held.slopes[y.layers], row);
+  net_.transform.inverse(net_.spectrum(held.products.data(), task.batch.rows, row), y.width_padded,
                          z, net_.field_ld, scratch.transform.data());
-  k.dense_bias_add(net_.layer(member, last, field_of(slot.fields[last], row), z, z));
+  k.dense_bias_add(net_.layer(member, last, field_of(held.fields[last], row), z, z));
 
   const bool delta = net_.shape.options.target == FnoOptions::Target::delta;
   const float* input = task.batch.inputs[row];
@@ -218,12 +218,12 @@ void GradientPass::last_layer_and_projection(const Task& task, std::size_t row) 
     down.out_padded = y.width_padded;
     down.x = up.slope;
     down.ldx = net_.hidden_ld;
-    down.weight = slot.transposed.data() + y.project1_t;
+    down.weight = held.transposed.data() + y.project1_t;
     down.y = d_z + p * net_.field_ld;
     down.ldy = net_.field_ld;
     k.dense(down);
   }
-  slot.loss[row] = squares;
+  held.loss[row] = squares;
   layer_gradients(task, last, row, d_z);
 }
 
@@ -232,12 +232,12 @@ void GradientPass::last_layer_and_projection(const Task& task, std::size_t row) 
 void GradientPass::layer_gradients(const Task& task, std::size_t l, std::size_t row,
                                    const float* d_out) const {
   const Layout& y = net_.layout;
-  Slot& slot = task.slot;
-  net_.kernels.outer(y.points, y.width, y.width_padded, field_of(slot.fields[l], row),
+  Held& held = task.held;
+  net_.kernels.outer(y.points, y.width, y.width_padded, field_of(held.fields[l], row),
                      net_.field_ld, d_out, net_.field_ld, task.dense + y.skip[l]);
   net_.kernels.column_sums(y.points, y.width_padded, d_out, net_.field_ld, task.dense + y.bias[l]);
   net_.transform.forward(d_out, net_.field_ld, y.width_padded,
-                         net_.spectrum(slot.products.data(), task.batch.rows, row),
+                         net_.spectrum(held.products.data(), task.batch.rows, row),
                          task.scratch.transform.data());
 }
 
@@ -245,16 +245,16 @@ void GradientPass::layer_gradients(const Task& task, std::size_t l, std::size_t 
 // of the gradient of u, the gradient of O_k is c_k/N D_k. The input's spectrum I enters through
 // I_k = sum_x u e^{-ikx}, whose gradient G_k gives the field Re sum_k G_k e^{ikx}: the inverse
 // transform of G_k / c_k, so there the multiplicity cancels.
-void GradientPass::mode_backward(Slot& slot, const Batch& batch, Scratch& scratch, std::size_t l,
+void GradientPass::mode_backward(Held& held, const Batch& batch, Scratch& scratch, std::size_t l,
                                  std::size_t mode) const {
   const Layout& y = net_.layout;
   const std::size_t at = mode * batch.rows * net_.spectrum_row();
   const std::size_t weight = y.spectral[l] + mode * y.mode_size;
-  float* in = slot.spectra[l].data() + at;
-  const float* d = slot.products.data() + at;
+  float* in = held.spectra[l].data() + at;
+  const float* d = held.products.data() + at;
   net_.kernels.mode_gradient(batch.rows, y.width, y.width_padded, y.width_padded, in, d,
                              net_.transform.multiplicity(mode) * net_.inverse_points(),
-                             slot.gradient.data() + weight);
+                             held.gradient.data() + weight);
   net_.kernels.mode_adjoint(y.width, y.width, batch.member.packed + weight, scratch.adjoint.data());
   net_.kernels.mode_product(batch.rows, y.width, y.width_padded, y.width_padded, d,
                             scratch.adjoint.data(), net_.inverse_points(), in);
@@ -262,17 +262,17 @@ void GradientPass::mode_backward(Slot& slot, const Batch& batch, Scratch& scratc
 
 void GradientPass::layer_backward(const Task& task, std::size_t l, std::size_t row) const {
   const Layout& y = net_.layout;
-  Slot& slot = task.slot;
+  Held& held = task.held;
   float* d_in = task.scratch.d_field.data();
-  net_.transform.inverse(net_.spectrum(slot.spectra[l].data(), task.batch.rows, row),
+  net_.transform.inverse(net_.spectrum(held.spectra[l].data(), task.batch.rows, row),
                          y.width_padded, d_in, net_.field_ld, task.scratch.transform.data());
   Dense d{};
   d.points = y.points;
   d.in = y.width;
   d.out_padded = y.width_padded;
-  d.x = field_of(slot.slopes[l + 1], row);
+  d.x = field_of(held.slopes[l + 1], row);
   d.ldx = net_.field_ld;
-  d.weight = slot.transposed.data() + y.skip_t[l];
+  d.weight = held.transposed.data() + y.skip_t[l];
   d.add = d_in;
   d.ldy = net_.field_ld;
   if (l == 0) {
@@ -281,7 +281,7 @@ void GradientPass::layer_backward(const Task& task, std::size_t l, std::size_t r
     lift_backward(task, row, d_in);
     return;
   }
-  float* slope = field_of(slot.slopes[l], row);
+  float* slope = field_of(held.slopes[l], row);
   d.factor = slope;
   d.y = slope;
   net_.kernels.dense_add_mul(d);
@@ -293,7 +293,7 @@ void GradientPass::lift_backward(const Task& task, std::size_t row, const float*
   const Layout& y = net_.layout;
   const Kernels& k = net_.kernels;
   const MemberView& member = task.batch.member;
-  const float* input = task.slot.inputs.data() + row * y.points * y.in;
+  const float* input = task.held.inputs.data() + row * y.points * y.in;
   for (std::size_t p = 0; p < y.points; p += kChunk) {
     const std::size_t n = std::min(kChunk, y.points - p);
     Dense up = net_.lifting_hidden(member, input + p * y.in, n, task.scratch.hidden.data());
@@ -310,7 +310,7 @@ void GradientPass::lift_backward(const Task& task, std::size_t row, const float*
     down.out_padded = y.lifting_padded;
     down.x = d;
     down.ldx = net_.field_ld;
-    down.weight = task.slot.transposed.data() + y.lift2_t;
+    down.weight = task.held.transposed.data() + y.lift2_t;
     down.factor = up.slope;
     down.y = up.slope;
     down.ldy = net_.hidden_ld;

@@ -27,21 +27,22 @@ struct Batch {
 
 class GradientPass {
  public:
-  /// For up to `slots` batches a call. Allocates all there is to allocate.
-  GradientPass(const Network& network, std::size_t slots, int threads);
-  /// What a slot allocates, without the threads' scratch.
-  static std::size_t slot_bytes(const Network& network);
+  /// For up to `batches` batches a call. Allocates all there is to allocate.
+  GradientPass(const Network& network, std::size_t batches, int threads);
+  /// What is allocated for each, without the threads' scratch.
+  static std::size_t batch_bytes(const Network& network);
 
   int threads() const { return threads_; }
-  /// Batch s goes to slot s. After the call loss(s) and gradient(s) hold its results.
+  /// Afterwards loss(b) and gradient(b) have the results of batch b.
   void run(std::span<const Batch> batches);
   /// Mean squared error over rows, channels and points.
-  double loss(std::size_t slot) const;
+  double loss(std::size_t batch) const;
   /// In the packed layout (Layout::size values).
-  const float* gradient(std::size_t slot) const { return slots_[slot].gradient.data(); }
+  const float* gradient(std::size_t batch) const { return held_[batch].gradient.data(); }
 
  private:
-  struct Slot {
+  // What is held of a batch from phase to phase.
+  struct Held {
     Buffer<float> inputs;               // [row][points][in]
     std::vector<Buffer<float>> fields;  // per layer, [row][points][ld]: the layer's input
     // slopes[l], l = 1 .. layers-1: GELU's slope at the layer's input, later that field's
@@ -60,7 +61,7 @@ class GradientPass {
   };
   struct Task {
     const Batch& batch;
-    Slot& slot;
+    Held& held;
     Scratch& scratch;
     float* dense;  // this block's dense gradients
   };
@@ -76,7 +77,7 @@ class GradientPass {
   void layer_gradients(const Task& task, std::size_t l, std::size_t row, const float* d_out) const;
   void layer_backward(const Task& task, std::size_t l, std::size_t row) const;
   void lift_backward(const Task& task, std::size_t row, const float* d_field) const;
-  void mode_backward(Slot& slot, const Batch& batch, Scratch& scratch, std::size_t l,
+  void mode_backward(Held& held, const Batch& batch, Scratch& scratch, std::size_t l,
                      std::size_t mode) const;
 
   float* field_of(Buffer<float>& fields, std::size_t row) const {
@@ -85,7 +86,7 @@ class GradientPass {
 
   const Network& net_;
   int threads_;
-  std::vector<Slot> slots_;
+  std::vector<Held> held_;
   std::vector<Scratch> scratch_;
 };
 

@@ -15,7 +15,7 @@ __device__ inline float root_fast(float x) {
 
 // One Adam step of weight w with moments m and v. Root and quotient to two units in the last place,
 // in a fifth of the instructions of the correctly rounded ones.
-__device__ inline void adam(const SlotRows& rows, float gradient, float& m, float& v, float& w) {
+__device__ inline void adam(const BundleRows& rows, float gradient, float& m, float& v, float& w) {
   m = rows.beta1 * m + (1.0f - rows.beta1) * gradient;
   v = rows.beta2 * v + (1.0f - rows.beta2) * gradient * gradient;
   w -= rows.rate * __fdividef(m, root_fast(v) * rows.root_scale + rows.epsilon);
@@ -23,7 +23,7 @@ __device__ inline void adam(const SlotRows& rows, float gradient, float& m, floa
 // Of kPieces pieces of four weights, `stride` apart; all are read before any is written, so that
 // the reads overlap.
 template <int kPieces>
-__device__ inline void adam(const Net& net, const SlotRows& rows, std::size_t at,
+__device__ inline void adam(const Net& net, const BundleRows& rows, std::size_t at,
                             std::size_t stride, const float4 (&gradient)[kPieces]) {
   float4 m[kPieces], v[kPieces], w[kPieces];
 #pragma unroll

@@ -1,5 +1,5 @@
-// What the kernels on tiles share: a block of 8 warps works on 128 points of a slot at a time, each
-// warp on a tile of 16 (mma.cuh), with the weights of the slot's member in shared memory.
+// What the kernels on tiles share: a block of 8 warps works on 128 points of a bundle at a time,
+// each warp on a tile of 16 (mma.cuh), with the weights of the bundle's member in shared memory.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@ static_assert(kWarps * 16 == kTilePoints);
 inline constexpr int kChunks = kHidden / 64;            // in which hidden layers are made
 inline constexpr int kBlockFloats = 4 * kBlockVectors;  // of one 64 x 64 block of weights
 
-__device__ inline const SlotRows& slot_rows(const SlotRows* rows) {
+__device__ inline const BundleRows& bundle_rows(const BundleRows* rows) {
   return rows[blockIdx.y];
 }
 // Whether a tile has points of rows that are made. Asked again for every tile: there is no register
 // to spare for the number of tiles.
-__device__ inline bool is_made(const Net& net, const SlotRows& rows, int tile) {
+__device__ inline bool is_made(const Net& net, const BundleRows& rows, int tile) {
   return tile * kTilePoints < rows.made * net.points;
 }
 __device__ inline int warp_index() {
@@ -67,7 +67,7 @@ __device__ inline void copy_floats(const float* from, int n, float* to) {
 // --- weights in fragment order -------------------------------------------------------------------
 // Put in that order once after every step (dense.cu).
 
-__device__ inline float* fragments_of(const Net& net, const SlotRows& rows, int block) {
+__device__ inline float* fragments_of(const Net& net, const BundleRows& rows, int block) {
   return net.fragments + rows.member * fragments_size(net.layers) +
          std::size_t(block) * kBlockFloats;
 }

@@ -1,5 +1,5 @@
-// Work that may run side by side: kernels of one group of slots leave parts of the device idle that
-// those of another group can use.
+// Work that may run side by side: kernels of one group of bundles leave parts of the device idle
+// that those of another group can use.
 #pragma once
 
 #include <array>

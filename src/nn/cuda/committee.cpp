@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "core/parallel.h"
@@ -11,7 +10,6 @@
 #include "nn/cuda/graph.h"
 #include "nn/cuda/sketch_lists.h"
 #include "nn/cuda/stream.h"
-#include "nn/rows_checks.h"
 #include "stap/core/error.h"
 
 namespace stap::cuda {
@@ -19,12 +17,12 @@ namespace {
 
 // Share of the free memory that a committee takes for its fields, and again for hidden layers.
 constexpr std::size_t kMemoryShare = 4;
-// More slots at a time would not keep the device busier.
-constexpr std::size_t kSlotsMost = 64;
-constexpr std::size_t kHiddenSlotsMost = 16;
-// Calls of up to so many slots are replayed as graphs, one per number of slots: their kernels are
-// so short that launching them one by one would take longer than they do.
-constexpr std::size_t kGraphSlots = 16;
+// More bundles at a time would not keep the device busier.
+constexpr std::size_t kBundlesMost = 64;
+constexpr std::size_t kHiddenBundlesMost = 16;
+// Calls of up to so many bundles are replayed as graphs, one per number of bundles: their kernels
+// are so short that launching them one by one would take longer than they do.
+constexpr std::size_t kGraphBundles = 16;
 // Tiles that fill the device: with fewer to a branch, branches would only be more launches.
 constexpr std::size_t kTilesPerBranch = 512;
 // Lists of sketches kept for the next block of rows.
@@ -39,7 +37,7 @@ struct Item {
 };
 
 // Up to 32 rows of one member.
-struct Slot {
+struct Bundle {
   std::size_t member;  // of the committee
   std::span<const Item> items;
 };
@@ -53,50 +51,48 @@ class CudaCommittee final : public Committee {
         stream_(own_stream_ ? cudaStream_t(*own_stream_) : device.stream),
         members_(std::move(members)),
         items_(members_.size()),
-        table_(kGraphSlots) {
+        table_(kGraphBundles) {
     std::size_t free = 0, total = 0;
     check(cudaMemGetInfo(&free, &total), "memory of the GPU");
     const std::size_t share = free / kMemoryShare / kBranches;
-    most_slots_ =
-        std::clamp<std::size_t>(share / Workspace::bytes(device.shape, 1, false), 1, kSlotsMost);
+    most_bundles_ =
+        std::clamp<std::size_t>(share / Workspace::bytes(device.shape, 1, false), 1, kBundlesMost);
     most_hidden_ =
-        std::clamp<std::size_t>(share / (slot_hidden() * sizeof(float)), 1, kHiddenSlotsMost);
-    for (std::size_t n = 1; n <= kGraphSlots; ++n)
-      graph_slots_ = std::max(graph_slots_, split(n, most_slots_).at_once);
+        std::clamp<std::size_t>(share / (bundle_hidden() * sizeof(float)), 1, kHiddenBundlesMost);
+    for (std::size_t n = 1; n <= kGraphBundles; ++n)
+      graph_bundles_ = std::max(graph_bundles_, split(n, most_bundles_).at_once);
   }
   ~CudaCommittee() override { cudaStreamSynchronize(stream_); }
 
   const Grid& grid() const override { return device_.shape.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
-  std::unique_ptr<Committee> another() override {
+  bool time_input() const override { return device_.shape.options.time_input; }
+
+ private:
+  std::unique_ptr<Committee> do_another() override {
     wait("the work on rows");
     return std::make_unique<CudaCommittee>(device_, members_, std::make_unique<Stream>());
   }
 
-  RowsId rows(std::size_t n) override {
-    const std::size_t free = static_cast<std::size_t>(
-        std::find(blocks_.begin(), blocks_.end(), std::nullopt) - blocks_.begin());
-    if (free == blocks_.size()) blocks_.emplace_back();
-    blocks_[free].emplace(Rows{DeviceArray<float>(n * grid().values()), n});
-    return static_cast<RowsId>(free);
+  void do_rows(RowsId id, std::size_t n) override {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= blocks_.size()) blocks_.resize(index + 1);
+    blocks_[index] = DeviceArray<float>(n * grid().values());
   }
-  void release(RowsId id) override {
-    block(id);
+  void do_release(RowsId id) override {
     wait("the work on rows");
-    blocks_[static_cast<std::size_t>(id)].reset();
+    blocks_[static_cast<std::size_t>(id)] = {};
   }
 
-  void put(RowsId id, std::size_t first, StatesView<const float> states) override {
-    check_rows(grid(), block(id).count, first, states.count, states.row_size);
+  void do_put(RowsId id, std::size_t first, StatesView<const float> states) override {
     check(cudaMemcpyAsync(row_of(id, first), states.values,
                           states.count * states.row_size * sizeof(float), cudaMemcpyHostToDevice,
                           stream_),
           "copying rows to the GPU");
     wait("copying rows to the GPU");
   }
-  void get(RowsId id, std::size_t first, StatesView<float> states) const override {
-    check_rows(grid(), block(id).count, first, states.count, states.row_size);
+  void do_get(RowsId id, std::size_t first, StatesView<float> states) const override {
     check(cudaMemcpyAsync(states.values, row_of(id, first),
                           states.count * states.row_size * sizeof(float), cudaMemcpyDeviceToHost,
                           stream_),
@@ -104,10 +100,9 @@ class CudaCommittee final : public Committee {
     wait("copying rows from the GPU");
   }
 
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j) override {
-    check_advance(device_.shape, members(), block(from).count, i, member, time, block(to).count, j,
-                  true);
+  void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                  std::span<const double> time, RowsId to,
+                  std::span<const std::size_t> j) override {
     const std::size_t values = grid().values(), all = members_.size();
     const auto mean_rows =
         static_cast<std::size_t>(std::count(member.begin(), member.end(), kMean));
@@ -126,33 +121,29 @@ class CudaCommittee final : public Committee {
         items_[m].push_back({state, mean_parts_.data() + (m * mean_rows + mean) * values, t, r});
       mean_to[mean++] = row_of(to, j[r]);
     }
-    send_slots();
+    send_bundles();
     mean_to_.send(stream_);
-    advance_slots();
+    advance_bundles();
     if (mean_rows == 0) return;
     average(mean_parts_.data(), mean_rows * values, members(), mean_to_.data(),
             static_cast<int>(mean_rows), static_cast<int>(values), stream_);
   }
 
-  void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features) override {
-    check_advance(device_.shape, members(), block(from).count, i, member, time, block(to).count, j,
-                  false);
-    check_length(i.size() * kSketchSize, features.size());
+  void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const std::size_t> j, std::span<double> features) override {
     if (kind != SketchKind::sparse)
       throw Error(ErrorKind::unavailable,
                   "the GPU has no gaussian sketch: choose sketch: sparse, or device: cpu");
-    if (i.empty()) return;
     clear_items();
     for (std::size_t r = 0; r < i.size(); ++r)
       items_[static_cast<std::size_t>(member[r])].push_back(
           {row_of(from, i[r]), row_of(to, j[r]), time.empty() ? 0.0f : static_cast<float>(time[r]),
            r});
     results_.reserve(features.size());
-    send_slots();
+    send_bundles();
     send_sketches(step);
-    sketch_slots();
+    sketch_bundles();
     wait("sketching");
     // Kept out of the kernels, which would have to be sent the features before.
     constexpr std::size_t kValues = std::size_t{1} << 15;
@@ -164,13 +155,8 @@ class CudaCommittee final : public Committee {
                  });
   }
 
-  void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
-                 std::span<double> out) const override {
-    check_indices(block(x).count, i);
-    check_indices(block(y).count, j);
-    check_length(i.size(), j.size());
-    check_length(i.size(), out.size());
-    if (out.empty()) return;
+  void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                    std::span<const std::size_t> j, std::span<double> out) const override {
     const std::size_t n = i.size();
     const std::span<const float*> pairs = pointers_.write(2 * n);
     for (std::size_t r = 0; r < n; ++r) {
@@ -184,10 +170,7 @@ class CudaCommittee final : public Committee {
     take_results(out);
   }
 
-  void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    check_indices(block(x).count, i);
-    check_length(i.size(), out.size() * members_.size());
-    if (out.empty()) return;
+  void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
     const std::span<const float*> all = pointers_.write(i.size());
     for (std::size_t r = 0; r < i.size(); ++r) all[r] = row_of(x, i[r]);
     pointers_.send(stream_);
@@ -197,31 +180,21 @@ class CudaCommittee final : public Committee {
     take_results(out);
   }
 
- private:
-  struct Rows {
-    DeviceArray<float> values;
-    std::size_t count = 0;
-  };
-  // How slots are worked on: groups of up to at_once, on some branches.
+  // How bundles are worked on: groups of up to at_once, on some branches.
   struct Split {
     std::size_t branches, at_once;
   };
 
-  const Rows& block(RowsId id) const {
-    const auto index = static_cast<std::size_t>(id);
-    check_block(index < blocks_.size() && blocks_[index].has_value(), index);
-    return *blocks_[index];
-  }
   float* row_of(RowsId id, std::size_t row) const {
-    return blocks_[static_cast<std::size_t>(id)]->values.data() + row * grid().values();
+    return blocks_[static_cast<std::size_t>(id)].data() + row * grid().values();
   }
   void wait(const char* what) const { check(cudaStreamSynchronize(stream_), what); }
   void take_results(std::span<double> out) const {
     wait("the work on rows");
     std::copy_n(results_.data(), out.size(), out.begin());
   }
-  // Floats of the hidden layer of a slot.
-  std::size_t slot_hidden() const {
+  // Floats of the hidden layer of a bundle.
+  std::size_t bundle_hidden() const {
     return static_cast<std::size_t>(device_.net.field_points()) *
            static_cast<std::size_t>(device_.net.projection);
   }
@@ -230,25 +203,25 @@ class CudaCommittee final : public Committee {
     for (std::vector<Item>& items : items_) items.clear();
   }
 
-  // Puts items_ into slots and these on the device. A member's slots are of equal size, so that
+  // Puts items_ into bundles and these on the device. A member's bundles are of equal size, so that
   // branches have equal work.
-  void send_slots() {
-    slots_.clear();
+  void send_bundles() {
+    bundles_.clear();
     for (std::size_t m = 0; m < items_.size(); ++m) {
-      const std::size_t n = items_[m].size(), slots = (n + kRows - 1) / kRows;
-      for (std::size_t s = 0; s < slots; ++s) {
-        const std::size_t first = n * s / slots, end = n * (s + 1) / slots;
-        slots_.push_back({m, std::span<const Item>(items_[m]).subspan(first, end - first)});
+      const std::size_t n = items_[m].size(), bundles = (n + kRows - 1) / kRows;
+      for (std::size_t s = 0; s < bundles; ++s) {
+        const std::size_t first = n * s / bundles, end = n * (s + 1) / bundles;
+        bundles_.push_back({m, std::span<const Item>(items_[m]).subspan(first, end - first)});
       }
     }
-    if (slots_.size() > table_.capacity()) drop_graphs();
-    const std::span<SlotRows> table = table_.write(slots_.size());
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-      const std::span<const Item> items = slots_[s].items;
-      SlotRows& rows = table[s];
+    if (bundles_.size() > table_.capacity()) drop_graphs();
+    const std::span<BundleRows> table = table_.write(bundles_.size());
+    for (std::size_t s = 0; s < bundles_.size(); ++s) {
+      const std::span<const Item> items = bundles_[s].items;
+      BundleRows& rows = table[s];
       rows = {};
       rows.rows = rows.made = static_cast<int>(items.size());
-      rows.member = members_[slots_[s].member];
+      rows.member = members_[bundles_[s].member];
       for (std::size_t r = 0; r < items.size(); ++r) {
         rows.in[r] = items[r].from;
         rows.out[r] = items[r].to;
@@ -258,10 +231,10 @@ class CudaCommittee final : public Committee {
     table_.send(stream_);
   }
 
-  Split split(std::size_t slots, std::size_t most) const {
-    const std::size_t tiles = slots * static_cast<std::size_t>(device_.net.tiles());
+  Split split(std::size_t bundles, std::size_t most) const {
+    const std::size_t tiles = bundles * static_cast<std::size_t>(device_.net.tiles());
     const std::size_t branches = std::clamp<std::size_t>(tiles / kTilesPerBranch, 1, kBranches);
-    return {branches, std::min((slots + branches - 1) / branches, most)};
+    return {branches, std::min((bundles + branches - 1) / branches, most)};
   }
 
   // What recorded kernels point at is about to move.
@@ -271,20 +244,20 @@ class CudaCommittee final : public Committee {
   }
 
   void reserve_work(const Split& split) {
-    if (!work_.empty() && static_cast<std::size_t>(work_[0].slots) < split.at_once) {
+    if (!work_.empty() && static_cast<std::size_t>(work_[0].bundles) < split.at_once) {
       drop_graphs();
       work_.clear();
     }
     // Room for every graph from the start: else they would be dropped as calls grow.
-    const int slots =
-        work_.empty() ? static_cast<int>(std::max(split.at_once, graph_slots_)) : work_[0].slots;
-    while (work_.size() < split.branches) work_.emplace_back(device_.shape, slots, false);
+    const int bundles = work_.empty() ? static_cast<int>(std::max(split.at_once, graph_bundles_))
+                                      : work_[0].bundles;
+    while (work_.size() < split.branches) work_.emplace_back(device_.shape, bundles, false);
   }
 
-  // work(branch, first slot, launch) for all groups of slots.
+  // work(branch, first bundle, launch) for all groups of bundles.
   template <class Work>
   void in_groups(const Split& split, const Work& work) {
-    const std::size_t groups = (slots_.size() + split.at_once - 1) / split.at_once;
+    const std::size_t groups = (bundles_.size() + split.at_once - 1) / split.at_once;
     const std::size_t used = std::min(groups, split.branches);
     branches_.run(stream_, used, [&](std::size_t b, cudaStream_t stream) {
       for (std::size_t g = b; g < groups; g += used) {
@@ -292,61 +265,62 @@ class CudaCommittee final : public Committee {
         work(b, first,
              Launch{.net = device_.net,
                     .rows = table_.data() + first,
-                    .slots = static_cast<int>(std::min(split.at_once, slots_.size() - first)),
+                    .bundles = static_cast<int>(std::min(split.at_once, bundles_.size() - first)),
                     .exact = device_.exact,
                     .stream = stream});
       }
     });
   }
 
-  void advance_slots() {
-    if (slots_.empty()) return;
-    const Split how = split(slots_.size(), most_slots_);
+  void advance_bundles() {
+    if (bundles_.empty()) return;
+    const Split how = split(bundles_.size(), most_bundles_);
     reserve_work(how);
     const auto work = [&] {
       in_groups(how, [&](std::size_t b, std::size_t, const Launch& launch) {
         forward(launch, *device_.transform, work_[b], nullptr);
       });
     };
-    if (slots_.size() > kGraphSlots) {
+    if (bundles_.size() > kGraphBundles) {
       work();
       return;
     }
-    auto graph = graphs_.find(slots_.size());
-    if (graph == graphs_.end()) graph = graphs_.try_emplace(slots_.size(), stream_, work).first;
+    auto graph = graphs_.find(bundles_.size());
+    if (graph == graphs_.end()) graph = graphs_.try_emplace(bundles_.size(), stream_, work).first;
     graph->second.launch(stream_);
   }
 
-  // Makes the lists that are missing, and sends where the slots find theirs.
+  // Makes the lists that are missing, and sends where the bundles find theirs.
   void send_sketches(std::size_t step) {
     if (list_bytes_ > kListBytes) {
       lists_.clear();
       list_bytes_ = 0;
     }
-    const std::span<SlotSketch> sketches = sketches_.write(slots_.size());
-    for (std::size_t s = 0; s < slots_.size(); ++s) {
-      const Slot& slot = slots_[s];
-      auto found = lists_.find({step, slot.member});
+    const std::span<BundleSketch> sketches = sketches_.write(bundles_.size());
+    for (std::size_t s = 0; s < bundles_.size(); ++s) {
+      const Bundle& bundle = bundles_[s];
+      auto found = lists_.find({step, bundle.member});
       if (found == lists_.end()) {
         found = lists_
-                    .emplace(std::pair{step, slot.member},
+                    .emplace(std::pair{step, bundle.member},
                              make_sketch_lists(device_.net, device_.shape.options.projection,
-                                               slot.member, step))
+                                               bundle.member, step))
                     .first;
         list_bytes_ += found->second.bytes();
       }
       sketches[s] = {found->second.first.data(), found->second.fours(), {}};
-      for (std::size_t r = 0; r < slot.items.size(); ++r)
-        sketches[s].feature_row[r] = static_cast<int>(slot.items[r].row);
+      for (std::size_t r = 0; r < bundle.items.size(); ++r)
+        sketches[s].feature_row[r] = static_cast<int>(bundle.items[r].row);
     }
     sketches_.send(stream_);
   }
 
-  // Advances the slots; their sketches go to results_.
-  void sketch_slots() {
-    const Split how = split(slots_.size(), std::min(most_slots_, most_hidden_));
+  // Advances the bundles; their sketches go to results_.
+  void sketch_bundles() {
+    const Split how = split(bundles_.size(), std::min(most_bundles_, most_hidden_));
     reserve_work(how);
-    for (std::size_t b = 0; b < how.branches; ++b) hidden_[b].reserve(how.at_once * slot_hidden());
+    for (std::size_t b = 0; b < how.branches; ++b)
+      hidden_[b].reserve(how.at_once * bundle_hidden());
     in_groups(how, [&](std::size_t b, std::size_t first, const Launch& launch) {
       forward(launch, *device_.transform, work_[b], hidden_[b].data());
       cuda::sketch(launch, sketches_.data() + first, hidden_[b].data(), results_.data());
@@ -357,23 +331,23 @@ class CudaCommittee final : public Committee {
   std::unique_ptr<Stream> own_stream_;
   cudaStream_t stream_;
   std::vector<int> members_;
-  std::size_t most_slots_ = 1, most_hidden_ = 1;
-  std::size_t graph_slots_ = 1;  // that a branch of a graph works on at a time, at most
-  std::vector<std::optional<Rows>> blocks_;
+  std::size_t most_bundles_ = 1, most_hidden_ = 1;
+  std::size_t graph_bundles_ = 1;           // that a branch of a graph works on at a time, at most
+  std::vector<DeviceArray<float>> blocks_;  // [rows][values], by id
   Branches branches_;
   std::vector<Workspace> work_;           // one per branch, of equal size
   std::vector<std::vector<Item>> items_;  // of the call under way, by member
-  std::vector<Slot> slots_;               // the same
-  Sent<SlotRows> table_;
+  std::vector<Bundle> bundles_;           // of the call under way
+  Sent<BundleRows> table_;
   DeviceArray<float> mean_parts_;
   Sent<float*> mean_to_;
   mutable Sent<const float*> pointers_;
   mutable HostArray<double> results_;                 // kernels write it: no copy to wait for
   std::array<DeviceArray<float>, kBranches> hidden_;  // one per branch
-  Sent<SlotSketch> sketches_;
+  Sent<BundleSketch> sketches_;
   std::map<std::pair<std::size_t, std::size_t>, SketchLists> lists_;  // by step and member
   std::size_t list_bytes_ = 0;
-  std::map<std::size_t, Graph> graphs_;  // by the number of slots
+  std::map<std::size_t, Graph> graphs_;  // by the number of bundles
 };
 
 }  // namespace

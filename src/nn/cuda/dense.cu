@@ -9,8 +9,8 @@ namespace stap::cuda {
 namespace {
 
 template <bool kExact>
-__global__ void order_weights_kernel(Net net, const SlotRows* all) {
-  const SlotRows& rows = slot_rows(all);
+__global__ void order_weights_kernel(Net net, const BundleRows* all) {
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   const int block = blockIdx.x, j = block % 4;
   const float* dense = net.weights + rows.member * net.member_size;
@@ -25,10 +25,10 @@ __global__ void order_weights_kernel(Net net, const SlotRows* all) {
   }
 }
 
-__global__ void dense_step_kernel(Net net, const SlotRows* all, int ends_parts, int layer_parts,
+__global__ void dense_step_kernel(Net net, const BundleRows* all, int ends_parts, int layer_parts,
                                   const float* ends, const float* layers, const double* losses,
                                   double* squares, float* gradient) {
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   const int size = dense_size(net.layers), i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
   if (i < size) {
@@ -71,14 +71,14 @@ __global__ void dense_step_kernel(Net net, const SlotRows* all, int ends_parts, 
 }  // namespace
 
 void order_weights(const Launch& l) {
-  const dim3 grid(as_grid(kSkipBlocks + 2 * l.net.layers), as_grid(l.slots));
+  const dim3 grid(as_grid(kSkipBlocks + 2 * l.net.layers), as_grid(l.bundles));
   STAP_LAUNCH(l.exact, order_weights_kernel, <<<grid, kThreads, 0, l.stream>>>(l.net, l.rows));
 }
 
 void dense_step(const Launch& l, const float* ends, const float* layers, const double* losses,
                 double* squares, float* gradient) {
   const dim3 grid(as_grid((dense_size(l.net.layers) / 4 + kThreads - 1) / kThreads),
-                  as_grid(l.slots));
+                  as_grid(l.bundles));
   dense_step_kernel<<<grid, kThreads, 0, l.stream>>>(l.net, l.rows, parts_of(l.net.points),
                                                      layer_parts_of(l.net.points), ends, layers,
                                                      losses, squares, gradient);

@@ -5,34 +5,37 @@
 
 #include <fmt/format.h>
 
+#include "nn/adam.h"
 #include "nn/cuda/branches.h"
 #include "nn/cuda/committee.h"
 #include "nn/cuda/graph.h"
 #include "nn/cuda/network.h"
 #include "nn/cuda/stream.h"
-#include "nn/engine_checks.h"
+#include "nn/engines.h"
+#include "nn/gradients.h"
 #include "stap/core/error.h"
 
 namespace stap {
 namespace cuda {
 namespace {
 
-// Slots worked on together: enough to fill the device, few enough to bound the memory.
+// Bundles worked on together: enough to fill the device, few enough to bound the memory.
 constexpr std::size_t kGroupBytes = std::size_t{6} << 30;
-constexpr int kGroupSlotsMost = 32;
+constexpr int kGroupBundlesMost = 32;
 
-// Slots of a branch that are worked on together when there are `slots` in all.
-int group_slots(const FnoShape& shape, int slots) {
+// Bundles of a branch that are worked on together when there are `bundles` in all.
+int group_bundles(const FnoShape& shape, int bundles) {
   const std::size_t one = Workspace::bytes(shape, 1, true);
   const auto branches = static_cast<int>(kBranches);
-  const int most = std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupSlotsMost);
-  return std::min((slots + branches - 1) / branches, most);
+  const int most =
+      std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupBundlesMost);
+  return std::min((bundles + branches - 1) / branches, most);
 }
 
 // Transitions of one set of jobs, on the device; members that share data share it here.
 class Data {
  public:
-  void add(const TransitionsView& view, Course& course) {
+  void add(const TransitionsView& view, DeviceJob& job) {
     const auto found = arrays_.find(view.inputs.values);
     if (found == arrays_.end()) {
       const std::size_t n = view.inputs.count * view.inputs.row_size;
@@ -42,9 +45,9 @@ class Data {
                              DeviceArray<float>(view.times)});
     }
     const Arrays& arrays = arrays_.at(view.inputs.values);
-    course.inputs = arrays.inputs.data();
-    course.targets = arrays.targets.data();
-    course.times = arrays.times.data();
+    job.inputs = arrays.inputs.data();
+    job.targets = arrays.targets.data();
+    job.times = arrays.times.data();
   }
 
  private:
@@ -54,7 +57,7 @@ class Data {
   std::map<const float*, Arrays> arrays_;
 };
 
-class CudaEngine final : public Engine {
+class CudaEngine final : public Engine, public Gradients {
  public:
   CudaEngine(const FnoShape& shape, int members, bool exact)
       : members_(members),
@@ -85,47 +88,21 @@ class CudaEngine final : public Engine {
   const FnoShape& shape() const override { return device_.shape; }
   int members() const override { return members_; }
 
-  void fit(std::span<FitJob> jobs, Observer& observer) override {
-    check_jobs(shape(), members_, jobs);
-    Data data;
-    std::vector<FitJob*> open;
-    for (FitJob& job : jobs)
-      if (job.epochs_done < job.epochs_stop) open.push_back(&job);
-    std::map<const FitJob*, Course> courses;
-    for (FitJob* job : open) {
-      Course& course = courses[job];
-      course = {};
-      data.add(job->data, course);
-      course.count = static_cast<std::uint32_t>(job->data.count());
-      course.batch = static_cast<std::uint32_t>(job->options.batch);
-      course.member = job->member;
-      course.beta1 = static_cast<float>(job->options.beta1);
-      course.beta2 = static_cast<float>(job->options.beta2);
-      course.epsilon = static_cast<float>(job->options.epsilon);
-    }
-    while (!open.empty()) {
-      run_epoch(open, courses, observer);
-      std::erase_if(open, [](const FitJob* job) { return job->epochs_done >= job->epochs_stop; });
-    }
-  }
-
   double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
-    check_member(members_, member);
-    check_batch(shape(), batch);
     Data data;
-    Course course{};
-    data.add(batch, course);
-    SlotRows rows{};
+    DeviceJob job{};
+    data.add(batch, job);
+    BundleRows rows{};
     const std::size_t values = shape().grid.values();
     for (std::size_t r = 0; r < batch.count(); ++r) {
-      rows.in[r] = course.inputs + r * values;
-      rows.target[r] = course.targets + r * values;
+      rows.in[r] = job.inputs + r * values;
+      rows.target[r] = job.targets + r * values;
       rows.time[r] = batch.times.empty() ? 0.0f : batch.times[r];
     }
     rows.rows = static_cast<int>(batch.count());
     rows.made = kRows;
     rows.member = member;
-    DeviceArray<SlotRows> table(std::span<const SlotRows>(&rows, 1));
+    DeviceArray<BundleRows> table(std::span<const BundleRows>(&rows, 1));
     DeviceArray<double> squares(1);
     DeviceArray<float> packed(size_);
     Workspace work(shape(), 1, true);
@@ -140,8 +117,31 @@ class CudaEngine final : public Engine {
     return sum / static_cast<double>(batch.count() * values);
   }
 
-  MemberState save(int member) const override {
-    check_member(members_, member);
+ private:
+  void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) override {
+    Data data;
+    std::vector<FitJob*> open;
+    for (FitJob& job : jobs) open.push_back(&job);
+    std::map<const FitJob*, DeviceJob> device_jobs;
+    for (FitJob* job : open) {
+      DeviceJob& to = device_jobs[job];
+      to = {};
+      data.add(job->data, to);
+      to.count = static_cast<std::uint32_t>(job->data.count());
+      to.batch = static_cast<std::uint32_t>(job->options.batch);
+      to.member = job->member;
+      to.beta1 = static_cast<float>(job->options.beta1);
+      to.beta2 = static_cast<float>(job->options.beta2);
+      to.epsilon = static_cast<float>(job->options.epsilon);
+    }
+    while (!open.empty()) {
+      run_epoch(open, device_jobs, observer);
+      if (stop()) return;
+      std::erase_if(open, [](const FitJob* job) { return job->epochs_done >= job->epochs_end(); });
+    }
+  }
+
+  MemberState do_save(int member) const override {
     const auto m = static_cast<std::size_t>(member);
     MemberState state;
     state.scaling = scalings_[m];
@@ -158,9 +158,7 @@ class CudaEngine final : public Engine {
     return state;
   }
 
-  void load(int member, const MemberState& state) override {
-    check_member(members_, member);
-    check_state(shape(), state);
+  void do_load(int member, const MemberState& state) override {
     const auto m = static_cast<std::size_t>(member);
     scalings_[m] = state.scaling;
     steps_[m] = state.steps;
@@ -177,23 +175,24 @@ class CudaEngine final : public Engine {
     put(state.weights, weights_);
     put(state.moment1, moment1_);
     put(state.moment2, moment2_);
-    SlotRows rows{};
+    BundleRows rows{};
     rows.rows = 1;
     rows.member = member;
-    const DeviceArray<SlotRows> table(std::span<const SlotRows>(&rows, 1));
+    const DeviceArray<BundleRows> table(std::span<const BundleRows>(&rows, 1));
     order_weights(launch(table.data(), 1, stream_));
     check(cudaStreamSynchronize(stream_), "ordering weights");
   }
 
-  std::unique_ptr<Committee> committee(std::vector<int> members) override {
-    check_members(members_, members);
+  std::unique_ptr<Committee> do_committee(std::vector<int> members) override {
     return make_committee(device_, std::move(members));
   }
 
- private:
-  Launch launch(const SlotRows* rows, int slots, cudaStream_t stream) const {
-    return {
-        .net = device_.net, .rows = rows, .slots = slots, .exact = device_.exact, .stream = stream};
+  Launch launch(const BundleRows* rows, int bundles, cudaStream_t stream) const {
+    return {.net = device_.net,
+            .rows = rows,
+            .bundles = bundles,
+            .exact = device_.exact,
+            .stream = stream};
   }
 
   void put_scaling(int member) {
@@ -203,25 +202,25 @@ class CudaEngine final : public Engine {
     deviation_.put(s.deviation, at);
   }
 
-  // The kernels of one step of `slots` courses: groups of slots side by side, and one after the
+  // The kernels of one step of `bundles` jobs: groups of bundles side by side, and one after the
   // other on the same fields where there are more than the memory is meant for.
-  const Graph& step_graph(int slots) {
-    const auto found = graphs_.find(slots);
+  const Graph& step_graph(int bundles) {
+    const auto found = graphs_.find(bundles);
     if (found != graphs_.end()) return found->second;
-    const auto branches = std::min(static_cast<std::size_t>(slots), kBranches);
-    const int group = group_slots(shape(), slots);
-    if (work_.size() < branches || work_[0].slots < group) {
+    const auto branches = std::min(static_cast<std::size_t>(bundles), kBranches);
+    const int group = group_bundles(shape(), bundles);
+    if (work_.size() < branches || work_[0].bundles < group) {
       check(cudaStreamSynchronize(stream_), "training");
       graphs_.clear();
       work_.clear();
       for (std::size_t b = 0; b < branches; ++b) work_.emplace_back(shape(), group, true);
     }
     const auto record = [&] {
-      gather_rows(courses_.data(), slots, step_.data(), rows_.data(),
+      gather_rows(device_jobs_.data(), bundles, step_.data(), rows_.data(),
                   static_cast<int>(shape().grid.values()), stream_);
       branches_.run(stream_, branches, [&](std::size_t b, cudaStream_t stream) {
-        const int begin = static_cast<int>(b) * slots / static_cast<int>(branches);
-        const int end = static_cast<int>(b + 1) * slots / static_cast<int>(branches);
+        const int begin = static_cast<int>(b) * bundles / static_cast<int>(branches);
+        const int end = static_cast<int>(b + 1) * bundles / static_cast<int>(branches);
         for (int first = begin; first < end; first += group) {
           const int n = std::min(group, end - first);
           train_step(launch(rows_.data() + first, n, stream), transform_, work_[b],
@@ -230,13 +229,13 @@ class CudaEngine final : public Engine {
       });
       next_step(step_.data(), stream_);
     };
-    return graphs_.try_emplace(slots, static_cast<cudaStream_t>(stream_), record).first->second;
+    return graphs_.try_emplace(bundles, static_cast<cudaStream_t>(stream_), record).first->second;
   }
 
-  // One epoch of every open job: as many steps as the longest needs; slots of shorter ones idle.
-  void run_epoch(const std::vector<FitJob*>& open, std::map<const FitJob*, Course>& courses,
+  // One epoch of every open job: as many steps as the longest needs; bundles of shorter ones idle.
+  void run_epoch(const std::vector<FitJob*>& open, std::map<const FitJob*, DeviceJob>& device_jobs,
                  Observer& observer) {
-    const std::size_t slots = open.size();
+    const std::size_t bundles = open.size();
     std::vector<std::uint32_t> order, orders;
     std::vector<float2> rates;
     std::vector<std::size_t> order_at, rate_at;
@@ -256,25 +255,25 @@ class CudaEngine final : public Engine {
         rates.push_back({f.rate, f.root_scale});
       }
     }
-    reserve_slots(slots, orders.size(), rates.size());
-    std::vector<Course> table;
-    for (std::size_t s = 0; s < slots; ++s) {
-      table.push_back(courses.at(open[s]));
+    reserve_bundles(bundles, orders.size(), rates.size());
+    std::vector<DeviceJob> table;
+    for (std::size_t s = 0; s < bundles; ++s) {
+      table.push_back(device_jobs.at(open[s]));
       table.back().order = orders_.data() + order_at[s];
       table.back().rates = rates_.data() + rate_at[s];
     }
     orders_.put(orders);
     rates_.put(rates);
-    courses_.put(table);
-    squares_.put(std::vector<double>(slots, 0.0));
+    device_jobs_.put(table);
+    squares_.put(std::vector<double>(bundles, 0.0));
     step_.put(std::vector<int>{0});
 
-    const Graph& graph = step_graph(static_cast<int>(slots));
+    const Graph& graph = step_graph(static_cast<int>(bundles));
     for (std::size_t s = 0; s < most_steps; ++s) graph.launch(stream_);
     check(cudaStreamSynchronize(stream_), "training");
-    std::vector<double> squares(slots);
+    std::vector<double> squares(bundles);
     squares_.get(squares);
-    for (std::size_t s = 0; s < slots; ++s) {
+    for (std::size_t s = 0; s < bundles; ++s) {
       FitJob& job = *open[s];
       const int epoch = job.epochs_done++;
       observer.epoch_done(
@@ -285,14 +284,14 @@ class CudaEngine final : public Engine {
   }
 
   // Arrays the recorded kernels point at: when they move, the records go.
-  void reserve_slots(std::size_t slots, std::size_t orders, std::size_t rates) {
+  void reserve_bundles(std::size_t bundles, std::size_t orders, std::size_t rates) {
     orders_.reserve(orders);
     rates_.reserve(rates);
-    if (rows_.size() >= slots) return;
+    if (rows_.size() >= bundles) return;
     graphs_.clear();
-    courses_.reserve(slots);
-    rows_.reserve(slots);
-    squares_.reserve(slots);
+    device_jobs_.reserve(bundles);
+    rows_.reserve(bundles);
+    squares_.reserve(bundles);
     step_.reserve(1);
   }
 
@@ -308,11 +307,11 @@ class CudaEngine final : public Engine {
   std::vector<Workspace> work_;  // one per branch
   DeviceArray<std::uint32_t> orders_;
   DeviceArray<float2> rates_;
-  DeviceArray<Course> courses_;
-  DeviceArray<SlotRows> rows_;
+  DeviceArray<DeviceJob> device_jobs_;
+  DeviceArray<BundleRows> rows_;
   DeviceArray<double> squares_;
   DeviceArray<int> step_;
-  std::map<int, Graph> graphs_;  // by the number of slots
+  std::map<int, Graph> graphs_;  // by the number of bundles
 };
 
 }  // namespace
@@ -343,7 +342,7 @@ std::string cuda_name() {
 std::size_t cuda_training_bytes(const FnoShape& shape, int members) {
   const int branches = std::min(members, static_cast<int>(cuda::kBranches));
   return static_cast<std::size_t>(branches) *
-             cuda::Workspace::bytes(shape, cuda::group_slots(shape, members), true) +
+             cuda::Workspace::bytes(shape, cuda::group_bundles(shape, members), true) +
          3 * sizeof(float) * cuda::member_size(shape) * static_cast<std::size_t>(members);
 }
 

@@ -1,6 +1,6 @@
 // The kernels of the CUDA engine, as the host sees them: what they compute and on which arrays.
 //
-// Work comes in slots: up to 32 rows (states) of one member. Fields of a slot are
+// Work comes in bundles: up to 32 rows (states) of one member. Fields of a bundle are
 // [row][point][64 channels], points numbered across rows (q = row * points + point) and padded to a
 // multiple of kTilePoints; spectra are [mode][row][re, im][64]. Widths are padded to 64, hidden
 // layers to 256, channels to 16: weights of padding are zero and stay zero.
@@ -43,8 +43,8 @@ __host__ __device__ constexpr std::size_t fragments_size(int layers) {
   return std::size_t(kSkipBlocks + 2 * layers) * 64 * 64;
 }
 
-/// The rows of one slot at one step.
-struct SlotRows {
+/// The rows of one bundle at one step.
+struct BundleRows {
   const float* in[kRows];      ///< states [C][points]; those from `rows` on are not read
   const float* target[kRows];  ///< training only
   float* out[kRows];           ///< inference only
@@ -57,8 +57,8 @@ struct SlotRows {
   float beta1, beta2, epsilon;
 };
 
-/// One training course as the device follows it.
-struct Course {
+/// A job as the device follows it through an epoch.
+struct DeviceJob {
   const float* inputs;
   const float* targets;
   const float* times;          ///< null without a time input
@@ -89,7 +89,7 @@ struct Net {
   }
 };
 
-/// Where the lines of a panel stand in a slot's array of `size` floats. Line i is at i * stride,
+/// Where the lines of a panel stand in a bundle's array of `size` floats. Line i is at i * stride,
 /// or, in pairs (real and imaginary part), at (i / 2) * stride + (i % 2) * 64 from the panel's
 /// beginning.
 struct Side {
@@ -115,8 +115,8 @@ struct Pass {
 /// What a launch needs to know besides its arrays.
 struct Launch {
   Net net;
-  const SlotRows* rows;  ///< of the first slot of the launch
-  int slots;
+  const BundleRows* rows;  ///< of the first bundle of the launch
+  int bundles;
   bool exact;  ///< single precision instead of tf32
   cudaStream_t stream;
 };
@@ -128,15 +128,15 @@ inline constexpr int kSketchPart = 4096;
 inline constexpr int kSketchSlice = 32;
 inline constexpr int kSketchSlices = kSketchCoordinates / kSketchSlice;
 
-/// What each coordinate of a sketch sums, for the rows of one slot.
-struct SlotSketch {
+/// What each coordinate of a sketch sums, for the rows of one bundle.
+struct BundleSketch {
   const std::uint32_t* first;  ///< [part][slice] and the end: where the entries begin
   const ushort4* entries;      ///< [four terms][coordinate of the slice]: activation within the
                                ///< part, or kSketchPart for none; top bit: minus
   int feature_row[kRows];
 };
 
-/// Parts a slot's points are cut into where gradients are summed, for lifting and projection and
+/// Parts a bundle's points are cut into where gradients are summed, for lifting and projection and
 /// for a layer: functions of the points alone, so that a member's sums do not depend on its mates.
 int parts_of(int points);
 int layer_parts_of(int points);
@@ -145,10 +145,10 @@ int layer_parts_of(int points);
 void prepare_kernels();
 
 /// Rows of `values` floats.
-void gather_rows(const Course* courses, int slots, const int* step, SlotRows* rows, int values,
+void gather_rows(const DeviceJob* jobs, int bundles, const int* step, BundleRows* rows, int values,
                  cudaStream_t stream);
 void next_step(int* step, cudaStream_t stream);
-/// Puts the dense weights of the slots' members in the order the other kernels read: needed
+/// Puts the dense weights of the bundles' members in the order the other kernels read: needed
 /// whenever they have changed.
 void order_weights(const Launch& launch);
 
@@ -169,24 +169,24 @@ bool can_fuse(const Pass& pass);
 void layer(const Launch& launch, int layer, const float* field, bool gelu_first, const Pass* pass,
            const float* add, float* next, bool gelu_after, const Pass* then, float* half);
 /// Field after the last layer -> states. `hidden` may be null: else the hidden layer before its
-/// GELU, [slot][point q][Net::projection].
+/// GELU, [bundle][point q][Net::projection].
 void project(const Launch& launch, const float* field, float* hidden);
 /// The same, with loss and gradients: d_field, sums of the gradient of lifting and projection per
-/// part (partial: [slot][part][kLayers]) and squared errors (losses: [slot][part]).
+/// part (partial: [bundle][part][kLayers]) and squared errors (losses: [bundle][part]).
 void project_back(const Launch& launch, const float* field, float* d_field, float* partial,
                   double* losses);
 /// Gradient of a mode's weight, its Adam step (or, with `gradient`, only the gradient,
-/// [layer][mode] of slot 0), and the gradient of its input (over `spectrum`).
+/// [layer][mode] of bundle 0), and the gradient of its input (over `spectrum`).
 void mode_back(const Launch& launch, int layer, float* spectrum, const float* d_product,
                float* gradient);
 /// d_field: of the layer's output before, of the input's (pre-GELU) value after. partial:
-/// [slot][layer part][layer][kLayerSize].
+/// [bundle][layer part][layer][kLayerSize].
 void layer_back(const Launch& launch, int layer, const float* field, bool gelu_first,
                 const Pass* pass, const float* d_add, float* d_field, float* partial);
 void lift_back(const Launch& launch, const float* d_field, float* partial);
 /// Sums the parts (ends: of lifting and projection) and makes the Adam step of the dense weights;
-/// adds the losses to `squares` [slot]. With `gradient`: writes the sums there (slot 0) and leaves
-/// the weights.
+/// adds the losses to `squares` [bundle]. With `gradient`: writes the sums there (bundle 0) and
+/// leaves the weights.
 void dense_step(const Launch& launch, const float* ends, const float* layers, const double* losses,
                 double* squares, float* gradient);
 
@@ -199,6 +199,6 @@ void distances(const float* const* x, const float* const* y, int rows, int value
 void spreads(const float* const* x, int groups, int members, int values, double* out,
              cudaStream_t stream);
 /// out[feature row][coordinate] = the sketch of hidden, which project() has made.
-void sketch(const Launch& launch, const SlotSketch* sketches, const float* hidden, double* out);
+void sketch(const Launch& launch, const BundleSketch* sketches, const float* hidden, double* out);
 
 }  // namespace stap::cuda

@@ -20,11 +20,11 @@ void launched(const char* name) {
 dim3 tiles_grid(const Launch& launch) {
   constexpr int kBlocksWanted = 2048;
   const int tiles = launch.net.tiles();
-  const int tiles_per_block = std::clamp(tiles * launch.slots / kBlocksWanted, 2, 16);
-  return dim3(as_grid((tiles + tiles_per_block - 1) / tiles_per_block), as_grid(launch.slots));
+  const int tiles_per_block = std::clamp(tiles * launch.bundles / kBlocksWanted, 2, 16);
+  return dim3(as_grid((tiles + tiles_per_block - 1) / tiles_per_block), as_grid(launch.bundles));
 }
 dim3 parts_grid(const Launch& launch) {
-  return dim3(as_grid(parts_of(launch.net.points)), as_grid(launch.slots));
+  return dim3(as_grid(parts_of(launch.net.points)), as_grid(launch.bundles));
 }
 
 int layer_parts_of(int points) {

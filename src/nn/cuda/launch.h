@@ -37,10 +37,10 @@ inline unsigned as_grid(int n) {
   return unsigned(n);
 }
 
-/// Blocks of a slot where nothing is summed over points: enough for the device, few enough that the
-/// weights a block reads first are used often.
+/// Blocks of a bundle where nothing is summed over points: enough for the device, few enough that
+/// the weights a block reads first are used often.
 dim3 tiles_grid(const Launch& launch);
-/// Blocks of a slot where lifting and projection sum over points: one a part.
+/// Blocks of a bundle where lifting and projection sum over points: one a part.
 dim3 parts_grid(const Launch& launch);
 
 // Launches a kernel in the precision asked for.

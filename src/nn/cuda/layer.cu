@@ -46,16 +46,16 @@ struct After {
 
 template <bool kExact, bool kFused, bool kThen>
 __global__ void __launch_bounds__(kThreads, 2)
-    layer_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
+    layer_kernel(Net net, const BundleRows* all, int layer, const float* field, bool gelu_first,
                  Addend add, float* next, After after) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (!is_made(net, rows, blockIdx.x)) return;
   const float* weights = net.weights + rows.member * net.member_size + kLayers + layer * kLayerSize;
   copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer), 1, shared);
-  const std::size_t slot = blockIdx.y * net.field_size();
+  const std::size_t bundle = blockIdx.y * net.field_size();
   for (int tile = blockIdx.x; is_made(net, rows, tile); tile += gridDim.x) {
-    const std::size_t at = slot + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
+    const std::size_t at = bundle + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
     Tile x, sum;
     load_tile(field + at, 64, x);
     fill_tile(weights + 64 * 64, sum);
@@ -90,10 +90,10 @@ __global__ void __launch_bounds__(kThreads, 2)
 // The panels of a fused pass lie where the tiles of the products over points will.
 template <bool kExact, bool kFused>
 __global__ void __launch_bounds__(kThreads, 2)
-    layer_back_kernel(Net net, const SlotRows* all, int layer, const float* field, bool gelu_first,
-                      Addend d_add, float* d_field, float* partial) {
+    layer_back_kernel(Net net, const BundleRows* all, int layer, const float* field,
+                      bool gelu_first, Addend d_add, float* d_field, float* partial) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   float* weights = shared;
   float* ones = weights + kBlockFloats;
@@ -101,12 +101,12 @@ __global__ void __launch_bounds__(kThreads, 2)
   float* d_tile = x_tile + kTileFloats;
   copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer + 1), 1, weights);
   for (int i = threadIdx.x; i < kThinFloats; i += kThreads) ones[i] = i % kThinStride == 0;
-  const std::size_t slot = blockIdx.y * net.field_size();
+  const std::size_t bundle = blockIdx.y * net.field_size();
   OuterShare d_weights = {};
   float d_bias[4] = {};
   const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-    const std::size_t at = slot + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
+    const std::size_t at = bundle + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
     Tile d, x, sum;
     load_tile(d_field + at, 64, d);
     load_tile(field + at, 64, x);
@@ -202,7 +202,7 @@ void layer_back(const Launch& l, int layer, const float* field, bool gelu_first,
                 const float* d_add, float* d_field, float* partial) {
   const Addend addend{d_add, pass != nullptr ? *pass : Pass{}};
   const std::size_t size = layer_back_bytes(pass != nullptr ? panel_bytes(*pass) : 0);
-  const dim3 grid(as_grid(layer_parts_of(l.net.points)), as_grid(l.slots));
+  const dim3 grid(as_grid(layer_parts_of(l.net.points)), as_grid(l.bundles));
   const auto run = [&](auto kernel) {
     kernel<<<grid, kThreads, size, l.stream>>>(l.net, l.rows, layer, field, gelu_first, addend,
                                                d_field, partial);

@@ -10,7 +10,7 @@ namespace {
 
 // The scaled network input of the warp's 16 points, into its thin[16][kThinStride]: channels
 // 0 .. in-1, zeros, and 1 in channel 15.
-__device__ void load_input(const Net& net, const SlotRows& rows, int first, float* thin) {
+__device__ void load_input(const Net& net, const BundleRows& rows, int first, float* thin) {
   const int lane = lane_index();
   if (lane < 16) {
     const int q = first + lane, row = q / net.points, point = q % net.points;
@@ -48,9 +48,9 @@ __device__ void lift_hidden(const Net& net, const float* thin, const float* weig
 // kThen: the first pass of the field's transform, to half.
 template <bool kExact, bool kThen>
 __global__ void __launch_bounds__(kThreads, 2)
-    lift_kernel(Net net, const SlotRows* all, float* field, Pass pass, float* half) {
+    lift_kernel(Net net, const BundleRows* all, float* field, Pass pass, float* half) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (!is_made(net, rows, blockIdx.x)) return;
   float* weights2 = shared;
   float* bias1 = weights2 + kChunks * kBlockFloats;
@@ -84,9 +84,9 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 1)
-    lift_back_kernel(Net net, const SlotRows* all, const float* d_field, float* partial) {
+    lift_back_kernel(Net net, const BundleRows* all, const float* d_field, float* partial) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   float* weights2 = shared;
   float* weights1 = weights2 + kChunks * kBlockFloats;

@@ -66,10 +66,10 @@ __device__ void load_mode(const float* from, float* to) {
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 3)
-    mode_product_kernel(Net net, const SlotRows* all, int layer, const float* spectrum,
+    mode_product_kernel(Net net, const BundleRows* all, int layer, const float* spectrum,
                         float* product) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   float* weights = shared;
   float* lines = weights + 128 * kModeStride;
@@ -88,10 +88,10 @@ __global__ void __launch_bounds__(kThreads, 3)
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 2)
-    mode_back_kernel(Net net, const SlotRows* all, int layer, float* spectrum,
+    mode_back_kernel(Net net, const BundleRows* all, int layer, float* spectrum,
                      const float* d_product, float* gradient) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   float* weights = shared;
   float* in = weights + 128 * kModeStride;
@@ -180,14 +180,14 @@ void prepare_modes() {
 }
 
 void mode_product(const Launch& l, int layer, const float* spectrum, float* product) {
-  const dim3 grid(as_grid(l.net.modes), as_grid(l.slots));
+  const dim3 grid(as_grid(l.net.modes), as_grid(l.bundles));
   STAP_LAUNCH(l.exact, mode_product_kernel,
               <<<grid, kThreads, kModeBytes, l.stream>>>(l.net, l.rows, layer, spectrum, product));
 }
 
 void mode_back(const Launch& l, int layer, float* spectrum, const float* d_product,
                float* gradient) {
-  const dim3 grid(as_grid(l.net.modes), as_grid(l.slots));
+  const dim3 grid(as_grid(l.net.modes), as_grid(l.bundles));
   STAP_LAUNCH(l.exact, mode_back_kernel,
               <<<grid, kThreads, kModeBackBytes, l.stream>>>(l.net, l.rows, layer, spectrum,
                                                              d_product, gradient));

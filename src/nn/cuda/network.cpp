@@ -291,9 +291,9 @@ struct WorkspaceSizes {
   std::size_t fields, field, spectra, spectrum, half, gradients, partial, layer_partial, losses;
 };
 
-WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
+WorkspaceSizes sizes(const FnoShape& shape, int bundles, bool training) {
   const Net net = make_net(shape);
-  const auto n = static_cast<std::size_t>(slots);
+  const auto n = static_cast<std::size_t>(bundles);
   const auto parts = static_cast<std::size_t>(parts_of(net.points));
   const auto layer_parts = static_cast<std::size_t>(layer_parts_of(net.points));
   const auto layers = static_cast<std::size_t>(net.layers);
@@ -310,15 +310,16 @@ WorkspaceSizes sizes(const FnoShape& shape, int slots, bool training) {
 
 }  // namespace
 
-std::size_t Workspace::bytes(const FnoShape& shape, int slots, bool training) {
-  const WorkspaceSizes s = sizes(shape, slots, training);
+std::size_t Workspace::bytes(const FnoShape& shape, int bundles, bool training) {
+  const WorkspaceSizes s = sizes(shape, bundles, training);
   return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + 2 * s.half +
                           s.gradients + s.partial + s.layer_partial) +
          sizeof(double) * s.losses;
 }
 
-Workspace::Workspace(const FnoShape& shape, int slot_count, bool training) : slots(slot_count) {
-  const WorkspaceSizes s = sizes(shape, slots, training);
+Workspace::Workspace(const FnoShape& shape, int bundle_count, bool training)
+    : bundles(bundle_count) {
+  const WorkspaceSizes s = sizes(shape, bundles, training);
   for (std::size_t i = 0; i < s.fields; ++i) fields.emplace_back(s.field);
   for (std::size_t i = 0; i < s.spectra; ++i) spectra.emplace_back(s.spectrum);
   product = DeviceArray<float>(s.spectrum);

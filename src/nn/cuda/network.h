@@ -12,7 +12,7 @@ namespace stap::cuda {
 
 /// Sizes of a network; pointers to its weights are left null.
 Net make_net(const FnoShape& shape);
-/// Floats of a slot between the two passes of a transform; 0 for one axis.
+/// Floats of a bundle between the two passes of a transform; 0 for one axis.
 std::size_t half_size(const FnoShape& shape);
 
 /// Throws Error(config), naming the option, if the kernels cannot hold this shape.
@@ -54,13 +54,13 @@ class Transform {
   std::vector<Matrix> passes_[4];
 };
 
-/// Fields, spectra and sums of some slots.
+/// Fields, spectra and sums of some bundles.
 struct Workspace {
   /// `training`: keeps every layer's input.
-  Workspace(const FnoShape& shape, int slots, bool training);
-  static std::size_t bytes(const FnoShape& shape, int slots, bool training);
+  Workspace(const FnoShape& shape, int bundles, bool training);
+  static std::size_t bytes(const FnoShape& shape, int bundles, bool training);
 
-  int slots;
+  int bundles;
   std::vector<DeviceArray<float>> fields, spectra;
   DeviceArray<float> product, half, next_half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
@@ -68,8 +68,8 @@ struct Workspace {
 
 /// Advances the rows of a launch.
 void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden);
-/// Gradients and, unless `gradient` (member_size floats) is given, one Adam step of every slot.
-/// Squared errors are added to squares[slot].
+/// Gradients and, unless `gradient` (member_size floats) is given, one Adam step of every bundle.
+/// Squared errors are added to squares[bundle].
 void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,
                 float* gradient);
 

@@ -65,7 +65,7 @@ __device__ inline void transform_block(const Pass& pass, int block, const float*
 }
 
 // The first pass of a transform, of the field that a block has just made: `values` are this warp's
-// points of tile `tile`, `shared` takes the block's. `to` is the slot's.
+// points of tile `tile`, `shared` takes the block's. `to` is the bundle's.
 template <bool kExact>
 __device__ inline void transform_lines(const Pass& pass, const Tile& values, int tile,
                                        float* shared, float* to) {

@@ -46,9 +46,9 @@ __device__ void start_output(const Net& net, const float* bias, float* out) {
 
 template <bool kExact>
 __global__ void __launch_bounds__(kThreads, 2)
-    project_kernel(Net net, const SlotRows* all, const float* field, float* hidden_out) {
+    project_kernel(Net net, const BundleRows* all, const float* field, float* hidden_out) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (!is_made(net, rows, blockIdx.x)) return;
   float* weights1 = shared;
   float* rest = weights1 + kChunks * kBlockFloats;  // bias of 1, then weights of 2: [out][256]
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   copy_blocks(fragments_of(net, rows, kProject1Blocks), kChunks, weights1);
   copy_floats(dense + kProject1Bias, kHidden + net.out * kHidden, rest);
   __syncthreads();
-  const std::size_t slot = blockIdx.y * net.field_size();
+  const std::size_t bundle = blockIdx.y * net.field_size();
   const float* mean = net.mean + rows.member * kChannels;
   const float* deviation = net.deviation + rows.member * kChannels;
   const int tiles = net.tiles();
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const int first = tile * kTilePoints + warp_index() * 16;
     if (first / net.points >= rows.rows) break;
     Tile z;
-    load_tile(field + slot + std::size_t(first) * 64, 64, z);
+    load_tile(field + bundle + std::size_t(first) * 64, 64, z);
     start_output(net, dense + kProject2Bias, thin);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
@@ -94,10 +94,10 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 template <bool kExact, bool kResident>
 __global__ void __launch_bounds__(kThreads, 1)
-    project_back_kernel(Net net, const SlotRows* all, const float* field, float* d_field,
+    project_back_kernel(Net net, const BundleRows* all, const float* field, float* d_field,
                         float* partial, double* losses) {
   extern __shared__ __align__(16) float shared[];
-  const SlotRows& rows = slot_rows(all);
+  const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   // Weights of all chunks, both ways round, where they fit; else of one chunk at a time.
   constexpr int kHeld = kResident ? kChunks : 1;
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (threadIdx.x < kWarps * kChannels) bias2_sums[threadIdx.x] = 0.0f;
   __syncthreads();
 
-  const std::size_t slot = blockIdx.y * net.field_size();
+  const std::size_t bundle = blockIdx.y * net.field_size();
   const float* mean = net.mean + rows.member * kChannels;
   const float* deviation = net.deviation + rows.member * kChannels;
   const float weight = 2.0f / float(rows.rows * net.out * net.points);
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     Tile z, d_z;
-    load_tile(field + slot + std::size_t(first) * 64, 64, z);
+    load_tile(field + bundle + std::size_t(first) * 64, 64, z);
     __syncthreads();  // the tiles of the round before have been read
     start_output(net, dense + kProject2Bias, thin);
     share_tile<kExact>(z, z_tile);
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(kThreads, 1)
           outer<kExact>(z_tile, h_tile, d_weights1[k]);
         }
     }
-    store_tile(d_z, 64, d_field + slot + std::size_t(first) * 64);
+    store_tile(d_z, 64, d_field + bundle + std::size_t(first) * 64);
   }
 
   const int part = blockIdx.y * gridDim.x + blockIdx.x;

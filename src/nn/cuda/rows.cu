@@ -9,30 +9,30 @@ namespace {
 
 // --- rows of a step ------------------------------------------------------------------------------
 
-__global__ void gather_rows_kernel(const Course* courses, const int* step, SlotRows* rows,
+__global__ void gather_rows_kernel(const DeviceJob* jobs, const int* step, BundleRows* rows,
                                    int values) {
-  const Course& course = courses[blockIdx.x];
-  SlotRows& to = rows[blockIdx.x];
-  const std::uint32_t first = std::uint32_t(*step) * course.batch;
-  const int n = first >= course.count ? 0 : int(min(course.batch, course.count - first));
+  const DeviceJob& job = jobs[blockIdx.x];
+  BundleRows& to = rows[blockIdx.x];
+  const std::uint32_t first = std::uint32_t(*step) * job.batch;
+  const int n = first >= job.count ? 0 : int(min(job.batch, job.count - first));
   const int r = threadIdx.x;
   if (r < n) {
-    const std::size_t row = course.order[first + r];
-    to.in[r] = course.inputs + row * values;
-    to.target[r] = course.targets + row * values;
-    to.time[r] = course.times != nullptr ? course.times[row] : 0.0f;
+    const std::size_t row = job.order[first + r];
+    to.in[r] = job.inputs + row * values;
+    to.target[r] = job.targets + row * values;
+    to.time[r] = job.times != nullptr ? job.times[row] : 0.0f;
   }
   if (r == 0) {
     to.rows = n;
     to.made = n > 0 ? kRows : 0;
-    to.member = course.member;
+    to.member = job.member;
     if (n > 0) {
-      const float2 rate = course.rates[*step];
+      const float2 rate = job.rates[*step];
       to.rate = rate.x;
       to.root_scale = rate.y;
-      to.beta1 = course.beta1;
-      to.beta2 = course.beta2;
-      to.epsilon = course.epsilon;
+      to.beta1 = job.beta1;
+      to.beta2 = job.beta2;
+      to.epsilon = job.epsilon;
     }
   }
 }
@@ -118,12 +118,12 @@ __device__ void add_term(const float4* part, unsigned entry, float (&run)[kSketc
 }
 
 __global__ void __launch_bounds__(kSketchThreads, 3)
-    sketch_kernel(Net net, const SlotRows* all, const SlotSketch* sketches, const float* hidden,
+    sketch_kernel(Net net, const BundleRows* all, const BundleSketch* sketches, const float* hidden,
                   double* out) {
   extern __shared__ __align__(16) float4 part[];  // [activation][row], and zeros for no activation
-  const int first = blockIdx.x * kSketchRows, n = min(kSketchRows, slot_rows(all).rows - first);
+  const int first = blockIdx.x * kSketchRows, n = min(kSketchRows, bundle_rows(all).rows - first);
   if (n <= 0) return;
-  const SlotSketch& sketch = sketches[blockIdx.y];
+  const BundleSketch& sketch = sketches[blockIdx.y];
   const int size = net.points * net.projection;
   hidden +=
       std::size_t(blockIdx.y) * net.field_points() * net.projection + std::size_t(first) * size;
@@ -167,9 +167,9 @@ void prepare_rows() {
   allow(sketch_kernel, kSketchBytes);
 }
 
-void gather_rows(const Course* courses, int slots, const int* step, SlotRows* rows, int values,
+void gather_rows(const DeviceJob* jobs, int bundles, const int* step, BundleRows* rows, int values,
                  cudaStream_t stream) {
-  gather_rows_kernel<<<as_grid(slots), kRows, 0, stream>>>(courses, step, rows, values);
+  gather_rows_kernel<<<as_grid(bundles), kRows, 0, stream>>>(jobs, step, rows, values);
   launched("gather_rows");
 }
 
@@ -198,8 +198,8 @@ void spreads(const float* const* x, int groups, int members, int values, double*
   launched("spreads");
 }
 
-void sketch(const Launch& l, const SlotSketch* sketches, const float* hidden, double* out) {
-  const dim3 grid(as_grid(kRows / kSketchRows), as_grid(l.slots));
+void sketch(const Launch& l, const BundleSketch* sketches, const float* hidden, double* out) {
+  const dim3 grid(as_grid(kRows / kSketchRows), as_grid(l.bundles));
   sketch_kernel<<<grid, kSketchThreads, kSketchBytes, l.stream>>>(l.net, l.rows, sketches, hidden,
                                                                   out);
   launched("sketch");

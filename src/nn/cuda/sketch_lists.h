@@ -8,8 +8,8 @@
 
 namespace stap::cuda {
 
-/// The sketch of one (member, step), turned round: what each coordinate sums, as SlotSketch points
-/// at it. A coordinate's terms stand in the order of their activations.
+/// The sketch of one (member, step), turned round: what each coordinate sums, as BundleSketch
+/// points at it. A coordinate's terms stand in the order of their activations.
 struct SketchLists {
   DeviceArray<std::uint32_t> first;
   DeviceArray<std::uint16_t> entries;

@@ -1,4 +1,4 @@
-// Passes of a Fourier transform: a matrix along one axis, for every panel of a slot.
+// Passes of a Fourier transform: a matrix along one axis, for every panel of a bundle.
 #include "nn/cuda/kernels.h"
 
 #include <algorithm>
@@ -18,18 +18,18 @@ constexpr int kShortColumns = 32;
 constexpr int kShortWarps = 4;
 
 // Panels of rows that are made: those of a row stand together.
-__device__ int made_panels(const Pass& pass, const SlotRows& rows) {
+__device__ int made_panels(const Pass& pass, const BundleRows& rows) {
   return pass.panels / kRows * rows.made;
 }
 
 template <bool kExact>
 __global__ void __launch_bounds__(kShortWarps* kWarp, 4)
-    short_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first,
+    short_pass_kernel(const BundleRows* all, Pass pass, const float* in, bool gelu_first,
                       float* out) {
   extern __shared__ __align__(16) float shared[];
   constexpr int kParts = 64 / kShortColumns;
   const int unit = blockIdx.x * kShortWarps + warp_index(), p = unit / kParts;
-  if (p >= made_panels(pass, slot_rows(all))) return;
+  if (p >= made_panels(pass, bundle_rows(all))) return;
   const int channel = unit % kParts * kShortColumns;
   const int held = (pass.lines_in + 7) / 8 * 8, blocks = (pass.lines_out + 15) / 16;
   float* lines = shared + warp_index() * held * kLineStride<kShortColumns>;
@@ -45,9 +45,10 @@ __global__ void __launch_bounds__(kShortWarps* kWarp, 4)
 // kBlocks blocks of 16 lines at a time.
 template <bool kExact, int kColumns, int kBlocks>
 __global__ void __launch_bounds__(kThreads, 2)
-    long_pass_kernel(const SlotRows* all, Pass pass, const float* in, bool gelu_first, float* out) {
+    long_pass_kernel(const BundleRows* all, Pass pass, const float* in, bool gelu_first,
+                     float* out) {
   extern __shared__ __align__(16) float shared[];
-  if (int(blockIdx.x) >= made_panels(pass, slot_rows(all))) return;
+  if (int(blockIdx.x) >= made_panels(pass, bundle_rows(all))) return;
   constexpr int kRowWarps = kWarps / kColumns, kTiles = 8 / kColumns, kHeldSteps = kLongLines / 8;
   const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
   const int lane = lane_index(), g = lane_group(), t = lane_in_group();
@@ -133,13 +134,13 @@ void transform(const Launch& l, const Pass& pass, const float* in, bool gelu_fir
   const int lines = (pass.lines_in + 7) / 8 * 8;
   if (lines <= kShortLines && pass.lines_out <= kShortLines) {
     const int units = pass.panels * (64 / kShortColumns);
-    const dim3 grid(as_grid((units + kShortWarps - 1) / kShortWarps), as_grid(l.slots));
+    const dim3 grid(as_grid((units + kShortWarps - 1) / kShortWarps), as_grid(l.bundles));
     STAP_LAUNCH(l.exact, short_pass_kernel,
                 <<<grid, kShortWarps * kWarp, short_bytes(lines), l.stream>>>(l.rows, pass, in,
                                                                               gelu_first, out));
     return;
   }
-  const dim3 grid(as_grid(pass.panels), as_grid(l.slots));
+  const dim3 grid(as_grid(pass.panels), as_grid(l.bundles));
   const std::size_t size = long_bytes(std::min(lines, kLongLines));
   const auto run = [&](auto kernel) {
     kernel<<<grid, kThreads, size, l.stream>>>(l.rows, pass, in, gelu_first, out);

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <utility>
 
 #include "stap/core/error.h"
 #include "support/acquiring.h"
@@ -13,10 +14,11 @@ namespace {
 
 using test::FakeCommittee;
 using test::FakeSolver;
-using test::ShufflingQueue;
+using test::FarSolver;
+using test::Fate;
 
 constexpr std::size_t kValues = 3, kSteps = 6, kPool = 12;
-constexpr double kDt = 0.2;
+constexpr double kDt = 0.25;  // sums of times are exact
 const Grid kGrid = make_grid(1, {kValues}, {1.0});
 
 // A pool whose states no float holds, a random plan and random trouble.
@@ -24,7 +26,8 @@ struct Market {
   explicit Market(std::uint64_t seed, double trouble = 0.15)
       : pool(test::named_pool(kGrid, kPool, Rng(seed))),
         committee(kGrid, test::naming_members(2, kValues, Rng(1))),
-        solver(kGrid, kDt, test::random_fate(Rng(seed).split("fate"), trouble)) {
+        fate(test::random_fate(Rng(seed).split("fate"), trouble)),
+        solver(kGrid, kDt, fate) {
     const Rng rng(seed);
     std::vector<std::uint32_t> order;
     shuffle(rng, kPool, order);
@@ -36,16 +39,18 @@ struct Market {
     budget = plan.cost() + plan.unspent;
   }
 
-  Delivery bought(SolverQueue& queue, const BuyHooks& hooks = {}) {
-    return buy(plan, budget, pool.view(), kDt, queue, committee, hooks);
+  Delivery bought(const Solver& from, const BuyHooks& hooks = {}) {
+    const auto queue = from.open();
+    const Delivery delivery =
+        buy(plan, budget, std::as_const(pool).view(), from, *queue, committee, hooks);
+    EXPECT_EQ(queue->open(), 0u);
+    return delivery;
   }
-  Delivery bought(const BuyHooks& hooks = {}) {
-    const auto queue = make_batch_queue(solver);
-    return bought(*queue, hooks);
-  }
+  Delivery bought(const BuyHooks& hooks = {}) { return bought(solver, hooks); }
 
   States<double> pool;
   FakeCommittee committee;
+  test::Decide fate;
   FakeSolver solver;
   Plan plan;
   std::size_t budget = 0;
@@ -67,23 +72,16 @@ Delivery expected(const Market& market) {
         state.assign(next.begin(), next.end());
         continue;
       }
-      const Query query{0, state, static_cast<double>(step) * kDt, {}};
-      Answer answer;
-      market.solver.solve({&query, 1}, {&answer, 1});
-      const bool good = answer.status == Answer::Status::ok && answer.state.size() == kValues &&
-                        std::isfinite(answer.state[1]);
-      if (answer.status == Answer::Status::refused) ++result.ledger.refused;
-      if (!good) {
-        if (answer.status != Answer::Status::refused) {
-          ++result.ledger.failed;
-          ++asked;
-        }
-        break;
-      }
+      const Fate fate = market.fate(candidate, step);
+      if (fate == Fate::refused) ++result.ledger.refused;
+      if (fate == Fate::refused) break;
       ++asked;
+      if (fate != Fate::ok) ++result.ledger.failed;
+      if (fate != Fate::ok) break;
       ++result.ledger.bought;
-      result.bought.push_back({candidate, step, state, answer.state, 0.5});
-      state = answer.state;
+      const auto next = test::fake_next(state, static_cast<double>(step) * kDt);
+      result.bought.push_back({candidate, step, state, next, 0.5});
+      state = next;
     }
   }
   result.ledger.unspent = market.budget - asked;
@@ -142,57 +140,67 @@ TEST(BuyProperty, TheLedgerAddsUp) {
   }
 }
 
-// Breaks if anything is kept by the order in which replies come.
-TEST(BuyProperty, RepliesInAnyOrderGiveTheSame) {
+// Breaks if anything is kept by the order in which replies come, if a state in the middle of a call
+// is taken for its end, if what stands before a failure is lost, or if a refusal within a call is
+// charged as a failure.
+TEST(BuyProperty, OrderOfRepliesAndStepsOfACallDoNotMatter) {
+  std::size_t several = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    Market in_order(seed);
+    Market in_order(seed, 0.1);
     const Delivery want = in_order.bought();
-    for (std::uint64_t order = 0; order < 4; ++order) {
-      Market market(seed);
-      ShufflingQueue queue(market.solver, Rng(order));
+    for (const std::size_t at_once : {1u, 2u, 3u, 6u})
+      for (std::uint64_t order = 0; order < 3; ++order) {
+        Market market(seed, 0.1);
+        const FarSolver solver(kGrid, kDt, market.fate,
+                               {.steps_at_once = at_once,
+                                .shuffle = Rng(order),
+                                .polls = static_cast<std::size_t>(order)});
 
-      const Delivery delivery = market.bought(queue);
+        Delivery delivery = market.bought(solver);
 
-      expect_equal(delivery.bought, want.bought);
-      expect_equal(delivery.ledger, want.ledger);
-      EXPECT_EQ(delivery.ledger.reasons, want.ledger.reasons);
-      EXPECT_EQ(queue.open(), 0u);
-    }
+        // A call does not say how long each of its steps took.
+        if (at_once > 1)
+          for (Bought& bought : delivery.bought) bought.seconds = 0.5;
+        expect_equal(delivery.bought, want.bought);
+        EXPECT_EQ(delivery.ledger, want.ledger);
+        several += static_cast<std::size_t>(
+            std::ranges::count_if(solver.calls, [](std::size_t steps) { return steps > 1; }));
+      }
   }
+  EXPECT_GT(several, 100u);
 }
 
 // However many answers were recorded before a stop, going on gives the same and asks only for the
-// rest. Breaks if a recorded answer is asked for again, or recorded a second time.
+// rest; also when a stop came between the steps of one call. Breaks if a recorded answer is asked
+// for again, or recorded a second time.
 TEST(BuyProperty, RecordedAnswersAreUsedInsteadOfTheSolver) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::size_t at_once = 1 + seed % 3;
     Market first(seed);
+    const FarSolver solver(kGrid, kDt, first.fate,
+                           {.steps_at_once = at_once, .shuffle = Rng(seed)});
     std::vector<AnswerRecord> journal;
     BuyHooks recording;
     recording.record = [&](const AnswerRecord& record) { journal.push_back(record); };
-    const Delivery want = first.bought(recording);
+    const Delivery want = first.bought(solver, recording);
     ASSERT_EQ(journal.size(), want.ledger.bought + want.ledger.failed + want.ledger.refused);
 
-    for (std::size_t kept = 0; kept <= journal.size(); kept += 3) {
+    for (std::size_t kept = 0; kept <= journal.size(); kept += 2) {
       Market again(seed);
-      std::map<std::pair<std::size_t, std::size_t>, Answer> known;
-      for (std::size_t k = 0; k < kept; ++k)
-        known[{journal[k].candidate, journal[k].step}] = journal[k].answer;
-      std::size_t fresh = 0;
+      std::vector<AnswerRecord> fresh;
       BuyHooks hooks;
-      hooks.recorded = [&](std::size_t candidate, std::size_t step) -> const Answer* {
-        const auto found = known.find({candidate, step});
-        return found == known.end() ? nullptr : &found->second;
-      };
-      hooks.record = [&](const AnswerRecord& record) {
-        EXPECT_EQ(known.count({record.candidate, record.step}), 0u);
-        ++fresh;
-      };
+      hooks.recorded = test::recorded_in(journal, kept);
+      hooks.record = [&](const AnswerRecord& record) { fresh.push_back(record); };
 
-      const Delivery delivery = again.bought(hooks);
+      Delivery delivery = again.bought(solver, hooks);
 
+      for (std::size_t k = 0; at_once > 1 && k < delivery.bought.size(); ++k)
+        delivery.bought[k].seconds = want.bought.at(k).seconds;
       expect_equal(delivery.bought, want.bought);
-      expect_equal(delivery.ledger, want.ledger);
-      EXPECT_EQ(fresh, journal.size() - kept);
+      EXPECT_EQ(delivery.ledger, want.ledger);
+      EXPECT_EQ(fresh.size(), journal.size() - kept);
+      for (const AnswerRecord& record : fresh)
+        EXPECT_FALSE(hooks.recorded(record.candidate, record.step));
     }
   }
 }

@@ -30,7 +30,7 @@ TEST(ChooserProperty, EveryPatternIsWholeAndNotEmpty) {
       for (std::uint64_t seed = 0; seed < 5; ++seed) {
         const Ids ids = {3, 1, 2};
 
-        const auto patterns = chosen(*row.make({}), world, ids, seed);
+        const auto patterns = chosen(*row.make({}, {}), world, ids, seed);
 
         ASSERT_EQ(patterns.size(), ids.size()) << row.name;
         for (const Pattern& pattern : patterns) {
@@ -45,7 +45,7 @@ TEST(ChooserProperty, EveryPatternIsWholeAndNotEmpty) {
 TEST(ChooserProperty, ACandidatesPatternDoesNotDependOnTheOthers) {
   for (const World& world : test::some_worlds(7))
     for (const ChooserRow& row : chooser_table()) {
-      const auto chooser = row.make({});
+      const auto chooser = row.make({}, {});
       const Ids shuffled = {4, 6, 0, 3};
 
       const auto all = chosen(*chooser, world, world.open);
@@ -63,7 +63,7 @@ TEST(ChooserProperty, ACandidatesPatternDoesNotDependOnTheOthers) {
 TEST(ChooserProperty, PatternsEndWhereTheBudgetIsReached) {
   for (const World& world : test::some_worlds(13))
     for (const ChooserRow& row : chooser_table()) {
-      const auto chooser = row.make({});
+      const auto chooser = row.make({}, {});
       const auto all = chosen(*chooser, world, world.open);
       std::size_t total = 0;
       for (const Pattern& pattern : all) total += pattern.cost();
@@ -85,12 +85,12 @@ TEST(ChooserProperty, ACandidateThatIsNotFiniteTouchesNoOther) {
   World world = test::linear_world(3, 2, 7, 3), clean = test::linear_world(3, 2, 7, 3);
   world.pool.row(1)[2] = std::numeric_limits<float>::infinity();
   for (const ChooserRow& row : chooser_table()) {
-    const auto patterns = chosen(*row.make({}), world, world.open);
-    const auto expected = chosen(*row.make({}), clean, clean.open);
+    const auto patterns = chosen(*row.make({}, {}), world, world.open);
+    const auto expected = chosen(*row.make({}, {}), clean, clean.open);
 
     EXPECT_EQ(patterns[0], expected[0]) << row.name;
     EXPECT_EQ(patterns[2], expected[2]) << row.name;
-    if (row.make({})->members_needed() > 1) {
+    if (row.make({}, {})->members_needed() > 1) {
       EXPECT_EQ(patterns[1], Pattern(7, true)) << row.name;
     }
   }
@@ -101,7 +101,7 @@ TEST(ChooserProperty, RowsAreGivenBack) {
   for (const ChooserRow& row : chooser_table()) {
     const World world = test::linear_world(1, 2, 4, 3);
 
-    chosen(*row.make({}), world, world.open);
+    chosen(*row.make({}, {}), world, world.open);
 
     EXPECT_EQ(dynamic_cast<FakeCommittee&>(*world.committee).blocks_in_use(), 0u) << row.name;
   }

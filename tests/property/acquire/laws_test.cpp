@@ -8,7 +8,7 @@
 #include <string>
 
 #include "stap/acquire/methods.h"
-#include "stap/acquire/plan.h"
+#include "stap/acquire/planner.h"
 #include "support/acquiring.h"
 
 #ifdef STAP_HAS_RAPIDCHECK
@@ -20,6 +20,7 @@ namespace {
 
 #ifdef STAP_HAS_RAPIDCHECK
 
+using test::spend;
 using test::World;
 
 // A random pool, some of it open, in any order, and what to choose from it with.
@@ -32,14 +33,14 @@ struct Round {
 
   Plan plan() const { return plan_of(world, budget); }
   Plan plan_of(const World& other, std::size_t spent) const {
-    return spend(spent, *test::make_default(*selector, other.committee->grid()), *chooser->make({}),
-                 *other.committee, other.candidates(), rng);
+    return spend(spent, *test::make_default(*selector, other.committee->grid()),
+                 *chooser->make({}, {}), *other.committee, other.candidates(), rng);
   }
 };
 
 // Any row of a table, or any of these of it.
 template <class Row>
-const Row* any_of(std::span<const Row> table, const std::set<std::string>& names = {}) {
+const Row* any_of(const config::Registry<Row>& table, const std::set<std::string>& names = {}) {
   std::vector<const Row*> rows;
   for (const Row& row : table)
     if (names.empty() || names.count(row.name) > 0) rows.push_back(&row);
@@ -145,7 +146,7 @@ TEST(SpendLaws, PermutingThePoolPermutesTheChoice) {
     const Plan plan = round.plan();
     const Plan of_moved =
         spend(round.budget, *test::make_default(*round.selector, round.world.committee->grid()),
-              *round.chooser->make({}), *round.world.committee, moved.candidates(), round.rng);
+              *round.chooser->make({}, {}), *round.world.committee, moved.candidates(), round.rng);
 
     RC_ASSERT(plan.purchases.size() == of_moved.purchases.size());
     for (std::size_t k = 0; k < plan.purchases.size(); ++k) {

@@ -5,6 +5,7 @@
 
 #include "stap/acquire/buy.h"
 #include "stap/acquire/methods.h"
+#include "stap/acquire/planner.h"
 #include "stap/core/cluster.h"
 #include "support/clusters.h"
 #include "support/fake_committee.h"
@@ -14,26 +15,25 @@ namespace stap {
 namespace {
 
 // u -> 0.75 u + time + 1/3, which no float holds; counts its steps.
-class Affine final : public Solver {
+class Affine final : public BatchSolver {
  public:
-  explicit Affine(Grid grid) : Solver("affine", std::move(grid), 0.25) {}
+  explicit Affine(Grid grid) : BatchSolver("affine", std::move(grid), 0.25) {}
   static double next(double value, double time) { return 0.75 * value + time + 1.0 / 3.0; }
   mutable std::size_t computed = 0;
 
  private:
-  std::string guard(const Query&) const override { return {}; }
   void compute(std::span<const Query* const> queries,
                std::span<Answer* const> answers) const override {
     computed += queries.size();
     for (std::size_t i = 0; i < queries.size(); ++i) {
       answers[i]->status = Answer::Status::ok;
       for (double value : queries[i]->state)
-        answers[i]->state.push_back(next(value, queries[i]->time));
+        answers[i]->states.push_back(next(value, queries[i]->time));
     }
   }
 };
 
-// Breaks if a step starts from another slot than the last, gets the time of its cluster instead of
+// Breaks if a step starts from another frame than the last, gets the time of its cluster instead of
 // its own, or if a bit is charged as one solver step.
 TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
@@ -50,12 +50,13 @@ TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
     std::iota(open.begin(), open.end(), std::size_t{0});
     const auto single = std::make_shared<Affine>(grid);
     const auto solver = make_clustered_solver(single, k);
-    const Plan plan = spend(budget, *make_random(), *make_stap({.proposals = 20, .epsilon = 0.3}),
-                            committee, {pool.view(), open, calls}, rng);
+    const auto planner =
+        make_two_part_planner(make_random(), make_stap({.proposals = 20, .epsilon = 0.3}));
+    const Plan plan = spend(budget, *planner, committee, {pool.view(), open, calls}, rng);
 
-    const auto queue = make_batch_queue(*solver);
+    const auto queue = solver->open();
     const Delivery delivery =
-        buy(plan, budget, std::as_const(exact).view(), solver->dt(), *queue, committee, {});
+        buy(plan, budget, std::as_const(exact).view(), *solver, *queue, committee);
 
     const auto step = [](const reference::Field& state, double time) {
       reference::Field next = state;

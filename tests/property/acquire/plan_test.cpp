@@ -1,4 +1,4 @@
-#include "stap/acquire/plan.h"
+#include "stap/acquire/planner.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 namespace stap {
 namespace {
 
+using test::spend;
 using test::World;
 
 // Every method with every chooser, budgets from one step to more than the pool holds.
@@ -20,7 +21,7 @@ void for_all_plans(const Check& check) {
   for (const SelectorRow& selector : selector_table())
     for (const ChooserRow& chooser : chooser_table())
       for (const std::size_t budget : {1, 2, 4, 5, 6, 23, 40, 97, 149, 150, 151, 1000})
-        check(world, *test::make_default(selector, world.committee->grid()), *chooser.make({}),
+        check(world, *test::make_default(selector, world.committee->grid()), *chooser.make({}, {}),
               budget);
 }
 
@@ -93,8 +94,9 @@ TEST(SpendProperty, PermutingThePoolPermutesNothing) {
     for (const ChooserRow& chooser : chooser_table()) {
       const auto made = test::make_default(selector, world.committee->grid());
       EXPECT_EQ(
-          spend(37, *made, *chooser.make({}), *world.committee, world.candidates(), Rng(3)),
-          spend(37, *made, *chooser.make({}), *reversed.committee, reversed.candidates(), Rng(3)));
+          spend(37, *made, *chooser.make({}, {}), *world.committee, world.candidates(), Rng(3)),
+          spend(37, *made, *chooser.make({}, {}), *reversed.committee, reversed.candidates(),
+                Rng(3)));
     }
 }
 

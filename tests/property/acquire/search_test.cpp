@@ -167,9 +167,9 @@ TEST(SearchProperty, PlacesAreTakenAgainAndAgain) {
 }
 
 // Several committees at the same time, each with a thread of its own, find the same patterns, with
-// and without a budget. Breaks if lanes share rows or draws, if one lets a candidate in that
+// and without a budget. Breaks if searchers share rows or draws, if one lets a candidate in that
 // another has, or if the last one ends while more are needed.
-TEST(SearchProperty, LanesFindTheSamePatterns) {
+TEST(SearchProperty, SearchersFindTheSamePatterns) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const World world = test::linear_world(seed, 2 + seed % 2, 4 + seed % 7, 40);
     auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
@@ -189,8 +189,8 @@ TEST(SearchProperty, LanesFindTheSamePatterns) {
   }
 }
 
-// What a lane's thread throws reaches the caller. Breaks if it is lost, or ends the program.
-TEST(SearchProperty, AnErrorOfALaneIsThrown) {
+// What a searcher's thread throws reaches the caller. Breaks if it is lost, or ends the program.
+TEST(SearchProperty, AnErrorOfASearcherIsThrown) {
   World world = test::linear_world(1, 2, 5, 40);
   const auto member = test::linear_member(5, Rng(1));
   std::atomic<int> left = 200;

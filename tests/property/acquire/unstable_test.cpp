@@ -50,19 +50,20 @@ struct Round {
   // Plans that are there already are taken as they are: the round was cut off.
   Delivery bought(const Method& method, OnUnstable on_unstable, const BuyRules& rules = {},
                   const BuyHooks& hooks = {}) {
-    const auto queue = make_batch_queue(solver);
-    Spending spending(*method.selector, *method.chooser, committee, candidates(), rng);
+    const auto queue = solver.open();
+    const auto planner = test::two_parts(*method.selector, *method.chooser);
+    const auto spending = planner->begin(committee, candidates(), rng);
     return buy_in_passes(
         kBudget, on_unstable,
         [&](std::size_t pass, std::size_t budget) {
           if (pass <= plans.size())
-            spending.pass_over(plans[pass - 1]);
+            spending->pass_over(plans[pass - 1]);
           else
-            plans.push_back(spending.next(budget));
+            plans.push_back(spending->next(budget));
           return plans[pass - 1];
         },
         [&](const Plan& plan, std::size_t budget) {
-          return buy(plan, budget, pool.view(), kDt, *queue, committee, hooks, rules);
+          return buy(plan, budget, pool.view(), solver, *queue, committee, hooks, rules);
         });
   }
 
@@ -233,15 +234,9 @@ TEST(UnstableProperty, ARoundCutOffAnywhereEndsTheSame) {
       Round again(seed, 0.3);
       again.plans.assign(whole.plans.begin(),
                          whole.plans.begin() + static_cast<long>(plans_by_then[kept - 1]));
-      std::map<Step, Answer> known;
-      for (std::size_t k = 0; k < kept; ++k)
-        known[{journal[k].candidate, journal[k].step}] = journal[k].answer;
       std::size_t fresh = 0;
       BuyHooks hooks;
-      hooks.recorded = [&](std::size_t candidate, std::size_t step) -> const Answer* {
-        const auto found = known.find({candidate, step});
-        return found == known.end() ? nullptr : &found->second;
-      };
+      hooks.recorded = test::recorded_in(journal, kept);
       hooks.record = [&](const AnswerRecord&) { ++fresh; };
 
       expect_equal(again.bought(method, kRefill, rules, hooks), want);
@@ -266,9 +261,8 @@ double spread_at(const FakeCommittee& committee, const std::vector<double>& stat
 }
 
 // The band at the largest spread of some inputs, or at their median, against each walk by itself.
-// Breaks if the state
-// of a bought step is judged, the spread is taken at another state or time, what is below the limit
-// is refused, a refusal changes another trajectory, or one before it.
+// Breaks if the state of a bought step is judged, the spread is taken at another state or time,
+// what is below the limit is refused, a refusal changes another trajectory, or one before it.
 TEST(UnstableProperty, TheBandRefusesWhatIsAboveTheLimitAndNothingElse) {
   const Method method{make_random(), make_bernoulli({0.4})};
   std::size_t refused = 0, trusted = 0;

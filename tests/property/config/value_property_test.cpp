@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "stap/config/problems.h"
+#include "stap/config/complaints.h"
 #include "stap/core/error.h"
 
 #ifdef STAP_HAS_RAPIDCHECK

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stap/core/fft_rows.h"
+#include "core/fft_rows.h"
 #include "stap/core/rng.h"
 
 namespace stap {

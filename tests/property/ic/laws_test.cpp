@@ -54,7 +54,7 @@ class SamplerLaws : public ::testing::TestWithParam<std::string> {
       if (row.name == GetParam()) return row;
     throw std::runtime_error("no such entry");
   }
-  std::unique_ptr<Sampler> make() const { return entry().make({}, the_case().grid); }
+  std::unique_ptr<Sampler> make() const { return entry().make({}, {.grid = &the_case().grid}); }
 };
 INSTANTIATE_TEST_SUITE_P(EveryEntry, SamplerLaws, ::testing::ValuesIn(names()), [](const auto& i) {
   std::string name = i.param;
@@ -125,12 +125,11 @@ TEST_P(SamplerLaws, StatesVaryInSpace) {
 }
 
 TEST_P(SamplerLaws, WarmUpIsAnOption) {
-  config::Value options;
-  options.set("warm_up", 0.125);
+  const config::AnyOptions options = config::read(*entry().fields, {}, "initial");
 
-  EXPECT_EQ(entry().make(options, the_case().grid)->warm_up(), 0.125);
-  options.set("warm_up", -1.0);
-  EXPECT_THROW(entry().make(options, the_case().grid), Error);
+  EXPECT_EQ(entry().make(options.with("warm_up", 0.125), {.grid = &the_case().grid})->warm_up(),
+            0.125);
+  EXPECT_THROW(options.with("warm_up", -1.0), Error);
 }
 
 TEST_P(SamplerLaws, SaysItsNameAndGridAndRefusesOthers) {
@@ -139,14 +138,14 @@ TEST_P(SamplerLaws, SaysItsNameAndGridAndRefusesOthers) {
   EXPECT_EQ(sampler->name(), GetParam());
   EXPECT_EQ(sampler->grid(), the_case().grid);
   try {
-    entry().make({}, the_case().other);
+    entry().make({}, {.grid = &the_case().other});
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::config) << error.what();
   }
   config::Value options;
   options.set("no_such_option", 1);
-  EXPECT_THROW(entry().make(options, the_case().grid), Error);
+  EXPECT_THROW(config::read(*entry().fields, options, "initial"), Error);
 }
 
 }  // namespace

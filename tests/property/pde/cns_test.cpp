@@ -213,7 +213,7 @@ TEST(CnsLaws, BadAndSlowRowsLeaveTheOthersAlone) {
   EXPECT_EQ(answers[7].status, Answer::Status::failed);
   EXPECT_EQ(answers[9].status, Answer::Status::ok) << answers[9].reason;
   const std::size_t good[] = {0, 2, 5, 8, 10, 11, 12};
-  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(answers[good[i]].state, expected[i].state);
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(answers[good[i]].states, expected[i].states);
 }
 
 // One learned step against two halves: equal up to the cut of one internal step. Broken by: a last

@@ -230,14 +230,13 @@ TEST(InsLaws, RowsHaveTheirOwnTimes) {
     const Field row = eddies(turning, 5);
     const double times[] = {0.0, 0.7, -3.0, 1.1, -0.1};
     std::vector<Query> queries;
-    for (double time : times)
-      queries.push_back({.id = 0, .state = row, .time = time, .params = {}});
+    for (double time : times) queries.push_back({.state = row, .time = time});
     std::vector<Answer> answers(queries.size());
 
     solver->solve(queries, answers);
 
     for (std::size_t i = 0; i < queries.size(); ++i)
-      EXPECT_EQ(answers[i].state, solve_field(*solver, row, times[i]));
+      EXPECT_EQ(answers[i].states, solve_field(*solver, row, times[i]));
   }
 }
 
@@ -266,7 +265,7 @@ TEST(InsLaws, BadAndFastRowsLeaveTheOthersAlone) {
     EXPECT_EQ(answers[6].status,
               scheme == Scheme::ifrk4 ? Answer::Status::ok : Answer::Status::failed);
     const std::size_t good[] = {0, 2, 4, 5, 7, 8, 9};
-    for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(answers[good[i]].state, expected[i].state);
+    for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(answers[good[i]].states, expected[i].states);
   }
 }
 

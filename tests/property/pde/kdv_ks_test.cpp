@@ -107,7 +107,7 @@ TEST_P(KdvKsLaws, BadRowsLeaveTheOthersAlone) {
   for (std::size_t bad : {1u, 3u}) EXPECT_EQ(answers[bad].status, Answer::Status::refused);
   EXPECT_EQ(answers[5].status, Answer::Status::failed);
   const std::size_t good[] = {0, 2, 4, 6, 7, 8, 9};
-  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(answers[good[i]].state, expected[i].state);
+  for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(answers[good[i]].states, expected[i].states);
 }
 
 // Broken by: a wave number that depends on the position, a grid read from the wrong end.

@@ -9,9 +9,10 @@
 namespace stap {
 namespace {
 
+using test::always_ok;
 using test::FakeCommittee;
 using test::FakeSolver;
-using Fate = FakeSolver::Fate;
+using test::Fate;
 
 const Grid kGrid = make_grid(1, {2}, {1.0});
 
@@ -23,24 +24,20 @@ FakeCommittee adding_committee() {
 }
 
 struct Shop {
-  explicit Shop(FakeSolver::Decide fate) : pool(kGrid, 2), solver(kGrid, 0.5, std::move(fate)) {
+  explicit Shop(test::Decide fate) : pool(kGrid, 2), solver(kGrid, 0.5, std::move(fate)) {
     pool.row(1)[0] = 1.0;
     pool.row(0)[1] = pool.row(1)[1] = 0.1;
   }
   Delivery buy_all(const std::vector<Purchase>& purchases, std::size_t budget,
                    const BuyHooks& hooks = {}, const BuyRules& rules = {}) {
-    const auto queue = make_batch_queue(solver);
-    return buy({purchases, 0, 0}, budget, pool.view(), 0.5, *queue, committee, hooks, rules);
+    const auto queue = solver.open();
+    return buy({purchases, 0, 0}, budget, pool.view(), solver, *queue, committee, hooks, rules);
   }
 
   States<double> pool;
   FakeCommittee committee = adding_committee();
   FakeSolver solver;
 };
-
-Fate always_ok(std::size_t, std::size_t) {
-  return Fate::ok;
-}
 
 TEST(Buy, HandsTheDoubleStateOnBetweenBoughtSteps) {
   Shop shop(always_ok);
@@ -164,11 +161,10 @@ TEST(Buy, StatesAreJudgedTogether) {
 TEST(Buy, ARecordedAnswerIsNotJudgedAgain) {
   Shop shop(always_ok);
   shop.committee = disagreeing_committee();
-  Answer answer;
-  answer.status = Answer::Status::ok;
-  answer.state = {1.0, 5.0};
   BuyHooks hooks;
-  hooks.recorded = [&](std::size_t, std::size_t) { return &answer; };
+  hooks.recorded = [](std::size_t candidate, std::size_t step) {
+    return AnswerRecord{candidate, step, Answer::Status::ok, "", {1.0, 5.0}};
+  };
 
   const Delivery delivery =
       shop.buy_all({{1, Pattern::parse("01")}}, 1, hooks, {.trust_limit = 0.2});
@@ -187,26 +183,53 @@ TEST(Buy, RecordsAnAnswerBeforeItIsUsed) {
   Shop shop(always_ok);
   std::vector<std::string> seen;
   BuyHooks hooks;
-  hooks.recorded = [&](std::size_t, std::size_t step) -> const Answer* {
+  hooks.recorded = [&](std::size_t, std::size_t step) -> std::optional<AnswerRecord> {
     seen.push_back("asked " + std::to_string(step));
-    return nullptr;
+    return std::nullopt;
   };
   hooks.record = [&](const AnswerRecord& record) {
     seen.push_back("answered " + std::to_string(record.step));
   };
+  hooks.commit = [&] { seen.push_back("committed"); };
 
   shop.buy_all({{0, Pattern::parse("11")}}, 2, hooks);
 
-  EXPECT_EQ(seen, (std::vector<std::string>{"asked 0", "answered 0", "asked 1", "answered 1"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"asked 0", "answered 0", "committed", "asked 1",
+                                            "answered 1", "committed"}));
 }
 
-TEST(Buy, AHookThatThrowsStopsAndGivesTheRowsBack) {
+// What is ready together is forced to disk together.
+TEST(Buy, CommitsOnceForAllAnswersOfABlock) {
   Shop shop(always_ok);
+  std::vector<std::string> seen;
   BuyHooks hooks;
-  hooks.record = [](const AnswerRecord&) { throw Error(ErrorKind::storage, "disk full"); };
+  hooks.record = [&](const AnswerRecord& record) {
+    seen.push_back(std::to_string(record.candidate) + "." + std::to_string(record.step));
+  };
+  hooks.commit = [&] { seen.push_back("committed"); };
 
-  EXPECT_THROW(shop.buy_all({{0, Pattern::parse("11")}}, 2, hooks), Error);
-  EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
+  shop.buy_all({{0, Pattern::parse("11")}, {1, Pattern::parse("10")}}, 3, hooks);
+
+  EXPECT_EQ(seen, (std::vector<std::string>{"0.0", "1.0", "committed", "0.1", "committed"}));
+}
+
+TEST(Buy, AHookThatThrowsStopsAndLeavesNothingOpen) {
+  Shop shop(always_ok);
+  const test::FarSolver solver(kGrid, 0.5);
+  const auto queue = solver.open();
+  const Plan plan{{{0, Pattern::parse("11")}, {1, Pattern::parse("11")}}, 0, 0};
+  for (const bool in_commit : {true, false}) {
+    const auto full = [] { throw Error(ErrorKind::storage, "disk full"); };
+    BuyHooks hooks;
+    if (in_commit)
+      hooks.commit = full;
+    else
+      hooks.record = [&](const AnswerRecord&) { full(); };
+
+    EXPECT_THROW(buy(plan, 4, shop.pool.view(), solver, *queue, shop.committee, hooks), Error);
+    EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
+    EXPECT_EQ(queue->open(), 0u);
+  }
 }
 
 TEST(Buy, RefusesAPlanAboveTheBudget) {

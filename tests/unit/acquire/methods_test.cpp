@@ -4,13 +4,14 @@
 
 #include <cmath>
 
-#include "stap/acquire/plan.h"
+#include "stap/acquire/planner.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
 
 namespace stap {
 namespace {
 
+using test::spend;
 using test::World;
 
 template <class Act>
@@ -29,25 +30,39 @@ void expect_in(const std::string& part, const std::string& text) {
   EXPECT_NE(text.find(part), std::string::npos) << "'" << part << "' is not in: " << text;
 }
 
-// make(options): the row's.
-template <class Row, class Make>
-void check_row(const Row& row, const Make& make) {
+template <class Row>
+void check_row(const Row& row) {
+  const auto made = test::make_default(row, make_grid(1, {4}, {1.0}));
   config::Value misspelt;
   misspelt.set("no_such_option", 1);
 
-  EXPECT_EQ(make({})->name(), row.name);
+  EXPECT_EQ(made->name(), row.name);
   EXPECT_FALSE(row.text.empty());
-  EXPECT_GE(make({})->members_needed(), 1);
-  expect_in("no_such_option", config_error([&] { make(misspelt); }));
+  EXPECT_GE(made->members_needed(), 1);
+  expect_in("no_such_option", config_error([&] { config::read(*row.fields, misspelt, "x"); }));
 }
 
 TEST(MethodTables, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
-  for (const ChooserRow& row : chooser_table()) check_row(row, row.make);
-  for (const SelectorRow& row : selector_table())
-    check_row(row, [&](const config::Value& options) {
-      return row.make(options,
-                      row.needs_rhs ? test::decay(make_grid(1, {4}, {1.0}), 0.1) : nullptr);
-    });
+  for (const ChooserRow& row : chooser_table()) check_row(row);
+  for (const SelectorRow& row : selector_table()) check_row(row);
+}
+
+// Only what needs an equation asks for one.
+TEST(MethodTables, OnlyResidualAsksForTheRightHandSide) {
+  for (const SelectorRow& row : selector_table()) {
+    bool asked = false;
+    const Grid grid = make_grid(1, {4}, {1.0});
+
+    row.make({}, {.rhs = [&](std::string_view method) {
+               EXPECT_EQ(method, row.name);
+               asked = true;
+               return test::decay(grid, 0.1);
+             }});
+
+    EXPECT_EQ(asked, row.name == "residual") << row.name;
+  }
+  expect_in("residual needs the right-hand side",
+            config_error([] { selector_table().find("residual")->make({}, {}); }));
 }
 
 // The values of the printed method.
@@ -77,9 +92,9 @@ TEST(MethodTables, SketchesAreSparseUnlessAskedFor) {
     gaussian.set("sketch", "gaussian");
     unknown.set("sketch", "dense");
 
-    EXPECT_FALSE(row.make({}, nullptr)->needs_cpu()) << row.name;
-    EXPECT_TRUE(row.make(gaussian, nullptr)->needs_cpu()) << row.name;
-    const std::string error = config_error([&] { row.make(unknown, nullptr); });
+    EXPECT_FALSE(row.make({}, {})->needs_cpu()) << row.name;
+    EXPECT_TRUE(row.make(config::read(*row.fields, gaussian, ""), {})->needs_cpu()) << row.name;
+    const std::string error = config_error([&] { config::read(*row.fields, unknown, ""); });
     expect_in("dense", error);
     expect_in("gaussian", error);
   }

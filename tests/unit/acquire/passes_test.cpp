@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stap/acquire/buy.h"
 #include "stap/core/error.h"
 #include "support/trading.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 using test::FakeCommittee;
 using test::FakeSolver;
-using Fate = FakeSolver::Fate;
+using test::Fate;
 
 const Grid kGrid = make_grid(1, {2}, {1.0});
 constexpr std::size_t kBudget = 5;
@@ -18,13 +19,13 @@ constexpr std::size_t kBudget = 5;
 // A round of 5 steps: candidate 0 for three and 1 for two, then 2 and 3 for up to three each, then
 // the pool is empty. Trouble comes to candidate 0, step 1, and whatever else `fate` says.
 struct Round {
-  explicit Round(FakeSolver::Decide fate)
+  explicit Round(test::Decide fate)
       : pool(test::named_pool(kGrid, 4, Rng(1))),
         committee(kGrid, test::naming_members(2, 2, Rng(1))),
         solver(kGrid, 0.5, std::move(fate)) {}
 
   Ledger bought(OnUnstable on_unstable, bool charge_failed) {
-    const auto queue = make_batch_queue(solver);
+    const auto queue = solver.open();
     const BuyRules rules{.charge_failed = charge_failed};
     return buy_in_passes(
                kBudget, on_unstable,
@@ -37,7 +38,7 @@ struct Round {
                  return Plan{{{pass, pattern}}, budget - pattern.cost(), 0};
                },
                [&](const Plan& plan, std::size_t budget) {
-                 return buy(plan, budget, pool.view(), 0.5, *queue, committee, {}, rules);
+                 return buy(plan, budget, pool.view(), solver, *queue, committee, {}, rules);
                })
         .ledger;
   }
@@ -48,7 +49,7 @@ struct Round {
   std::vector<std::size_t> budgets;  // of the passes
 };
 
-FakeSolver::Decide once(Fate trouble) {
+test::Decide once(Fate trouble) {
   return [trouble](std::size_t candidate, std::size_t step) {
     return candidate == 0 && step == 1 ? trouble : Fate::ok;
   };

@@ -33,22 +33,14 @@ const Fields<Train>& train_fields() {
   return fields;
 }
 
-/// A family's own table, as a PDE's would be: an entry and how to make what it names.
-struct PdeRow : Entry {
-  double (*make)(const Value& options);
-};
-const std::vector<PdeRow>& pde_table() {
-  static const std::vector<PdeRow> rows{
-      {{"wave", "wave equation", &wave_fields()},
-       [](const Value& v) { return double{1} * read(wave_fields(), v, "pde").points; }},
-      {{"heat", "heat equation", &heat_fields()},
-       [](const Value& v) { return read(heat_fields(), v, "pde").conductivity; }},
-  };
+const std::vector<Entry>& equations() {
+  static const std::vector<Entry> rows{{"wave", "wave equation", &wave_fields()},
+                                       {"heat", "heat equation", &heat_fields()}};
   return rows;
 }
 
 std::vector<Family> families() {
-  return {named_family("pde", "the equation", pde_table()),
+  return {named_family("pde", "the equation", equations()),
           plain_family("train", "how to train", train_fields())};
 }
 
@@ -56,44 +48,48 @@ Value parsed(std::string_view text) {
   return parse_yaml(text, "f.yaml");
 }
 
-std::vector<Problem> problems_of(std::string_view text) {
-  Problems problems;
-  check(families(), parsed(text), problems);
-  return problems.list();
+std::vector<Complaint> complaints_of(std::string_view text) {
+  Complaints complaints;
+  check(families(), parsed(text), complaints);
+  return complaints.list();
 }
 
-TEST(Family, ChoosesByNameAndMakes) {
-  Problems problems;
+TEST(Family, ReadsASectionIntoItsEntrysOptions) {
+  Complaints complaints;
 
-  const auto choice = choose(families()[0], parsed("{conductivity: 2.5, name: heat}"), problems);
+  const auto section =
+      read_section(families()[0], parsed("{conductivity: 2.5, name: heat}"), complaints);
 
-  ASSERT_TRUE(choice.has_value());
-  EXPECT_TRUE(problems.empty());
-  EXPECT_EQ(pde_table()[choice->index].make(choice->options), 2.5);
+  ASSERT_TRUE(section.has_value());
+  EXPECT_TRUE(complaints.empty());
+  EXPECT_EQ(section->entry, 1u);
+  EXPECT_EQ(section->options.as(heat_fields()).conductivity, 2.5);
+  EXPECT_EQ(section_value(equations()[1], section->options),
+            parsed("{name: heat, conductivity: 2.5}"));
 }
 
 TEST(Family, EffectiveDocumentHasEveryField) {
-  Problems problems;
+  Complaints complaints;
 
-  const Value effective = check(families(), parsed("pde: {name: heat}\n"), problems);
+  const Value effective = check(families(), parsed("pde: {name: heat}\n"), complaints);
 
-  EXPECT_TRUE(problems.empty());
+  EXPECT_TRUE(complaints.empty());
   EXPECT_EQ(effective, parsed("{pde: {name: heat, conductivity: 0.5}, train: {epochs: 5}}"));
 }
 
 TEST(Family, NamedSectionsNotGivenStayOut) {
-  Problems problems;
+  Complaints complaints;
 
-  EXPECT_EQ(check(families(), parsed(""), problems), parsed("train: {epochs: 5}"));
-  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(check(families(), parsed(""), complaints), parsed("train: {epochs: 5}"));
+  EXPECT_TRUE(complaints.empty());
 }
 
 TEST(Family, AMissingOrUnknownNameListsTheChoices) {
-  const auto missing = problems_of("pde: {points: 64}");
-  const auto unknown = problems_of("pde: {name: waev, points: 64}");
-  const auto number = problems_of("pde: {name: 3}");
-  const auto empty = problems_of("pde:");
-  const auto text = problems_of("pde: wave");
+  const auto missing = complaints_of("pde: {points: 64}");
+  const auto unknown = complaints_of("pde: {name: waev, points: 64}");
+  const auto number = complaints_of("pde: {name: 3}");
+  const auto empty = complaints_of("pde:");
+  const auto text = complaints_of("pde: wave");
 
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(missing[0].line(), "f.yaml:1:6: pde.name is missing, expected one of wave, heat");
@@ -110,21 +106,21 @@ TEST(Family, AMissingOrUnknownNameListsTheChoices) {
 }
 
 TEST(Family, ReportsProblemsOfAllSectionsAtOnce) {
-  const auto problems =
-      problems_of("trian: {epochs: 3}\npde: {name: wave, points: 4}\ntrain: {epochs: 0}\n");
+  const auto complaints =
+      complaints_of("trian: {epochs: 3}\npde: {name: wave, points: 4}\ntrain: {epochs: 0}\n");
 
-  ASSERT_EQ(problems.size(), 3u);
-  EXPECT_EQ(problems[0].line(),
+  ASSERT_EQ(complaints.size(), 3u);
+  EXPECT_EQ(complaints[0].line(),
             "f.yaml:1:1: trian is not known; did you mean 'train'? (known sections: pde, train)");
-  EXPECT_EQ(problems[1].path, "pde.points");
-  EXPECT_EQ(problems[2].path, "train.epochs");
+  EXPECT_EQ(complaints[1].path, "pde.points");
+  EXPECT_EQ(complaints[2].path, "train.epochs");
 }
 
 TEST(Family, ADocumentThatIsNoMapIsAProblem) {
-  const auto problems = problems_of("[1, 2]");
+  const auto complaints = complaints_of("[1, 2]");
 
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].line(), "f.yaml:1:1: the document is [1, 2], expected a map of sections");
+  ASSERT_EQ(complaints.size(), 1u);
+  EXPECT_EQ(complaints[0].line(), "f.yaml:1:1: the document is [1, 2], expected a map of sections");
 }
 
 TEST(Family, SchemaTellsEntriesApartByName) {
@@ -148,9 +144,11 @@ TEST(Family, ClashingNamesAreABug) {
   static const Fields<Bad> bad{{"name", &Bad::name, "clashes with the entry's name"}};
   const std::vector<Entry> twice{{"wave", "a", &wave_fields()}, {"wave", "b", &wave_fields()}};
   const std::vector<Entry> reserved{{"bad", "a", &bad}};
+  const std::vector<Entry> no_name{{"a b", "a", &wave_fields()}};
 
   EXPECT_THROW(named_family("pde", "x", twice), Error);
   EXPECT_THROW(named_family("pde", "x", reserved), Error);
+  EXPECT_THROW(named_family("pde", "x", no_name), Error);
 }
 
 }  // namespace

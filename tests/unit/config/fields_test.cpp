@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/error.h"
+#include "support/temporary_folder.h"
 
 namespace stap::config {
 namespace {
@@ -58,24 +59,24 @@ const Fields<Sample>& sample_fields() {
 
 struct Outcome {
   Sample options;
-  std::vector<Problem> problems;
+  std::vector<Complaint> complaints;
 };
 
 Outcome parse_text(std::string_view text) {
   Outcome outcome;
-  Problems problems;
-  parse(sample_fields(), parse_yaml(text, "s.yaml"), "sample", outcome.options, problems);
-  outcome.problems = problems.list();
+  Complaints complaints;
+  parse(sample_fields(), parse_yaml(text, "s.yaml"), "sample", outcome.options, complaints);
+  outcome.complaints = complaints.list();
   return outcome;
 }
 
-/// The text of the one problem that this map must have; the options must stay at their defaults.
-std::string one_problem(std::string_view text) {
+/// The text of the one complaint that this map must have; the options must stay at their defaults.
+std::string one_complaint(std::string_view text) {
   const Outcome outcome = parse_text(text);
-  EXPECT_EQ(outcome.problems.size(), 1u) << text;
+  EXPECT_EQ(outcome.complaints.size(), 1u) << text;
   EXPECT_EQ(to_value(sample_fields(), outcome.options), to_value(sample_fields(), Sample{}))
       << text;
-  return outcome.problems.empty() ? "" : outcome.problems.front().text;
+  return outcome.complaints.empty() ? "" : outcome.complaints.front().text;
 }
 
 TEST(Fields, ReadsEveryType) {
@@ -85,7 +86,7 @@ TEST(Fields, ReadsEveryType) {
       "modes: [4, 8.0], inner: {depth: 7}}");
 
   const Sample& options = outcome.options;
-  EXPECT_TRUE(outcome.problems.empty());
+  EXPECT_TRUE(outcome.complaints.empty());
   EXPECT_FALSE(options.periodic);
   EXPECT_EQ(options.steps, 2);
   EXPECT_EQ(options.offset, -9);
@@ -107,53 +108,53 @@ TEST(Fields, MissingKeysKeepDefaults) {
 
     const Outcome outcome = parse_text(text);
 
-    EXPECT_TRUE(outcome.problems.empty());
+    EXPECT_TRUE(outcome.complaints.empty());
     EXPECT_EQ(to_value(sample_fields(), outcome.options), to_value(sample_fields(), expected));
   }
 }
 
 TEST(Fields, RefusesWrongTypes) {
-  EXPECT_EQ(one_problem("periodic: 1"), "is 1, expected true or false");
-  EXPECT_EQ(one_problem("steps: many"), "is 'many', expected an integer >= 1");
-  EXPECT_EQ(one_problem("steps: '3'"), "is '3', expected an integer >= 1");
-  EXPECT_EQ(one_problem("steps:"), "is empty, expected an integer >= 1");
-  EXPECT_EQ(one_problem("steps: 2.5"), "is 2.5, expected an integer >= 1");
-  EXPECT_EQ(one_problem("rate: fast"), "is 'fast', expected a finite number > 0 and <= 1");
-  EXPECT_EQ(one_problem("rate: true"), "is true, expected a finite number > 0 and <= 1");
-  EXPECT_EQ(one_problem("title: 12"), "is 12, expected a text (quote what looks like a number)");
-  EXPECT_EQ(one_problem("lengths: 3"), "is 3, expected a list of finite numbers > 0");
-  EXPECT_EQ(one_problem("inner: 3"), "is 3, expected a map of options");
-  EXPECT_EQ(one_problem("[1, 2]"), "is [1, 2], expected a map of options");
+  EXPECT_EQ(one_complaint("periodic: 1"), "is 1, expected true or false");
+  EXPECT_EQ(one_complaint("steps: many"), "is 'many', expected an integer >= 1");
+  EXPECT_EQ(one_complaint("steps: '3'"), "is '3', expected an integer >= 1");
+  EXPECT_EQ(one_complaint("steps:"), "is empty, expected an integer >= 1");
+  EXPECT_EQ(one_complaint("steps: 2.5"), "is 2.5, expected an integer >= 1");
+  EXPECT_EQ(one_complaint("rate: fast"), "is 'fast', expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_complaint("rate: true"), "is true, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_complaint("title: 12"), "is 12, expected a text (quote what looks like a number)");
+  EXPECT_EQ(one_complaint("lengths: 3"), "is 3, expected a list of finite numbers > 0");
+  EXPECT_EQ(one_complaint("inner: 3"), "is 3, expected a map of options");
+  EXPECT_EQ(one_complaint("[1, 2]"), "is [1, 2], expected a map of options");
 }
 
 TEST(Fields, RefusesValuesOutOfRange) {
-  EXPECT_EQ(one_problem("steps: 0"), "is 0, expected an integer >= 1");
-  EXPECT_EQ(one_problem("steps: 2147483648"), "is 2147483648, expected an integer >= 1");
-  EXPECT_EQ(one_problem("seed: -1"), "is -1, expected an integer >= 0");
-  EXPECT_EQ(one_problem("rate: 0"), "is 0, expected a finite number > 0 and <= 1");
-  EXPECT_EQ(one_problem("rate: 1.5"), "is 1.5, expected a finite number > 0 and <= 1");
-  EXPECT_EQ(one_problem("rate: .nan"), "is .nan, expected a finite number > 0 and <= 1");
-  EXPECT_EQ(one_problem("lengths: [1, .inf]"),
+  EXPECT_EQ(one_complaint("steps: 0"), "is 0, expected an integer >= 1");
+  EXPECT_EQ(one_complaint("steps: 2147483648"), "is 2147483648, expected an integer >= 1");
+  EXPECT_EQ(one_complaint("seed: -1"), "is -1, expected an integer >= 0");
+  EXPECT_EQ(one_complaint("rate: 0"), "is 0, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_complaint("rate: 1.5"), "is 1.5, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_complaint("rate: .nan"), "is .nan, expected a finite number > 0 and <= 1");
+  EXPECT_EQ(one_complaint("lengths: [1, .inf]"),
             "has .inf in it, expected a list of finite numbers > 0");
-  EXPECT_EQ(one_problem("lengths: [1, 0]"), "has 0 in it, expected a list of finite numbers > 0");
-  EXPECT_EQ(one_problem("modes: [3]"),
+  EXPECT_EQ(one_complaint("lengths: [1, 0]"), "has 0 in it, expected a list of finite numbers > 0");
+  EXPECT_EQ(one_complaint("modes: [3]"),
             "has 3 in it, expected a list of integers >= 2, even, 1 to 2 of them");
-  EXPECT_EQ(one_problem("modes: []"),
+  EXPECT_EQ(one_complaint("modes: []"),
             "is [], expected a list of integers >= 2, even, 1 to 2 of them");
-  EXPECT_EQ(one_problem("modes: [4, 4, 4]"),
+  EXPECT_EQ(one_complaint("modes: [4, 4, 4]"),
             "is [4, 4, 4], expected a list of integers >= 2, even, 1 to 2 of them");
-  EXPECT_EQ(one_problem("inner: {depth: -1}"), "is -1, expected a finite number > 0");
+  EXPECT_EQ(one_complaint("inner: {depth: -1}"), "is -1, expected a finite number > 0");
 }
 
 TEST(Fields, RefusesUnknownChoicesWithASuggestion) {
-  EXPECT_EQ(one_problem("limiter: minmood"),
+  EXPECT_EQ(one_complaint("limiter: minmood"),
             "is 'minmood', expected one of minmod, none; did you mean 'minmod'?");
-  EXPECT_EQ(one_problem("norm: 2"), "is 2, expected one of l1, l2");
+  EXPECT_EQ(one_complaint("norm: 2"), "is 2, expected one of l1, l2");
 }
 
 TEST(Fields, RefusesUnknownKeysWithASuggestion) {
-  const std::string near = one_problem("stpes: 3");
-  const std::string far = one_problem("banana: 3");
+  const std::string near = one_complaint("stpes: 3");
+  const std::string far = one_complaint("banana: 3");
 
   EXPECT_TRUE(near.starts_with("is not known; did you mean 'steps'? (known keys: periodic, steps"))
       << near;
@@ -163,11 +164,12 @@ TEST(Fields, RefusesUnknownKeysWithASuggestion) {
 TEST(Fields, CollectsAllProblemsWithPathsAndPositions) {
   const Outcome outcome = parse_text("steps: 0\nrate: 2\ninner:\n  dpeth: 3\n  depth: 2\n");
 
-  ASSERT_EQ(outcome.problems.size(), 3u);
-  EXPECT_EQ(outcome.problems[0].line(), "s.yaml:1:8: sample.steps is 0, expected an integer >= 1");
-  EXPECT_EQ(outcome.problems[1].path, "sample.rate");
-  EXPECT_EQ(outcome.problems[2].path, "sample.inner.dpeth");
-  EXPECT_EQ(outcome.problems[2].origin, "s.yaml:4:3");
+  ASSERT_EQ(outcome.complaints.size(), 3u);
+  EXPECT_EQ(outcome.complaints[0].line(),
+            "s.yaml:1:8: sample.steps is 0, expected an integer >= 1");
+  EXPECT_EQ(outcome.complaints[1].path, "sample.rate");
+  EXPECT_EQ(outcome.complaints[2].path, "sample.inner.dpeth");
+  EXPECT_EQ(outcome.complaints[2].origin, "s.yaml:4:3");
   EXPECT_EQ(outcome.options.inner.depth, 2.0);
 }
 
@@ -197,7 +199,7 @@ TEST(Fields, EffectiveConfigReadsBackEqual) {
   const Value effective = to_value(sample_fields(), options);
   const Outcome outcome = parse_text(yaml_text(effective));
 
-  EXPECT_TRUE(outcome.problems.empty());
+  EXPECT_TRUE(outcome.complaints.empty());
   EXPECT_EQ(outcome.options.title, options.title);
   EXPECT_EQ(to_value(sample_fields(), outcome.options), effective);
 }
@@ -259,6 +261,45 @@ TEST(Suggest, FindsSlipsOfThePen) {
   EXPECT_EQ(suggest("epochs", known), "");
   EXPECT_EQ(suggest("x", known), "");
   EXPECT_EQ(suggest(std::string(1000000, 'p'), known), "");
+}
+
+struct Named {
+  std::filesystem::path file;
+};
+const Fields<Named>& named_fields() {
+  static const Fields<Named> fields{{"file", &Named::file, "a file"}};
+  return fields;
+}
+
+// Whoever writes the document elsewhere must not change which file is meant.
+TEST(Fields, PathsAreThoseOfTheFileThatNamesThem) {
+  const test::TemporaryFolder folder;
+  const std::string relative = folder.file("a.yaml", "file: sub/../pool.h5\n");
+  const std::string absolute = folder.file("b.yaml", "file: /data/pool.h5\n");
+
+  const Named named = read(named_fields(), read_yaml(relative), "");
+
+  EXPECT_EQ(named.file, folder.path("pool.h5"));
+  EXPECT_EQ(to_value(named_fields(), named).find("file")->text()->substr(0, 1), "/");
+  EXPECT_EQ(read(named_fields(), read_yaml(absolute), "").file, "/data/pool.h5");
+  EXPECT_EQ(read(named_fields(), parse_yaml("file: pool.h5", "a setting"), "").file,
+            std::filesystem::current_path() / "pool.h5");
+  EXPECT_EQ(read(named_fields(), parse_yaml("file: ''", "none"), "").file, "");
+  EXPECT_THROW(read(named_fields(), parse_yaml("file: 3", "a number"), ""), Error);
+  EXPECT_EQ(describe(named_fields())[0].type, "path");
+}
+
+TEST(Complaints, AboutADocumentGetTheirPlaceByPath) {
+  Complaints complaints;
+  complaints.about(parse_yaml("train:\n  epochs: 3\n", "a.yaml"));
+
+  complaints.add("train.epochs", "is odd");
+  complaints.add("train.batch", "is missing");
+  complaints.add("train.epochs", "is three", parse_yaml("3", "b.yaml").origin());
+
+  EXPECT_EQ(complaints.list()[0].line(), "a.yaml:2:11: train.epochs is odd");
+  EXPECT_EQ(complaints.list()[1].line(), "a.yaml:2:3: train.batch is missing");
+  EXPECT_EQ(complaints.list()[2].line(), "b.yaml:1:1: train.epochs is three");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/error.h"
+#include "support/temporary_folder.h"
 
 namespace stap::config {
 namespace {
@@ -171,6 +172,40 @@ TEST(Override, RefusesWhatIsMalformed) {
   }
   Value document = parsed("a: 1");
   EXPECT_THROW(apply_override(document, "a.b=2"), Error);
+}
+
+TEST(Override, MessagesCallItWhatTheUserWrote) {
+  Value document;
+
+  apply_override(document, "study.seed=x", "seed=x");
+
+  EXPECT_EQ(document.find("study")->find("seed")->origin().text(), "seed=x");
+}
+
+TEST(Paths, FindValuesBelowAndWhereTheyAreWritten) {
+  const Value document = parsed("a:\n  b: {c: 1}\n  d: 2\n");
+
+  EXPECT_EQ(*find_path(document, "a.b.c"), Value(1));
+  EXPECT_EQ(find_path(document, "a.x"), nullptr);
+  EXPECT_EQ(find_path(document, "a.d.e"), nullptr);
+  EXPECT_EQ(find_path(document, ""), &document);
+  EXPECT_EQ(origin_of(document, "a.d").line, 3);
+  EXPECT_EQ(origin_of(document, "a.b.x").line, 2) << "the map around what is not there";
+  EXPECT_EQ(origin_of(document, "x.y").line, 1) << "the document";
+  EXPECT_EQ(origin_of(document, {"a.x", "a.d"}).line, 3) << "the first that is there";
+  EXPECT_EQ(origin_of(document, {"a.b.x", "y"}).line, 2);
+}
+
+TEST(Origin, KnowsTheFolderOfAFile) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.file("a.yaml", "a: 1\n");
+  Value setting;
+  apply_override(setting, "a=sub/b");
+
+  EXPECT_EQ(read_yaml(file).find("a")->origin().folder(), folder.path());
+  EXPECT_EQ(setting.find("a")->origin().folder(), "");
+  EXPECT_EQ(parsed("a: 1").find("a")->origin().folder(), "");
+  EXPECT_EQ(Value(1).origin().folder(), "");
 }
 
 TEST(YamlText, IsReadable) {

@@ -12,25 +12,17 @@
 namespace stap {
 namespace {
 
+using test::always_ok;
+using test::ask;
 using test::FakeSolver;
-using Fate = FakeSolver::Fate;
+using test::FarSolver;
+using test::Fate;
 
 const Grid kGrid = make_grid(1, {2}, {1.0});
 constexpr double kDt = 0.25;  // sums of times are exact
 
-Fate always_ok(std::size_t, std::size_t) {
-  return Fate::ok;
-}
-
-std::shared_ptr<FakeSolver> fake(FakeSolver::Decide fate) {
+std::shared_ptr<FakeSolver> fake(test::Decide fate) {
   return std::make_shared<FakeSolver>(kGrid, kDt, std::move(fate));
-}
-
-Answer ask(const Solver& solver, std::span<const double> state, double time) {
-  const Query query{.id = 3, .state = state, .time = time, .params = {}};
-  Answer answer;
-  solver.solve({&query, 1}, {&answer, 1});
-  return answer;
 }
 
 TEST(Cluster, GridHasTheStatesAsChannels) {
@@ -55,14 +47,14 @@ TEST(ClusteredSolver, MakesSingleStepsFromTheLastStateAtTheirOwnTimes) {
   const auto solver = make_clustered_solver(single, 3);
   const std::vector<double> cluster{7, 9, 7, 9, 7, 0.1};
 
-  const Answer answer = ask(*solver, cluster, 1.0);
+  const Answer answer = ask(*solver, {.state = cluster, .time = 1.0});
 
   const double a = 0.75 * 0.1 + 1.0 + 1.0 / 3.0, b = 0.75 * a + 1.25 + 1.0 / 3.0,
                c = 0.75 * b + 1.5 + 1.0 / 3.0;
   EXPECT_EQ(solver->grid(), make_grid(3, {2}, {1.0}));
   EXPECT_EQ(solver->dt(), 0.75);
   EXPECT_EQ(answer.status, Answer::Status::ok);
-  EXPECT_EQ(answer.state, (std::vector<double>{7, a, 7, b, 7, c}));
+  EXPECT_EQ(answer.states, (std::vector<double>{7, a, 7, b, 7, c}));
   EXPECT_EQ(answer.seconds, 1.5);  // three times the fake's half
   EXPECT_EQ(answer.attempts, 3);
   EXPECT_EQ(single->computed, 3u);
@@ -79,27 +71,26 @@ TEST(ClusteredSolver, EqualsSingleStepsBitForBitAndRowsStandAlone) {
   std::vector<Query> queries;
   for (std::size_t b = 0; b < kRows; ++b) {
     for (std::size_t i = 0; i < 32; ++i) clusters[b][i] = 0.3 * Rng(b).normal(i);
-    queries.push_back({.id = b, .state = clusters[b], .time = 0, .params = {}});
+    queries.push_back({.id = b, .state = clusters[b]});
   }
   std::vector<Answer> answers(kRows);
 
   solver->solve(queries, answers);
 
   for (std::size_t b = 0; b < kRows; ++b) {
-    const Answer first = ask(*single, std::span(clusters[b]).last(16), 0);
-    const Answer second = ask(*single, first.state, 0);
-    std::vector<double> expected = first.state;
-    expected.insert(expected.end(), second.state.begin(), second.state.end());
-    EXPECT_EQ(answers[b].state, expected) << b;
-    EXPECT_EQ(ask(*solver, clusters[b], 0).state, expected) << b;
+    const Answer first = ask(*single, {.state = {clusters[b].begin() + 16, clusters[b].end()}});
+    const Answer second = ask(*single, {.state = first.states});
+    std::vector<double> expected = first.states;
+    expected.insert(expected.end(), second.states.begin(), second.states.end());
+    EXPECT_EQ(answers[b].states, expected) << b;
+    EXPECT_EQ(ask(*solver, {.state = clusters[b]}).states, expected) << b;
   }
 }
 
 TEST(ClusteredSolver, QueriesOfACallAdvanceTogether) {
   const auto single = fake(always_ok);
   const auto solver = make_clustered_solver(single, 2);
-  const std::vector<double> cluster{1, 1, 1, 1};
-  const std::vector<Query> queries(5, Query{.id = 0, .state = cluster, .time = 0, .params = {}});
+  const std::vector<Query> queries(5, Query{.state = {1, 1, 1, 1}});
   std::vector<Answer> answers(5);
 
   solver->solve(queries, answers);
@@ -123,7 +114,7 @@ TEST(ClusteredSolver, SaysHowAQueryEnds) {
   std::vector<Query> queries;
   for (std::size_t c = 0; c < 7; ++c) clusters.push_back({0, 0, 0, 0, static_cast<double>(c), 0.5});
   for (std::size_t c = 0; c < 7; ++c)
-    queries.push_back({.id = c, .state = clusters[c], .time = 4 * kDt, .params = {}});
+    queries.push_back({.id = c, .state = clusters[c], .time = 4 * kDt});
   std::vector<Answer> answers(7);
 
   solver->solve(queries, answers);
@@ -132,28 +123,94 @@ TEST(ClusteredSolver, SaysHowAQueryEnds) {
     EXPECT_EQ(answers[c].status, status) << c;
     EXPECT_NE(answers[c].reason.find(reason), std::string::npos) << answers[c].reason;
     EXPECT_EQ(answers[c].attempts, attempts) << c;
-    EXPECT_TRUE(answers[c].state.empty() || status == Answer::Status::ok) << c;
+    EXPECT_TRUE(answers[c].states.empty() || status == Answer::Status::ok) << c;
   };
   expect(0, Answer::Status::ok, "", 3);
   expect(1, Answer::Status::refused, "told to refuse", 0);
   expect(2, Answer::Status::failed, "step 2 of 3 was refused: told to refuse", 1);
   expect(3, Answer::Status::failed, "step 1 of 3 failed: told to fail", 1);
   expect(4, Answer::Status::failed, "step 2 of 3 failed: the answer has 1 values", 2);
-  expect(5, Answer::Status::failed, "step 2 of 3 was refused: input value 1 is nan", 1);
+  expect(5, Answer::Status::failed, "step 1 of 3 failed: answer value 1 is nan", 1);
   expect(6, Answer::Status::ok, "", 3);
-  EXPECT_EQ(answers[6].state, ask(*solver, clusters[6], 4 * kDt).state);
+  EXPECT_EQ(answers[6].states, ask(*solver, {.state = clusters[6], .time = 4 * kDt}).states);
 }
 
 // A cluster goes into the training set as a whole, so all of it must be finite.
 TEST(ClusteredSolver, RefusesHistoryThatIsNotFinite) {
   const auto single = fake(always_ok);
   const auto solver = make_clustered_solver(single, 2);
-  const std::vector<double> cluster{0, std::numeric_limits<double>::infinity(), 0, 1};
 
-  const Answer answer = ask(*solver, cluster, 0);
+  const Answer answer = ask(*solver, {.state = {0, std::numeric_limits<double>::infinity(), 0, 1}});
 
   EXPECT_EQ(answer.status, Answer::Status::refused);
   EXPECT_EQ(single->computed, 0u);
+}
+
+TEST(ClusteredSolver, SaysBeforehandWhatTheSingleSolverRefuses) {
+  const auto single = fake([](std::size_t candidate, std::size_t step) {
+    return candidate == 4 && step == 2 ? Fate::refused : Fate::ok;
+  });
+  const auto solver = make_clustered_solver(single, 2);
+
+  EXPECT_EQ(solver->refusal({.state = {4, 0, 4, 0}, .time = 2 * kDt}), "told to refuse");
+  EXPECT_EQ(solver->refusal({.state = {4, 0, 3, 0}, .time = 2 * kDt}), "");
+  EXPECT_EQ(solver->refusal({.state = {4, 0, 4, 0}, .time = kDt}), "");
+}
+
+// Trouble of every kind at every place, over a queue that shuffles and takes any number of steps a
+// call: two clusters asked for at once are two that are asked for one behind the other, up to what
+// fails. Broken by: a slot counted from the query's begin, a half cluster that is kept, a reply
+// that is given to another query.
+TEST(ClusteredSolver, WorksOverAnyQueue) {
+  constexpr std::size_t kSize = 3, kRows = 12;
+  const auto fate = [](std::size_t candidate, std::size_t step) {
+    constexpr Fate kinds[] = {Fate::ok, Fate::refused, Fate::failed, Fate::not_finite};
+    return step == 4 + candidate % 6 ? kinds[candidate % 4] : Fate::ok;
+  };
+  const auto plain = make_clustered_solver(fake(fate), kSize);
+  std::size_t ok = 0, partly = 0;
+  for (const std::size_t at_once : {1u, 2u, 3u, 5u, 6u, 20u})
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      const auto far = std::make_shared<FarSolver>(
+          kGrid, kDt, fate,
+          test::Manners{.steps_at_once = at_once, .shuffle = Rng(seed), .polls = seed});
+      const auto solver = make_clustered_solver(far, kSize);
+      EXPECT_EQ(solver->steps_at_once(), std::max<std::size_t>(1, at_once / kSize));
+      const auto queue = solver->open();
+      const auto query = [](std::uint64_t id, std::size_t steps) {
+        const double name = static_cast<double>(id);
+        return Query{.id = id, .state = {9, 9, 9, 9, name, 0.5}, .time = 4 * kDt, .steps = steps};
+      };
+      for (std::uint64_t id = 0; id < kRows; ++id) queue->submit(query(id, 2));
+
+      while (queue->open() > 0) {
+        const Reply reply = test::wait_for_reply(*queue);
+
+        const Answer first = ask(*plain, query(reply.id, 1));
+        std::vector<double> expected = first.states;
+        Answer::Status status = first.status;
+        if (first.status == Answer::Status::ok) {
+          const Answer second = ask(*plain, {.state = first.states, .time = 7 * kDt});
+          expected.insert(expected.end(), second.states.begin(), second.states.end());
+          status = second.status == Answer::Status::ok ? second.status : Answer::Status::failed;
+          const bool refused = second.status == Answer::Status::refused;
+          EXPECT_EQ(reply.answer.reason,
+                    (refused ? "step 2 of 2 was refused: " : "") + second.reason);
+        } else {
+          EXPECT_EQ(reply.answer.reason, first.reason);
+        }
+        EXPECT_EQ(reply.answer.status, status) << reply.id;
+        EXPECT_EQ(reply.answer.states, expected) << reply.id;
+        ok += status == Answer::Status::ok ? 1 : 0;
+        partly += status != Answer::Status::ok && !expected.empty() ? 1 : 0;
+      }
+      queue->submit(query(2, 2));
+      queue->cancel();
+      EXPECT_EQ(queue->open(), 0u);
+      EXPECT_EQ(far->cancelled, 1u);
+    }
+  EXPECT_GT(ok, 0u);
+  EXPECT_GT(partly, 0u);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "core/fft_plan.h"
+#include "core/fft_rows.h"
 #include "reference/dft.h"
 #include "stap/core/error.h"
-#include "stap/core/fft_rows.h"
 #include "stap/core/rng.h"
 
 namespace stap {

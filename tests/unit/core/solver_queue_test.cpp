@@ -1,6 +1,11 @@
+// What a queue promises, whatever the solver: that of a solver of this process, and the checks that
+// stand around every queue.
 #include "stap/core/solver_queue.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
 
 #include "stap/core/error.h"
 #include "support/fake_solver.h"
@@ -9,58 +14,399 @@ namespace stap {
 namespace {
 
 using test::FakeSolver;
-using Fate = FakeSolver::Fate;
+using test::FarSolver;
+using test::Fate;
+using test::wait_for_reply;
+using Status = Answer::Status;
 
-FakeSolver solver_that_fails_for(std::size_t candidate) {
-  return FakeSolver(make_grid(1, {2}, {1.0}), 0.5, [candidate](std::size_t c, std::size_t) {
-    return c == candidate ? Fate::failed : Fate::ok;
-  });
+const Grid kGrid = make_grid(1, {2}, {1.0});
+constexpr double kDt = 0.5;
+
+test::Decide one_is(std::size_t candidate, std::size_t step, Fate fate) {
+  return
+      [=](std::size_t c, std::size_t s) { return c == candidate && s == step ? fate : Fate::ok; };
 }
 
+template <class Act>
+ErrorKind kind_of(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return ErrorKind::internal;
+}
+
+// --- in process ---------------------------------------------------------------------------------
+
 TEST(BatchQueue, SolvesWhatIsOpenAsOneBatchInOrder) {
-  const FakeSolver solver = solver_that_fails_for(2);
-  const auto queue = make_batch_queue(solver);
-  queue->submit(7, {1.0, 0.4}, 0.5);
-  queue->submit(3, {2.0, 0.4}, 0.5);
+  const FakeSolver solver(kGrid, kDt, one_is(2, 1, Fate::failed));
+  const auto queue = solver.open();
+  queue->submit({.id = 7, .state = {1.0, 0.4}, .time = 0.5});
+  queue->submit({.id = 3, .state = {2.0, 0.4}, .time = 0.5});
   EXPECT_EQ(queue->open(), 2u);
   EXPECT_FALSE(queue->ready());
 
-  const Reply first = queue->next();
+  const Reply first = wait_for_reply(*queue);
   EXPECT_TRUE(queue->ready());
-  const Reply second = queue->next();
+  const Reply second = wait_for_reply(*queue);
 
   EXPECT_EQ(first.id, 7u);
-  EXPECT_EQ(first.answer.state, (std::vector<double>{1.0, 0.75 * 0.4 + 0.5 + 1.0 / 3.0}));
+  EXPECT_EQ(first.answer.states, (std::vector<double>{1.0, 0.75 * 0.4 + 0.5 + 1.0 / 3.0}));
   EXPECT_EQ(second.id, 3u);
-  EXPECT_EQ(second.answer.status, Answer::Status::failed);
+  EXPECT_EQ(second.answer.status, Status::failed);
   EXPECT_EQ(solver.largest_batch, 2u);
   EXPECT_EQ(queue->open(), 0u);
   EXPECT_FALSE(queue->ready());
 }
 
 TEST(BatchQueue, WhatComesLaterWaitsForTheNextBatch) {
-  const FakeSolver solver = solver_that_fails_for(9);
-  const auto queue = make_batch_queue(solver);
-  for (std::uint64_t id = 0; id < 3; ++id) queue->submit(id, {1.0, 0.0}, 0.0);
+  const FakeSolver solver(kGrid, kDt);
+  const auto queue = solver.open();
+  for (std::uint64_t id = 0; id < 3; ++id) queue->submit({.id = id, .state = {1.0, 0.0}});
   std::vector<std::uint64_t> replies;
-  replies.push_back(queue->next().id);
-  queue->submit(10, {1.0, 0.0}, 0.0);
-  queue->submit(0, {1.0, 0.0}, 0.0);  // answered already, so the id is free again
+  replies.push_back(wait_for_reply(*queue).id);
+  queue->submit({.id = 10, .state = {1.0, 0.0}});
+  queue->submit({.id = 0, .state = {1.0, 0.0}});  // answered already, so the id is free again
 
-  while (queue->open() > 0) replies.push_back(queue->next().id);
+  while (queue->open() > 0) replies.push_back(wait_for_reply(*queue).id);
 
   EXPECT_EQ(replies, (std::vector<std::uint64_t>{0, 1, 2, 10, 0}));
   EXPECT_EQ(solver.largest_batch, 3u);
 }
 
-TEST(BatchQueue, AnOpenIdOrAnEmptyQueueIsABug) {
-  const FakeSolver solver = solver_that_fails_for(9);
-  const auto queue = make_batch_queue(solver);
-  queue->submit(1, {1.0, 0.0}, 0.0);
+// Whoever waits can go away after a block, the first of which has 32 rows.
+TEST(BatchQueue, WorksInBlocks) {
+  const FakeSolver solver(kGrid, kDt);
+  const auto queue = solver.open();
+  for (std::uint64_t id = 0; id < 100; ++id) queue->submit({.id = id, .state = {1.0, 0.0}});
 
-  EXPECT_THROW(queue->submit(1, {1.0, 0.0}, 0.0), Error);
-  queue->next();
-  EXPECT_THROW(queue->next(), Error);
+  wait_for_reply(*queue);
+  EXPECT_EQ(solver.computed, 32u);
+  EXPECT_EQ(queue->open(), 99u);
+  queue->cancel();
+
+  EXPECT_EQ(queue->open(), 0u);
+  EXPECT_FALSE(queue->ready());
+  EXPECT_EQ(solver.computed, 32u);
+}
+
+// Steps of one query come one behind the other, those of several are solved together.
+TEST(BatchQueue, QueriesOfSeveralStepsAdvanceTogether) {
+  const FakeSolver solver(kGrid, kDt);
+  const auto queue = solver.open();
+  for (std::uint64_t id = 0; id < 5; ++id)
+    queue->submit({.id = id, .state = {1.0, 0.0}, .steps = 3});
+
+  while (queue->open() > 0) wait_for_reply(*queue);
+
+  EXPECT_EQ(solver.computed, 15u);
+  EXPECT_EQ(solver.largest_batch, 5u);
+}
+
+// --- checks: what goes in
+// -------------------------------------------------------------------------
+
+TEST(CheckedQueue, WhatIsRefusedNeverReachesTheSolver) {
+  const FarSolver solver(kGrid, kDt, one_is(1, 0, Fate::refused), {.polls = 3});
+  const auto queue = solver.open();
+  queue->submit({.id = 0, .state = {0.0, 0.1}});
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 4});
+  queue->submit({.id = 2, .state = {2.0, std::numeric_limits<double>::quiet_NaN()}});
+  EXPECT_EQ(queue->open(), 3u);
+  EXPECT_TRUE(queue->ready());
+
+  const Reply guarded = wait_for_reply(*queue), broken = wait_for_reply(*queue);
+
+  EXPECT_EQ(guarded.id, 1u);
+  EXPECT_EQ(guarded.answer.status, Status::refused);
+  EXPECT_EQ(guarded.answer.reason, "told to refuse");
+  EXPECT_EQ(guarded.answer.attempts, 0);
+  EXPECT_EQ(broken.id, 2u);
+  EXPECT_EQ(broken.answer.status, Status::refused);
+  EXPECT_EQ(broken.answer.reason, "input value 1 is nan");
+  EXPECT_FALSE(queue->ready());
+  EXPECT_EQ(queue->open(), 1u);
+  EXPECT_EQ(solver.calls, (std::vector<std::size_t>{1}));
+}
+
+TEST(CheckedQueue, MisuseIsABug) {
+  const FakeSolver solver(kGrid, kDt, one_is(2, 0, Fate::refused));
+  const auto queue = solver.open();
+  EXPECT_EQ(kind_of([&] { queue->next(SolverQueue::Clock::now()); }), ErrorKind::internal);
+  queue->submit({.id = 1, .state = {1.0, 0.0}});
+  queue->submit({.id = 2, .state = {2.0, 0.0}});  // refused, and open until the reply is taken
+
+  EXPECT_EQ(kind_of([&] { queue->submit({.id = 1, .state = {1.0, 0.0}}); }), ErrorKind::internal);
+  EXPECT_EQ(kind_of([&] { queue->submit({.id = 2, .state = {1.0, 0.0}}); }), ErrorKind::internal);
+  EXPECT_EQ(kind_of([&] {
+              queue->submit({.id = 3, .state = {1.0, 0.0}, .steps = 0});
+            }),
+            ErrorKind::internal);
+  EXPECT_EQ(kind_of([&] { queue->submit({.id = 3, .state = {1.0}}); }), ErrorKind::data);
+  EXPECT_EQ(queue->open(), 2u);
+}
+
+TEST(CheckedQueue, CancelForgetsEverything) {
+  const FarSolver solver(kGrid, kDt, one_is(5, 0, Fate::refused), {.steps_at_once = 2});
+  const auto queue = solver.open();
+  for (std::uint64_t id : {1u, 2u, 5u})
+    queue->submit({.id = id, .state = {static_cast<double>(id), 0.0}, .steps = 5});
+
+  queue->cancel();
+
+  EXPECT_EQ(queue->open(), 0u);
+  EXPECT_FALSE(queue->ready());
+  EXPECT_EQ(solver.cancelled, 2u);
+  EXPECT_THROW(queue->next(SolverQueue::Clock::now()), Error);
+  queue->submit({.id = 2, .state = {7.0, 0.0}});  // its id is free again, and its answer its own
+  const Reply reply = wait_for_reply(*queue);
+  EXPECT_EQ(reply.id, 2u);
+  EXPECT_EQ(reply.answer.states, test::fake_next(std::vector{7.0, 0.0}, 0.0));
+  EXPECT_EQ(queue->open(), 0u);
+}
+
+// --- checks: several steps -----------------------------------------------------------------------
+
+// The states after 1 .. steps steps, by the problem's definition.
+std::vector<double> states_of(std::vector<double> state, double time, std::size_t steps) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < steps; ++i) {
+    state = test::fake_next(state, time + static_cast<double>(i) * kDt);
+    all.insert(all.end(), state.begin(), state.end());
+  }
+  return all;
+}
+
+TEST(CheckedQueue, CutsWhatIsTooLongAndJoinsTheAnswers) {
+  for (const std::size_t at_once : {1u, 2u, 3u, 5u, 9u}) {
+    const FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = at_once});
+    const std::size_t calls = (5 + at_once - 1) / at_once;
+
+    const Answer answer = test::ask(solver, {.state = {3.0, 0.1}, .time = 1.5, .steps = 5});
+
+    EXPECT_EQ(answer.status, Status::ok);
+    EXPECT_EQ(answer.reason, "");
+    EXPECT_EQ(answer.states, states_of({3.0, 0.1}, 1.5, 5)) << at_once;
+    EXPECT_EQ(answer.seconds, 2.5);
+    EXPECT_EQ(answer.attempts, static_cast<int>(calls));
+    EXPECT_EQ(solver.calls.size(), calls);
+    for (const std::size_t steps : solver.calls) EXPECT_LE(steps, at_once);
+  }
+}
+
+// Parameters and ids go with every part.
+class Echo final : public BatchSolver {
+ public:
+  Echo() : BatchSolver("echo", kGrid, kDt) {}
+
+ private:
+  void compute(std::span<const Query* const> queries,
+               std::span<Answer* const> answers) const override {
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      answers[i]->status = Status::ok;
+      answers[i]->states = {queries[i]->params.at(0) * queries[i]->time,
+                            static_cast<double>(queries[i]->id)};
+    }
+  }
+};
+TEST(CheckedQueue, EveryPartHasTheParametersAndItsTime) {
+  const Echo solver;
+  const auto queue = solver.open();
+  queue->submit({.id = 6, .state = {0, 0}, .time = 1.0, .params = {10.0}, .steps = 3});
+
+  const Reply reply = wait_for_reply(*queue);
+
+  EXPECT_EQ(reply.answer.states, (std::vector<double>{10, 6, 15, 6, 20, 6}));
+}
+
+// Candidate 1 meets its fate at step 3, the second of three; what stands before it is kept, however
+// many steps are one call.
+TEST(CheckedQueue, AFailureKeepsTheStatesBeforeIt) {
+  const struct {
+    Fate fate;
+    const char* reason;
+  } cases[] = {{Fate::refused, "step 2 of 3 was refused: told to refuse"},
+               {Fate::failed, "told to fail"},
+               {Fate::not_finite, "answer value 1 is nan"},
+               {Fate::wrong_size, "the answer has 1 values, expected 2"}};
+  for (const auto& [fate, reason] : cases)
+    for (const std::size_t at_once : {1u, 2u, 3u}) {
+      const FarSolver solver(kGrid, kDt, one_is(1, 3, fate), {.steps_at_once = at_once});
+
+      const Answer answer = test::ask(solver, {.state = {1.0, 0.1}, .time = 2 * kDt, .steps = 3});
+
+      EXPECT_EQ(answer.status, Status::failed) << reason;
+      EXPECT_EQ(answer.reason, reason) << at_once;
+      EXPECT_EQ(answer.states, states_of({1.0, 0.1}, 2 * kDt, 1)) << reason;
+    }
+}
+
+// A guard that is asked between two steps saves the call.
+TEST(CheckedQueue, WhatIsRefusedLaterIsNotAskedFor) {
+  const FakeSolver solver(kGrid, kDt, one_is(1, 2, Fate::refused));
+
+  const Answer answer = test::ask(solver, {.state = {1.0, 0.1}, .steps = 4});
+
+  EXPECT_EQ(answer.reason, "step 3 of 4 was refused: told to refuse");
+  EXPECT_EQ(answer.attempts, 2);
+  EXPECT_EQ(solver.computed, 2u);
+}
+
+// A part of an answer is none: next() would wait for the rest.
+TEST(CheckedQueue, IsNotReadyWhileAQueryIsAskedInParts) {
+  const FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2});
+  const auto queue = solver.open();
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 3});
+
+  EXPECT_FALSE(queue->ready());
+  queue->cancel();
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 2});
+  EXPECT_TRUE(queue->ready());
+}
+
+TEST(CheckedQueue, ComesBackWithoutAReplyUntilThereIsOne) {
+  const FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2, .polls = 2});
+  const auto queue = solver.open();
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 3});
+  const auto now = SolverQueue::Clock::now();
+
+  std::size_t polls = 0;
+  while (!queue->next(now)) ++polls;
+
+  EXPECT_EQ(polls, 5u);  // two before each part, and once when the first is in and time is over
+  EXPECT_EQ(queue->open(), 0u);
+}
+
+// --- checks: what comes out ----------------------------------------------------------------------
+
+// Gives answers from a list, whatever it is asked.
+class Scripted final : public Solver {
+ public:
+  Scripted(std::size_t steps_at_once, std::vector<Reply> replies)
+      : Solver("scripted", kGrid, kDt, steps_at_once), replies_(std::move(replies)) {}
+
+ private:
+  class Queue final : public SolverQueue {
+   public:
+    explicit Queue(std::vector<Reply> replies) : replies_(std::move(replies)) {}
+    void submit(Query) override { ++open_; }
+    std::size_t open() const override { return open_; }
+    std::optional<Reply> next(Clock::time_point) override {
+      --open_;
+      Reply reply = replies_.at(0);
+      replies_.erase(replies_.begin());
+      return reply;
+    }
+    void cancel() override { open_ = 0; }
+
+   private:
+    std::vector<Reply> replies_;
+    std::size_t open_ = 0;
+  };
+  std::unique_ptr<SolverQueue> open_queue() const override {
+    return std::make_unique<Queue>(replies_);
+  }
+
+  std::vector<Reply> replies_;
+};
+
+TEST(CheckedQueue, NothingBrokenComesOutWhateverTheSolverSays) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const struct {
+    const char* what;
+    Answer said, expected;  // to a query of two steps of two values
+  } cases[] = {
+      {"sound", {Status::ok, "", {1, 2, 3, 4}}, {Status::ok, "", {1, 2, 3, 4}}},
+      {"ok with a reason", {Status::ok, "why?", {1, 2, 3, 4}}, {Status::ok, "", {1, 2, 3, 4}}},
+      {"nothing", {Status::ok, "", {}}, {Status::failed, "the answer has 0 values, expected 2"}},
+      {"one step only",
+       {Status::ok, "", {1, 2}},
+       {Status::failed, "the answer has 0 values, expected 2", {1, 2}}},
+      {"cut within a state",
+       {Status::ok, "", {1, 2, 3}},
+       {Status::failed, "the answer has 1 values, expected 2", {1, 2}}},
+      {"too long",
+       {Status::ok, "", {1, 2, 3, 4, 5}},
+       {Status::failed, "the answer has 3 values, expected 2", {1, 2}}},
+      {"too long by far",
+       {Status::ok, "", {1, 2, 3, 4, 5, 6, 7, 8}},
+       {Status::failed, "the answer has 6 values, expected 2", {1, 2}}},
+      {"not finite at first",
+       {Status::ok, "", {1, inf, 3, 4}},
+       {Status::failed, "answer value 1 is inf"}},
+      {"not finite later",
+       {Status::ok, "", {1, 2, nan, 4}},
+       {Status::failed, "answer value 0 is nan", {1, 2}}},
+      {"short, and not finite before that",
+       {Status::ok, "", {nan, 2, 3}},
+       {Status::failed, "answer value 0 is nan"}},
+      {"failed", {Status::failed, "so it is", {}}, {Status::failed, "so it is"}},
+      {"failed later", {Status::failed, "so it is", {1, 2}}, {Status::failed, "so it is", {1, 2}}},
+      {"failed within a state",
+       {Status::failed, "so it is", {1, 2, 3}},
+       {Status::failed, "so it is", {1, 2}}},
+      {"failed, with what is not finite",
+       {Status::failed, "so it is", {nan, 2, 3}},
+       {Status::failed, "so it is"}},
+      {"failed, though all is there",
+       {Status::failed, "so it is", {1, 2, 3, 4}},
+       {Status::failed, "so it is", {1, 2}}},
+      {"failed, but not why", {Status::failed, "", {}}, {Status::failed, "no reason was given"}},
+      {"refused by the solver itself",
+       {Status::refused, "busy", {1, 2}},
+       {Status::refused, "busy"}},
+  };
+  for (const auto& [what, said, expected] : cases) {
+    const Scripted solver(2, {{0, said}});
+
+    const Answer answer = test::ask(solver, {.state = {0, 0}, .steps = 2});
+
+    EXPECT_EQ(answer.status, expected.status) << what;
+    EXPECT_EQ(answer.reason, expected.reason) << what;
+    EXPECT_EQ(answer.states, expected.states) << what;
+  }
+}
+
+TEST(CheckedQueue, ALaterPartThatTheSolverRefusesIsAFailure) {
+  const Scripted solver(1, {{0, {Status::ok, "", {1, 2}}}, {0, {Status::refused, "busy", {}}}});
+
+  const Answer answer = test::ask(solver, {.state = {0, 0}, .steps = 3});
+
+  EXPECT_EQ(answer.status, Status::failed);
+  EXPECT_EQ(answer.reason, "step 2 of 3 was refused: busy");
+  EXPECT_EQ(answer.states, (std::vector<double>{1, 2}));
+}
+
+TEST(CheckedQueue, AReplyToNobodyIsABug) {
+  const Scripted solver(1, {{7, {Status::ok, "", {1, 2}}}});
+  const auto queue = solver.open();
+  queue->submit({.id = 1, .state = {0, 0}});
+
+  EXPECT_EQ(kind_of([&] { queue->next(SolverQueue::Clock::now()); }), ErrorKind::internal);
+}
+
+// Answers come out as they come in, whoever was asked first, and belong to who asked.
+TEST(CheckedQueue, RepliesInAnyOrderBelongToTheirQueries) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    const FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2, .shuffle = Rng(seed)});
+    const auto queue = solver.open();
+    for (std::uint64_t id = 0; id < 9; ++id)
+      queue->submit({.id = id, .state = {static_cast<double>(id), 0.1}, .steps = 1 + id % 4});
+
+    std::vector<std::uint64_t> order;
+    while (queue->open() > 0) {
+      const Reply reply = wait_for_reply(*queue);
+      order.push_back(reply.id);
+      EXPECT_EQ(reply.answer.states,
+                states_of({static_cast<double>(reply.id), 0.1}, 0.0, 1 + reply.id % 4));
+    }
+
+    EXPECT_EQ(order.size(), 9u);
+    EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));  // it did shuffle
+  }
 }
 
 }  // namespace

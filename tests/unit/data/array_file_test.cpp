@@ -82,6 +82,75 @@ TEST(ArrayFile, HoldsBytesAsBytes) {
   H5Fclose(file);
 }
 
+// Ids are integers for whoever reads the file.
+TEST(ArrayFile, HoldsIntegersAsIntegers) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.h5");
+  const std::vector<std::int64_t> values{0, -1, std::int64_t{1} << 60}, none;
+  const std::vector<double> real{1.0};
+  ArrayWriter writer(path);
+
+  writer.add_integers("i", {3}, values);
+  writer.add_integers("empty", {0}, none);
+  writer.add("r", {1}, real);
+  EXPECT_THROW(writer.add_integers("c", {4}, values), Error);
+  writer.commit();
+
+  EXPECT_EQ(read_integers(path, "i").values, values);
+  EXPECT_EQ(read_integers(path, "empty").shape, (Sizes{0}));
+  EXPECT_EQ(read_array(path, "i").values[1], -1.0);
+  EXPECT_NE(error_text(ErrorKind::data, [&] { read_integers(path, "r"); }).find("whole numbers"),
+            std::string::npos);
+}
+
+TEST(ArrayFile, SaysWhatItsStatesAre) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.h5");
+  const Grid grid = make_grid(2, {4, 6}, {1.5, 2.0});
+  {
+    ArrayWriter writer(path);
+    writer.describe({"burgers", grid, 0.25});
+    writer.commit();
+  }
+
+  EXPECT_EQ(read_text_attribute(path, "/", "equation"), "burgers");
+  EXPECT_EQ(read_attribute(path, "/", "channels").values, std::vector<double>{2});
+  EXPECT_EQ(read_attribute(path, "/", "points").values, (std::vector<double>{4, 6}));
+  EXPECT_EQ(read_attribute(path, "/", "lengths").values, (std::vector<double>{1.5, 2.0}));
+  EXPECT_EQ(read_attribute(path, "/", "dt").values, std::vector<double>{0.25});
+  const StateInfo info = read_state_info(path);
+  EXPECT_EQ(info.equation, "burgers");
+  EXPECT_EQ(info.grid, grid);
+  EXPECT_EQ(info.dt, 0.25);
+  write(folder.path("b.h5"));
+  EXPECT_NE(error_text(ErrorKind::data, [&] { read_state_info(folder.path("b.h5")); })
+                .find("names no grid"),
+            std::string::npos);
+}
+
+// HDF5 does not survive a damaged heap, where texts of variable length are.
+TEST(ArrayFile, TextsHaveAFixedLength) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("a.h5");
+  {
+    ArrayWriter writer(path);
+    writer.add_text_attribute("some", "ä");
+    writer.add_text_attribute("none", "");
+    writer.commit();
+  }
+
+  EXPECT_EQ(read_text_attribute(path, "/", "some"), "ä");
+  EXPECT_EQ(read_text_attribute(path, "/", "none"), "");
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  const hid_t attribute = H5Aopen(file, "some", H5P_DEFAULT);
+  const hid_t type = H5Aget_type(attribute);
+  EXPECT_EQ(H5Tis_variable_str(type), 0);
+  EXPECT_EQ(H5Tget_size(type), 2u);
+  H5Tclose(type);
+  H5Aclose(attribute);
+  H5Fclose(file);
+}
+
 // Bytes alone would be equal by chance within one second, so the times in the file are looked at.
 TEST(ArrayFile, EqualContentGivesEqualBytes) {
   const TemporaryFolder folder;

@@ -62,7 +62,10 @@ TEST(TrajectoryFile, HoldsWhatWasPut) {
   EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "format"), "trajectories/1");
   EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "pde"), "burgers");
   EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "options"), "points: 4\n");
-  EXPECT_EQ(read_attribute(folder.path("t.h5"), "/", "dt").values.at(0), 0.25);
+  const StateInfo info = read_state_info(folder.path("t.h5"));
+  EXPECT_EQ(info.equation, "burgers");
+  EXPECT_EQ(info.grid, kLine);
+  EXPECT_EQ(info.dt, 0.25);
   EXPECT_EQ(folder.entries(), 1u);
 }
 

@@ -38,7 +38,7 @@ TEST(Calibration, SpreadAndErrorsByHand) {
       EXPECT_DOUBLE_EQ(c.mean_error[b * 2 + i], 2 * step);
       EXPECT_DOUBLE_EQ(c.member_error[b * 2 + i], std::sqrt(5.0) * step);
     }
-  EXPECT_EQ(committee.open_blocks(), 0);
+  EXPECT_EQ(committee.blocks_in_use(), 0u);
 }
 
 // Mutations that would break it: an error against another step's or trajectory's truth, a block

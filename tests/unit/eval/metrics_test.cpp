@@ -9,7 +9,6 @@
 
 #include "reference/metrics.h"
 #include "stap/core/error.h"
-#include "stap/eval/rollout.h"
 #include "support/engine_under_test.h"
 #include "support/function_committee.h"
 #include "support/networks.h"
@@ -60,7 +59,7 @@ TEST(Metrics, OneTrajectoryByHand) {
   EXPECT_EQ(metrics.rmse_by_step, (std::vector<double>{1, 2}));
   // ||e|| / (L - 1) = sqrt(10) / 1.
   EXPECT_DOUBLE_EQ(metrics.to_published(metrics.rmse), std::sqrt(10.0));
-  EXPECT_EQ(committee.open_blocks(), 0);
+  EXPECT_EQ(committee.blocks_in_use(), 0u);
 }
 
 // Members add 1 and 3 a step, so the mean model adds 2: e = 2 and 4, where the members have e = 1
@@ -214,6 +213,20 @@ TEST(Metrics, TimeRunsOverZeroToOne) {
   std::vector<double> twice = once;
   twice.insert(twice.end(), once.begin(), once.end());
   EXPECT_EQ(times, twice);
+}
+
+// Single steps out of longer trajectories: each has a time of its own, in every block.
+TEST(Metrics, CallsMayHaveTimesOfTheirOwn) {
+  const States<float> states = still({0, 0, 0}, 2);
+  FunctionCommittee committee(states.grid(),
+                              {[](float, double time) { return static_cast<float>(time); }});
+  const std::vector<double> times{0.25, 0.75, 0.5};
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2, 1, times}, 2);
+
+  EXPECT_EQ(metrics.mean_model_by_trajectory, times);  // e is the time itself
+  const std::vector<double> few{0.25};
+  EXPECT_THROW(evaluate(committee, {states.view(), 2, 1, few}), Error);
 }
 
 TEST(Metrics, TestsThatDoNotFitAreRefused) {
@@ -396,17 +409,6 @@ TEST(Metrics, JsonNumbersReadBackAsTheSameNumber) {
 
     EXPECT_EQ(line.at("rmse").get<double>(), number);
   }
-}
-
-TEST(Rollout, RowsAreGivenBackWhenAVisitorThrows) {
-  const States<float> states = still({1, 2}, 1);
-  FunctionCommittee committee(states.grid(), {plus(1)});
-
-  EXPECT_THROW(roll_out(committee, states.view(), 0, 3, 1,
-                        [](std::size_t, std::size_t, StatesView<const float>) { throw 1; }),
-               int);
-
-  EXPECT_EQ(committee.open_blocks(), 0);
 }
 
 }  // namespace

@@ -127,9 +127,10 @@ TEST(SamplerTable, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
     config::Value misspelt;
     misspelt.set("no_such_option", 1);
 
-    EXPECT_EQ(row.make({}, grid)->name(), row.name);
+    EXPECT_EQ(row.make({}, {.grid = &grid})->name(), row.name);
     EXPECT_FALSE(row.text.empty());
-    EXPECT_EQ(kind_of([&] { row.make(misspelt, grid); }), ErrorKind::config) << row.name;
+    EXPECT_EQ(kind_of([&] { config::read(*row.fields, misspelt, "initial"); }), ErrorKind::config)
+        << row.name;
   }
 }
 

@@ -1,19 +1,24 @@
 #include "stap/journal/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <bit>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <limits>
+#include <csignal>
+#include <cstdio>
 #include <optional>
+#include <vector>
 
+#include "reference/crc32c.h"
 #include "stap/core/error.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
+
+using test::content;
+using test::TemporaryFolder;
 
 config::Value body(int number) {
   config::Value value;
@@ -21,177 +26,252 @@ config::Value body(int number) {
   return value;
 }
 
-TEST(Journal, KeepsWhatWasAppended) {
-  const test::TemporaryFolder folder;
+// What a journal hands on when it is opened.
+std::vector<JournalLine> lines_of(const std::string& path) {
+  std::vector<JournalLine> lines;
+  const Journal journal(
+      path, [&](JournalLine&& line, const std::string&) { lines.push_back(std::move(line)); });
+  return lines;
+}
+
+std::vector<JournalLine> looked_at(const std::string& path) {
+  std::vector<JournalLine> lines;
+  read_journal(path,
+               [&](JournalLine&& line, const std::string&) { lines.push_back(std::move(line)); });
+  return lines;
+}
+
+void append(const std::string& path, const char* type, const config::Value& value) {
+  Journal journal(path);
+  journal.append(type, value);
+  journal.commit();
+}
+
+std::string error_text(ErrorKind kind, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+TEST(Journal, KeepsWhatWasCommitted) {
+  const TemporaryFolder folder;
   {
     Journal journal(folder.path("j"));
     journal.append("answer", body(1));
     journal.append("ledger", body(2));
+    journal.commit();
+    journal.append("lost", body(3));  // never committed
   }
 
-  const Journal again(folder.path("j"));
+  const auto lines = lines_of(folder.path("j"));
 
-  ASSERT_EQ(again.lines().size(), 2u);
-  EXPECT_EQ(again.lines()[1].sequence, 1u);
-  EXPECT_EQ(again.lines()[1].type, "ledger");
-  EXPECT_EQ(again.lines()[1].body, body(2));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1].sequence, 1u);
+  EXPECT_EQ(lines[1].offset, content(folder.path("j")).find('\n') + 1);
+  EXPECT_EQ(lines[1].type, "ledger");
+  EXPECT_EQ(lines[1].body, body(2));
 }
 
-// A state of 384 x 384 points is such a line.
-TEST(Journal, ReadsLinesLongerThanAnyYamlDocument) {
-  const test::TemporaryFolder folder;
+TEST(Journal, NothingIsWrittenBeforeTheCommit) {
+  const TemporaryFolder folder;
+  Journal journal(folder.path("j"));
+
+  journal.append("a", body(1));
+  const std::string before = content(folder.path("j"));
+  journal.commit();
+
+  EXPECT_EQ(before, "");
+  EXPECT_EQ(looked_at(folder.path("j")).size(), 1u);
+}
+
+// Lines longer than what is read at once, and longer than any YAML document.
+TEST(Journal, ReadsLongLines) {
+  const TemporaryFolder folder;
   config::Value large = body(1);
-  large.set("state", std::string(config::kMaxYamlBytes + 1, 'A'));
-  Journal(folder.path("j")).append("answer", large);
+  large.set("text", std::string(3 * config::kMaxYamlBytes + 1, 'A'));
+  append(folder.path("j"), "a", body(0));
+  append(folder.path("j"), "b", large);
+  append(folder.path("j"), "c", body(2));
 
-  const Journal again(folder.path("j"));
+  const auto lines = lines_of(folder.path("j"));
 
-  ASSERT_EQ(again.lines().size(), 1u);
-  EXPECT_EQ(again.lines()[0].body, large);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1].body, large);
+  EXPECT_EQ(lines[2].body, body(2));
 }
 
 // A crash may cut the last line anywhere: what was whole before stays, and the journal goes on.
 TEST(Journal, DropsATornLastLineWhereverItWasCut) {
-  const test::TemporaryFolder folder;
-  Journal(folder.path("j")).append("a", body(1));
-  const std::string one = test::content(folder.path("j"));
-  Journal(folder.path("j")).append("b", body(2));
-  const std::string two = test::content(folder.path("j"));
+  const TemporaryFolder folder;
+  append(folder.path("j"), "a", body(1));
+  const std::string one = content(folder.path("j"));
+  append(folder.path("j"), "b", body(2));
+  const std::string two = content(folder.path("j"));
 
   for (std::size_t n = one.size(); n < two.size(); ++n) {
     folder.file("j", two.substr(0, n));
-    Journal journal(folder.path("j"));
-    ASSERT_EQ(journal.lines().size(), 1u) << n;
-    journal.append("b", body(2));
-    EXPECT_EQ(test::content(folder.path("j")), two) << n;
+    ASSERT_EQ(lines_of(folder.path("j")).size(), 1u) << n;
+    ASSERT_EQ(content(folder.path("j")), one) << n;
+  }
+  append(folder.path("j"), "b", body(2));
+  EXPECT_EQ(content(folder.path("j")), two);
+}
+
+// A file of the same name that is none of ours is neither cut nor written to.
+TEST(Journal, LeavesOtherPeoplesFilesAlone) {
+  const TemporaryFolder folder;
+  for (const char* text : {"my notes", "{\"mine\":1}", "{\"mine\":1}\n"}) {
+    folder.file("j", text);
+    EXPECT_NE(error_text(ErrorKind::data, [&] { Journal(folder.path("j")); }).find("j, line 1"),
+              std::string::npos);
+    EXPECT_EQ(content(folder.path("j")), text);
   }
 }
 
 // Readers neither need the lock nor change the file, torn end or not.
 TEST(Journal, CanBeReadWhileItIsInUse) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   Journal journal(folder.path("j"));
   journal.append("a", body(1));
-  const std::string torn = test::content(folder.path("j")) + "{\"crc\":\"00";
+  journal.commit();
+  const std::string torn = content(folder.path("j")) + "{\"crc\":\"00";
   folder.file("torn", torn);
 
-  const auto lines = read_journal(folder.path("j"));
-  const auto whole_ones = read_journal(folder.path("torn"));
+  const auto lines = looked_at(folder.path("j"));
+  const auto whole_ones = looked_at(folder.path("torn"));
 
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].body, body(1));
   EXPECT_EQ(whole_ones.size(), 1u);
-  EXPECT_EQ(test::content(folder.path("torn")), torn);
-  EXPECT_THROW(read_journal(folder.path("none")), Error);
+  EXPECT_EQ(content(folder.path("torn")), torn);
+  error_text(ErrorKind::data, [&] { looked_at(folder.path("none")); });
 }
 
-// Mutations: a search that takes escaped quotes for real ones, an end that does.
-TEST(Journal, CanBeReadWithoutTheTextsOfAKey) {
-  const test::TemporaryFolder folder;
-  config::Value whole = body(1);
-  whole.set("reason", "\"state\":\"trap\" \\");
-  whole.set("state", "AA\"\\=");
-  whole.set("after", "state");
-  {
-    Journal journal(folder.path("j"));
-    journal.append("answer", whole);
-    journal.append("ledger", body(2));
-  }
-
-  const auto lines = read_journal(folder.path("j"), "state");
-
-  config::Value less = whole;
-  less.set("state", "");
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[0].body, less);
-  EXPECT_EQ(lines[1].body, body(2));
-  std::string damaged = test::content(folder.path("j"));
-  damaged[damaged.find("AA")] = 'B';  // in what is left out: seen all the same
-  folder.file("j", damaged);
-  EXPECT_THROW(read_journal(folder.path("j"), "state"), Error);
-}
-
-// Every single changed byte of an earlier line is found.
-TEST(Journal, FindsDamageInTheMiddle) {
-  const test::TemporaryFolder folder;
-  {
-    Journal journal(folder.path("j"));
-    journal.append("a", body(1));
-    journal.append("b", body(2));
-  }
-  const std::string good = test::content(folder.path("j"));
+// Every single changed byte of a whole line is found, and told by its line.
+TEST(Journal, FindsDamage) {
+  const TemporaryFolder folder;
+  append(folder.path("j"), "a", body(1));
+  append(folder.path("j"), "b", body(2));
+  const std::string good = content(folder.path("j"));
   const std::size_t first = good.find('\n');
 
-  for (std::size_t i = 0; i < first; ++i) {
+  for (std::size_t i = 0; i + 1 < good.size(); ++i) {
+    if (i == first) continue;
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     folder.file("j", bad);
-    EXPECT_THROW(Journal(folder.path("j")), Error) << i;
+    const std::string where = i < first ? "j, line 1" : "j, line 2";
+    for (const auto& open : {lines_of, looked_at})
+      EXPECT_NE(error_text(ErrorKind::data, [&] { open(folder.path("j")); }).find(where),
+                std::string::npos)
+          << i;
+    EXPECT_EQ(content(folder.path("j")), bad);
   }
   folder.file("j", good.substr(first + 1));  // a line is missing
-  EXPECT_THROW(Journal(folder.path("j")), Error);
+  error_text(ErrorKind::data, [&] { Journal(folder.path("j")); });
 }
 
-// The checksum is CRC-32C: its published check value is that of "123456789", 0xe3069283; here it is
-// seen through a line made by hand with a second implementation (bit by bit).
+TEST(Journal, CanBeCutAtALine) {
+  const TemporaryFolder folder;
+  append(folder.path("j"), "a", body(1));
+  const std::string one = content(folder.path("j"));
+  append(folder.path("j"), "b", body(2));
+  const std::string two = content(folder.path("j"));
+  {
+    Journal journal(folder.path("j"));
+
+    journal.cut(1, one.size());
+    EXPECT_EQ(content(folder.path("j")), one);
+    journal.append("b", body(2));
+    journal.commit();
+  }
+
+  EXPECT_EQ(content(folder.path("j")), two);
+}
+
+// Seen through a line made by hand with a second implementation of the checksum.
 TEST(Journal, ChecksumIsCrc32c) {
-  auto crc = [](std::string_view text) {
-    std::uint32_t c = 0xffffffffu;
-    for (char ch : text) {
-      c ^= static_cast<unsigned char>(ch);
-      for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ (c & 1 ? 0x82f63b78u : 0u);
-    }
-    return ~c;
-  };
-  ASSERT_EQ(crc("123456789"), 0xe3069283u);
   const std::string rest = R"("seq":0,"type":"t","body":{"x":1}})";
   char checksum[9];
-  std::snprintf(checksum, sizeof checksum, "%08x", crc(rest));
-  const test::TemporaryFolder folder;
+  std::snprintf(checksum, sizeof checksum, "%08x",
+                test::crc32c_slow(std::as_bytes(std::span(rest))));
+  const TemporaryFolder folder;
   folder.file("j", std::string("{\"crc\":\"") + checksum + "\"," + rest + "\n");
 
-  EXPECT_EQ(Journal(folder.path("j")).lines().at(0).type, "t");
+  EXPECT_EQ(lines_of(folder.path("j")).at(0).type, "t");
 }
 
-TEST(Journal, UnwritablePlaceIsAStorageError) {
-  const test::TemporaryFolder folder;
-  try {
-    Journal(folder.path("no/such/folder/j"));
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::storage);
+TEST(Journal, PlacesThatCannotBeWrittenAreStorageErrors) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.path("fifo").c_str(), 0600), 0);
+
+  for (const std::string& path : {folder.path("no/such/folder/j"), folder.path("fifo"),
+                                  folder.path().string(), std::string("/dev/null")})
+    error_text(ErrorKind::storage, [&] { Journal journal(path); });
+}
+
+// What cannot be read is not known to be torn.
+TEST(Journal, IsNotCutIfItCannotBeRead) {
+  const TemporaryFolder folder;
+  append(folder.path("j"), "a", body(1));
+  const std::string text = content(folder.path("j")) + "{\"crc";
+  folder.file("j", text);
+  const uid_t me = geteuid();
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod(folder.path("j").c_str(), 0222), 0);
+  ASSERT_EQ(seteuid(me == 0 ? 65534 : me), 0);  // permissions do not apply to root
+
+  error_text(ErrorKind::storage, [&] { Journal(folder.path("j")); });
+
+  ASSERT_EQ(seteuid(me), 0);
+  ASSERT_EQ(chmod(folder.path("j").c_str(), 0644), 0);
+  EXPECT_EQ(content(folder.path("j")), text);
+}
+
+// A disk that fills up (here: a limit on the size of files): whole lines stay, the journal takes no
+// more, and the next one goes on behind them.
+TEST(Journal, AFullDiskLosesNothingThatWasCommitted) {
+  const TemporaryFolder folder;
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{1000, limit.rlim_max};
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    Journal journal(folder.path("j"));
+    journal.append("a", body(1));
+    journal.commit();
+    config::Value large = body(2);
+    large.set("text", std::string(2000, 'A'));
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    journal.append("b", large);
+    error_text(ErrorKind::storage, [&] { journal.commit(); });
+    setrlimit(RLIMIT_FSIZE, &limit);
+    journal.append("c", body(3));
+    error_text(ErrorKind::storage, [&] { journal.commit(); });
   }
+  std::signal(SIGXFSZ, old_handler);
+
+  append(folder.path("j"), "d", body(4));
+  const auto lines = lines_of(folder.path("j"));
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].type, "a");
+  EXPECT_EQ(lines[1].type, "d");
 }
 
 TEST(Journal, IsLockedWhileItIsOpen) {
-  const test::TemporaryFolder folder;
+  const TemporaryFolder folder;
   std::optional<Journal> first(folder.path("j"));
-  try {
-    Journal(folder.path("j"));
-    FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::storage);
-    EXPECT_NE(std::string(e.what()).find("in use"), std::string::npos) << e.what();
-  }
+  const std::string message = error_text(ErrorKind::storage, [&] { Journal(folder.path("j")); });
+  EXPECT_NE(message.find("in use"), std::string::npos) << message;
 
   first.reset();
 
   EXPECT_NO_THROW(Journal(folder.path("j")));
-}
-
-TEST(EncodeDoubles, ComesBackBitForBit) {
-  const std::vector<double> odd = {0.1, -0.0, 1e-320, std::numeric_limits<double>::infinity(),
-                                   std::nan("")};
-  for (std::size_t n = 0; n <= odd.size(); ++n) {
-    const std::vector<double> values(odd.begin(), odd.begin() + static_cast<long>(n));
-    const std::vector<double> back = decode_doubles(encode_doubles(values));
-    ASSERT_EQ(back.size(), n);
-    for (std::size_t i = 0; i < n; ++i)
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(back[i]), std::bit_cast<std::uint64_t>(values[i]));
-  }
-  EXPECT_EQ(encode_doubles({1.0}), "AAAAAAAA8D8=");  // 00 00 00 00 00 00 f0 3f
-  EXPECT_THROW(decode_doubles("AAAA"), Error);
-  EXPECT_THROW(decode_doubles("AAAAAAAA!D8="), Error);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // directly, gradients by central differences of its loss in double.
 #include <gtest/gtest.h>
 
+#include "nn/gradients.h"
 #include "reference/fno.h"
 #include "stap/nn/engine.h"
 #include "support/engine_under_test.h"
@@ -96,7 +97,7 @@ TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
   const reference::Fno twin(shape, weights, member.scaling);
 
   Parameters gradient;
-  const double loss = engine->gradient(0, data.view(), gradient);
+  const double loss = batch_gradient(*engine, 0, data.view(), gradient);
 
   EXPECT_NEAR(loss, twin.loss(data.view()), 3e-6 * loss);
   for (std::size_t t = 0; t < gradient.size(); ++t) {

@@ -50,7 +50,7 @@ TEST(BurgersKernel, AgreesWithThePlainTwin) {
         const std::vector<double> expected = reference::burgers_step(
             rows[r], 1.0 / static_cast<double>(points), diffusion, 0.11, 0.25);
         for (std::size_t i = 0; i < points; ++i)
-          ASSERT_NEAR(answers[r].state[i], expected[i], 1e-11)
+          ASSERT_NEAR(answers[r].states[i], expected[i], 1e-11)
               << points << " points, D = " << diffusion << ", row " << r << ", cell " << i;
       }
     }
@@ -90,7 +90,7 @@ TEST(Burgers, GuardRefusesLargeStatesWithoutCallingTheSolver) {
 
   EXPECT_EQ(answer.status, Answer::Status::refused);
   EXPECT_EQ(answer.attempts, 0);
-  EXPECT_TRUE(answer.state.empty());
+  EXPECT_TRUE(answer.states.empty());
   EXPECT_NE(answer.reason.find("100.5"), std::string::npos) << answer.reason;
 }
 
@@ -107,9 +107,9 @@ TEST(Burgers, RowThatNeedsTooManyStepsFails) {
   EXPECT_EQ(answers[0].status, Answer::Status::ok);
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
   EXPECT_EQ(answers[1].attempts, 1);
-  EXPECT_TRUE(answers[1].state.empty());
+  EXPECT_TRUE(answers[1].states.empty());
   EXPECT_NE(answers[1].reason.find("max_steps = 500"), std::string::npos) << answers[1].reason;
-  EXPECT_EQ(answers[2].state, answers[0].state);
+  EXPECT_EQ(answers[2].states, answers[0].states);
 }
 
 // With h far beyond the stability limit one lane grows without bound; the row beside it, which is

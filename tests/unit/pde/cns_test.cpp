@@ -86,7 +86,7 @@ TEST(CnsKernel, AgreesWithThePlainTwin) {
             ASSERT_EQ(answers[r].status, Answer::Status::ok) << answers[r].reason;
             const Row expected = twin_step(options, rows[r]);
             for (std::size_t i = 0; i < expected.size(); ++i)
-              ASSERT_NEAR(answers[r].state[i], expected[i],
+              ASSERT_NEAR(answers[r].states[i], expected[i],
                           1e-11 * std::max(1.0, std::abs(expected[i])))
                   << grid.points[0] << " x " << grid.points[1] << " cells, eta " << shear
                   << ", rough " << rough << ", row " << r << ", value " << i;
@@ -208,7 +208,7 @@ TEST(Cns, GuardRefusesWhatIsNoGasWithoutCallingTheSolver) {
 
     EXPECT_EQ(answer.status, Answer::Status::refused);
     EXPECT_EQ(answer.attempts, 0);
-    EXPECT_TRUE(answer.state.empty());
+    EXPECT_TRUE(answer.states.empty());
     EXPECT_NE(answer.reason.find(said), std::string::npos) << answer.reason;
   }
 }
@@ -242,9 +242,9 @@ TEST(Cns, RowThatNeedsTooManyStepsFails) {
   EXPECT_EQ(answers[0].status, Answer::Status::ok);
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
   EXPECT_EQ(answers[1].attempts, 1);
-  EXPECT_TRUE(answers[1].state.empty());
+  EXPECT_TRUE(answers[1].states.empty());
   EXPECT_NE(answers[1].reason.find("max_steps = 500"), std::string::npos) << answers[1].reason;
-  EXPECT_EQ(answers[2].state, answers[0].state);
+  EXPECT_EQ(answers[2].states, answers[0].states);
 }
 
 // Two streams that collide at 90 % of max_abs heat the gas far beyond it.
@@ -259,10 +259,10 @@ TEST(Cns, RowThatPassesTheBoundFailsWithAReason) {
   const std::vector<Answer> answers = solve_rows(*make_cns(options), {calm, wild, calm});
 
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
-  EXPECT_TRUE(answers[1].state.empty());
+  EXPECT_TRUE(answers[1].states.empty());
   EXPECT_NE(answers[1].reason.find("max_abs = 10"), std::string::npos) << answers[1].reason;
-  EXPECT_EQ(answers[0].state, calm);
-  EXPECT_EQ(answers[2].state, calm);
+  EXPECT_EQ(answers[0].states, calm);
+  EXPECT_EQ(answers[2].states, calm);
 }
 
 // With h far beyond the stability limit one lane comes apart (densities below 0, then NaN); the row
@@ -317,15 +317,15 @@ TEST(Cns, NearVacuumAndStrongShocksAreOkOrFailWithAReason) {
       for (const Answer& answer : solve_rows(*make_cns(options), rows)) {
         if (answer.status == Answer::Status::failed) {
           EXPECT_FALSE(answer.reason.empty());
-          EXPECT_TRUE(answer.state.empty());
+          EXPECT_TRUE(answer.states.empty());
           continue;
         }
         ++fine;
         ASSERT_EQ(answer.status, Answer::Status::ok);
-        for (double value : answer.state) ASSERT_TRUE(std::isfinite(value));
+        for (double value : answer.states) ASSERT_TRUE(std::isfinite(value));
         for (std::size_t i = 0; i < 64; ++i) {
-          ASSERT_GT(answer.state[i], 0.0);
-          ASSERT_GE(answer.state[192 + i], options.pressure_floor);
+          ASSERT_GT(answer.states[i], 0.0);
+          ASSERT_GE(answer.states[192 + i], options.pressure_floor);
         }
       }
     }
@@ -344,7 +344,7 @@ TEST(Cns, FaceValuesThatRoundToZeroAreNotUsed) {
   const Answer answer = solve_rows(*make_cns(options), {row})[0];
 
   ASSERT_EQ(answer.status, Answer::Status::ok) << answer.reason;
-  for (double value : answer.state) EXPECT_TRUE(std::isfinite(value));
+  for (double value : answer.states) EXPECT_TRUE(std::isfinite(value));
 }
 
 TEST(Cns, NothingToDoIsFine) {

@@ -192,12 +192,12 @@ TEST(Ins, RowThatPassesTheBoundFailsAlone) {
 
     EXPECT_EQ(answers[1].status, Answer::Status::failed);
     EXPECT_EQ(answers[1].attempts, 1);
-    EXPECT_TRUE(answers[1].state.empty());
+    EXPECT_TRUE(answers[1].states.empty());
     EXPECT_NE(answers[1].reason.find("max_abs = 1.05 "), std::string::npos) << answers[1].reason;
     EXPECT_NE(answers[1].reason.find("internal step 11"), std::string::npos) << answers[1].reason;
     const Field expected = solve_field(*solver, opposed);
-    EXPECT_EQ(answers[0].state, expected);
-    EXPECT_EQ(answers[2].state, expected);
+    EXPECT_EQ(answers[0].states, expected);
+    EXPECT_EQ(answers[2].states, expected);
   }
 }
 
@@ -229,8 +229,8 @@ TEST(Ins, BlowUpIsAFailureOfThatRow) {
 
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
   EXPECT_EQ(answers[0].status, Answer::Status::ok) << answers[0].reason;
-  EXPECT_EQ(answers[0].state, solve_field(*solver, calm));
-  EXPECT_EQ(answers[2].state, answers[0].state);
+  EXPECT_EQ(answers[0].states, solve_field(*solver, calm));
+  EXPECT_EQ(answers[2].states, answers[0].states);
 }
 
 TEST(Ins, RowThatNeedsTooManyStepsFails) {
@@ -245,7 +245,7 @@ TEST(Ins, RowThatNeedsTooManyStepsFails) {
   EXPECT_EQ(answers[0].status, Answer::Status::ok) << answers[0].reason;
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
   EXPECT_NE(answers[1].reason.find("max_steps = 12"), std::string::npos) << answers[1].reason;
-  EXPECT_EQ(answers[2].state, answers[0].state);
+  EXPECT_EQ(answers[2].states, answers[0].states);
 }
 
 TEST(Ins, NothingToDoIsFine) {

@@ -98,7 +98,7 @@ TEST(Kdv, ExponentialStepsAgreeWithThePlainTwin) {
       ASSERT_EQ(answers[r].status, Answer::Status::ok) << answers[r].reason;
       const std::vector<double> expected =
           reference::etdrk4(reference::kdv_line(n, options.length), rows[r], 0.2L / 7, 7);
-      EXPECT_LT(test::largest_difference(answers[r].state, expected), 1e-13) << n << " points";
+      EXPECT_LT(test::largest_difference(answers[r].states, expected), 1e-13) << n << " points";
     }
   }
 }
@@ -160,9 +160,9 @@ TEST(Kdv, RowThatPassesTheBoundFails) {
     const std::vector<Answer> answers = solve_rows(*make_kdv(options), {flat, wave});
 
     EXPECT_EQ(unbounded.status, Answer::Status::ok) << unbounded.reason;
-    EXPECT_EQ(answers[0].state, flat);
+    EXPECT_EQ(answers[0].states, flat);
     EXPECT_EQ(answers[1].status, Answer::Status::failed);
-    EXPECT_TRUE(answers[1].state.empty());
+    EXPECT_TRUE(answers[1].states.empty());
     EXPECT_NE(answers[1].reason.find("max_abs = 1.3"), std::string::npos) << answers[1].reason;
   }
 }
@@ -175,10 +175,10 @@ TEST(Kdv, RowThatNeedsTooManyStepsFails) {
   const std::vector<Answer> answers =
       solve_rows(*make_kdv(options), {still, random_waves(32, 1), still});
 
-  EXPECT_EQ(answers[0].state, still);
+  EXPECT_EQ(answers[0].states, still);
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
   EXPECT_NE(answers[1].reason.find("max_steps = 10"), std::string::npos) << answers[1].reason;
-  EXPECT_EQ(answers[2].state, still);
+  EXPECT_EQ(answers[2].states, still);
 }
 
 // Rounding alone is above such a tolerance, however small the step.

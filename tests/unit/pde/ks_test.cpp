@@ -35,7 +35,7 @@ TEST(Ks, AgreesWithThePlainTwin) {
       ASSERT_EQ(answers[r].status, Answer::Status::ok) << answers[r].reason;
       const std::vector<double> expected =
           reference::etdrk4(reference::ks_line(n, options.length), rows[r], 0.25L, 3);
-      EXPECT_LT(test::largest_difference(answers[r].state, expected), 1e-13) << n << " points";
+      EXPECT_LT(test::largest_difference(answers[r].states, expected), 1e-13) << n << " points";
     }
   }
 }
@@ -85,9 +85,9 @@ TEST(Ks, RowThatPassesTheBoundFails) {
 
   const std::vector<Answer> answers = solve_rows(*make_ks(options), {flat, wave});
 
-  EXPECT_EQ(answers[0].state, flat);
+  EXPECT_EQ(answers[0].states, flat);
   EXPECT_EQ(answers[1].status, Answer::Status::failed);
-  EXPECT_TRUE(answers[1].state.empty());
+  EXPECT_TRUE(answers[1].states.empty());
   EXPECT_NE(answers[1].reason.find("max_abs = 0.2"), std::string::npos) << answers[1].reason;
 }
 

@@ -367,12 +367,22 @@ TEST(RightHandSide, RefusesRowsOfAnotherSize) {
 }
 
 TEST(RightHandSide, IsOfTheSolversGridAndDt) {
-  for (const PdeRow& row : pde_table()) {
-    const auto rhs = make_rhs(row, {}, 1, "residual");
+  const auto rows = test::offering_rhs(pde_table());
+  ASSERT_FALSE(rows.empty());
+  for (const PdeRow* row : rows) {
+    const auto rhs = make_rhs({row, {}}, {.threads = 1}, "residual");
 
-    EXPECT_EQ(rhs->grid(), row.make({}, 1)->grid()) << row.name;
-    EXPECT_EQ(rhs->dt(), row.make({}, 1)->dt()) << row.name;
+    EXPECT_EQ(rhs->grid(), row->make({}, {.threads = 1})->grid()) << row->name;
+    EXPECT_EQ(rhs->dt(), row->make({}, {.threads = 1})->dt()) << row->name;
   }
+}
+
+// An equation without one is passed over by what walks the table, not failed.
+TEST(RightHandSide, RowsWithoutOneArePassedOver) {
+  std::vector<PdeRow> table(pde_table().begin(), pde_table().begin() + 3);
+  table[1].make_rhs = nullptr;
+
+  EXPECT_EQ(test::offering_rhs(table), (std::vector<const PdeRow*>{&table[0], &table[2]}));
 }
 
 TEST(RightHandSide, OfASolverWithoutOneIsAConfigurationError) {
@@ -381,7 +391,7 @@ TEST(RightHandSide, OfASolverWithoutOneIsAConfigurationError) {
   without.make_rhs = nullptr;
 
   try {
-    make_rhs(without, {}, 1, "residual");
+    make_rhs({&without, {}}, {.threads = 1}, "residual");
     ADD_FAILURE() << "nothing was thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), 2);

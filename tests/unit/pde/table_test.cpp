@@ -8,7 +8,7 @@ namespace {
 
 TEST(PdeTable, EveryEntryIsMadeFromItsDefaults) {
   for (const PdeRow& row : pde_table()) {
-    const auto solver = row.make({}, 1);
+    const auto solver = row.make({}, {.threads = 1});
 
     EXPECT_EQ(solver->name(), row.name);
     EXPECT_FALSE(row.text.empty());
@@ -18,11 +18,13 @@ TEST(PdeTable, EveryEntryIsMadeFromItsDefaults) {
 // How a warm-up solver is made: the same options with another dt.
 TEST(PdeTable, EveryEntryHasDtAsAnOption) {
   for (const PdeRow& row : pde_table()) {
-    const double twice = 2 * row.make({}, 1)->dt();  // where dt is a multiple of a step, this is
+    const double twice =
+        2 * row.make({}, {.threads = 1})->dt();  // where dt is a multiple of a step, this is
     config::Value options;
     options.set("dt", twice);
 
-    EXPECT_EQ(row.make(options, 1)->dt(), twice) << row.name;
+    EXPECT_EQ(row.make(config::read(*row.fields, options, "pde"), {.threads = 1})->dt(), twice)
+        << row.name;
   }
 }
 
@@ -31,7 +33,7 @@ TEST(PdeTable, EveryEntryRefusesUnknownKeys) {
     config::Value options;
     options.set("no_such_option", 1);
 
-    EXPECT_THROW(row.make(options, 1), Error) << row.name;
+    EXPECT_THROW(config::read(*row.fields, options, "pde"), Error) << row.name;
   }
 }
 

@@ -12,7 +12,7 @@
 #include "stap/ic/sines.h"
 #include "stap/pde/burgers.h"
 #include "stap/run/generate.h"
-#include "stap/run/presets.h"
+#include "support/choosing.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
 
@@ -26,11 +26,8 @@ constexpr double kDt = 0.05, kWarmUp = 0.22;
 
 DataRequest clustered_request(std::size_t cluster) {
   DataRequest request;
-  request.pde.set("name", "burgers");
-  request.pde.set("points", 16);
-  request.pde.set("dt", kDt);
-  request.initial.set("name", "sines");
-  request.initial.set("warm_up", kWarmUp);
+  request.pde = test::pde("{name: burgers, points: 16, dt: 0.05}");
+  request.initial = test::initial("{name: sines, warm_up: 0.22}");
   request.pool = 5;
   request.test = 3;
   request.steps = 6;
@@ -46,13 +43,13 @@ std::unique_ptr<Solver> burgers(double dt) {
 }
 
 // Hands queries on and keeps their times.
-class Listening final : public Solver {
+class Listening final : public BatchSolver {
  public:
-  Listening() : Solver("listening", burgers(kDt)->grid(), kDt), inner_(burgers(kDt)) {}
+  Listening() : BatchSolver("listening", burgers(kDt)->grid(), kDt), inner_(burgers(kDt)) {}
   mutable std::vector<double> times;  // one a call
+  std::unique_ptr<Solver> with_step(double dt) const override { return burgers(dt); }
 
  private:
-  std::string guard(const Query&) const override { return {}; }
   void compute(std::span<const Query* const> queries,
                std::span<Answer* const> answers) const override {
     times.push_back(queries[0]->time);
@@ -63,10 +60,10 @@ class Listening final : public Solver {
 };
 
 std::vector<double> advanced(const Solver& by, std::span<const double> state) {
-  const Query query{.id = 0, .state = state, .time = 0.0, .params = {}};
+  const Query query{.state = {state.begin(), state.end()}};
   Answer answer;
   by.solve({&query, 1}, {&answer, 1});
-  return answer.state;
+  return answer.states;
 }
 
 std::string complaint(const std::function<void()>& act, ErrorKind kind = ErrorKind::config) {
@@ -120,7 +117,7 @@ TEST_F(ClusterData, AnInitialConditionIsTheLastStatesOfItsWarmUp) {
 TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
   const Listening solver;
   const DataRequest request = clustered_request(3);
-  const DataMaker maker(request, check_sections(request), solver, 1);
+  const DataMaker maker(request, solver, 1);
 
   maker.test(0, 1);
 
@@ -131,13 +128,8 @@ TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
 }
 
 TEST_F(ClusterData, WarmUpMayBeJustLongEnough) {
-  EXPECT_DOUBLE_EQ(warm_up_before(cluster_start(2, 0.5), 0.75), 0.25);
-  EXPECT_EQ(warm_up_before(cluster_start(4, 0.1), 0.3), 0.0);  // 3 x 0.1 is a little more than 0.3
-  EXPECT_EQ(warm_up_before(cluster_start(1, 0.1), 0.0), 0.0);
-  EXPECT_TRUE(says(complaint([] { warm_up_before(cluster_start(4, 0.1), 0.29); }), "0.29"));
-
   DataRequest request = clustered_request(3);
-  request.initial.set("warm_up", 0.1);
+  request.initial = test::initial("{name: sines, warm_up: 0.1}");
   const auto solver = burgers(kDt);
   const StudyData data = make_study_data(request, *solver, 1, silent_);
   std::vector<double> drawn(16);
@@ -169,7 +161,7 @@ TEST_F(ClusterData, IsReadAgainAndGeneratedAlike) {
 TEST_F(ClusterData, TheClusterIsInTheKeyUnlessItIsOne) {
   const auto document = [](std::size_t cluster) {
     const DataRequest request = clustered_request(cluster);
-    return request_document(request, check_sections(request));
+    return request_document(request);
   };
 
   EXPECT_EQ(document(1).find("cluster"), nullptr);
@@ -227,30 +219,6 @@ TEST(ClusterLedger, CountsSolverSteps) {
   EXPECT_EQ(ledger.charged_failures, 4u);
   EXPECT_EQ(ledger.unspent, 12u);
   EXPECT_EQ(ledger.bought + ledger.charged_failures + ledger.unspent, ledger.budget);
-}
-
-// The demo has 8 steps, a budget of 24, dt 2/13 and a warm-up of 0.6.
-TEST(ClusterStudy, WhatDoesNotFitIsSaid) {
-  const auto demo = [](const std::vector<std::string>& settings) {
-    return complaint([&] {
-      config::Value document = load_config("demo");
-      for (const std::string& setting : settings) apply_setting(document, setting);
-      make_study(document);
-    });
-  };
-
-  EXPECT_EQ(demo({"cluster=2"}), "");
-  EXPECT_EQ(demo({"cluster=4"}), "");
-  EXPECT_TRUE(says(demo({"cluster=3"}), "study.steps is 8, but networks make 3 steps at once"));
-  EXPECT_TRUE(says(demo({"cluster=3"}), "choose 6 or 9, or a cluster that divides 8"));
-  EXPECT_TRUE(says(demo({"cluster=2", "budget=23"}), "study.budget is 23"));
-  EXPECT_TRUE(says(demo({"cluster=2", "budget=23"}), "choose 22 or 24"));
-  EXPECT_TRUE(says(demo({"cluster=4", "budget=3"}), "choose 4"));
-  EXPECT_TRUE(says(demo({"cluster=8"}), "study.cluster is 8: the warm-up is 0.6"));
-  EXPECT_TRUE(says(demo({"cluster=0"}), "study.cluster is 0"));
-  EXPECT_TRUE(says(demo({"cluster=2", "method=sbal+exact", "study.steps=34", "budget=34"}),
-                   "study.steps is 34, 17 clusters of 2, but exact"));
-  EXPECT_EQ(demo({"cluster=2", "method=sbal+exact", "study.steps=32"}), "");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/pde/burgers.h"
+#include "support/choosing.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
 
@@ -32,11 +33,8 @@ struct Record : Observer {
 // Several blocks of each file: the first has 32 rows.
 DataRequest small_request() {
   DataRequest request;
-  request.pde.set("name", "burgers");
-  request.pde.set("points", 8);
-  request.pde.set("dt", 0.05);
-  request.initial.set("name", "burgers-as-coded");
-  request.initial.set("warm_up", 0.02);
+  request.pde = test::pde("{name: burgers, points: 8, dt: 0.05}");
+  request.initial = test::initial("{name: burgers-as-coded, warm_up: 0.02}");
   request.pool = 230;
   request.test = 101;
   request.steps = 3;
@@ -159,28 +157,6 @@ TEST(Generate, AFinishedFileThatIsDamagedIsSaid) {
     EXPECT_EQ(error.kind(), ErrorKind::data);
     EXPECT_NE(std::string(error.what()).find("pool.h5"), std::string::npos) << error.what();
   }
-}
-
-TEST(BlockSize, FollowsTheTimeInWholeUnits) {
-  BlockSize size(100, 3);
-  EXPECT_EQ(size.rows(), 24u);  // of 32, the most that is a multiple of 8 lanes x 3 threads
-
-  size.took(24, 1e-3);  // quick: twice as many, not two thousand times
-  EXPECT_EQ(size.rows(), 48u);
-  size.took(48, 1.0);  // 96 would take two seconds
-  EXPECT_EQ(size.rows(), 96u);
-  size.took(96, 3.0);  // 64 would: two units of 24
-  EXPECT_EQ(size.rows(), 48u);
-  size.took(48, 1000.0);
-  EXPECT_EQ(size.rows(), 24u);
-}
-
-TEST(BlockSize, IsBoundedByMemory) {
-  BlockSize size(std::size_t{1} << 20, 1);  // 64 rows of 1 MiB
-  for (int i = 0; i < 10; ++i) size.took(size.rows(), 1e-6);
-
-  EXPECT_EQ(size.rows(), 64u);
-  EXPECT_EQ(BlockSize(std::size_t{1} << 40, 2).rows(), 16u);  // never less than a unit
 }
 
 }  // namespace

@@ -1,0 +1,42 @@
+#include "standard_streams.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+
+namespace stap::app {
+
+void occupy_standard_streams() {
+  // Opened the wrong way round, so that using them is an error, as it is with closed ones. A file
+  // gets the lowest free number: the stream's own, as those below are taken.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+      if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+}
+
+void write_stderr(std::string_view text) noexcept {
+  // A reader that went away ends programs by SIGPIPE, which is right for results but not for a run
+  // of hours whose messages nobody reads any more. So it is held off and taken back.
+  sigset_t pipe_signal, before, pending;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  while (!text.empty()) {
+    const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (sigismember(&pending, SIGPIPE) == 0) {
+    const timespec at_once{};
+    while (sigtimedwait(&pipe_signal, nullptr, &at_once) == -1 && errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace stap::app

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+namespace stap::app {
+
+/// Call first: occupies standard streams that are closed, or the next file that is opened would
+/// take their place and messages would be written into it. What is written there still fails.
+void occupy_standard_streams();
+
+/// The only way to stderr: what cannot be written (disk full, closed, its reader gone) is lost, and
+/// the program goes on.
+void write_stderr(std::string_view text) noexcept;
+
+}  // namespace stap::app

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "stap/config/value.h"
+
+namespace stap {
+
+/// Makes a folder and those above it. Throws Error(storage).
+void make_folder(const std::filesystem::path& path);
+/// Puts a small text file in its place in one step. Throws Error(storage).
+void write_text(const std::filesystem::path& path, const std::string& text);
+/// Removes what killed processes were writing when they died, below a folder in which nobody else
+/// works now: temporary files, named as ours are, of files that are ours. `ours` is asked about the
+/// path of such a file, relative to the folder.
+void remove_leftovers(const std::filesystem::path& folder,
+                      const std::function<bool(const std::filesystem::path& file)>& ours);
+/// Throws Error(data) if it cannot be read.
+std::string read_text_file(const std::filesystem::path& path);
+/// One of our own YAML or JSON files. Throws Error(data) if it cannot be read or is damaged.
+config::Value read_document(const std::filesystem::path& path);
+
+/// One of our own JSON files, of any size. Throws Error(data) if it cannot be read or is damaged.
+config::Value read_json(const std::filesystem::path& path);
+
+/// A line of a file of JSON objects, one a line.
+struct JsonLine {
+  std::string text;
+  config::Value value;  ///< a map
+  std::string where;    ///< "run/metrics.jsonl, line 3", for messages
+};
+/// All of them; none if there is no such file. Throws Error(data) with file and line for one that
+/// is no JSON object or, unless `last_may_be_cut`, has no end; where it may, that one is left out.
+std::vector<JsonLine> read_json_lines(const std::filesystem::path& path, bool last_may_be_cut);
+/// Adds whole lines (`text` ends with a line break) to a file, with one write. Not forced to disk:
+/// for what may be lost. Throws Error(storage).
+void append_lines(const std::filesystem::path& path, const std::string& text);
+/// Cuts off a last line without an end, as a crash may leave it, if there is one. Throws
+/// Error(storage).
+void cut_torn_line(const std::filesystem::path& path);
+
+/// Throws Error(data): a file of ours lacks this key, or holds something else under it.
+[[noreturn]] void throw_bad_field(const char* key, const std::filesystem::path& path);
+
+/// A value of a map that must be there, as T. Throws Error(data) naming `path`, a file or the
+/// `where` of a line.
+template <class T>
+T field(const config::Value& map, const char* key, const std::filesystem::path& path) {
+  const config::Value* value = map.find(key);
+  std::optional<T> found;
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (value != nullptr && value->text() != nullptr) found = *value->text();
+  } else if constexpr (std::is_same_v<T, double>) {
+    if (value != nullptr) found = value->real();
+  } else {
+    if (value != nullptr) found = value->integer<T>();
+  }
+  if (!found) throw_bad_field(key, path);
+  return *found;
+}
+
+}  // namespace stap

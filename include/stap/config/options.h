@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stap/config/fields.h"
+
+namespace stap::config {
+
+/// The options of one entry, read once, their type forgotten; copies share them. An empty one
+/// stands for the defaults of the entry that gets it.
+class AnyOptions {
+ public:
+  AnyOptions() = default;
+  /// `options`: made by table.make().
+  AnyOptions(const Table& table, std::shared_ptr<const void> options);
+
+  /// As the struct they were read into. Throws Error(internal) if another table read them.
+  template <class Options>
+  Options as(const Fields<Options>& fields) const {
+    const void* there = of(fields);
+    return there ? *static_cast<const Options*>(there) : Options{};
+  }
+  /// Every field with its value; null if empty.
+  Value value() const;
+  /// A copy with another value in one field. Throws Error(config) if it may not be, or there is no
+  /// such field.
+  AnyOptions with(std::string_view key, const Value& value) const;
+
+ private:
+  const void* of(const Table& table) const;
+
+  const Table* table_ = nullptr;
+  std::shared_ptr<const void> options_;
+};
+
+/// The options of an entry with these fields, from a map.
+AnyOptions read(const Table& table, const Value& value, const std::string& path,
+                Complaints& complaints);
+/// Throws Error(config) with all complaints.
+AnyOptions read(const Table& table, const Value& value, const std::string& path);
+
+}  // namespace stap::config

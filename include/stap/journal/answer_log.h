@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stap/journal/answer_store.h"
+#include "stap/journal/journal.h"
+
+namespace stap {
+
+/// One answer of the solver to one step, as it is kept.
+struct LoggedAnswer {
+  std::size_t candidate = 0, step = 0;
+  std::string status{};  ///< "ok", "refused" or "failed"
+  std::string reason{};
+  std::vector<double> state{};  ///< empty unless ok
+  double seconds = 0.0;
+  int attempts = 0;
+  std::uint64_t input_hash = 0;  ///< of the state that was asked about; 0: not known
+
+  bool operator==(const LoggedAnswer&) const = default;
+};
+
+/// The answers of one acquisition by (candidate, step); of two of the same the last counts. States
+/// are read when they are asked for.
+class LoggedAnswers {
+ public:
+  std::size_t count() const { return entries_.size(); }
+  bool contains(std::size_t candidate, std::size_t step) const {
+    return entries_.contains({candidate, step});
+  }
+  /// Throws Error(data), with file and place, if its state is damaged.
+  std::optional<LoggedAnswer> find(std::size_t candidate, std::size_t step) const;
+
+ private:
+  friend class AnswerLog;
+  struct Entry {
+    LoggedAnswer answer;  // without its state
+    StatePlace place{};
+  };
+  std::map<std::pair<std::size_t, std::size_t>, Entry> entries_;
+  std::shared_ptr<const AnswerStore> store_;
+};
+
+/// Journal and answer store together: a line of type "answer" for every answer, its state in the
+/// store, place and checksum in the line. What was appended is on disk when commit() returns and
+/// must not be used before. On opening, bytes of the store that no line names are cut off. Both
+/// files are forced to disk at the same time, so a power cut may leave lines of the commit it hit
+/// without their states: these, and those behind them, are dropped on opening. Anything else that
+/// does not fit is Error(data), with file and line, here or when the state is read.
+class AnswerLog {
+ public:
+  /// Opens or creates both; the journal is locked. `others` is handed every line that is no answer.
+  /// Throws as Journal and AnswerStore do.
+  AnswerLog(std::filesystem::path journal, std::filesystem::path answers,
+            const JournalVisitor& others = {});
+
+  void append(std::size_t acquisition, const LoggedAnswer& answer);
+  /// Throws Error(storage): nothing of this commit must be used then, and every later one fails.
+  void commit();
+  /// A line that is no answer, with a commit of its own behind what was appended before.
+  void note(std::string_view type, const config::Value& body);
+
+  LoggedAnswers recorded(std::size_t acquisition) const;
+  /// Answers that a power cut had left without their states.
+  std::size_t dropped() const { return dropped_; }
+
+ private:
+  struct Opening;
+  void take(Opening& opening, const JournalLine& line, const std::string& where);
+
+  std::unique_ptr<Journal> journal_;
+  std::shared_ptr<AnswerStore> store_;
+  std::map<std::size_t, std::size_t> counts_;  // answers by acquisition
+  std::uint64_t group_ = 0;                    // number of the next commit
+  std::size_t appended_ = 0;                   // to it
+  std::size_t dropped_ = 0;
+};
+
+/// Answers of a journal that may be in use, without their states; also those of run/1, whose lines
+/// hold the states themselves. Throws Error(data) as read_journal does.
+void read_answers(
+    const std::filesystem::path& journal,
+    const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit);
+
+}  // namespace stap

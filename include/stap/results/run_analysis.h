@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stap/config/value.h"
+#include "stap/eval/calibration.h"
+#include "stap/nn/compute.h"
+#include "stap/results/activation_map.h"
+#include "stap/results/chosen_steps.h"
+#include "stap/results/cost_analysis.h"
+#include "stap/results/run_result.h"
+
+// What a run's folder says about how and why a method worked. docs/analyses.md defines every number
+// and the files that hold them.
+namespace stap {
+
+struct AnalysisOptions {
+  ComputeOptions compute{};
+  int threads = 0;                         ///< 0 = all
+  std::string baseline = "random";         ///< the method that others are compared with
+  std::optional<double> efficiency{};      ///< E, in place of what the runs say
+  std::optional<double> solver_seconds{};  ///< per solver step, likewise
+};
+
+/// Seconds by phase: train, evaluate, select, score, choose, acquire, initial (stap/run/run.h).
+/// What was not recorded is not there.
+using PhaseSeconds = std::map<std::string, double>;
+
+struct RunAnalysis {
+  RunResult result;  ///< configuration, method, seed, errors
+  std::size_t committee_round = 0, members = 0;
+  std::size_t steps_per_transition = 1;  ///< k of a surrogate that makes k steps at once
+  ChosenSteps chosen{};
+  ActivationMap activations{};
+  std::vector<double> training_sizes{};  ///< transitions that were trained on, by round
+  std::vector<PhaseSeconds> times{};     ///< by round
+  std::optional<Calibration> calibration{};
+  std::string calibration_absent{};
+  CostSeconds seconds{};
+  CostAnalysis cost{};
+
+  bool complete() const;
+};
+
+/// Analyses a run as far as it has come, with its newest committee. Only files are read, the test
+/// set among them (stap/results/test_set.h); of a study that has none there are no errors, and no
+/// activations and calibration. The folder may be in use. Throws Error(data) if it is no run, is
+/// damaged, has no evaluation yet, or if its test set is not found.
+RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptions& options);
+
+/// analysis.json (format "analysis/1") as a value.
+config::Value to_value(const RunAnalysis& analysis);
+/// A few lines in plain words.
+std::string analysis_text(const RunAnalysis& analysis);
+/// Puts analysis.h5 and analysis.json, in this order, into the run's folder. Throws Error(storage).
+void write_analysis(const RunAnalysis& analysis);
+
+}  // namespace stap

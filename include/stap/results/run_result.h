@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stap/config/value.h"
+#include "stap/run/manifest.h"
+
+// What a run's folder says about its errors. Only its files are read: no solver is made and nothing
+// is computed again.
+namespace stap {
+
+/// The errors of a table, in the paper's order.
+enum class Metric { rmse, nrmse, mae, q99, q95, q50 };
+inline constexpr std::size_t kMetrics = 6;
+struct MetricInfo {
+  Metric metric;
+  std::string_view name;   ///< "q99"
+  std::string_view key;    ///< in metrics.jsonl: "rmse_q99"
+  std::string_view title;  ///< "RMSE 99 %"
+  bool two_scales;         ///< the published tables have another scale
+};
+std::span<const MetricInfo, kMetrics> metric_infos();
+const MetricInfo& info(Metric metric);
+
+/// Whose errors: of the members, each rolled out by itself, as the published tables have them; or
+/// of the mean model, which is what one deploys.
+enum class ErrorsOf { members, mean_model };
+
+/// Errors by evaluation; infinite where a rollout diverged.
+struct RunErrors {
+  std::array<std::vector<double>, kMetrics> values;  ///< by metric, as in metrics.jsonl
+  std::array<std::vector<double>, kMetrics> logs;    ///< their natural logarithms
+  std::vector<std::vector<double>> rmse_by_step;     ///< of steps 1 .. L
+  std::vector<std::size_t> diverged;                 ///< rollouts that were not finite
+
+  const std::vector<double>& values_of(Metric metric) const {
+    return values[static_cast<std::size_t>(metric)];
+  }
+  const std::vector<double>& logs_of(Metric metric) const {
+    return logs[static_cast<std::size_t>(metric)];
+  }
+  std::size_t diverged_total() const;
+  /// Mean of the logarithms over the evaluations.
+  double headline(Metric metric) const;
+};
+
+struct RunResult {
+  std::filesystem::path folder;
+  config::Value config;  ///< every field with its value, without the format
+  Manifest manifest;     ///< where it was run, and what its problem is
+  std::string method;
+  std::uint64_t seed = 0;
+  std::size_t rounds = 0;  ///< planned
+  std::size_t steps = 0, cluster = 1;
+  std::string test_sha256;                 ///< of its test set; empty: the study has none
+  std::size_t points = 0;                  ///< of the grid; 0: nothing was evaluated
+  std::size_t trajectories = 0;            ///< it was evaluated on
+  std::vector<std::uint64_t> transitions;  ///< in the training set, by evaluation
+  RunErrors members;
+  RunErrors mean_model;  ///< empty in runs from before it was measured
+
+  const RunErrors& of(ErrorsOf whose) const {
+    return whose == ErrorsOf::members ? members : mean_model;
+  }
+  std::size_t evaluated() const { return members.logs[0].size(); }
+  bool complete() const { return evaluated() == rounds + 1; }
+  /// There are none, and none will come.
+  bool without_errors() const { return test_sha256.empty() && evaluated() == 0; }
+};
+
+/// Reads one run's folder, of format run/1 or run/2. Throws Error(data).
+RunResult read_result(const std::filesystem::path& folder);
+/// Every run below a sweep's folder (or the folder itself), in the order of the sweep. Throws
+/// Error(data) if there is none.
+std::vector<RunResult> read_results(const std::filesystem::path& folder);
+
+/// What tells the groups of a sweep apart, for each run: its method, and every key but the seed
+/// that is not the same in all of them.
+std::vector<std::string> labels(const std::vector<const RunResult*>& results);
+
+}  // namespace stap

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stap/eval/statistics.h"
+#include "stap/results/run_result.h"
+
+namespace stap {
+
+/// One metric of one row. A mean of nothing is NaN.
+struct TableCell {
+  Summary log;                   ///< of the headline, over seeds
+  Summary difference;            ///< to the first row, over the seeds that both have
+  double difference_95 = 0;      ///< half the width of its 95 % interval
+  std::vector<double> by_round;  ///< the error itself: geometric mean over seeds
+  std::vector<double> by_seed;   ///< the headlines, as TableErrors::seeds
+};
+
+/// All metrics of one row, of the members or of the mean model.
+struct TableErrors {
+  std::vector<std::uint64_t> seeds;  ///< of the runs that are counted
+  std::array<TableCell, kMetrics> cells;
+  std::size_t diverged = 0;  ///< rollouts of all runs that were not finite
+
+  const TableCell& of(Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
+};
+
+/// One line of a table: the seeds of one method.
+struct TableRow {
+  std::string label;   ///< the method, and what else differs within the problem
+  std::string method;  ///< alone
+  TableErrors members, mean_model;
+  std::size_t incomplete = 0;          ///< runs that are not finished, and not counted
+  std::size_t without_errors = 0;      ///< runs of a study without a test set
+  std::size_t without_mean_model = 0;  ///< finished runs from before it was measured
+
+  const TableErrors& of(ErrorsOf whose) const {
+    return whose == ErrorsOf::members ? members : mean_model;
+  }
+};
+
+/// The runs of one problem: equation, initial conditions and steps are the same in all of them.
+struct ProblemTable {
+  std::string problem;  ///< the preset it is that of, else the equation, and what sets it apart
+  std::size_t steps = 0;
+  std::size_t points = 0;  ///< 0: no run was evaluated
+  /// What a logarithm of RMSE gets on the scale of the published tables, log(sqrt(L Nx) / (L - 1));
+  /// infinite for L = 1.
+  double published_offset = 0;
+  std::string published_problem;  ///< its name in the published tables; empty if it is not there
+  bool published_sizes = false;   ///< rounds, initial trajectories, budget and members are those
+  std::vector<TableRow> rows;
+};
+
+/// Problems and rows in order of first appearance, with `baseline` (a label; empty: the first) as
+/// the first row of each. Throws Error(config) if a problem has no such row.
+std::vector<ProblemTable> make_tables(const std::vector<RunResult>& results,
+                                      const std::string& baseline = "");
+
+}  // namespace stap

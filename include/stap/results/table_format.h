@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/config/value.h"
+#include "stap/results/table.h"
+
+namespace stap {
+
+/// What is shown of tables.
+struct TableView {
+  std::optional<Metric> metric = Metric::rmse;  ///< none: all six
+  bool paper = false;                           ///< the published value beside ours
+  ErrorsOf whose = ErrorsOf::members;           ///< tables_value() has both
+};
+
+/// For people: one table a problem, columns aligned. One metric: both scales, differences and the
+/// errors by round; all six: a block for each scale and one of differences.
+std::string tables_text(std::span<const ProblemTable> tables, const TableView& view = {});
+/// For papers: a tabular (package booktabs) of methods by problems for one metric, or for each
+/// problem one of methods by metrics; the best value of a column bold.
+std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view = {});
+/// One line for each evaluation of each run, also of runs that are not finished: problem, label,
+/// method, seed, round, solver steps and transitions in the training set, then the chosen metrics
+/// and how many rollouts diverged, of the members and (`mean_model_...`) of the mean model. Errors
+/// as they are, no logarithms. Empty: not finite, or not measured.
+std::string runs_csv(const std::vector<RunResult>& results,
+                     std::optional<Metric> metric = std::nullopt);
+/// One line for each problem, method, metric and scale. Empty: there is no such number.
+std::string tables_csv(std::span<const ProblemTable> tables, const TableView& view = {});
+/// Format table/3: a list of rows with their problem, the log RMSE and all chosen metrics of the
+/// members, and under `mean_model` (null where nothing was measured) the same of the mean model. It
+/// has all of table/2.
+config::Value tables_value(std::span<const ProblemTable> tables, const TableView& view = {});
+
+}  // namespace stap

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+
+#include "stap/core/observer.h"
+#include "stap/journal/answer_log.h"
+#include "stap/run/run_folder.h"
+
+namespace stap {
+
+/// A run folder that nobody else can write to while this lives.
+struct ClaimedFolder {
+  RunFolder folder;
+  AnswerLog log;            ///< open, and locked
+  bool elsewhere = false;   ///< begun on another device or with another instruction set
+  std::size_t ledgers = 0;  ///< acquisitions 0 .. ledgers - 1 have theirs in the journal
+};
+
+/// Makes a folder for a run or opens it to go on with it, and removes what killed processes have
+/// left of our files in it. `document` is the complete configuration. In a folder that holds a run
+/// - the configuration must be the same; `compute` may differ, and `study.rounds` may be larger,
+///   which replaces the folder's configuration;
+/// - the problem (manifest.identity) must be the same, whatever the files it came from.
+/// The observer is warned of what keeps the result from being bit-equal: another instruction set or
+/// device. Nothing is touched in a folder that holds other things, or is refused. Throws
+/// Error(config), with the differences, for another configuration or a folder of other things;
+/// Error(data) for another problem, damaged or missing files and for a run of an earlier version;
+/// Error(storage) if it cannot be written or is in use.
+ClaimedFolder claim(RunFolder folder, const config::Value& document, const Manifest& manifest,
+                    Observer& observer);
+
+}  // namespace stap

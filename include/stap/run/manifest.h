@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stap/config/value.h"
+
+namespace stap {
+
+/// `manifest.json`: with what a run was begun.
+struct Manifest {
+  std::string version{}, compiler{}, cpu{}, instruction_set{};
+  std::string device{};  ///< where networks were computed
+  std::string solver{};
+  std::uint64_t seed = 0, data_seed = 0;
+  /// The problem, a map: `name` (of the equation or command), `channels` (names), `points`,
+  /// `lengths`, `dt`, `steps`, `cluster`, `parameters` (names), `pool_sha256`, `test_sha256`
+  /// (absent without a test set), `pool_file` and `test_file` (where named), `data_key`. Of a
+  /// folder of run/1: `name` and the hashes only.
+  config::Value identity{};
+  config::Value checksums{};  ///< a map; empty for now
+};
+
+/// This machine's and build's part of it.
+Manifest this_machine();
+
+/// A text of the identity; empty if it is not there.
+std::string identity_text(const Manifest& manifest, const char* key);
+
+}  // namespace stap

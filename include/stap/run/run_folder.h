@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/acquire/ledger.h"
+#include "stap/acquire/plan.h"
+#include "stap/config/files.h"
+#include "stap/data/store.h"
+#include "stap/data/transitions.h"
+#include "stap/eval/extracts.h"
+#include "stap/journal/answer_log.h"
+#include "stap/nn/model_file.h"
+#include "stap/run/manifest.h"
+
+namespace stap {
+
+/// Seconds of a phase: initial, train, evaluate, select and its parts score and choose, acquire.
+struct Timing {
+  std::size_t round = 0;
+  std::string phase;
+  double seconds = 0.0;
+};
+/// Mean squared error of a member over an epoch of training; NaN where it was not finite.
+struct Loss {
+  std::size_t round = 0;
+  int member = 0, epoch = 0;
+  double loss = 0.0;
+};
+struct RunConfig {
+  int version = 0;         ///< of the folder: 2, or 1 (read only)
+  config::Value document;  ///< the configuration, without its format
+};
+struct RunExtracts {
+  std::size_t round = 0;  ///< whose committee they show
+  Extracts extracts;
+  StateInfo states;
+};
+struct CommitteeFile {
+  std::size_t round = 0;
+  std::filesystem::path path;
+};
+
+/// One run's folder: every file in it has its place, its one reader and its one writer here
+/// (docs/running.md has the table). Readers take folders of formats run/1 and run/2, also of runs
+/// that are under way, and throw Error(data) with file and line or key for what is missing or
+/// damaged. Writers throw Error(storage) and are for who has claimed the folder (claim.h).
+class RunFolder {
+ public:
+  explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config_file() const { return path_ / "config.yaml"; }
+  std::filesystem::path manifest_file() const { return path_ / "manifest.json"; }
+  std::filesystem::path journal_file() const { return path_ / "journal.jsonl"; }
+  std::filesystem::path answers_file() const { return path_ / "answers.bin"; }
+  std::filesystem::path transitions_file() const { return path_ / "transitions.h5"; }
+  std::filesystem::path metrics_file() const { return path_ / "metrics.jsonl"; }
+  std::filesystem::path timings_file() const { return path_ / "timings.jsonl"; }
+  std::filesystem::path losses_file() const { return path_ / "losses.jsonl"; }
+  std::filesystem::path extracts_file() const { return path_ / "extracts.h5"; }
+  std::filesystem::path status_file() const { return path_ / "status.json"; }
+  std::filesystem::path round_folder(std::size_t round) const;  ///< rounds/NN
+  std::filesystem::path committee_file(std::size_t round) const;
+  std::filesystem::path training_file(std::size_t round) const;  ///< while it trains
+  /// plan.json, or plan-2.json, ... of further passes (1-based).
+  std::filesystem::path plan_file(std::size_t round, std::size_t pass) const;
+
+  RunConfig read_config() const;
+  Manifest read_manifest() const;
+  /// Line r is that of round r; none if there is no such file yet.
+  std::vector<JsonLine> read_metrics() const;
+  std::vector<Timing> read_timings() const;
+  std::vector<Loss> read_losses() const;
+  /// Of acquisitions 0, 1, ... as far as they are complete.
+  std::vector<Ledger> read_ledgers() const;
+  /// Hands on every answer of the journal, without its state.
+  void read_answers(const std::function<void(std::size_t, const LoggedAnswer&)>& visit) const;
+  std::size_t passes(std::size_t round) const;  ///< plans of a round
+  /// Throws Error(data) also if candidates or patterns do not fit a pool and trajectories of these
+  /// sizes.
+  Plan read_plan(std::size_t round, std::size_t pass, std::size_t pool, std::size_t steps) const;
+  /// Throws Error(data), too, if there are none.
+  RunExtracts read_extracts() const;
+  /// In a folder of run/1, with the grid of its newest committee.
+  TransitionSet read_transitions() const;
+  /// The networks of a round: finished, half trained or, empty, not begun.
+  std::optional<Model> read_networks(std::size_t round) const;
+  /// That of the highest round that has one. Throws Error(data) if there is none.
+  CommitteeFile newest_committee() const;
+
+  void write_config(const config::Value& document) const;
+  void write_manifest(const Manifest& manifest) const;
+  void write_metrics(std::span<const std::string> lines) const;
+  /// In the place of those of the round before.
+  void write_extracts(const RunExtracts& extracts) const;
+  void add_timing(const Timing& timing) const;
+  void add_losses(std::span<const Loss> losses) const;
+  /// Drops the losses of epochs that will be trained again: from this one of this round on.
+  void cut_losses(std::size_t round, int epoch) const;
+  void write_plan(std::size_t round, std::size_t pass, const Plan& plan) const;
+  /// This pass's and those behind it.
+  void remove_plans(std::size_t round, std::size_t pass) const;
+  void write_transitions(const TransitionSet& set) const;
+  void write_training(std::size_t round, const Model& model) const;
+  /// In the place of what write_training() wrote.
+  void write_committee(std::size_t round, const Model& model) const;
+  void remove_committee(std::size_t round) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A ledger as it stands in the journal, and back; `where` is for messages.
+config::Value to_value(std::size_t acquisition, const Ledger& ledger);
+Ledger read_ledger(const config::Value& body, const std::string& where);
+
+}  // namespace stap

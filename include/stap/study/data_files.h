@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "stap/core/grid.h"
+#include "stap/core/states.h"
+
+namespace stap {
+
+/// Initial conditions to choose from: row i is candidate i, a cluster of k states. [pool, k C,
+/// X...]
+struct Pool {
+  States<double> states;
+  std::string sha256;  ///< of the values as little-endian doubles
+};
+/// Trajectories with which surrogates are measured. [test, T, C, X...]: state t of trajectory b is
+/// row b * T + t; T = k + steps, the first k states being the initial cluster.
+struct TestSet {
+  States<double> states;
+  std::size_t times = 0;  ///< T
+  std::string sha256;
+
+  std::size_t trajectories() const { return times == 0 ? 0 : states.count() / times; }
+};
+
+/// Reads a pool of states of `grid`, or of clusters of them, from `states` or the first times of
+/// `trajectory`; the first `count`, or all where that is 0. Throws Error(data), also if there are
+/// fewer or a value is not finite.
+Pool read_pool(const std::filesystem::path& file, const Grid& grid, std::size_t cluster,
+               std::size_t count);
+/// The same for trajectories, `trajectory`. Of longer ones the first `times` times are taken; 0:
+/// all.
+TestSet read_test_set(const std::filesystem::path& file, const Grid& grid, std::size_t times,
+                      std::size_t count);
+
+/// Where a file (pool.h5, test.h5) of a data key (generate.h) is in the cache, or would be; empty
+/// if there is no cache.
+std::filesystem::path cached_file(const std::string& data_key, const char* file);
+
+}  // namespace stap

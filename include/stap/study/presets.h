@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/config/value.h"
+
+namespace stap {
+
+struct Preset {
+  std::string name, text;
+};
+/// The built-in ones (presets/**/*.yaml), by path without the ending.
+std::span<const Preset> presets();
+/// The one of this name (`overlays/` may be left out); null if there is none.
+const Preset* find_preset(const std::string& name);
+/// What a preset's first line, a comment, says about it.
+std::string preset_summary(const Preset& preset);
+
+/// A configuration by name: a file, else a built-in preset (`overlays/` may be left out), else a
+/// run folder, whose config.yaml is meant. If it says `extends: NAME` or `extends: [NAME, ...]`,
+/// those come first, in this order, and it is laid over them (see overlay); a file's NAME is
+/// relative to it or a preset, a preset's is a preset. The result has no `extends`, nor the
+/// `format` of a run; a study's `sweep` stays (stap/study/axes.h). Then come `overlays`, in their
+/// order. Throws Error(config): unknown names with a suggestion, circles with their members.
+config::Value load_config(const std::string& name, const std::vector<std::string>& overlays = {});
+
+/// Lays `over` over `document`: maps are merged key by key, and what `over` says wins. A named
+/// section (pde, initial, base, ...) whose name changes loses the options of the old entry; an
+/// empty section changes nothing. `method` replaces base and steps or planner, and the other way
+/// round.
+void overlay(config::Value& document, const config::Value& over);
+
+/// "seed=3" is short for "study.seed=3": the same for every field of `study` and `compute`.
+std::string full_key(const std::string& key);
+/// apply_override with short keys; what says the method replaces as in overlay. `extends=NAME`
+/// settles the axis of a study that has it, and is refused elsewhere. Throws Error(config).
+void apply_setting(config::Value& document, const std::string& assignment);
+
+}  // namespace stap

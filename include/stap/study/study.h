@@ -1,0 +1,73 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stap/acquire/planner.h"
+#include "stap/core/solver.h"
+#include "stap/ic/ic.h"
+#include "stap/nn/compute.h"
+#include "stap/nn/fno.h"
+#include "stap/nn/options.h"
+#include "stap/pde/pde.h"
+#include "stap/study/options.h"
+
+namespace stap {
+
+/// Every section of a study's configuration: pde, initial, test, network, train, study, base,
+/// steps, planner (where there is one to choose), compute. As the tables stand now.
+std::vector<config::Family> study_families();
+
+/// A configuration, read once: what was chosen, as values to make things of.
+struct Study {
+  config::Value effective;  ///< the whole document, every field with its value
+  config::Value given;      ///< as it was written, method written out: origin_of(given, "pde.dt")
+
+  StudyOptions options;
+  FnoOptions network;
+  FitOptions train;
+  ComputeOptions compute;
+  config::Choice<PdeRow> pde;
+  config::Choice<SamplerRow> initial;             ///< nothing where initial_file is
+  std::filesystem::path initial_file, test_file;  ///< absolute; empty: drawn
+  config::Choice<SelectorRow> base;               ///< both of these,
+  config::Choice<ChooserRow> steps;
+  config::Choice<PlannerRow> planner;  ///< or this one
+
+  Grid grid;        ///< of the equation's states, one at a time
+  double dt = 0.0;  ///< its learned step; both are set where the purpose made a solver
+
+  bool has_method() const { return planner || (base && steps); }
+  /// Whether nothing is missing that a run needs.
+  bool complete() const { return pde && (initial || !initial_file.empty()) && has_method(); }
+};
+
+/// What a configuration is read for.
+enum class Purpose {
+  check,     ///< what is there must be right and fit; nothing need be there
+  generate,  ///< pde and initial must be there; a method need not, nor fit
+  run,       ///< all of it must be there and fit, and files be readable
+  look,      ///< at what was run: all must be there, but nothing is made or looked for again
+};
+
+/// Reads every section and asks whether they fit each other. Complaints have the origin of the key
+/// they are about. With complaints the study holds what could be read.
+Study read_study(config::Value document, Purpose purpose, config::Complaints& complaints);
+/// Throws Error(config) with all complaints.
+Study make_study(config::Value document, Purpose purpose = Purpose::run);
+
+/// The one place that makes solvers of a table's rows. `threads`: 0 = all.
+std::unique_ptr<Solver> make_solver(const config::Choice<PdeRow>& pde, int threads);
+std::unique_ptr<Solver> make_solver(const Study& study, int threads);
+/// Throws Error(config) if initial conditions come from a file.
+std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid);
+std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid);
+/// The study's method. `threads`: of the right-hand side, where it needs that.
+std::unique_ptr<Planner> make_planner(const Study& study, int threads);
+
+/// "study.seed: 0 here, 1 there" for every field in which two documents differ.
+std::vector<std::string> differences(const config::Value& here, const config::Value& there);
+
+}  // namespace stap

@@ -1,0 +1,129 @@
+#include "stap/config/files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "core/pending_file.h"
+#include "stap/core/error.h"
+
+namespace stap {
+
+namespace fs = std::filesystem;
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error)
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot make {}: {}", path.string(), error.message()));
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  PendingFile pending(path);
+  std::ofstream out(pending.temporary(), std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw Error(ErrorKind::storage, fmt::format("cannot write {}", path.string()));
+  pending.commit();
+}
+
+void remove_leftovers(const fs::path& folder,
+                      const std::function<bool(const fs::path& file)>& ours) {
+  std::vector<fs::path> leftovers;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string target = pending_target(entry->path().filename().string());
+    if (!target.empty() && ours(entry->path().lexically_relative(folder).parent_path() / target))
+      leftovers.push_back(entry->path());
+  }
+  std::error_code ignored;
+  for (const fs::path& path : leftovers) fs::remove(path, ignored);
+}
+
+std::string read_text_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+config::Value read_document(const fs::path& path) {
+  const std::string text = read_text_file(path);
+  try {
+    return config::parse_yaml(text, path.string());
+  } catch (const Error& e) {  // a user's mistake elsewhere, damage here
+    throw Error(ErrorKind::data, e.what());
+  }
+}
+
+config::Value read_json(const fs::path& path) {
+  return config::parse_json(read_text_file(path), path.string());
+}
+
+std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut) {
+  std::vector<JsonLine> lines;
+  std::error_code error;
+  if (!fs::exists(path, error)) return lines;
+  const std::string text = read_text_file(path);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string where = fmt::format("{}, line {}", path.string(), lines.size() + 1);
+    if (end == std::string::npos) {
+      if (last_may_be_cut) break;
+      throw Error(ErrorKind::data, where + " is cut off");
+    }
+    std::string line = text.substr(begin, end - begin);
+    config::Value value = config::parse_json(line, where);
+    if (!value.is_map())
+      throw Error(ErrorKind::data,
+                  fmt::format("{} is {}, expected an object", where, to_string(value.kind())));
+    lines.push_back({std::move(line), std::move(value), where});
+    begin = end + 1;
+  }
+  return lines;
+}
+
+namespace {
+
+[[noreturn]] void cannot_write(const fs::path& path) {
+  throw Error(ErrorKind::storage,
+              fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+void append_lines(const fs::path& path, const std::string& text) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) cannot_write(path);
+  ssize_t written = 0;
+  do written = write(file, text.data(), text.size());
+  while (written < 0 && errno == EINTR);
+  if (written >= 0 && static_cast<std::size_t>(written) != text.size()) errno = ENOSPC;
+  const int error = errno;
+  close(file);
+  errno = error;
+  if (static_cast<std::size_t>(written) != text.size()) cannot_write(path);
+}
+
+void cut_torn_line(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return;
+  const std::string text = read_text_file(path);
+  const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
+  if (whole != text.size() && truncate(path.c_str(), static_cast<off_t>(whole)) != 0)
+    cannot_write(path);
+}
+
+void throw_bad_field(const char* key, const fs::path& path) {
+  throw Error(ErrorKind::data,
+              fmt::format("{}: {} is missing or of another type", path.string(), key));
+}
+
+}  // namespace stap

@@ -1,0 +1,146 @@
+#include "stap/core/committee.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorKind::internal, message);
+}
+
+void check_rows(const Grid& grid, std::size_t count, std::size_t first, std::size_t n,
+                std::size_t row_size) {
+  if (row_size != grid.values())
+    throw Error(ErrorKind::data, fmt::format("states of {} values, expected {} ({})", row_size,
+                                             grid.values(), grid.shape_text()));
+  if (first > count || n > count - first)
+    refuse(fmt::format("rows {} .. {} of a block of {}", first, first + n, count));
+}
+
+void check_indices(std::size_t count, std::span<const std::size_t> indices) {
+  for (const std::size_t index : indices)
+    if (index >= count) refuse(fmt::format("row {} of a block of {}", index, count));
+}
+
+void check_length(std::size_t a, std::size_t b) {
+  if (a != b) refuse(fmt::format("spans of {} and {}", a, b));
+}
+
+}  // namespace
+
+std::unique_ptr<Committee> Committee::another() {
+  std::unique_ptr<Committee> other = do_another();
+  if (other) other->stop_when(stop_asked_);
+  return other;
+}
+
+RowsId Committee::rows(std::size_t n) {
+  auto free = std::find(blocks_.begin(), blocks_.end(), std::nullopt);
+  if (free == blocks_.end()) free = blocks_.emplace(blocks_.end());
+  const RowsId id{static_cast<std::uint32_t>(free - blocks_.begin())};
+  do_rows(id, n);
+  *free = Block{n};
+  return id;
+}
+
+void Committee::release(RowsId id) {
+  count(id);
+  do_release(id);
+  blocks_[static_cast<std::size_t>(id)].reset();
+}
+
+std::size_t Committee::blocks_in_use() const {
+  return blocks_.size() -
+         static_cast<std::size_t>(std::count(blocks_.begin(), blocks_.end(), std::nullopt));
+}
+
+void Committee::put(RowsId id, std::size_t first, StatesView<const float> states) {
+  check_rows(grid(), count(id), first, states.count, states.row_size);
+  if (states.count > 0) do_put(id, first, states);
+}
+
+void Committee::get(RowsId id, std::size_t first, StatesView<float> states) const {
+  check_rows(grid(), count(id), first, states.count, states.row_size);
+  if (states.count > 0) do_get(id, first, states);
+}
+
+void Committee::advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                        std::span<const double> time, RowsId to, std::span<const std::size_t> j) {
+  check_advance(from, i, member, time, to, j);
+  heed_stop();
+  if (!i.empty()) do_advance(from, i, member, time, to, j);
+}
+
+void Committee::sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
+                       std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                       std::span<const std::size_t> j, std::span<double> features) {
+  check_advance(from, i, member, time, to, j);
+  check_length(i.size() * kSketchSize, features.size());
+  if (std::find(member.begin(), member.end(), kMean) != member.end())
+    refuse("the mean model has no hidden activations to sketch");
+  heed_stop();
+  if (!i.empty()) do_sketch(from, i, member, time, step, kind, to, j, features);
+}
+
+void Committee::distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
+                          std::span<const std::size_t> j, std::span<double> out) const {
+  check_indices(count(x), i);
+  check_indices(count(y), j);
+  check_length(i.size(), j.size());
+  check_length(i.size(), out.size());
+  if (!i.empty()) do_distance2(x, i, y, j, out);
+}
+
+void Committee::spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const {
+  check_indices(count(x), i);
+  check_length(i.size(), out.size() * static_cast<std::size_t>(members()));
+  if (!i.empty()) do_spread(x, i, out);
+}
+
+std::size_t Committee::count(RowsId id) const {
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= blocks_.size() || !blocks_[index])
+    refuse(fmt::format("there is no block of rows {}", index));
+  return blocks_[index]->count;
+}
+
+void Committee::check_advance(RowsId from, std::span<const std::size_t> i,
+                              std::span<const int> member, std::span<const double> time, RowsId to,
+                              std::span<const std::size_t> j) {
+  check_indices(count(from), i);
+  check_indices(count(to), j);
+  check_length(i.size(), j.size());
+  check_length(i.size(), member.size());
+  if (time_input() || !time.empty()) check_length(i.size(), time.size());
+  const int all = members();
+  for (const int m : member)
+    if (m != kMean && (m < 0 || m >= all))
+      refuse(fmt::format("member {} of a committee of {}", m, all));
+  for (const double t : time)
+    if (!(t >= 0.0 && t <= 1.0)) refuse(fmt::format("time {}, expected one in [0, 1]", t));
+
+  Block& written_to = *blocks_[static_cast<std::size_t>(to)];
+  std::vector<std::uint64_t>& written = written_to.written;
+  written.resize(written_to.count);  // when it is first written to
+  ++calls_;
+  for (const std::size_t row : j) {
+    if (written[row] == calls_) refuse(fmt::format("row {} is written twice", row));
+    written[row] = calls_;
+  }
+  if (from != to) return;
+  for (std::size_t r = 0; r < i.size(); ++r)
+    if (i[r] != j[r] && written[i[r]] == calls_)
+      refuse(fmt::format("row {} is read for one row and written by another", i[r]));
+}
+
+void Committee::heed_stop() const {
+  if (stop_asked_ && stop_asked_()) throw Stopped();
+}
+
+}  // namespace stap

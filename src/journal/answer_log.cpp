@@ -1,0 +1,203 @@
+#include "stap/journal/answer_log.h"
+
+#include <charconv>
+#include <cmath>
+#include <future>
+
+#include <fmt/format.h>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::string_view kType = "answer", kOk = "ok";
+
+// Numbers of 64 bits as text: other programs read JSON's as doubles.
+std::string hex(std::uint64_t number, int digits) {
+  return fmt::format("{:0{}x}", number, digits);
+}
+
+template <class T>
+T hex_field(const Value& map, const char* key, const std::string& where) {
+  const auto text = field<std::string>(map, key, where);
+  T number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (problem != std::errc() || end != text.data() + text.size()) throw_bad_field(key, where);
+  return number;
+}
+
+Value to_value(std::size_t acquisition, const LoggedAnswer& answer, std::uint64_t group) {
+  Value body;
+  body.set("acquisition", acquisition);
+  body.set("candidate", answer.candidate);
+  body.set("step", answer.step);
+  body.set("status", answer.status);
+  body.set("reason", answer.reason);
+  body.set("attempts", answer.attempts);
+  body.set("seconds", std::isfinite(answer.seconds) ? answer.seconds : 0.0);
+  body.set("input_hash", hex(answer.input_hash, 16));
+  body.set("commit", group);
+  return body;
+}
+
+Value to_value(const StatePlace& place) {
+  Value value;
+  value.set("offset", place.offset);
+  value.set("bytes", place.bytes);
+  value.set("crc", hex(place.crc, 8));
+  return value;
+}
+
+// What run/1 has, too.
+LoggedAnswer read_answer(const Value& body, const std::string& where) {
+  LoggedAnswer answer;
+  answer.candidate = field<std::uint64_t>(body, "candidate", where);
+  answer.step = field<std::uint64_t>(body, "step", where);
+  answer.status = field<std::string>(body, "status", where);
+  if (answer.status != kOk && answer.status != "refused" && answer.status != "failed")
+    throw_bad_field("status", where);
+  answer.reason = field<std::string>(body, "reason", where);
+  answer.attempts = field<int>(body, "attempts", where);
+  answer.seconds = field<double>(body, "seconds", where);
+  return answer;
+}
+
+StatePlace read_place(const Value& body, const std::string& where) {
+  const Value* state = body.find("state");
+  if (state == nullptr || !state->is_map()) throw_bad_field("state", where);
+  return {field<std::uint64_t>(*state, "offset", where),
+          field<std::uint64_t>(*state, "bytes", where),
+          hex_field<std::uint32_t>(*state, "crc", where)};
+}
+
+std::size_t acquisition_of(const Value& body, const std::string& where) {
+  return field<std::uint64_t>(body, "acquisition", where);
+}
+
+}  // namespace
+
+// What is learned from the lines on the way; the newest commit may have to go.
+struct AnswerLog::Opening {
+  struct Line {
+    std::uint64_t sequence, offset;  // in the journal
+    std::size_t acquisition;
+    std::optional<StatePlace> place;
+    std::uint64_t store_end;  // before it
+  };
+  std::uint64_t store_end = AnswerStore::kFirst;
+  std::uint64_t tail_group = 0;
+  std::uint64_t tail_begin = AnswerStore::kFirst;  // of its states
+  std::vector<Line> tail;                          // lines of the newest commit
+};
+
+AnswerLog::AnswerLog(fs::path journal, fs::path answers, const JournalVisitor& others) {
+  Opening opening;
+  journal_ = std::make_unique<Journal>(
+      std::move(journal), [&](JournalLine&& line, const std::string& where) {
+        if (line.type == kType) return take(opening, line, where);
+        opening.tail.clear();  // it came with a commit behind theirs
+        if (others) others(std::move(line), where);
+      });
+  store_ = std::make_shared<AnswerStore>(std::move(answers));
+  if (opening.tail.empty()) opening.tail_begin = opening.store_end;
+  if (store_->size() < opening.tail_begin)
+    throw Error(ErrorKind::data,
+                fmt::format("{} is cut off: it has {} bytes, and its journal names {}",
+                            store_->path().string(), store_->size(), opening.store_end));
+  for (std::size_t i = 0; i < opening.tail.size(); ++i) {
+    const Opening::Line& line = opening.tail[i];
+    if (!line.place || store_->holds(*line.place)) continue;
+    journal_->cut(line.sequence, line.offset);
+    opening.store_end = line.store_end;
+    dropped_ = opening.tail.size() - i;
+    for (; i < opening.tail.size(); ++i) --counts_[opening.tail[i].acquisition];
+  }
+  store_->cut(opening.store_end);
+}
+
+void AnswerLog::take(Opening& opening, const JournalLine& line, const std::string& where) {
+  const std::size_t acquisition = acquisition_of(line.body, where);
+  const auto group = field<std::uint64_t>(line.body, "commit", where);
+  if (opening.tail.empty() || group != opening.tail_group) {
+    opening.tail.clear();
+    opening.tail_begin = opening.store_end;
+    opening.tail_group = group;
+  }
+  std::optional<StatePlace> place;
+  const std::uint64_t before = opening.store_end;
+  if (read_answer(line.body, where).status == kOk) {
+    place = read_place(line.body, where);
+    if (place->offset != before || place->end() < before)
+      throw Error(ErrorKind::data, fmt::format("{} names a state at byte {}, expected byte {}",
+                                               where, place->offset, before));
+    opening.store_end = place->end();
+  }
+  opening.tail.push_back({line.sequence, line.offset, acquisition, place, before});
+  ++counts_[acquisition];
+  group_ = group + 1;
+}
+
+void AnswerLog::append(std::size_t acquisition, const LoggedAnswer& answer) {
+  Value body = to_value(acquisition, answer, group_);
+  if (answer.status == kOk) body.set("state", to_value(store_->append(answer.state)));
+  journal_->append(kType, body);
+  ++counts_[acquisition];
+  ++appended_;
+}
+
+void AnswerLog::commit() {
+  if (appended_ == 0) return;
+  appended_ = 0;
+  ++group_;
+  store_->write();
+  journal_->write();
+  // What a sync costs is the device's time to empty its cache: side by side they cost it once.
+  std::future<void> states = std::async(std::launch::async, [&] { store_->sync(); });
+  journal_->sync();
+  states.get();
+}
+
+void AnswerLog::note(std::string_view type, const Value& body) {
+  commit();
+  journal_->append(type, body);
+  journal_->commit();
+}
+
+LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
+  LoggedAnswers answers;
+  answers.store_ = store_;
+  const auto count = counts_.find(acquisition);
+  if (count == counts_.end() || count->second == 0) return answers;
+  journal_->read([&](JournalLine&& line, const std::string& where) {
+    if (line.type != kType || acquisition_of(line.body, where) != acquisition) return;
+    LoggedAnswers::Entry entry{read_answer(line.body, where), {}};
+    entry.answer.input_hash = hex_field<std::uint64_t>(line.body, "input_hash", where);
+    if (entry.answer.status == kOk) entry.place = read_place(line.body, where);
+    answers.entries_.insert_or_assign({entry.answer.candidate, entry.answer.step},
+                                      std::move(entry));
+  });
+  return answers;
+}
+
+std::optional<LoggedAnswer> LoggedAnswers::find(std::size_t candidate, std::size_t step) const {
+  const auto found = entries_.find({candidate, step});
+  if (found == entries_.end()) return std::nullopt;
+  LoggedAnswer answer = found->second.answer;
+  if (answer.status == kOk) answer.state = store_->read(found->second.place);
+  return answer;
+}
+
+void read_answers(
+    const fs::path& journal,
+    const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit) {
+  read_journal(journal, [&](JournalLine&& line, const std::string& where) {
+    if (line.type == kType) visit(acquisition_of(line.body, where), read_answer(line.body, where));
+  });
+}
+
+}  // namespace stap

@@ -1,0 +1,46 @@
+// A file that grows at its end: what journal and answer store are written to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stap {
+
+/// After a write or a sync that failed nobody knows what is on disk: every later one fails, too.
+class AppendFile {
+ public:
+  /// Opens or makes it, to read and to write. Throws Error(storage) if that cannot be done, or if
+  /// it is something else than a file.
+  explicit AppendFile(std::filesystem::path path);
+  ~AppendFile();
+  AppendFile(AppendFile&& other) noexcept;
+  AppendFile& operator=(AppendFile&&) = delete;
+
+  /// Until it is closed. False if another process has it.
+  bool lock();
+  const std::filesystem::path& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+  /// How many bytes were read; fewer than asked for only at the end. Throws Error(storage).
+  std::size_t read(std::uint64_t offset, std::span<char> bytes) const;
+  /// At the end; not forced to disk. Throws Error(storage).
+  void write(std::string_view bytes);
+  /// Forces all of it to disk. Throws Error(storage).
+  void sync();
+  /// Throws Error(storage).
+  void cut(std::uint64_t size);
+
+ private:
+  [[noreturn]] void fail(int error);
+  void refuse_after_failure() const;
+
+  std::filesystem::path path_;
+  int file_ = -1;
+  std::uint64_t size_ = 0;
+  std::string failure_;  // the message of the first
+};
+
+}  // namespace stap

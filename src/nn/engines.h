@@ -1,0 +1,21 @@
+// What the functions of stap/nn/engine.h and stap/nn/compute.h ask of each device.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "stap/nn/fno.h"
+
+namespace stap {
+
+/// Throws Error(config) unless an engine can have so many members.
+void check_member_count(int members);
+
+/// Name of the GPU that make_cuda_engine() would use; empty if there is none.
+std::string cuda_name();
+
+/// Bytes that an engine takes to train its members; about. threads = 0: all cores.
+std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads);
+std::size_t cuda_training_bytes(const FnoShape& shape, int members);
+
+}  // namespace stap

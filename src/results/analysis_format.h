@@ -1,0 +1,13 @@
+// The files of an analysis.
+#pragma once
+
+#include "stap/results/run_analysis.h"
+
+namespace stap {
+
+inline constexpr const char* kAnalysisFormat = "analysis/1";
+
+/// Puts analysis.h5 into the run's folder. Throws Error(storage).
+void write_arrays(const RunAnalysis& analysis);
+
+}  // namespace stap

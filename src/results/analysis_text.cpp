@@ -1,0 +1,92 @@
+// Analyses in words.
+#include <fmt/format.h>
+
+#include "results/analysis_summary.h"
+#include "stap/eval/statistics.h"
+
+namespace stap {
+namespace {
+
+std::string chosen_text(const ChosenSteps& chosen) {
+  const auto purchases = purchases_of(chosen);
+  if (purchases.empty()) return "none yet";
+  const double mean = cost_per_trajectory(purchases);
+  return fmt::format("{} trajectories, {:.1f} of {} steps each ({:.0f} %)", purchases.size(), mean,
+                     chosen.steps, 100.0 * mean / static_cast<double>(chosen.steps));
+}
+
+std::string mean_text(const std::vector<double>& values, const char* unknown) {
+  return values.empty() ? std::string(unknown) : fmt::format("{:.3g}", summarise(values).mean);
+}
+
+// How far the seeds agree about the efficiency; "?" where a seed does not tell it.
+std::string by_seed_text(const MethodAnalysis& method) {
+  if (method.by_seed.size() < 2) return {};
+  std::string text = " (by seed";
+  for (const SeedEfficiency& one : method.by_seed)
+    text += one.efficiency ? fmt::format(" {:.2f}", *one.efficiency) : " ?";
+  return text + ")";
+}
+
+std::string words(const Runs& runs, const std::string& cost) {
+  const auto per_round = [&](const char* phase) {
+    return mean_text(
+        values_of(runs,
+                  [&](const RunAnalysis& run) { return seconds_per_round(run.times, phase); }),
+        "?");
+  };
+  const std::vector<double> error = last_error_by_step(runs);
+  const auto correlations = values_of(runs, overall_correlation);
+  std::string text;
+  const auto line = [&](const char* name, const std::string& what) {
+    text += fmt::format("  {:<14}{}\n", name, what);
+  };
+  line("chosen steps", chosen_text(all_chosen(runs)));
+  const auto variances = values_of(runs, relative_variance);
+  line("activations",
+       variances.empty()
+           ? runs[0]->activations.absent
+           : fmt::format("the variance of bought states is {} times that of full trajectories",
+                         mean_text(variances, "?")));
+  line("seconds", fmt::format("{} of training a round, {} of selection ({} scoring, {} choosing "
+                              "steps), {} of buying",
+                              per_round("train"), per_round("select"), per_round("score"),
+                              per_round("choose"), per_round("acquire")));
+  line("error", error.empty() ? kNoTestSet
+                              : fmt::format("{:.3g} at step 1, {:.3g} at step {}", error.front(),
+                                            error.back(), error.size()));
+  line("calibration", correlations.empty() ? runs[0]->calibration_absent
+                                           : fmt::format("rank correlation of spread and error {}",
+                                                         mean_text(correlations, "?")));
+  line("cost", cost);
+  return text;
+}
+
+}  // namespace
+
+std::string analysis_text(const RunAnalysis& run) {
+  const std::string note = note_of(run);
+  return fmt::format("{}, seed {}\n{}{}", run.result.method, run.result.seed,
+                     words({&run}, run.cost.text), note.empty() ? "" : "  " + note + "\n");
+}
+
+std::string analysis_text(const SweepAnalysis& sweep) {
+  std::string text;
+  for (const MethodAnalysis& method : sweep.methods) {
+    const auto runs = runs_of(sweep, method);
+    std::string cost = method.cost.text;
+    if (method.cost.efficiency)
+      cost = fmt::format("data efficiency {:.2f}{}; {}", *method.cost.efficiency,
+                         by_seed_text(method), cost);
+    text += fmt::format("{}, {} seed{}\n{}", method.label, runs.size(), runs.size() == 1 ? "" : "s",
+                        words(runs, cost));
+    for (const RunAnalysis* run : runs)
+      if (const std::string note = note_of(*run); !note.empty())
+        text += fmt::format("  seed {} is {}\n", run->result.seed, note);
+  }
+  for (const std::string& name : sweep.left_out)
+    text += fmt::format("{} has no evaluation yet and is left out\n", name);
+  return text;
+}
+
+}  // namespace stap

@@ -1,0 +1,131 @@
+#include "stap/results/run_analysis.h"
+
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "results/analysis_cost.h"
+#include "results/analysis_summary.h"
+#include "results/one_run.h"
+#include "results/run_records.h"
+#include "stap/core/cluster.h"
+#include "stap/core/error.h"
+#include "stap/run/model_of.h"
+#include "stap/study/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// Transitions that every round was trained on.
+std::vector<double> training_sizes(const TransitionSet& transitions) {
+  std::vector<double> sizes(transitions.acquisitions, 0.0);
+  for (const Provenance& origin : transitions.origins)
+    for (std::size_t r = origin.acquisition; r < sizes.size(); ++r) sizes[r] += 1;
+  return sizes;
+}
+
+// Seconds of solver, training and selection, as this run had them.
+CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& options) {
+  const double k = static_cast<double>(run.steps_per_transition);
+  const AnswerTotals answers = answer_totals(RunFolder(run.result.folder));
+  const double answered = k * static_cast<double>(answers.delivered);
+  CostSeconds seconds;
+  double train = 0, trained = 0, select = 0, selections = 0;
+  for (std::size_t r = 0; r < run.times.size(); ++r) {
+    if (const auto t = run.times[r].find("train"); t != run.times[r].end()) {
+      train += t->second;
+      trained += k * run.training_sizes[r];
+    }
+    if (const auto s = run.times[r].find("select"); s != run.times[r].end()) {
+      select += s->second;
+      selections += 1;
+    }
+  }
+  seconds.acquire =
+      options.solver_seconds.value_or(answered > 0 ? answers.seconds / answered : kNone);
+  seconds.train = trained > 0 ? train / trained : kNone;
+  seconds.select = selections > 0 ? select / selections : kNone;
+  return seconds;
+}
+
+// What needs test trajectories: the map of activations and the calibration.
+void look_at_test_set(RunAnalysis& run, const Surrogate& surrogate,
+                      const TransitionSet& transitions, TestSets& test_sets) {
+  if (run.result.test_sha256.empty()) {
+    run.activations.absent = run.calibration_absent = kNoTestSet;
+    return;
+  }
+  const Grid grid = slot_grid(surrogate.grid(), surrogate.cluster);
+  const TestSet& exact = test_sets.of(run.result, grid);
+  States<float> states(grid, exact.states.count());
+  convert(exact.states.values(), states.values());
+  const TrajectoriesView test{std::as_const(states).view(), exact.times, surrogate.cluster};
+  run.activations = map_activations(*surrogate.committee, test, transitions);
+  if (run.members < 2)
+    run.calibration_absent = "a committee of one member has no spread";
+  else
+    run.calibration = calibrate(*surrogate.committee, test);
+}
+
+}  // namespace
+
+const TestSet& TestSets::of(const RunResult& run, const Grid& grid) {
+  if (hash_ != run.test_sha256 || grid_ != grid) {
+    last_ = find_test_set(run, grid);
+    hash_ = run.test_sha256;
+    grid_ = grid;
+  }
+  return last_.set;
+}
+
+bool can_be_analysed(const RunResult& result) {
+  return result.evaluated() > 0 || result.test_sha256.empty();
+}
+
+RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& test_sets) {
+  const RunFolder folder(result.folder);
+  const StudyOptions study = make_study(result.config, Purpose::look).options;
+  const CommitteeFile model = folder.newest_committee();
+  const Surrogate surrogate = load_surrogate(model.path, options.compute, options.threads);
+
+  RunAnalysis run{.result = std::move(result)};
+  run.committee_round = model.round;
+  run.members = static_cast<std::size_t>(surrogate.committee->members());
+  run.steps_per_transition = surrogate.cluster;
+  const TransitionSet transitions = folder.read_transitions();
+  run.training_sizes = training_sizes(transitions);
+  if (run.training_sizes.size() < run.result.evaluated())
+    throw Error(ErrorKind::data, fmt::format("{} holds {} purchases, but {} rounds were evaluated",
+                                             folder.transitions_file().string(),
+                                             run.training_sizes.size(), run.result.evaluated()));
+  run.times = times_of(
+      folder, run.result.without_errors() ? run.committee_round + 1 : run.result.evaluated());
+  // A pool of 0 is all of a file: how many that is nobody needs to know here.
+  const std::size_t pool = study.pool > 0 ? study.pool : std::numeric_limits<std::size_t>::max();
+  run.chosen = chosen_steps(folder, transitions.acquisitions - 1, pool, study.pattern_steps());
+  look_at_test_set(run, surrogate, transitions, test_sets);
+  run.seconds = measure_seconds(run, options);
+  run.cost = judge_run(run, options);
+  return run;
+}
+
+bool RunAnalysis::complete() const {
+  return result.without_errors() ? committee_round == result.rounds : result.complete();
+}
+
+RunAnalysis analyse_run(const fs::path& folder, const AnalysisOptions& options) {
+  RunResult result = read_result(folder);
+  if (!can_be_analysed(result))
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} has no evaluation yet: let it finish its first round", folder.string()));
+  TestSets test_sets;
+  return analyse(std::move(result), options, test_sets);
+}
+
+}  // namespace stap

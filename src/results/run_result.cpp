@@ -1,0 +1,136 @@
+#include "stap/results/run_result.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/run/run_folder.h"
+#include "stap/study/method.h"
+#include "stap/study/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+// Names of a sweep's runs, from its sweep.json; none if there is no such file.
+std::vector<std::string> sweep_order(const fs::path& folder) {
+  std::vector<std::string> names;
+  if (!fs::exists(folder / "sweep.json")) return names;
+  const Value value = read_document(folder / "sweep.json");
+  if (const Value* runs = value.find("runs"); runs != nullptr && runs->is_list())
+    for (const Value& run : *runs->list())
+      if (run.text() != nullptr) names.push_back(*run.text());
+  return names;
+}
+
+const Value& must_have(const Value& map, std::string_view key, const fs::path& place) {
+  const Value* there = map.find(key);
+  if (there == nullptr)
+    throw Error(ErrorKind::data, fmt::format("{} has no {}", place.string(), key));
+  return *there;
+}
+
+double number_or_infinite(const Value& value) {
+  return value.real().value_or(std::numeric_limits<double>::infinity());
+}
+
+// Takes the errors of one evaluation from a map of them; null stands for what is not finite.
+void add_errors(const Value& map, const fs::path& place, RunErrors& errors) {
+  for (const MetricInfo& metric : metric_infos()) {
+    const double value = number_or_infinite(must_have(map, metric.key, place));
+    errors.values[static_cast<std::size_t>(metric.metric)].push_back(value);
+    errors.logs[static_cast<std::size_t>(metric.metric)].push_back(std::log(value));
+  }
+  const Value& by_step = must_have(map, "rmse_by_step", place);
+  std::vector<double>& steps = errors.rmse_by_step.emplace_back();
+  if (by_step.is_list())
+    for (const Value& value : *by_step.list()) steps.push_back(number_or_infinite(value));
+  errors.diverged.push_back(field<std::uint64_t>(map, "diverged", place));
+}
+
+}  // namespace
+
+std::span<const MetricInfo, kMetrics> metric_infos() {
+  static constexpr std::array<MetricInfo, kMetrics> rows{{
+      {Metric::rmse, "rmse", "rmse", "RMSE", true},
+      {Metric::nrmse, "nrmse", "nrmse", "NRMSE", false},
+      {Metric::mae, "mae", "mae", "MAE", false},
+      {Metric::q99, "q99", "rmse_q99", "RMSE 99 %", true},
+      {Metric::q95, "q95", "rmse_q95", "RMSE 95 %", true},
+      {Metric::q50, "q50", "rmse_q50", "RMSE 50 %", true},
+  }};
+  return rows;
+}
+
+const MetricInfo& info(Metric metric) {
+  return metric_infos()[static_cast<std::size_t>(metric)];
+}
+
+std::size_t RunErrors::diverged_total() const {
+  return std::accumulate(diverged.begin(), diverged.end(), std::size_t{0});
+}
+
+double RunErrors::headline(Metric metric) const {
+  double sum = 0;
+  for (double log : logs_of(metric)) sum += log;
+  return sum / static_cast<double>(logs_of(metric).size());
+}
+
+RunResult read_result(const fs::path& folder) {
+  RunResult result;
+  result.folder = folder;
+  const RunFolder files(folder);
+  result.config = files.read_config().document;
+  result.manifest = files.read_manifest();
+  const Study study = make_study(result.config, Purpose::look);
+  result.method = method_text(study.effective);
+  result.seed = study.options.seed;
+  result.rounds = study.options.rounds;
+  result.steps = study.options.steps;
+  result.cluster = study.options.cluster;
+  result.test_sha256 = identity_text(result.manifest, "test_sha256");
+  for (const auto& [text, line, place] : files.read_metrics()) {
+    // Without a test set a round may have nothing to say but its size.
+    if (result.test_sha256.empty() && line.find("rmse") == nullptr) continue;
+    result.points = field<std::uint64_t>(line, "points", place);
+    result.trajectories = field<std::uint64_t>(line, "trajectories", place);
+    result.transitions.push_back(field<std::uint64_t>(line, "transitions", place));
+    add_errors(line, place, result.members);
+    if (const Value* mean = line.find("mean_model")) add_errors(*mean, place, result.mean_model);
+  }
+  // Rounds from before it was measured cannot be told from later ones.
+  if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};
+  return result;
+}
+std::vector<RunResult> read_results(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  if (fs::exists(folder / "config.yaml", error)) found.push_back(folder);
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (fs::exists(entry.path() / "config.yaml")) found.push_back(entry.path());
+  if (found.empty())
+    throw Error(ErrorKind::data,
+                fmt::format("there is no run in {}: expected a folder made by 'stap run' or 'stap "
+                            "sweep'",
+                            folder.string()));
+  std::sort(found.begin(), found.end());
+  // The order of the sweep's grid where it is known; runs it does not name come last.
+  const std::vector<std::string> order = sweep_order(folder);
+  auto place = [&](const fs::path& path) {
+    return std::find(order.begin(), order.end(), path.filename().string()) - order.begin();
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const fs::path& a, const fs::path& b) { return place(a) < place(b); });
+  std::vector<RunResult> results;
+  for (const fs::path& path : found) results.push_back(read_result(path));
+  return results;
+}
+
+}  // namespace stap

@@ -1,0 +1,172 @@
+#include "results/table_blocks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace stap {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+const TableRow* row_of(const ProblemTable& table, const std::string& label) {
+  const auto row = std::ranges::find(table.rows, label, &TableRow::label);
+  return row == table.rows.end() ? nullptr : &*row;
+}
+
+// Marks the lowest value of every column.
+void mark_best(Block& block) {
+  if (block.rows.empty()) return;
+  for (std::size_t c = 0; c < block.rows[0].entries.size(); ++c) {
+    BlockEntry* best = nullptr;
+    for (BlockRow& row : block.rows) {
+      BlockEntry& entry = row.entries[c];
+      if (std::isfinite(entry.mean) && (best == nullptr || entry.mean < best->mean)) best = &entry;
+    }
+    if (best != nullptr) best->best = true;
+  }
+}
+
+void add_once(std::vector<std::string>& list, const std::string& text) {
+  if (!text.empty() && std::ranges::find(list, text) == list.end()) list.push_back(text);
+}
+
+void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view,
+                     std::vector<std::string>& notes) {
+  bool any = false, sizes = true, clusters = false;
+  for (const ProblemTable& table : tables)
+    for (const TableRow& row : table.rows)
+      for (const MetricInfo& metric : metric_infos()) {
+        if (view.metric && *view.metric != metric.metric) continue;
+        const Published* value = published_of(table, row, metric.metric);
+        if (value == nullptr) continue;
+        any = true;
+        sizes = sizes && table.published_sizes;
+        clusters = clusters || value->table == "multistep";
+        if (const std::string doubt = published_doubt(*value); !doubt.empty())
+          add_once(notes, fmt::format("paper: {}.", doubt));
+      }
+  if (!any) {
+    notes.push_back("paper: it prints no number for any of these problems and methods.");
+    return;
+  }
+  notes.push_back(
+      "paper: as printed, on the published scale; compare absolute numbers on INS as coded only, "
+      "elsewhere order and differences.");
+  if (view.whose == ErrorsOf::mean_model)
+    notes.push_back("paper: its numbers are errors of the members, not of the mean model.");
+  if (!sizes)
+    notes.push_back(
+        "paper: its studies have other sizes than some of these (pool 10000, 32 initial "
+        "trajectories, 10 rounds of 8 L steps, 2 members of width 64).");
+  if (clusters)
+    notes.push_back("paper: of its multi-step numbers compare the order of methods only.");
+}
+
+}  // namespace
+
+double on_published_scale(double mean, const ProblemTable& table, Metric metric) {
+  return info(metric).two_scales ? mean + table.published_offset : mean;
+}
+
+const Published* published_of(const ProblemTable& table, const TableRow& row, Metric metric) {
+  return find_published(table.published_problem, row.method, info(metric).key);
+}
+
+double published_difference(const ProblemTable& table, const TableRow& row, Metric metric) {
+  const Published* mine = published_of(table, row, metric);
+  const Published* first = published_of(table, table.rows.front(), metric);
+  const bool compared = &row != &table.rows.front();
+  return compared && mine != nullptr && first != nullptr ? mine->mean - first->mean : kNone;
+}
+
+std::string entry_text(const BlockEntry& entry) {
+  if (std::isnan(entry.mean)) return "-";
+  if (!std::isfinite(entry.mean)) return fmt::format("div({})", entry.diverged);
+  return std::isfinite(entry.spread) ? fmt::format("{:+.3f} ± {:.3f}", entry.mean, entry.spread)
+                                     : fmt::format("{:+.3f}", entry.mean);
+}
+
+std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
+  std::vector<std::string> labels;
+  for (const Column& column : columns)
+    for (const TableRow& row : column.table->rows) add_once(labels, row.label);
+  // `entry` makes the number of one row and column; rows without any number are left out.
+  auto block = [&](std::string title, const auto& entry) {
+    Block b{std::move(title), {}};
+    for (const std::string& label : labels) {
+      BlockRow line{label, {}};
+      for (const Column& column : columns) {
+        const TableRow* row = row_of(*column.table, label);
+        line.entries.push_back(row == nullptr ? BlockEntry{kNone, kNone} : entry(column, *row));
+      }
+      if (std::ranges::any_of(line.entries, [](const auto& e) { return !std::isnan(e.mean); }))
+        b.rows.push_back(std::move(line));
+    }
+    return b;
+  };
+  std::vector<Block> blocks;
+  blocks.push_back(block("logarithm, our scale", [](const Column& c, const TableRow& row) {
+    const Summary& log = c.cell(row).log;
+    return BlockEntry{log.mean, log.deviation, row.of(c.whose).diverged};
+  }));
+  if (std::ranges::any_of(columns, [](const auto& c) { return info(c.metric).two_scales; }))
+    blocks.push_back(block("logarithm, published scale", [](const Column& c, const TableRow& row) {
+      const Summary& log = c.cell(row).log;
+      return BlockEntry{on_published_scale(log.mean, *c.table, c.metric), log.deviation,
+                        row.of(c.whose).diverged};
+    }));
+  if (paper)
+    blocks.push_back(block("paper, as printed", [](const Column& c, const TableRow& row) {
+      const Published* value = published_of(*c.table, row, c.metric);
+      return value == nullptr ? BlockEntry{kNone, kNone}
+                              : BlockEntry{value->mean, value->deviation};
+    }));
+  for (Block& b : blocks) mark_best(b);
+  const std::string first = columns.front().table->rows.front().label;
+  const bool one_first = std::ranges::all_of(
+      columns, [&](const auto& c) { return c.table->rows.front().label == first; });
+  const std::string to = fmt::format("difference to {}", one_first ? first : "the first method");
+  blocks.push_back(block(to + ", 95 %", [](const Column& c, const TableRow& row) {
+    const TableCell& cell = c.cell(row);
+    if (!std::isfinite(cell.difference.mean)) return BlockEntry{kNone, kNone};
+    return BlockEntry{cell.difference.mean, cell.difference_95};
+  }));
+  if (paper)
+    blocks.push_back(block("paper, " + to, [](const Column& c, const TableRow& row) {
+      return BlockEntry{published_difference(*c.table, row, c.metric), kNone};
+    }));
+  std::erase_if(blocks, [](const Block& b) { return b.rows.empty(); });
+  return blocks;
+}
+
+std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const TableView& view) {
+  std::vector<std::string> notes{
+      "Logarithms: mean over rounds of the natural logarithm, ± standard deviation over seeds; "
+      "lower is better.",
+      "Differences: to the first row, paired by seed, ± half the 95 % interval."};
+  for (const ProblemTable& table : tables)
+    for (const TableRow& row : table.rows) {
+      const std::string where =
+          tables.size() > 1 ? fmt::format("{}, {}", table.problem, row.label) : row.label;
+      if (const std::size_t diverged = row.of(view.whose).diverged; diverged > 0)
+        notes.push_back(
+            fmt::format("{}: div({}): rollouts that were not finite.", where, diverged));
+      if (row.incomplete > 0)
+        notes.push_back(
+            fmt::format("{}: {} runs are not finished and not counted.", where, row.incomplete));
+      if (row.without_errors > 0)
+        notes.push_back(fmt::format("{}: {} runs have no errors: their study has no test set.",
+                                    where, row.without_errors));
+      if (view.whose == ErrorsOf::mean_model && row.without_mean_model > 0)
+        notes.push_back(
+            fmt::format("{}: {} runs are from before the mean model was measured and not counted.",
+                        where, row.without_mean_model));
+    }
+  if (view.paper) add_paper_notes(tables, view, notes);
+  return notes;
+}
+
+}  // namespace stap

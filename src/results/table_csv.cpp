@@ -1,0 +1,97 @@
+// Runs and tables as comma-separated values.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "results/learned_problem.h"
+#include "results/table_blocks.h"
+#include "stap/results/table_format.h"
+
+namespace stap {
+namespace {
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+// As few digits as read back as the same number; nothing for what is no number.
+std::string digits(double number) {
+  return std::isfinite(number) ? fmt::format("{}", number) : "";
+}
+
+// The columns of one evaluation, each behind a comma: names, or numbers.
+std::string error_names(std::string_view prefix, std::optional<Metric> chosen) {
+  std::string text;
+  for (const MetricInfo& metric : metric_infos())
+    if (!chosen || *chosen == metric.metric) text += fmt::format(",{}{}", prefix, metric.key);
+  return text + fmt::format(",{}diverged", prefix);
+}
+
+std::string error_numbers(const RunErrors& errors, std::size_t evaluation,
+                          std::optional<Metric> chosen) {
+  const bool measured = evaluation < errors.diverged.size();
+  std::string text;
+  for (const MetricInfo& metric : metric_infos())
+    if (!chosen || *chosen == metric.metric)
+      text += "," + (measured ? digits(errors.values_of(metric.metric)[evaluation]) : "");
+  return text + (measured ? fmt::format(",{}", errors.diverged[evaluation]) : ",");
+}
+
+}  // namespace
+
+std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric> metric) {
+  std::string text = "problem,label,method,seed,round,solver_steps,transitions" +
+                     error_names("", metric) + error_names("mean_model_", metric) + "\n";
+  for (const ProblemRuns& problem : by_problem(results)) {
+    const std::vector<std::string> names = labels(problem.runs);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const RunResult& run = *problem.runs[i];
+      for (std::size_t k = 0; k < run.evaluated(); ++k)
+        text += fmt::format("{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
+                            quoted(run.method), run.seed, k, run.transitions[k] * run.cluster,
+                            run.transitions[k], error_numbers(run.members, k, metric),
+                            error_numbers(run.mean_model, k, metric));
+    }
+  }
+  return text;
+}
+
+std::string tables_csv(std::span<const ProblemTable> tables, const TableView& view) {
+  std::string text =
+      "problem,label,model,seeds,metric,scale,mean,sd,difference,difference_95,pairs,diverged,"
+      "incomplete";
+  text += view.paper ? ",paper_mean,paper_sd,paper_difference\n" : "\n";
+  for (const ProblemTable& table : tables)
+    for (const TableRow& row : table.rows)
+      for (const MetricInfo& metric : metric_infos()) {
+        if (view.metric && *view.metric != metric.metric) continue;
+        const TableErrors& errors = row.of(view.whose);
+        const TableCell& cell = errors.of(metric.metric);
+        const Published* published = published_of(table, row, metric.metric);
+        for (const bool on_published : {false, true}) {
+          if (on_published && !metric.two_scales) continue;
+          const double mean = on_published ? on_published_scale(cell.log.mean, table, metric.metric)
+                                           : cell.log.mean;
+          text += fmt::format(
+              "{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(table.problem), quoted(row.label),
+              view.whose == ErrorsOf::members ? "members" : "mean", errors.seeds.size(),
+              metric.name, on_published ? "published" : "own", digits(mean),
+              digits(cell.log.deviation), digits(cell.difference.mean), digits(cell.difference_95),
+              cell.difference.count, errors.diverged, row.incomplete);
+          // A published number stands in the line of its own scale.
+          if (view.paper) {
+            const bool here = published != nullptr && on_published == metric.two_scales;
+            text += here ? fmt::format(",{},{},{}", published->mean, published->deviation,
+                                       digits(published_difference(table, row, metric.metric)))
+                         : ",,,";
+          }
+          text += '\n';
+        }
+      }
+  return text;
+}
+
+}  // namespace stap

@@ -1,0 +1,60 @@
+#include "stap/results/test_set.h"
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/run/manifest.h"
+#include "stap/study/problem.h"
+#include "stap/study/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const fs::path& path) {
+  std::error_code error;
+  return !path.empty() && fs::is_regular_file(path, error);
+}
+
+// Where the manifest says it is; empty if it does not.
+fs::path named_file(const RunResult& run) {
+  const std::string name = identity_text(run.manifest, "test_file");
+  return name.empty() ? fs::path() : run.folder / name;  // an absolute path stays what it is
+}
+
+// Runs of run/1 do not say under which name their data are cached, but their configuration does.
+fs::path file_in_cache(const RunResult& run) {
+  std::string key = identity_text(run.manifest, "data_key");
+  if (key.empty()) key = data_key(data_request(make_study(run.config, Purpose::look)));
+  return cached_file(key, "test.h5");
+}
+
+std::string not_found_text(const fs::path& named, const fs::path& cached) {
+  const std::string first =
+      named.empty() ? "the run names no file" : fmt::format("there is no {}", named.string());
+  return cached.empty() ? first + ", and the cache is off"
+                        : fmt::format("{}, and there is no {}", first, cached.string());
+}
+
+}  // namespace
+
+RunTestSet find_test_set(const RunResult& run, const Grid& grid) {
+  if (run.test_sha256.empty())
+    throw Error(ErrorKind::data, fmt::format("{} has no test set", run.folder.string()));
+  const fs::path named = named_file(run), cached = file_in_cache(run);
+  const fs::path file = is_file(named) ? named : cached;
+  if (!is_file(file))
+    throw Error(
+        ErrorKind::data,
+        fmt::format("the test set of {} is not found ({}): 'stap generate {}' makes it",
+                    run.folder.string(), not_found_text(named, cached), run.folder.string()));
+  RunTestSet found{file, read_test_set(file, grid, run.cluster + run.steps, run.trajectories)};
+  if (found.set.sha256 != run.test_sha256)
+    throw Error(ErrorKind::data,
+                fmt::format("the test set {} has hash {}, {} was evaluated with {}", file.string(),
+                            found.set.sha256, run.folder.string(), run.test_sha256));
+  return found;
+}
+
+}  // namespace stap

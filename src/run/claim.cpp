@@ -1,0 +1,202 @@
+#include "stap/run/claim.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/pending_file.h"
+#include "run/plan_file.h"
+#include "stap/core/error.h"
+#include "stap/study/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+// Whether a file, by its path in the folder, is one that we write aside and rename.
+bool is_ours(const fs::path& file) {
+  constexpr std::array top{"config.yaml",  "manifest.json",  "metrics.jsonl",
+                           "losses.jsonl", "transitions.h5", "extracts.h5",
+                           "status.json",  "analysis.json",  "analysis.h5"};
+  constexpr std::array in_round{"committee.safetensors", "training.safetensors"};
+  const fs::path parent = file.parent_path();
+  const std::string name = file.filename().string();
+  if (parent.empty()) return std::ranges::find(top, name) != top.end();
+  return parent.parent_path() == "rounds" &&
+         (std::ranges::find(in_round, name) != in_round.end() || pass_of(name) > 0);
+}
+
+// Whether an entry may be what is left of a run that was killed before its configuration was there.
+bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  if (entry.is_symlink()) return false;
+  if (name == "rounds") return entry.is_directory() && fs::is_empty(entry.path());
+  if (!entry.is_regular_file()) return false;
+  const std::string target = pending_target(name);
+  if (target == "config.yaml" || target == "manifest.json") return true;
+  if (name == "journal.jsonl") return entry.file_size() == 0;
+  if (name == "answers.bin") return entry.file_size() <= AnswerStore::kFirst;
+  if (name != "manifest.json") return false;
+  try {
+    folder.read_manifest();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// We do not scatter files among a user's own.
+void refuse_other_things(const RunFolder& folder) {
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    if (!is_remnant(folder, entry) && !fs::exists(folder.config_file()))
+      throw Error(ErrorKind::config,
+                  fmt::format("{} holds {} and no run: give a new or empty folder",
+                              folder.path().string(), entry.path().filename().string()));
+}
+
+// Where it is computed may change from one command to the next; what is computed may not. True if
+// the configuration asks for more rounds than the folder's.
+bool raises_rounds(const RunFolder& folder, const Value& document) {
+  const RunConfig there = folder.read_config();
+  if (there.version == 1)
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} was begun by an earlier version (run/1): table and analyse read it, "
+                    "it cannot be continued; start anew in another folder",
+                    folder.path().string()));
+  Value mine = document, theirs = there.document;
+  for (Value* one : {&mine, &theirs}) {
+    one->erase("compute");
+    // Where a file of states lies does not matter: what is in it is compared by its hash.
+    for (const char* section : {"initial", "test"})
+      if (Value* file = one->find(section); file != nullptr && file->find("path") != nullptr)
+        file->erase("path");
+  }
+  const auto rounds_of = [](const Value& value) -> const Value* {
+    const Value* study = value.find("study");
+    return study != nullptr ? study->find("rounds") : nullptr;
+  };
+  const Value *more = rounds_of(mine), *fewer = rounds_of(theirs);
+  const bool raised = more != nullptr && fewer != nullptr && more->integer<std::uint64_t>() &&
+                      fewer->integer<std::uint64_t>() &&
+                      *more->integer<std::uint64_t>() > *fewer->integer<std::uint64_t>();
+  if (raised) theirs.find("study")->set("rounds", *more);
+  const auto differing = differences(mine, theirs);
+  if (!differing.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("{} holds a run of another configuration; choose another folder or "
+                            "the old configuration:\n  {}",
+                            folder.path().string(), fmt::join(differing, "\n  ")));
+  return raised;
+}
+
+// The problem itself, wherever it was found.
+Value essence(Value identity) {
+  for (const char* key : {"pool_file", "test_file", "data_key"}) identity.erase(key);
+  return identity;
+}
+
+// True if the run was begun on another device or with another instruction set.
+bool check_manifest(const RunFolder& folder, const Manifest& mine, Observer& observer) {
+  const Manifest theirs = folder.read_manifest();
+  const auto differing = differences(essence(mine.identity), essence(theirs.identity));
+  if (!differing.empty())
+    throw Error(ErrorKind::data,
+                fmt::format("{} was begun with another problem, pool or test set:\n  {}",
+                            folder.path().string(), fmt::join(differing, "\n  ")));
+  if (mine.instruction_set != theirs.instruction_set)
+    observer.warning(
+        fmt::format("{} was begun with instruction set {}, this is {}: the result will "
+                    "not be bit-equal to an uninterrupted run (STAP_ISA={} would)",
+                    folder.path().string(), theirs.instruction_set, mine.instruction_set,
+                    theirs.instruction_set));
+  if (mine.device != theirs.device)
+    observer.warning(
+        fmt::format("{} was begun on {}, this is {}: the result will not be bit-equal "
+                    "to an uninterrupted run",
+                    folder.path().string(), theirs.device, mine.device));
+  return mine.device != theirs.device || mine.instruction_set != theirs.instruction_set;
+}
+
+// A run that has a configuration has a journal, and one that has bought something a line in it.
+void check_journal(const RunFolder& folder) {
+  std::error_code missing;
+  const bool bought = fs::exists(folder.transitions_file());
+  for (const fs::path& file : {folder.journal_file(), folder.answers_file()}) {
+    const auto size = fs::file_size(file, missing);
+    if (missing || (bought && size == 0))
+      throw Error(ErrorKind::data,
+                  fmt::format("{} is missing or empty: the run cannot be continued without it",
+                              file.string()));
+  }
+}
+
+ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Manifest& manifest,
+                             Observer& observer) {
+  std::error_code error;
+  const fs::path& path = folder.path();
+  if (fs::exists(path, error) && !fs::is_directory(path, error))
+    throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", path.string()));
+  // First only looks: what is refused is not touched.
+  const auto look = [&] {
+    const bool begun = fs::exists(folder.config_file());
+    if (begun) {
+      raises_rounds(folder, document);
+      check_journal(folder);
+    } else if (fs::exists(path)) {
+      refuse_other_things(folder);
+    }
+    return begun;
+  };
+  look();
+  make_folder(path);
+  std::size_t ledgers = 0;
+  AnswerLog log(folder.journal_file(), folder.answers_file(),
+                [&](JournalLine&& line, const std::string& where) {
+                  if (line.type != "ledger") return;
+                  read_ledger(line.body, where);
+                  const auto of = field<std::uint64_t>(line.body, "acquisition", where);
+                  if (of != ledgers)
+                    throw Error(ErrorKind::data,
+                                fmt::format("{} is the ledger of acquisition {}, expected {}",
+                                            where, of, ledgers));
+                  ++ledgers;
+                });
+  if (log.dropped() > 0)
+    observer.warning(
+        fmt::format("{}: {} answers of the last commit were not on disk as a whole (a "
+                    "power cut?); the solver is asked again",
+                    path.string(), log.dropped()));
+  const bool begun = look();  // another process may have been here until just now
+  remove_leftovers(path, is_ours);
+  bool elsewhere = false;
+  if (begun) {
+    elsewhere = check_manifest(folder, manifest, observer);
+    if (raises_rounds(folder, document)) folder.write_config(document);
+    for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
+  } else {
+    // The configuration last, so that a folder with one is whole.
+    make_folder(path / "rounds");
+    folder.write_manifest(manifest);
+    folder.write_config(document);
+  }
+  return {std::move(folder), std::move(log), elsewhere, ledgers};
+}
+
+}  // namespace
+
+ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& manifest,
+                    Observer& observer) {
+  try {
+    return claim_or_throw(std::move(folder), document, manifest, observer);
+  } catch (const fs::filesystem_error& problem) {  // a folder that cannot be looked into
+    throw Error(ErrorKind::storage,
+                fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
+  }
+}
+
+}  // namespace stap

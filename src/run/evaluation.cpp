@@ -1,0 +1,73 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "run/phases.h"
+#include "stap/core/resident_rows.h"
+#include "stap/eval/extracts.h"
+#include "stap/eval/metrics.h"
+
+namespace stap {
+namespace {
+
+// Errors on the test set; extracts of it go to the folder.
+Metrics on_test_set(const Run& run, Committee& committee, const TestSet& set) {
+  States<float> states(set.states.grid(), set.states.count());
+  convert(set.states.values(), states.values());
+  const TrajectoriesView test{std::as_const(states).view(), set.times, run.study.options.cluster};
+  Metrics metrics = evaluate(committee, test);
+  const Identity& identity = run.problem->identity;
+  run.folder.write_extracts({run.round,
+                             take_extracts(committee, test, metrics),
+                             {identity.name, identity.grid, identity.dt}});
+  return metrics;
+}
+
+// Errors of single steps on what is held back; none if nothing is.
+std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
+  const TransitionSet& set = run.transitions;
+  const std::size_t values = set.grid.values(), k = set.cluster;
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < set.count(); ++i)
+    if (run.held_back(set.origins[i].candidate)) rows.push_back(i);
+  if (rows.empty()) return std::nullopt;
+  // A transition is a trajectory of one call: its input, then its output.
+  States<float> states(set.grid, 2 * rows.size());
+  std::vector<double> times;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    convert(std::span(set.inputs).subspan(rows[i] * values, values), states.row(2 * i));
+    convert(std::span(set.outputs).subspan(rows[i] * values, values), states.row(2 * i + 1));
+    times.push_back(input_time(set.origins[rows[i]].step, run.study.options.pattern_steps()));
+  }
+  const StatesView<const float> single{std::as_const(states).values().data(), 2 * k * rows.size(),
+                                       values / k};
+  return evaluate(committee, {single, 2 * k, k, times});
+}
+
+}  // namespace
+
+void evaluate_round(Run& run, Committee& committee) {
+  config::Value head;
+  head.set("round", run.round);
+  head.set("transitions", run.transitions.count());
+  const std::optional<TestSet>& test = run.problem->test;
+  const std::optional<Metrics> metrics = timed(run, "evaluate", [&]() -> std::optional<Metrics> {
+    if (test) return on_test_set(run, committee, *test);
+    return on_held_back(run, committee);
+  });
+  if (metrics && !test) head.set("measured_on", "validation");
+  std::vector<std::string> lines;
+  for (JsonLine& line : run.folder.read_metrics()) lines.push_back(std::move(line.text));
+  lines.resize(run.round);
+  lines.push_back(metrics ? to_json_line(*metrics, std::move(head)) : config::json_text(head, 0));
+  run.folder.write_metrics(lines);
+  run.evaluated = run.round + 1;
+  if (run.round > 0 && run.study.options.keep_committees == StudyOptions::Keep::last)
+    run.folder.remove_committee(run.round - 1);
+  run.phase = run.round < run.study.options.rounds ? Run::Phase::acquire : Run::Phase::done;
+}
+
+}  // namespace stap

@@ -1,0 +1,93 @@
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/core/isa.h"
+#include "stap/core/version.h"
+#include "stap/run/run_folder.h"
+
+namespace stap {
+namespace {
+
+using config::Value;
+
+constexpr std::string_view kFormat = "manifest/2", kOldFormat = "manifest/1";
+
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("model name"))
+      if (const std::size_t colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "unknown";
+}
+
+Value map_field(const Value& document, const char* key, const std::filesystem::path& path) {
+  const Value* value = document.find(key);
+  if (value == nullptr || !value->is_map()) throw_bad_field(key, path);
+  return *value;
+}
+
+}  // namespace
+
+Manifest this_machine() {
+  Manifest manifest;
+  manifest.version = version();
+  manifest.compiler = __VERSION__;
+  manifest.cpu = cpu_model();
+  manifest.instruction_set = to_string(active_isa());
+  return manifest;
+}
+
+std::string identity_text(const Manifest& manifest, const char* key) {
+  const Value* value = manifest.identity.find(key);
+  return value != nullptr && value->text() != nullptr ? *value->text() : "";
+}
+
+void RunFolder::write_manifest(const Manifest& manifest) const {
+  const auto map = [](const Value& value) { return value.is_null() ? Value(Value::Map{}) : value; };
+  Value value;
+  value.set("format", kFormat);
+  value.set("version", manifest.version);
+  value.set("compiler", manifest.compiler);
+  value.set("device", manifest.device);
+  value.set("cpu", manifest.cpu);
+  value.set("instruction_set", manifest.instruction_set);
+  value.set("solver", manifest.solver);
+  value.set("seed", manifest.seed);
+  value.set("data_seed", manifest.data_seed);
+  value.set("identity", map(manifest.identity));
+  value.set("checksums", map(manifest.checksums));
+  write_text(manifest_file(), config::json_text(value) + "\n");
+}
+
+Manifest RunFolder::read_manifest() const {
+  const std::filesystem::path path = manifest_file();
+  const Value value = read_json(path);
+  const auto text = [&](const char* key) { return field<std::string>(value, key, path); };
+  const std::string format = text("format");
+  if (format != kFormat && format != kOldFormat)
+    throw Error(ErrorKind::data,
+                fmt::format("{} is of format '{}', expected '{}'", path.string(), format, kFormat));
+  Manifest manifest;
+  manifest.version = text("version");
+  manifest.compiler = text("compiler");
+  manifest.device = text("device");
+  manifest.cpu = text("cpu");
+  manifest.instruction_set = text("instruction_set");
+  manifest.solver = text("solver");
+  manifest.seed = field<std::uint64_t>(value, "seed", path);
+  manifest.data_seed = field<std::uint64_t>(value, "data_seed", path);
+  if (format == kFormat) {
+    manifest.identity = map_field(value, "identity", path);
+    manifest.checksums = map_field(value, "checksums", path);
+  } else {
+    manifest.identity.set("name", manifest.solver);
+    manifest.identity.set("pool_sha256", text("pool_sha256"));
+    manifest.identity.set("test_sha256", text("test_sha256"));
+  }
+  return manifest;
+}
+
+}  // namespace stap

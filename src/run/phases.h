@@ -1,0 +1,42 @@
+// How a run moves from phase to phase. Every function leaves the folder in a state that means the
+// phase it leaves the run in.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "stap/acquire/plan.h"
+#include "stap/core/committee.h"
+#include "stap/run/run.h"
+
+namespace stap {
+
+/// The initial trajectories: full ones, of ids drawn uniformly from the pool.
+Plan initial_plan(const StudyOptions& options);
+
+/// Rows of the training set that networks are trained on: all but those of candidates that are held
+/// back for validation.
+std::vector<std::size_t> training_rows(const Run& run);
+
+/// Begins the round behind the last purchase: finished, half-trained or fresh members, and the
+/// phase they are in. Throws Error(solver) if there is nothing to train on.
+void begin_round(Run& run);
+/// Puts members and progress on disk, as the round's committee when all epochs are done, and moves
+/// the phase on then.
+void save_training(Run& run);
+/// Evaluates the committee, adds the line to metrics.jsonl, keeps extracts, and moves the phase on.
+void evaluate_round(Run& run, Committee& committee);
+
+/// Does the work and writes its seconds down.
+template <class Work>
+auto timed(const Run& run, std::string_view phase, const Work& work) {
+  const auto start = std::chrono::steady_clock::now();
+  auto result = work();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  run.folder.add_timing({run.round, std::string(phase), seconds.count()});
+  return result;
+}
+
+}  // namespace stap

@@ -1,0 +1,167 @@
+// Plans of rounds/NN, and ledgers of what became of them.
+#include "run/plan_file.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/run/run_folder.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr const char* kFormat = "plan/1";
+
+std::string name_of_pass(std::size_t pass) {
+  return pass == 1 ? "plan.json" : fmt::format("plan-{}.json", pass);
+}
+
+Pattern read_pattern(const Value& row, const std::string& where) {
+  try {
+    return Pattern::parse(field<std::string>(row, "pattern", where));
+  } catch (const Error& problem) {
+    throw Error(ErrorKind::data, fmt::format("{}: {}", where, problem.what()));
+  }
+}
+
+}  // namespace
+
+std::size_t pass_of(const std::string& name) {
+  constexpr std::string_view start = "plan-", end = ".json";
+  std::size_t pass = name == "plan.json" ? 1 : 0;
+  if (name.starts_with(start) && name.ends_with(end))
+    std::from_chars(name.data() + start.size(), name.data() + name.size() - end.size(), pass);
+  return pass > 0 && name == name_of_pass(pass) ? pass : 0;
+}
+
+fs::path RunFolder::plan_file(std::size_t round, std::size_t pass) const {
+  return round_folder(round) / name_of_pass(pass);
+}
+
+std::size_t RunFolder::passes(std::size_t round) const {
+  std::size_t passes = 0;
+  std::error_code missing;
+  while (fs::exists(plan_file(round, passes + 1), missing)) ++passes;
+  return passes;
+}
+
+void RunFolder::write_plan(std::size_t round, std::size_t pass, const Plan& plan) const {
+  Value::List purchases;
+  for (const Purchase& p : plan.purchases) {
+    Value row;
+    row.set("candidate", p.candidate);
+    row.set("pattern", p.pattern.text());
+    purchases.push_back(std::move(row));
+  }
+  Value value;
+  value.set("format", kFormat);
+  value.set("cost", plan.cost());
+  value.set("unspent", plan.unspent);
+  value.set("not_finite", plan.not_finite);
+  value.set("purchases", Value(std::move(purchases)));
+  make_folder(round_folder(round));
+  write_text(plan_file(round, pass), config::json_text(value, 1) + "\n");
+}
+
+Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
+                          std::size_t steps) const {
+  const fs::path path = plan_file(round, pass);
+  const Value value = read_json(path);
+  if (field<std::string>(value, "format", path) != kFormat)
+    throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kFormat));
+  Plan plan;
+  plan.unspent = field<std::uint64_t>(value, "unspent", path);
+  plan.not_finite = field<std::uint64_t>(value, "not_finite", path);
+  const Value* purchases = value.find("purchases");
+  if (purchases == nullptr || !purchases->is_list()) throw_bad_field("purchases", path);
+  std::vector<char> chosen(pool, 0);
+  for (const Value& row : *purchases->list()) {
+    const std::string where =
+        fmt::format("{}, purchase {}", path.string(), plan.purchases.size() + 1);
+    Purchase p{field<std::uint64_t>(row, "candidate", where), read_pattern(row, where)};
+    if (p.candidate >= pool || p.pattern.steps() != steps || p.pattern.cost() == 0)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: candidate {} with pattern {} does not fit the study", where,
+                              p.candidate, p.pattern.text()));
+    if (std::exchange(chosen[p.candidate], 1) != 0)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: candidate {} is chosen twice", where, p.candidate));
+    plan.purchases.push_back(std::move(p));
+  }
+  if (const auto cost = field<std::uint64_t>(value, "cost", path); cost != plan.cost())
+    throw Error(ErrorKind::data, fmt::format("{}: its patterns cost {}, but it says {}",
+                                             path.string(), plan.cost(), cost));
+  return plan;
+}
+
+void RunFolder::remove_plans(std::size_t round, std::size_t pass) const {
+  std::error_code ignored;
+  while (fs::remove(plan_file(round, pass), ignored)) ++pass;
+}
+
+Value to_value(std::size_t acquisition, const Ledger& l) {
+  Value value;
+  value.set("acquisition", acquisition);
+  value.set("budget", l.budget);
+  value.set("bought", l.bought);
+  value.set("refused", l.refused);
+  value.set("refused_by_trust", l.refused_by_trust);
+  value.set("failed", l.failed);
+  value.set("charged_failures", l.charged_failures);
+  value.set("unspent", l.unspent);
+  value.set("passes", l.passes);
+  value.set("pool_exhausted", l.pool_exhausted);
+  Value::List reasons;
+  for (const std::string& reason : l.reasons) reasons.emplace_back(reason);
+  value.set("reasons", Value(std::move(reasons)));
+  return value;
+}
+
+Ledger read_ledger(const Value& body, const std::string& where) {
+  const auto number = [&](const char* key) { return field<std::uint64_t>(body, key, where); };
+  Ledger l;
+  l.budget = number("budget");
+  l.bought = number("bought");
+  l.refused = number("refused");
+  l.refused_by_trust = number("refused_by_trust");
+  l.failed = number("failed");
+  l.charged_failures = number("charged_failures");
+  l.unspent = number("unspent");
+  l.passes = number("passes");
+  const Value* exhausted = body.find("pool_exhausted");
+  if (exhausted == nullptr || !exhausted->boolean()) throw_bad_field("pool_exhausted", where);
+  l.pool_exhausted = *exhausted->boolean();
+  const Value* reasons = body.find("reasons");
+  if (reasons == nullptr || !reasons->is_list()) throw_bad_field("reasons", where);
+  for (const Value& reason : *reasons->list()) {
+    if (reason.text() == nullptr) throw_bad_field("reasons", where);
+    l.reasons.push_back(*reason.text());
+  }
+  return l;
+}
+
+std::vector<Ledger> RunFolder::read_ledgers() const {
+  std::vector<Ledger> ledgers;
+  read_journal(journal_file(), [&](JournalLine&& line, const std::string& where) {
+    if (line.type != "ledger") return;
+    const auto acquisition = field<std::uint64_t>(line.body, "acquisition", where);
+    // In folders of run/1 one may be there twice, after a kill: the last counts.
+    if (acquisition + 1 == ledgers.size()) ledgers.pop_back();
+    if (acquisition != ledgers.size())
+      throw Error(ErrorKind::data, fmt::format("{} is the ledger of acquisition {}, expected {}",
+                                               where, acquisition, ledgers.size()));
+    ledgers.push_back(read_ledger(line.body, where));
+  });
+  return ledgers;
+}
+
+void RunFolder::read_answers(
+    const std::function<void(std::size_t, const LoggedAnswer&)>& visit) const {
+  stap::read_answers(journal_file(), visit);
+}
+
+}  // namespace stap

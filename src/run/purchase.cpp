@@ -1,0 +1,167 @@
+#include "run/purchase.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "run/clusters.h"
+#include "run/phases.h"
+#include "stap/acquire/trust.h"
+#include "stap/core/error.h"
+#include "stap/core/resident_rows.h"
+
+namespace stap {
+namespace {
+
+// Largest spread after one step that a state of the mean model may have in this round.
+double round_trust_limit(const Run& run, Committee& committee) {
+  const StudyOptions& o = run.study.options;
+  if (o.trust_quantile == 0 || run.phase == Run::Phase::initial) return BuyRules{}.trust_limit;
+  const TransitionSet& set = run.transitions;
+  States<float> inputs(set.grid, set.count());
+  convert(set.inputs, inputs.values());
+  std::vector<double> times;
+  for (const Provenance& origin : set.origins)
+    times.push_back(input_time(origin.step, o.pattern_steps()));
+  return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), times),
+                     o.trust_quantile);
+}
+
+Answer::Status status_of(const std::string& text) {
+  for (const auto status : {Answer::Status::ok, Answer::Status::refused, Answer::Status::failed})
+    if (text == to_string(status)) return status;
+  throw Error(ErrorKind::data, fmt::format("a recorded answer has the status '{}'", text));
+}
+
+AnswerRecord to_record(LoggedAnswer logged) {
+  return {.candidate = logged.candidate,
+          .step = logged.step,
+          .status = status_of(logged.status),
+          .reason = std::move(logged.reason),
+          .state = std::move(logged.state),
+          .seconds = logged.seconds,
+          .attempts = logged.attempts,
+          .input_hash = logged.input_hash};
+}
+
+LoggedAnswer to_logged(AnswerRecord record) {
+  return {.candidate = record.candidate,
+          .step = record.step,
+          .status = std::string(to_string(record.status)),
+          .reason = std::move(record.reason),
+          .state = std::move(record.state),
+          .seconds = record.seconds,
+          .attempts = record.attempts,
+          .input_hash = record.input_hash};
+}
+
+}  // namespace
+
+RoundPurchase::RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool,
+                             int threads)
+    : run_(run),
+      committee_(committee),
+      initial_(run.phase == Run::Phase::initial),
+      rules_{run.study.options.charge_failed, round_trust_limit(run, committee)},
+      recorded_(run.answers.recorded(run.transitions.acquisitions)),
+      passes_(
+          initial_ ? initial_plan(run.study.options).cost() : run.study.options.pattern_budget(),
+          initial_ ? OnUnstable::drop : run.study.options.on_unstable) {
+  if (initial_) return;
+  planner_ = make_planner(run.study, threads);
+  for (std::size_t id = 0; id < run.used.size(); ++id)
+    if (!run.used[id]) open_.push_back(id);
+  spending_ = planner_->begin(committee, {pool, open_, run.study.options.pattern_steps()},
+                              run.stream("select"));
+}
+
+std::vector<Query> RoundPurchase::ask() {
+  for (;;) {
+    if (!buyer_) {
+      if (!passes_.more()) return {};
+      begin_pass();
+    }
+    std::vector<Query> queries = buyer_->ask();
+    if (!queries.empty() || !buyer_->done()) return queries;
+    passes_.end(buyer_->deliver());
+    buyer_.reset();
+  }
+}
+
+void RoundPurchase::begin_pass() {
+  const Plan plan = initial_ ? initial_plan(run_.study.options) : plan_pass();
+  passes_.begin(plan);
+  for (const Purchase& p : plan.purchases) run_.used[p.candidate] = 1;
+  buyer_ = std::make_unique<Buyer>(
+      plan, passes_.budget(), run_.problem->pool.states.view(), solver(), committee_, rules_,
+      [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
+        auto logged = recorded_.find(candidate, step);
+        if (!logged) return std::nullopt;
+        // Elsewhere the mean model's last bits are others, and so are the inputs it makes.
+        if (run_.elsewhere) logged->input_hash = 0;
+        return to_record(*std::move(logged));
+      });
+}
+
+// The plan of the next pass: from disk if it is there, else made and written.
+Plan RoundPurchase::plan_pass() {
+  const std::size_t pass = passes_.pass(), budget = passes_.budget();
+  const StudyOptions& o = run_.study.options;
+  if (pass <= run_.folder.passes(run_.round)) {
+    Plan plan = run_.folder.read_plan(run_.round, pass, run_.used.size(), o.pattern_steps());
+    const bool fresh = std::ranges::none_of(
+        plan.purchases, [&](const Purchase& p) { return run_.used[p.candidate] != 0; });
+    if (fresh && plan.cost() + plan.unspent == budget) {
+      spending_->pass_over(plan);
+      return plan;
+    }
+    // Continued on another device, where the passes before came out differently.
+    run_.folder.remove_plans(run_.round, pass);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Plan plan = spending_->next(budget);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  planning_seconds_ += seconds.count();
+  run_.folder.add_timing({run_.round, "select", seconds.count()});
+  run_.folder.add_timing({run_.round, "score", spending_->seconds().score});
+  run_.folder.add_timing({run_.round, "choose", spending_->seconds().choose});
+  run_.folder.write_plan(run_.round, pass, plan);
+  return plan;
+}
+
+void RoundPurchase::record(const Reply& reply) {
+  for (AnswerRecord& record : buyer_->records_of(reply))
+    run_.answers.append(run_.transitions.acquisitions, to_logged(std::move(record)));
+}
+
+void RoundPurchase::take(const Reply& reply) {
+  buyer_->take(reply);
+}
+
+void RoundPurchase::finish(Observer& observer) {
+  const std::size_t acquisition = run_.transitions.acquisitions;
+  const Delivery delivery = passes_.deliver();
+  TransitionSet& set = run_.transitions;
+  // No room to spare: these are the largest things in memory.
+  const std::size_t values = delivery.bought.size() * set.grid.values();
+  set.inputs.reserve(set.inputs.size() + values);
+  set.outputs.reserve(set.outputs.size() + values);
+  for (const Bought& b : delivery.bought) {
+    set.origins.push_back({acquisition, b.candidate, b.step});
+    set.inputs.insert(set.inputs.end(), b.input.begin(), b.input.end());
+    set.outputs.insert(set.outputs.end(), b.output.begin(), b.output.end());
+  }
+  ++set.acquisitions;
+  run_.folder.write_transitions(set);
+  const Ledger ledger = in_solver_steps(delivery.ledger, run_.study.options.cluster);
+  run_.answers.note("ledger", to_value(acquisition, ledger));
+  if (const std::string trouble = trouble_text(ledger); !trouble.empty())
+    observer.warning(fmt::format(
+        "{}, {}: {} (see journal.jsonl)", run_.folder.path().string(),
+        initial_ ? "initial trajectories" : fmt::format("round {}", run_.round), trouble));
+  begin_round(run_);
+}
+
+}  // namespace stap

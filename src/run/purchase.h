@@ -1,0 +1,81 @@
+// What one run buys in one round, pass by pass, so that many runs can buy over one queue.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "stap/acquire/buyer.h"
+#include "stap/acquire/passes.h"
+#include "stap/acquire/planner.h"
+#include "stap/core/observer.h"
+#include "stap/run/run.h"
+
+namespace stap {
+
+/// A round's purchase, or that of the initial trajectories. Goes on where an earlier process
+/// stopped: plans that are on disk are read, answers in the log are not asked for again.
+class RoundPurchase {
+ public:
+  /// The run is in phase `initial` or `acquire`; it, the committee and `pool`, that of the run's
+  /// problem, must live as long. `threads`: of the planner. Nothing is planned yet.
+  RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool, int threads);
+
+  const Solver& solver() const { return *run_.problem->solver; }
+  const Run& run() const { return run_; }
+
+  /// All that can be asked now, having planned further passes and made the mean model's steps on
+  /// the way. Ids are its own.
+  std::vector<Query> ask();
+  /// Writes what must be on disk before the reply is taken; commit() forces it there.
+  void record(const Reply& reply);
+  void commit() { run_.answers.commit(); }
+  void take(const Reply& reply);
+
+  /// Seconds that planning has taken so far.
+  double planning_seconds() const { return planning_seconds_; }
+
+  /// No question is open and none is left.
+  bool done() const { return !passes_.more() && !buyer_; }
+  /// Adds what was bought to the run's training set and puts that on disk, then the ledger; the
+  /// observer is warned of trouble. The run's next phase begins. Once, when done().
+  void finish(Observer& observer);
+
+ private:
+  void begin_pass();
+  Plan plan_pass();
+
+  Run& run_;
+  Committee& committee_;
+  bool initial_;                      // the purchase is that of the initial trajectories
+  std::unique_ptr<Planner> planner_;  // null for those
+  std::vector<std::size_t> open_;
+  std::unique_ptr<Spending> spending_;
+  BuyRules rules_;
+  LoggedAnswers recorded_;
+  Passes passes_;
+  std::unique_ptr<Buyer> buyer_;  // of the pass under way
+  double planning_seconds_ = 0.0;
+};
+
+/// Where runs buy together: one queue a solver, for as long as it lives.
+class Market {
+ public:
+  Market();
+  ~Market();
+
+  /// Buys for all of them until each is done, so that no place where a query can run stays idle
+  /// while somebody has a question. Throws Stopped when `stop` says so; what was answered by then
+  /// is on disk, and the market must not be used any more.
+  void buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, const StopAsked& stop);
+
+ private:
+  class Counter;
+  Counter& counter_of(const Solver& solver);
+
+  std::vector<std::unique_ptr<Counter>> counters_;
+};
+
+}  // namespace stap

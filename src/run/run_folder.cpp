@@ -1,0 +1,196 @@
+#include "stap/run/run_folder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::string_view kFormat = "run/2", kOldFormat = "run/1";
+
+// The round a folder's name stands for; empty if it is not a number.
+std::optional<std::size_t> round_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  std::size_t round = 0;
+  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), round);
+  if (problem != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return round;
+}
+
+std::string loss_text(const Loss& loss) {
+  Value value;
+  value.set("round", loss.round);
+  value.set("epoch", loss.epoch);
+  value.set("member", loss.member);
+  value.set("loss", loss.loss);
+  return config::json_text(value, 0) + "\n";
+}
+
+}  // namespace
+
+fs::path RunFolder::round_folder(std::size_t round) const {
+  return path_ / "rounds" / fmt::format("{:02}", round);
+}
+
+fs::path RunFolder::committee_file(std::size_t round) const {
+  return round_folder(round) / "committee.safetensors";
+}
+
+fs::path RunFolder::training_file(std::size_t round) const {
+  return round_folder(round) / "training.safetensors";
+}
+
+// --- config.yaml ---
+
+RunConfig RunFolder::read_config() const {
+  RunConfig config;
+  config.document = read_document(config_file());
+  const auto format = field<std::string>(config.document, "format", config_file());
+  if (format != kFormat && format != kOldFormat)
+    throw Error(ErrorKind::data, fmt::format("{} is of format '{}', expected '{}': it is not the "
+                                             "folder of a run, or of one that a later version made",
+                                             config_file().string(), format, kFormat));
+  config.version = format == kFormat ? 2 : 1;
+  config.document.erase("format");
+  return config;
+}
+
+void RunFolder::write_config(const Value& document) const {
+  Value whole;
+  whole.set("format", kFormat);
+  for (const auto& member : *document.map()) whole.set(member.key, member.value);
+  write_text(config_file(), config::yaml_text(whole));
+}
+
+// --- metrics, timings, losses ---
+
+std::vector<JsonLine> RunFolder::read_metrics() const {
+  std::vector<JsonLine> lines = read_json_lines(metrics_file(), false);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (const auto round = field<std::uint64_t>(lines[i].value, "round", lines[i].where);
+        round != i)
+      throw Error(ErrorKind::data,
+                  fmt::format("{} is of round {}, expected {}", lines[i].where, round, i));
+  return lines;
+}
+
+void RunFolder::write_metrics(std::span<const std::string> lines) const {
+  write_text(metrics_file(), fmt::format("{}\n", fmt::join(lines, "\n")));
+}
+
+std::vector<Timing> RunFolder::read_timings() const {
+  std::vector<Timing> timings;
+  for (const JsonLine& line : read_json_lines(timings_file(), true))
+    timings.push_back({field<std::uint64_t>(line.value, "round", line.where),
+                       field<std::string>(line.value, "phase", line.where),
+                       field<double>(line.value, "seconds", line.where)});
+  return timings;
+}
+
+void RunFolder::add_timing(const Timing& timing) const {
+  Value value;
+  value.set("round", timing.round);
+  value.set("phase", timing.phase);
+  value.set("seconds", timing.seconds);
+  append_lines(timings_file(), config::json_text(value, 0) + "\n");
+}
+
+std::vector<Loss> RunFolder::read_losses() const {
+  std::vector<Loss> losses;
+  for (const JsonLine& line : read_json_lines(losses_file(), true)) {
+    Loss loss{field<std::uint64_t>(line.value, "round", line.where),
+              field<int>(line.value, "member", line.where),
+              field<int>(line.value, "epoch", line.where)};
+    const Value* value = line.value.find("loss");
+    if (value == nullptr || (!value->real() && !value->is_null()))
+      throw_bad_field("loss", line.where);
+    loss.loss = value->real().value_or(std::numeric_limits<double>::quiet_NaN());
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+void RunFolder::add_losses(std::span<const Loss> losses) const {
+  std::string text;
+  for (const Loss& loss : losses) text += loss_text(loss);
+  if (!text.empty()) append_lines(losses_file(), text);
+}
+
+void RunFolder::cut_losses(std::size_t round, int epoch) const {
+  std::vector<Loss> losses = read_losses();
+  const auto first = std::find_if(losses.begin(), losses.end(), [&](const Loss& loss) {
+    return loss.round > round || (loss.round == round && loss.epoch >= epoch);
+  });
+  if (first == losses.end()) return;
+  std::string text;
+  for (auto loss = losses.begin(); loss != first; ++loss) text += loss_text(*loss);
+  write_text(losses_file(), text);
+}
+
+// --- training set, networks ---
+
+TransitionSet RunFolder::read_transitions() const {
+  if (read_config().version == 2) return stap::read_transitions(transitions_file());
+  const Model model = read_model(newest_committee().path);
+  return stap::read_transitions(transitions_file(), model.shape.grid, model.cluster);
+}
+
+void RunFolder::write_transitions(const TransitionSet& set) const {
+  stap::write_transitions(transitions_file(), set);
+}
+
+std::optional<Model> RunFolder::read_networks(std::size_t round) const {
+  std::error_code missing;
+  for (const fs::path& path : {committee_file(round), training_file(round)})
+    if (fs::exists(path, missing)) return read_model(path);
+  return std::nullopt;
+}
+
+CommitteeFile RunFolder::newest_committee() const {
+  std::optional<CommitteeFile> newest;
+  std::error_code error;
+  for (fs::directory_iterator entry(path_ / "rounds", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code missing;
+    const fs::path file = entry->path() / "committee.safetensors";
+    const std::optional<std::size_t> round = round_of(entry->path());
+    if (!round || !fs::is_regular_file(file, missing)) continue;
+    if (!newest || *round > newest->round) newest = {*round, file};
+  }
+  if (!newest)
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{}: there is no rounds/NN/committee.safetensors in this folder; give a "
+                    "run folder that has trained a committee, or a model file",
+                    path_.string()));
+  return *newest;
+}
+
+void RunFolder::write_training(std::size_t round, const Model& model) const {
+  make_folder(round_folder(round));
+  write_model(training_file(round), model);
+}
+
+void RunFolder::write_committee(std::size_t round, const Model& model) const {
+  make_folder(round_folder(round));
+  write_model(committee_file(round), model);
+  std::error_code ignored;
+  fs::remove(training_file(round), ignored);
+}
+
+void RunFolder::remove_committee(std::size_t round) const {
+  std::error_code ignored;
+  fs::remove(committee_file(round), ignored);
+}
+
+}  // namespace stap

@@ -1,0 +1,212 @@
+#include "run/training.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "run/phases.h"
+#include "stap/core/error.h"
+#include "stap/core/resident_rows.h"
+
+namespace stap {
+namespace {
+
+// What the training of round 0 depends on: all but the method, what later rounds do, the test set,
+// and how often and how long networks are kept. The pool counts: initial trajectories are drawn
+// from all of it.
+std::string first_round_key(const Run& run) {
+  config::Value document = run.study.effective;
+  for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
+  for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees",
+                          "on_unstable", "charge_failed", "trust_quantile"})
+    document.find("study")->erase(key);
+  return config::yaml_text(document);
+}
+
+// A run's training data as the engine wants it: all that was bought but what is held back.
+struct TrainingData {
+  explicit TrainingData(const Run& run) {
+    const TransitionSet& set = run.transitions;
+    const std::vector<std::size_t> rows = training_rows(run);
+    const std::size_t values = set.grid.values();
+    inputs = States<float>(set.grid, rows.size());
+    outputs = States<float>(set.grid, rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      convert(std::span(set.inputs).subspan(rows[i] * values, values), inputs.row(i));
+      convert(std::span(set.outputs).subspan(rows[i] * values, values), outputs.row(i));
+      if (run.shape.options.time_input)
+        times.push_back(static_cast<float>(
+            input_time(set.origins[rows[i]].step, run.study.options.pattern_steps())));
+    }
+  }
+  TransitionsView view() const { return {inputs.view(), outputs.view(), times}; }
+
+  States<float> inputs, outputs;
+  std::vector<float> times;
+};
+
+std::size_t epochs_of(const Run& run) {
+  return static_cast<std::size_t>(run.study.train.epochs * run.study.options.members);
+}
+
+// Who trains, and who takes the networks of round 0 from whom.
+struct Assignment {
+  std::vector<std::size_t> training;
+  std::vector<std::pair<std::size_t, std::size_t>> followers;  // run, its leader
+};
+Assignment assign(const Group& group) {
+  Assignment result;
+  std::map<std::string, std::size_t> leaders;
+  for (std::size_t r = 0; r < group.runs.size(); ++r) {
+    const Run& run = *group.runs[r];
+    if (run.phase != Run::Phase::train) continue;
+    if (run.round == 0) {
+      const auto [leader, is_new] = leaders.emplace(first_round_key(run), r);
+      if (!is_new) {
+        result.followers.emplace_back(r, leader->second);
+        continue;
+      }
+    }
+    result.training.push_back(r);
+  }
+  return result;
+}
+
+// Epochs up to the next checkpoint, of all that train.
+std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>& training,
+                              const std::vector<TrainingData>& data) {
+  std::vector<FitJob> jobs;
+  for (std::size_t i = 0; i < training.size(); ++i) {
+    const Run& run = *group.runs[training[i]];
+    if (run.phase != Run::Phase::train) continue;
+    const FitOptions& options = run.study.train;
+    for (int m = 0; m < group.members; ++m)
+      jobs.push_back(
+          {group.first_member(training[i]) + m, data[i].view(), options,
+           run.stream("order").split("member", static_cast<std::uint64_t>(m)), run.epochs_done,
+           std::min(options.epochs, run.epochs_done + run.study.options.checkpoint_epochs)});
+  }
+  return jobs;
+}
+
+void keep_losses(const Group& group, Account& account) {
+  std::map<std::size_t, std::vector<Loss>> by_run;
+  for (const EpochDone& event : account.take_losses()) {
+    const auto r = static_cast<std::size_t>(event.member / group.members);
+    by_run[r].push_back(
+        {group.runs[r]->round, event.member % group.members, event.epoch, event.loss});
+  }
+  for (const auto& [r, losses] : by_run) group.runs[r]->folder.add_losses(losses);
+}
+
+}  // namespace
+
+std::vector<Group> make_groups(std::span<Run> runs, int threads) {
+  std::vector<Group> groups;
+  for (Run& run : runs) {
+    const int members = run.study.options.members;
+    auto fits = [&](const Group& g) {
+      return g.runs[0]->shape == run.shape && g.members == members &&
+             g.runs[0]->study.compute == run.study.compute;
+    };
+    auto group = std::find_if(groups.begin(), groups.end(), fits);
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, members, nullptr});
+    group->runs.push_back(&run);
+  }
+  for (Group& group : groups)
+    group.engine = make_engine(group.runs[0]->study.compute, group.runs[0]->shape,
+                               static_cast<int>(group.runs.size()) * group.members, threads);
+  return groups;
+}
+
+std::unique_ptr<Committee> committee_of(Group& group, std::size_t r, const StopAsked& stop) {
+  std::vector<int> members;
+  for (int m = 0; m < group.members; ++m) {
+    members.push_back(group.first_member(r) + m);
+    // Before the first training there is nothing to load: the engine's members are zero.
+    if (!group.runs[r]->members.empty())
+      group.engine->load(members.back(), group.runs[r]->members[static_cast<std::size_t>(m)]);
+  }
+  auto committee = group.engine->committee(std::move(members));
+  committee->stop_when(stop);
+  return committee;
+}
+
+std::string round_text(const Run& run) {
+  return fmt::format("round {} of {}", run.round, run.study.options.rounds);
+}
+
+Account::Account(std::span<const Run> runs, Observer& listener) : listener_(listener) {
+  for (const Run& run : runs) {
+    const std::size_t epochs = epochs_of(run);
+    total_ += (run.study.options.rounds + 1) * epochs;
+    done_ += run.round * epochs;
+    if (run.phase == Run::Phase::train)
+      done_ += static_cast<std::size_t>(run.epochs_done * run.study.options.members);
+    else if (run.phase != Run::Phase::initial)
+      done_ += epochs;
+  }
+}
+
+void Account::say(std::string phase) {
+  phase_ = std::move(phase);
+  listener_.progress({phase_, done_, total_, "epochs"});
+}
+
+void Account::epoch_done(const EpochDone& event) {
+  ++done_;
+  losses_.push_back(event);
+  listener_.epoch_done(event);
+  listener_.progress({phase_, done_, total_, "epochs"});
+}
+
+void fit(Group& group, Account& account, const StopAsked& stop) {
+  const Assignment who = assign(group);
+  std::vector<TrainingData> data;
+  data.reserve(who.training.size());
+  for (std::size_t r : who.training) {
+    Run& run = *group.runs[r];
+    data.emplace_back(run);
+    run.folder.cut_losses(run.round, run.epochs_done);
+    for (int m = 0; m < group.members; ++m)
+      group.engine->load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
+  }
+  for (;;) {
+    std::vector<FitJob> jobs = make_jobs(group, who.training, data);
+    if (jobs.empty()) break;
+    if (stop && stop()) throw Stopped();
+    account.say(fmt::format("{}, training", round_text(*group.runs[who.training[0]])));
+    const auto start = std::chrono::steady_clock::now();
+    group.engine->fit(jobs, account, stop);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    keep_losses(group, account);
+    const double share = static_cast<double>(group.members) / static_cast<double>(jobs.size());
+    for (std::size_t j = 0; j < jobs.size(); j += static_cast<std::size_t>(group.members)) {
+      const auto r = static_cast<std::size_t>(jobs[j].member / group.members);
+      Run& run = *group.runs[r];
+      // Stopped between two members: what is on disk stands, and these epochs are trained again.
+      const auto own = std::span(jobs).subspan(j, static_cast<std::size_t>(group.members));
+      if (std::ranges::any_of(
+              own, [&](const FitJob& job) { return job.epochs_done != jobs[j].epochs_done; }))
+        continue;
+      run.epochs_done = jobs[j].epochs_done;
+      for (int m = 0; m < group.members; ++m)
+        run.members[static_cast<std::size_t>(m)] = group.engine->save(group.first_member(r) + m);
+      run.folder.add_timing({run.round, "train", seconds.count() * share});
+      save_training(run);
+    }
+  }
+  for (const auto& [r, leader] : who.followers) {
+    Run& run = *group.runs[r];
+    account.add(
+        static_cast<std::size_t>((run.study.train.epochs - run.epochs_done) * group.members));
+    run.members = group.runs[leader]->members;
+    run.epochs_done = run.study.train.epochs;
+    save_training(run);
+  }
+}
+
+}  // namespace stap

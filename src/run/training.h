@@ -1,0 +1,58 @@
+// Training the members of many runs in one engine.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/core/observer.h"
+#include "stap/core/stop.h"
+#include "stap/nn/engine.h"
+#include "stap/run/run.h"
+
+namespace stap {
+
+/// The runs of one network shape and their engine; run r has members r * M .. (r + 1) * M - 1.
+struct Group {
+  std::vector<Run*> runs;
+  int members = 0;  ///< M of each
+  std::unique_ptr<Engine> engine;
+
+  int first_member(std::size_t r) const { return static_cast<int>(r) * members; }
+};
+std::vector<Group> make_groups(std::span<Run> runs, int threads);
+
+/// The committee of one run, its weights in the engine. It stops when `stop` says so.
+std::unique_ptr<Committee> committee_of(Group& group, std::size_t r, const StopAsked& stop);
+
+/// "round 3 of 10".
+std::string round_text(const Run& run);
+
+/// Epochs of all members of all runs, done and in all: what progress counts.
+class Account : public Observer {
+ public:
+  Account(std::span<const Run> runs, Observer& listener);
+
+  /// What is being done now.
+  void say(std::string phase);
+  /// Epochs that need not be trained.
+  void add(std::size_t epochs) { done_ += epochs; }
+  void epoch_done(const EpochDone& event) override;
+  /// Losses since the last call, `member` being the engine's.
+  std::vector<EpochDone> take_losses() { return std::exchange(losses_, {}); }
+
+ private:
+  Observer& listener_;
+  std::string phase_;
+  std::size_t done_ = 0, total_ = 0;
+  std::vector<EpochDone> losses_;
+};
+
+/// Trains every run of the group that waits for it, checkpoint by checkpoint. Runs that differ in
+/// nothing that counts before the first purchase share the training of round 0. Throws Stopped when
+/// `stop` says so, having saved what is trained.
+void fit(Group& group, Account& account, const StopAsked& stop);
+
+}  // namespace stap

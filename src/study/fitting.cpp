@@ -1,0 +1,123 @@
+#include "study/fitting.h"
+
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/study/clusters.h"
+#include "stap/study/method.h"
+
+namespace stap {
+namespace {
+
+using config::origin_of;
+
+// What `make` gives; a complaint about `path`, and nothing, if it throws.
+template <class Make>
+auto attempt(const char* path, config::Complaints& complaints, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    complaints.add(path, error.what());
+  }
+  return decltype(make()){};
+}
+
+void check_file(const char* section, const std::filesystem::path& file,
+                config::Complaints& complaints) {
+  const std::string path = fmt::format("{}.path", section);
+  std::error_code ignored;
+  if (file.empty())
+    complaints.add(path, "is missing, expected the path of a file");
+  else if (!std::filesystem::is_regular_file(file, ignored))
+    complaints.add(path, fmt::format("is {}, and there is no such file", file.string()));
+  else if (!std::ifstream(file))
+    complaints.add(path, fmt::format("is {}, which cannot be read", file.string()));
+}
+
+void check_files(const Study& study, config::Complaints& complaints) {
+  const bool drawn = study.initial || study.given.find("initial") == nullptr;
+  if (!drawn) check_file("initial", study.initial_file, complaints);
+  if (study.given.find("test") != nullptr) check_file("test", study.test_file, complaints);
+  if (drawn && study.options.pool == 0)
+    complaints.add("study.pool",
+                   "is 0, which means all of a file, but initial conditions are drawn: choose at "
+                   "least 1");
+}
+
+std::unique_ptr<Planner> try_planner(const Study& study, config::Complaints& complaints) {
+  if (study.planner) return attempt("planner", complaints, [&] { return make_planner(study, 1); });
+  auto selector = attempt("base", complaints, [&] { return make_selector(study, 1); });
+  auto chooser = attempt("steps", complaints, [&] { return make_chooser(study, 1); });
+  if (!selector || !chooser) return nullptr;
+  return make_two_part_planner(std::move(selector), std::move(chooser));
+}
+
+void check_method(const Study& study, const Planner& planner, config::Complaints& complaints) {
+  const StudyOptions& o = study.options;
+  const std::string method = method_text(study.effective);
+  const std::string_view section = study.planner ? "planner" : "base";
+  if (o.members < planner.members_needed())
+    complaints.add("study.members",
+                   fmt::format("is {}, but {} compares members: at least {} are needed", o.members,
+                               method, planner.members_needed()),
+                   origin_of(study.given, {"study.members", section}));
+  if (planner.needs_cpu() && uses_gpu(study.compute))
+    complaints.add("compute.device",
+                   fmt::format("is {}, but {} asks networks for what only the CPU has: choose "
+                               "compute.device: cpu, or another method or option",
+                               *study.effective.find("compute")->find("device")->text(), method),
+                   origin_of(study.given, {"compute.device", section}));
+  if (o.pattern_steps() > planner.steps_most())
+    complaints.add(
+        "study.steps",
+        fmt::format(
+            "is {}{}, but {} takes at most {} steps: choose stap instead, or fewer steps", o.steps,
+            o.cluster > 1 ? fmt::format(", {} clusters of {}", o.pattern_steps(), o.cluster) : "",
+            method, planner.steps_most()),
+        origin_of(study.given, {"study.steps", "steps", section}));
+}
+
+void check_sizes(const Study& study, config::Complaints& complaints) {
+  const StudyOptions& o = study.options;
+  check_budget_clusters(o, complaints);
+  if (o.pool > 0 && o.initial >= o.pool)
+    complaints.add("study.initial",
+                   fmt::format("is {}, but the pool has {} initial conditions: choose fewer or a "
+                               "larger pool",
+                               o.initial, o.pool),
+                   origin_of(study.given, {"study.initial", "study.pool"}));
+  if (o.trust_quantile > 0 && o.members < 2)
+    complaints.add("study.trust_quantile",
+                   fmt::format("is {}, but a trust band compares members and study.members is {}: "
+                               "choose at least 2 members, or 0 for no band",
+                               o.trust_quantile, o.members));
+}
+
+}  // namespace
+
+void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
+  if (!study.pde) return;
+  const auto solver = attempt("pde", complaints, [&] { return make_solver(study, 1); });
+  if (!solver) return;
+  study.grid = solver->grid();
+  study.dt = solver->dt();
+  check_files(study, complaints);
+  std::unique_ptr<Sampler> sampler;
+  if (study.initial)
+    sampler = attempt("initial", complaints, [&] { return make_sampler(study, study.grid); });
+  check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);
+  if (purpose == Purpose::generate) return;
+  try {
+    make_shape(study.grid, study.network);
+  } catch (const Error& error) {  // its message names the key
+    complaints.add("", error.what(), origin_of(study.given, {"network.modes", "pde"}));
+  }
+  if (!study.has_method()) return;
+  check_sizes(study, complaints);
+  if (const auto planner = try_planner(study, complaints))
+    check_method(study, *planner, complaints);
+}
+
+}  // namespace stap

@@ -1,0 +1,80 @@
+// Rows of a pool or a test set, made by the solver like a purchase: through its queue, and every
+// answer is on disk before it is used.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/core/observer.h"
+#include "stap/core/rng.h"
+#include "stap/core/solver.h"
+#include "stap/core/stop.h"
+#include "stap/ic/sampler.h"
+#include "stap/journal/answer_log.h"
+
+namespace stap {
+
+/// Which rows: initial conditions of one random stream, each followed by its trajectory.
+struct RowsWanted {
+  std::string phase;        ///< for progress and messages: "pool", "test set"
+  std::size_t acquisition;  ///< under which answers are in the log
+  Rng stream;               ///< of the initial conditions
+  std::size_t rows = 0;
+  std::size_t lead = 1;   ///< k: states up to time 0
+  std::size_t steps = 0;  ///< learned steps behind them
+
+  std::size_t times() const { return lead + steps; }
+};
+
+/// A row depends on nothing but its stream and index, not by a bit.
+class RowMaker {
+ public:
+  /// `sampler`, `log` must live as long. Throws Error(config) if the sampler's warm-up is too short
+  /// for `lead` states, or is one that the solver cannot make.
+  RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead,
+           AnswerLog& log);
+
+  /// Returns when every answer is in the log. Throws Stopped, with all that came so far in the log,
+  /// and Error(numerics) naming the row that cannot be computed.
+  void make(const RowsWanted& wanted, Observer& observer, const StopAsked& stop) const;
+
+  /// Row `index` of what make() made, [times, C, X...]; `answers` are all of its acquisition.
+  std::vector<double> row(const RowsWanted& wanted, const LoggedAnswers& answers,
+                          std::size_t index) const;
+
+ private:
+  // States of a row are numbered: 0 as drawn; if there is a warm-up, 1 behind it; then one a step.
+  struct Leg {
+    const Solver& solver;
+    std::size_t begin, end;  // numbers of the states it leads from and to
+    double time;             // of the first
+    std::size_t zero;        // number of the state at time 0, for those behind the first
+
+    double time_of(std::size_t number) const;
+  };
+  // A row under way, with the state it has.
+  struct Trip {
+    std::size_t index, number;
+    std::vector<double> state;
+  };
+  // Number of the first state that belongs to the row.
+  std::size_t first() const { return warm_up_ ? 1 : 0; }
+  std::vector<double> state_at(const RowsWanted& wanted, const LoggedAnswers& answers,
+                               std::size_t index, std::size_t number) const;
+  void walk(const Leg& leg, const RowsWanted& wanted, Progress& progress, Observer& observer,
+            const StopAsked& stop) const;
+  void note(const RowsWanted& wanted, const Trip& trip, const Answer& answer,
+            std::size_t values) const;
+  [[noreturn]] void cannot(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
+                           const Answer& answer) const;
+
+  const Sampler& sampler_;
+  std::shared_ptr<const Solver> solver_;
+  AnswerLog& log_;
+  std::unique_ptr<Solver> warm_up_;  // null: states are used as drawn
+};
+
+}  // namespace stap

@@ -1,0 +1,48 @@
+#include "stap/study/options.h"
+
+namespace stap {
+
+const config::Fields<StudyOptions>& study_fields() {
+  using O = StudyOptions;
+  static const config::Fields<O> fields{
+      {"steps", &O::steps, "learned steps of a trajectory (L)", config::at_least(1)},
+      {"cluster", &O::cluster,
+       "states that a network takes and gives at once (k); steps and budget are multiples of it",
+       config::at_least(1)},
+      {"pool", &O::pool, "initial conditions to choose from; 0: all of the file of initial"},
+      {"test", &O::test, "test trajectories; 0: none, or all of the file of test"},
+      {"initial", &O::initial, "full trajectories to start with, drawn from the pool",
+       config::at_least(1)},
+      {"rounds", &O::rounds, "acquisitions (R); there are R + 1 trainings", config::at_least(0)},
+      {"budget", &O::budget, "solver steps a round", config::at_least(1)},
+      {"members", &O::members, "networks of the committee (M)", config::at_least(1)},
+      {"data_seed", &O::data_seed, "seed of pool and test set"},
+      {"seed", &O::seed, "seed of the initial draw, weights, shuffles and selection"},
+      {"checkpoint_epochs", &O::checkpoint_epochs, "epochs between two checkpoints",
+       config::at_least(1)},
+      {"keep_committees", &O::keep_committees, "which rounds' networks stay on disk",
+       config::choices<O::Keep>({{"last", O::Keep::last}, {"all", O::Keep::all}})},
+      {"on_unstable", &O::on_unstable,
+       "what becomes of the steps behind a query that is refused or fails: they stay unspent, or "
+       "are spent on further trajectories in the same round",
+       config::choices<OnUnstable>({{"drop", OnUnstable::drop}, {"refill", OnUnstable::refill}})},
+      {"charge_failed", &O::charge_failed, "a query that fails costs a solver step"},
+      {"trust_quantile", &O::trust_quantile,
+       "trust band: refuse states of the mean model on which members are farther apart than on "
+       "this share of the inputs bought so far; 0: no band",
+       config::between(0, 1)},
+      {"validation", &O::validation,
+       "share of the bought candidates that is held back from training, to be measured on",
+       config::between(0, 0.5)},
+  };
+  return fields;
+}
+
+const config::Fields<FileOptions>& file_fields() {
+  static const config::Fields<FileOptions> fields{
+      {"path", &FileOptions::path, "HDF5 file; relative to the configuration that names it"},
+  };
+  return fields;
+}
+
+}  // namespace stap

@@ -1,0 +1,207 @@
+#include "stap/study/presets.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/config/complaints.h"
+#include "stap/core/error.h"
+#include "stap/study/method.h"
+#include "stap/study/study.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::string_view kOverlays = "overlays/";  // may be left out
+constexpr const char* kRunConfig = "config.yaml";    // of a run folder
+
+// Where a name leads: a file, or else a preset, or else the configuration in a run folder.
+struct Place {
+  std::string title;  // for messages, and to find circles
+  fs::path file;      // empty for presets
+  const Preset* preset = nullptr;
+};
+
+// `from`: the document that says it, null for a name given by the user. `said`: where.
+Place find_place(const std::string& name, const Place* from, const std::string& said) {
+  const bool files = from == nullptr || from->preset == nullptr;
+  const fs::path path = from == nullptr ? fs::path(name) : from->file.parent_path() / name;
+  std::error_code ignored;
+  const auto file = [&](const fs::path& there) {
+    return Place{fs::weakly_canonical(there, ignored).string(), there, nullptr};
+  };
+  if (files && fs::is_regular_file(path, ignored)) return file(path);
+  if (const Preset* preset = find_preset(name)) return {"preset " + preset->name, {}, preset};
+  if (files && fs::is_directory(path, ignored)) {
+    if (fs::is_regular_file(path / kRunConfig, ignored)) return file(path / kRunConfig);
+    throw Error(
+        ErrorKind::config,
+        fmt::format("{}there is no file {} in the folder {}: give a run folder, a YAML file "
+                    "or a preset",
+                    said.empty() ? "" : said + ": ", kRunConfig, path.string()));
+  }
+  std::vector<std::string> known;
+  for (const Preset& preset : presets())
+    known.push_back(preset.name.starts_with(kOverlays) ? preset.name.substr(kOverlays.size())
+                                                       : preset.name);
+  throw Error(ErrorKind::config,
+              fmt::format("{}there is {}no preset '{}'{}", said.empty() ? "" : said + ": ",
+                          files ? "no file and " : "", name, config::hint(name, known, "presets")));
+}
+
+std::vector<Value> names_in(const Value& extends) {
+  std::vector<Value> names = extends.is_list() ? *extends.list() : std::vector<Value>{extends};
+  for (const Value& name : names)
+    if (name.text() == nullptr || name.text()->empty())
+      throw Error(ErrorKind::config,
+                  fmt::format("{}: extends is not the name of a preset or a file, or a list of "
+                              "them, as in extends: paper/burgers",
+                              name.origin().text()));
+  return names;
+}
+
+// The configuration that a run keeps says its format; nothing else does.
+void drop_format(Value& document) {
+  const Value* format = document.find("format");
+  if (format == nullptr) return;
+  const std::string* text = format->text();
+  if (text == nullptr || (*text != "run/1" && *text != "run/2"))
+    throw Error(ErrorKind::config,
+                fmt::format("{}: format is {}, expected run/1 or run/2: this is no configuration",
+                            format->origin().text(), config::json_text(*format, 0)));
+  document.erase("format");
+}
+
+// `open`: the documents that are being loaded, outermost first.
+Value load(const Place& source, std::vector<std::string>& open) {
+  const auto begin = std::find(open.begin(), open.end(), source.title);
+  if (begin != open.end())
+    throw Error(ErrorKind::config, fmt::format("a configuration extends itself: {} -> {}",
+                                               fmt::join(begin, open.end(), " -> "), source.title));
+  open.push_back(source.title);
+  Value own = source.preset != nullptr ? config::parse_yaml(source.preset->text, source.title)
+                                       : config::read_yaml(source.file.string());
+  drop_format(own);
+  Value document;
+  if (const Value* extends = own.find("extends"))
+    for (const Value& name : names_in(*extends))
+      overlay(document, load(find_place(*name.text(), &source, name.origin().text()), open));
+  own.erase("extends");
+  overlay(document, own);
+  open.pop_back();
+  return document;
+}
+
+void merge(Value& into, const Value& over);
+
+void merge(Value::Member& into, const Value::Member& over) {
+  const bool replaced = !into.value.is_map() || !(over.value.is_map() || over.value.is_null());
+  merge(into.value, over.value);
+  if (replaced) into.origin = over.origin;
+}
+
+void merge(Value& into, const Value& over) {
+  if (over.is_null() && into.is_map()) return;
+  if (!over.is_map() || !into.is_map()) {
+    into = over;
+    return;
+  }
+  Value::Map members = *into.map();  // not by set(), which would forget where a key was written
+  for (const Value::Member& member : *over.map()) {
+    const auto there = std::ranges::find(members, member.key, &Value::Member::key);
+    if (there == members.end())
+      members.push_back(member);
+    else
+      merge(*there, member);
+  }
+  const config::Origin origin = into.origin();
+  into = Value(std::move(members));
+  into.set_origin(origin);
+}
+
+// Sections that say which method exclude each other: takes out of the document what `section` takes
+// the place of, and keeps what it adds to.
+void make_room(Value& document, std::string_view section) {
+  const bool part = section == "base" || section == "steps";
+  if (!part && section != "method" && section != "planner") return;
+  if (section != "method") expand_method(document);
+  if (!part)
+    for (const char* key : {"base", "steps"}) document.erase(key);
+  if (section != "planner") document.erase("planner");
+}
+
+}  // namespace
+
+const Preset* find_preset(const std::string& name) {
+  for (const std::string& candidate : {name, std::string(kOverlays) + name})
+    for (const Preset& preset : presets())
+      if (preset.name == candidate) return &preset;
+  return nullptr;
+}
+
+std::string preset_summary(const Preset& preset) {
+  const std::string line = preset.text.substr(0, preset.text.find('\n'));
+  return line.starts_with("# ") ? line.substr(2) : "";
+}
+
+Value load_config(const std::string& name, const std::vector<std::string>& overlays) {
+  std::vector<std::string> open;
+  Value document = load(find_place(name, nullptr, ""), open);
+  for (const std::string& over : overlays)
+    overlay(document, load(find_place(over, nullptr, "--with"), open));
+  return document;
+}
+
+void overlay(Value& document, const Value& over) {
+  // Anything but two maps is for the check of the result to complain about.
+  if (document.is_map() && over.is_map()) {
+    const std::vector<config::Family> families = study_families();
+    for (const Value::Member& section : *over.map()) {
+      make_room(document, section.key);
+      const Value* old = document.find(section.key);
+      const Value* name = section.value.find("name");
+      const auto family = std::ranges::find(families, section.key, &config::Family::name);
+      if (old == nullptr || name == nullptr || family == families.end() || !family->named) continue;
+      const Value* old_name = old->find("name");
+      if (old_name != nullptr && !(*old_name == *name)) document.erase(section.key);
+    }
+  }
+  merge(document, over);
+}
+
+std::string full_key(const std::string& key) {
+  if (key.find('.') != std::string::npos) return key;
+  for (const config::FieldInfo& field : study_fields().fields())
+    if (field.name == key && key != "steps" && key != "initial") return "study." + key;
+  for (const config::FieldInfo& field : compute_fields().fields())
+    if (field.name == key) return "compute." + key;
+  return key;
+}
+
+void apply_setting(Value& document, const std::string& assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string key = assignment.substr(0, equals);
+  if (key == "extends" && config::find_path(document, "sweep.extends") != nullptr) {
+    config::apply_override(document, "sweep." + assignment, assignment);
+    return;
+  }
+  if (key == "extends")
+    throw Error(ErrorKind::config,
+                fmt::format("'{}': extends belongs into a file; here, use --with NAME, or 'stap "
+                            "sweep --grid extends=NAME,...'",
+                            assignment));
+  const std::string full = full_key(key);
+  const std::size_t dot = full.find('.');
+  // `steps=3` is a mistake, which the check of the result explains.
+  if (dot != std::string::npos || full == "method") make_room(document, full.substr(0, dot));
+  config::apply_override(
+      document, equals == std::string::npos ? assignment : full + assignment.substr(equals),
+      assignment);
+}
+
+}  // namespace stap

@@ -1,0 +1,200 @@
+#include "stap/study/problem.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stap/core/cluster.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "stap/study/generate.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kPatience{200};  // between two looks at a folder in use
+
+void check_solver(const Study& study, const Solver& solver) {
+  if (!(solver.grid() == study.grid))
+    throw Error(ErrorKind::config,
+                fmt::format("{} works on states of {}, but the study's are {}", solver.name(),
+                            solver.grid().shape_text(), study.grid.shape_text()));
+  if (solver.dt() != study.dt)
+    throw Error(ErrorKind::config, fmt::format("{} makes steps of {}, but the study's are {}",
+                                               solver.name(), solver.dt(), study.dt));
+}
+
+// A folder of this process alone, for where there is no cache.
+class PrivateFolder {
+ public:
+  PrivateFolder() {
+    std::string name = (fs::temp_directory_path() / "stap-data-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorKind::storage, fmt::format("cannot make a folder {}", name));
+    path_ = name;
+  }
+  ~PrivateFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Makes and reads the data of one study.
+class DataSource {
+ public:
+  DataSource(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
+             const StopAsked& stop)
+      : study_(study),
+        solver_(std::move(solver)),
+        request_(data_request(study)),
+        observer_(observer),
+        stop_(stop) {}
+
+  // Fills in what the study does not read from files.
+  void fill(Problem& problem) {
+    if (request_.pool == 0 && request_.test == 0) return;
+    problem.identity.data_key = data_key(request_);
+    const fs::path cache = cache_folder();
+    if (!cache.empty()) {
+      try {
+        return fill_from_cache(cache / problem.identity.data_key, problem);
+      } catch (const Error& error) {
+        if (error.kind() != ErrorKind::storage) throw;
+        observer_.warning(fmt::format(
+            "data are not cached: {}; set STAP_CACHE to a folder, or to 'off'", error.what()));
+      }
+    }
+    const PrivateFolder folder;
+    make(folder.path());
+    read(folder.path(), problem);
+  }
+
+ private:
+  void make(const fs::path& folder) {
+    const auto sampler = make_sampler(study_, solver_->grid());
+    if (!generate(request_, *sampler, solver_, folder, observer_, stop_).finished) throw Stopped();
+  }
+
+  void read(const fs::path& folder, Problem& problem) const {
+    const StudyOptions& o = study_.options;
+    const auto check = [](const fs::path& file, const std::string& sha256) {
+      if (sha256 != read_text_attribute(file, "/", "sha256"))
+        throw Error(ErrorKind::data,
+                    fmt::format("{} is damaged: its values do not have its hash", file.string()));
+    };
+    if (request_.pool > 0) {
+      problem.pool = read_pool(folder / "pool.h5", solver_->grid(), o.cluster, request_.pool);
+      check(folder / "pool.h5", problem.pool.sha256);
+    }
+    if (request_.test > 0) {
+      problem.test =
+          read_test_set(folder / "test.h5", solver_->grid(), o.cluster + o.steps, request_.test);
+      check(folder / "test.h5", problem.test->sha256);
+    }
+  }
+
+  // Any file of the cache may be missing or damaged: then it is made anew.
+  void fill_from_cache(const fs::path& folder, Problem& problem) {
+    for (bool again : {false, true}) {
+      try {
+        make_in_turn(folder);
+        return read(folder, problem);
+      } catch (const Error& error) {
+        const bool damage = error.kind() == ErrorKind::data || error.kind() == ErrorKind::config;
+        if (again || !damage || !fs::exists(folder)) throw;
+        observer_.warning(fmt::format("cached data are made anew: {}", error.what()));
+        std::error_code ignored;
+        fs::remove_all(folder, ignored);
+      }
+    }
+  }
+
+  // Where another process makes the same data, waits for it.
+  void make_in_turn(const fs::path& folder) {
+    for (bool said = false;; said = true) {
+      try {
+        return make(folder);
+      } catch (const InUse&) {
+        if (!said)
+          observer_.warning(fmt::format("waiting for another process that makes the data in {}",
+                                        folder.string()));
+        if (stop_ && stop_()) throw Stopped();
+        std::this_thread::sleep_for(kPatience);
+      }
+    }
+  }
+
+  const Study& study_;
+  std::shared_ptr<const Solver> solver_;
+  DataRequest request_;
+  Observer& observer_;
+  const StopAsked& stop_;
+};
+
+}  // namespace
+
+DataRequest data_request(const Study& study) {
+  const StudyOptions& o = study.options;
+  DataRequest request;
+  request.pde = *study.effective.find("pde");
+  if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
+  request.pool = study.initial_file.empty() ? o.pool : 0;
+  request.test = study.test_file.empty() ? o.test : 0;
+  request.steps = o.steps;
+  request.cluster = o.cluster;
+  request.data_seed = o.data_seed;
+  return request;
+}
+
+Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
+                     const StopAsked& stop) {
+  check_solver(study, *solver);
+  const StudyOptions& o = study.options;
+  Problem problem;
+  problem.identity.name = solver->name();
+  problem.identity.channels = solver->channels();
+  problem.identity.grid = solver->grid();
+  problem.identity.dt = solver->dt();
+  problem.identity.steps = o.steps;
+  problem.identity.cluster = o.cluster;
+  if (!study.initial_file.empty()) {
+    if (study.test_file.empty() && o.test > 0)
+      throw Error(ErrorKind::config,
+                  "initial conditions come from a file, so no test trajectories can be drawn: give "
+                  "test: {name: file, path: ...}, or study.test: 0 for none");
+    problem.pool = read_pool(study.initial_file, solver->grid(), o.cluster, o.pool);
+    problem.identity.pool_file = study.initial_file.string();
+  }
+  if (!study.test_file.empty()) {
+    problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test);
+    problem.identity.test_file = study.test_file.string();
+  }
+  DataSource(study, solver, observer, stop).fill(problem);
+  problem.identity.pool_sha256 = problem.pool.sha256;
+  if (problem.test) {
+    problem.identity.test_sha256 = problem.test->sha256;
+    problem.identity.test_trajectories = problem.test->trajectories();
+  }
+  problem.solver = o.cluster > 1
+                       ? std::shared_ptr<const Solver>(make_clustered_solver(solver, o.cluster))
+                       : solver;
+  return problem;
+}
+
+Problem make_problem(const Study& study, int threads, Observer& observer, const StopAsked& stop) {
+  return make_problem(study, make_solver(study, threads), observer, stop);
+}
+
+}  // namespace stap

@@ -1,0 +1,222 @@
+#include "stap/study/study.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/study/method.h"
+#include "study/fitting.h"
+
+namespace stap {
+namespace {
+
+using config::Value;
+
+config::Entry file_entry(const char* text) {
+  return {"file", text, &file_fields()};
+}
+
+// The sections of a document as they were read, by name.
+class Sections {
+ public:
+  Sections(const Value& document, config::Complaints& complaints)
+      : families_(study_families()),
+        read_(config::read_sections(families_, document, complaints)) {}
+
+  const config::Section* find(std::string_view name) const {
+    for (std::size_t f = 0; f < families_.size(); ++f)
+      if (families_[f].name == name) return read_[f] ? &*read_[f] : nullptr;
+    return nullptr;
+  }
+  template <class Row>
+  config::Choice<Row> choice(std::string_view name, const config::Registry<Row>& table) const {
+    const config::Section* section = find(name);
+    if (section == nullptr || section->entry >= table.size()) return {};
+    return {&table[section->entry], section->options};
+  }
+  // The options of a plain section, or of the only entry there is.
+  template <class Options>
+  Options options(std::string_view name, const config::Fields<Options>& fields) const {
+    const config::Section* section = find(name);
+    return section != nullptr ? section->options.as(fields) : Options{};
+  }
+  Value effective() const { return config::effective(families_, read_); }
+
+ private:
+  std::vector<config::Family> families_;
+  std::vector<std::optional<config::Section>> read_;
+};
+
+// `steps: 3` at the top: a section that is called like a size of the study.
+void refuse_sizes(Value& document, config::Complaints& complaints) {
+  for (const char* key : {"steps", "initial", "test"}) {
+    const Value* section = document.find(key);
+    if (section == nullptr || !section->real()) continue;
+    const std::string number = config::json_text(*section, 0);
+    complaints.add(key,
+                   fmt::format("is {}, but {} is a section; for the number write study.{}={}",
+                               number, key, key, number),
+                   section->origin());
+    document.erase(key);
+  }
+}
+
+// Sizes that follow the files where they are not given.
+void take_sizes_from_files(Study& study) {
+  const auto all = [&](const std::filesystem::path& file, const char* key, std::size_t& size) {
+    if (file.empty() || config::find_path(study.given, fmt::format("study.{}", key))) return;
+    size = 0;
+    study.effective.find("study")->set(key, 0);
+  };
+  all(study.initial_file, "pool", study.options.pool);
+  all(study.test_file, "test", study.options.test);
+}
+
+void require(const Study& study, Purpose purpose, config::Complaints& complaints) {
+  if (purpose == Purpose::check) return;
+  for (const char* section : {"pde", "initial"})
+    if (study.given.find(section) == nullptr)
+      complaints.add(section, "is missing; 'stap list' shows what there is");
+  const auto given = [&](const char* section) { return study.given.find(section) != nullptr; };
+  if (purpose != Purpose::generate && !given("planner") && !(given("base") && given("steps")))
+    complaints.add("method", "is missing, expected for example method: sbal+stap");
+}
+
+template <class Row>
+auto make(const config::Choice<Row>& choice, const MakeContext& context) {
+  if (!choice.row->make)
+    throw Error(ErrorKind::config, fmt::format("{} has no maker", choice.row->name));
+  return choice.row->make(choice.options, context);
+}
+
+// What a method may ask for.
+MakeContext method_context(const Study& study, int threads) {
+  MakeContext context{.threads = threads,
+                      .grid = study.grid.points.empty() ? nullptr : &study.grid};
+  context.rhs = [&study, threads](std::string_view method) {
+    if (study.options.cluster > 1)
+      throw Error(ErrorKind::config,
+                  fmt::format("{} looks at single steps, but study.cluster is {}: choose another "
+                              "method, or cluster: 1",
+                              method, study.options.cluster));
+    return make_rhs(study.pde, {.threads = threads}, method);
+  };
+  return context;
+}
+
+void add_differences(const config::Value* a, const config::Value* b, const std::string& path,
+                     std::vector<std::string>& list) {
+  const bool maps = a != nullptr && b != nullptr && a->is_map() && b->is_map();
+  if (!maps) {
+    if (a != nullptr && b != nullptr && *a == *b) return;
+    auto text = [](const config::Value* v) {
+      return v == nullptr ? std::string("nothing") : config::json_text(*v, 0);
+    };
+    list.push_back(fmt::format("{}: {} here, {} there", path, text(a), text(b)));
+    return;
+  }
+  auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+  for (const auto& member : *a->map())
+    add_differences(&member.value, b->find(member.key), below(member.key), list);
+  for (const auto& member : *b->map())
+    if (a->find(member.key) == nullptr)
+      add_differences(nullptr, &member.value, below(member.key), list);
+}
+
+}  // namespace
+
+std::vector<config::Family> study_families() {
+  std::vector<config::Entry> initial(sampler_table().begin(), sampler_table().end());
+  initial.push_back(file_entry("a file of initial conditions, as 'stap generate' writes pool.h5"));
+  std::vector<config::Family> families = {
+      pde_table().family(),
+      config::named_family("initial", "how initial conditions are drawn", std::move(initial)),
+      config::named_family(
+          "test", "where test trajectories come from, unless they are made like the pool",
+          std::vector{file_entry("a file of trajectories, as 'stap generate' writes test.h5")}),
+      config::plain_family("network", "shape of the Fourier neural operator", fno_fields()),
+      config::plain_family("train", "how networks are trained", fit_fields()),
+      config::plain_family("study", "sizes and seeds of a study", study_fields()),
+      selector_table().family(),
+      chooser_table().family(),
+  };
+  if (planner_table().size() > 0) families.push_back(planner_table().family());
+  families.push_back(
+      config::plain_family("compute", "where networks are computed", compute_fields()));
+  return families;
+}
+
+Study read_study(Value document, Purpose purpose, config::Complaints& complaints) {
+  complaints.about(document);
+  refuse_sizes(document, complaints);
+  expand_method(document, complaints);
+  complaints.about(document);
+  const Sections sections(document, complaints);
+  Study study;
+  study.effective = sections.effective();
+  study.given = std::move(document);
+  study.options = sections.options("study", study_fields());
+  study.network = sections.options("network", fno_fields());
+  study.train = sections.options("train", fit_fields());
+  study.compute = sections.options("compute", compute_fields());
+  study.pde = sections.choice("pde", pde_table());
+  study.initial = sections.choice("initial", sampler_table());
+  if (!study.initial) study.initial_file = sections.options("initial", file_fields()).path;
+  study.test_file = sections.options("test", file_fields()).path;
+  study.base = sections.choice("base", selector_table());
+  study.steps = sections.choice("steps", chooser_table());
+  study.planner = sections.choice("planner", planner_table());
+  take_sizes_from_files(study);
+  if (complaints.empty()) require(study, purpose, complaints);
+  if (complaints.empty() && purpose != Purpose::look) check_fit(study, purpose, complaints);
+  return study;
+}
+
+Study make_study(Value document, Purpose purpose) {
+  config::Complaints complaints;
+  Study study = read_study(std::move(document), purpose, complaints);
+  complaints.throw_if_any();
+  return study;
+}
+
+std::unique_ptr<Solver> make_solver(const config::Choice<PdeRow>& pde, int threads) {
+  return make(pde, {.threads = threads});
+}
+
+std::unique_ptr<Solver> make_solver(const Study& study, int threads) {
+  return make_solver(study.pde, threads);
+}
+
+std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid) {
+  return make(initial, {.grid = &grid});
+}
+
+std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid) {
+  if (!study.initial)
+    throw Error(ErrorKind::config,
+                fmt::format("initial conditions come from the file {}: none can be drawn",
+                            study.initial_file.string()));
+  return make_sampler(study.initial, grid);
+}
+
+std::unique_ptr<Selector> make_selector(const Study& study, int threads) {
+  return make(study.base, method_context(study, threads));
+}
+
+std::unique_ptr<StepChooser> make_chooser(const Study& study, int threads) {
+  return make(study.steps, method_context(study, threads));
+}
+
+std::unique_ptr<Planner> make_planner(const Study& study, int threads) {
+  if (study.planner) return make(study.planner, method_context(study, threads));
+  return make_two_part_planner(make_selector(study, threads), make_chooser(study, threads));
+}
+
+std::vector<std::string> differences(const Value& here, const Value& there) {
+  std::vector<std::string> list;
+  add_differences(&here, &there, "", list);
+  return list;
+}
+
+}  // namespace stap

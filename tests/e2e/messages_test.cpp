@@ -1,0 +1,138 @@
+// Messages and progress, on stderr: to a terminal, to a log, and to where they cannot go.
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "support/environment.h"
+#include "support/process.h"
+#include "support/small_study.h"
+
+namespace stap::test {
+namespace {
+
+std::vector<std::string> study(const TemporaryFolder& folder, const std::string& out) {
+  std::vector<std::string> words{STAP_TEST_PROGRAM, "run", "demo"};
+  for (const std::string& setting : small_study()) words.push_back(setting);
+  words.insert(words.end(), {"--out", folder.path(out)});
+  return words;
+}
+
+// All that a program writes to a terminal of so many columns.
+std::string on_terminal(const std::vector<std::string>& command, unsigned short columns) {
+  winsize size{};
+  size.ws_col = columns;
+  size.ws_row = 24;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child < 0) throw std::runtime_error("no terminal");
+  if (child == 0) {
+    setenv("TERM", "xterm", 1);
+    std::vector<char*> words;
+    for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execv(words[0], words.data());
+    _exit(127);
+  }
+  std::string text;
+  std::array<char, 4096> part;
+  for (ssize_t n; (n = read(terminal, part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<std::size_t>(n));
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text;
+  return text;
+}
+
+TEST(Messages, BarsAreAsWideAsTheTerminal) {
+  for (const unsigned short columns : std::array<unsigned short, 2>{40, 100}) {
+    const TemporaryFolder folder;
+    const ScopedVariable cache("STAP_CACHE", folder.path("cache"));
+
+    const std::string text = on_terminal(study(folder, "r"), columns);
+
+    const std::string start = "\r\033[K";
+    std::size_t bars = 0;
+    for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+      at += start.size();
+      const std::string bar = text.substr(at, text.find('\r', at) - at);
+      EXPECT_LT(bar.size(), columns) << bar;
+      EXPECT_EQ(bar.find('\n'), std::string::npos);
+      ++bars;
+    }
+    EXPECT_GT(bars, 4u);
+    EXPECT_TRUE(contains(text, "[##"));
+    EXPECT_TRUE(contains(text, " of 72 epochs"));
+  }
+}
+
+TEST(Messages, ALogIsShort) {
+  const TemporaryFolder folder;
+  const ScopedVariable cache("STAP_CACHE", folder.path("cache"));
+
+  const Finished result = run_process(study(folder, "r"));
+
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "pool: 0 of 40 candidates\n"));
+  EXPECT_TRUE(result.err.ends_with("round 2 of 2, evaluating: 72 of 72 epochs\n")) << result.err;
+  // In order and a tenth apart: at most 11 of each of pool, test set, and training or evaluating
+  // or buying in three rounds; far fewer, as this takes seconds.
+  EXPECT_LE(std::ranges::count(result.err, '\n'), 30) << result.err;
+}
+
+// With a closed stderr the next file opened would be number 2, and get the messages.
+TEST(Messages, AStderrThatCannotBeWrittenChangesNothing) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const TemporaryFolder folder;
+  const ScopedVariable cache("STAP_CACHE", folder.path("cache"));
+  const std::vector<std::pair<const char*, std::function<void()>>> ways = {
+      {"full",
+       [] {
+         const int full = open("/dev/full", O_WRONLY);
+         dup2(full, STDERR_FILENO);
+         close(full);
+       }},
+      {"closed", [] { close(STDERR_FILENO); }},
+      {"nobody reads",
+       [] {
+         int ends[2];
+         if (pipe(ends) != 0) _exit(127);
+         dup2(ends[1], STDERR_FILENO);
+         close(ends[0]);
+         close(ends[1]);
+       }},
+  };
+  const Finished plain = run_process(study(folder, "plain"));
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  std::filesystem::remove_all(folder.path("cache"));  // so that the next one makes data and says so
+
+  for (const auto& [name, prepare] : ways) {
+    SCOPED_TRACE(name);
+    const std::string out = std::string(name);
+
+    const Finished run = run_process(study(folder, out), "", prepare);
+    const Finished refused = run_process({STAP_TEST_PROGRAM, "lits"}, "", prepare);
+
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.out.substr(0, run.out.find("results in")),
+              plain.out.substr(0, plain.out.find("results in")));
+    for (const char* file : {"/metrics.jsonl", "/config.yaml", "/rounds/02/plan.json"})
+      EXPECT_EQ(content(folder.path(out + file)), content(folder.path("plain") + file)) << file;
+    EXPECT_EQ(refused.exit_code, 2);
+  }
+}
+
+TEST(Messages, AClosedStdoutIsExitCode6) {
+  const Finished result =
+      run_process({STAP_TEST_PROGRAM, "schema"}, "", [] { close(STDOUT_FILENO); });
+
+  EXPECT_EQ(result.exit_code, 6);
+  EXPECT_TRUE(contains(result.err, "cannot write"));
+}
+
+}  // namespace
+}  // namespace stap::test

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "stap/config/value.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
+
+namespace stap::test {
+
+/// The first files of a run of the demo, as a run of this format leaves them; metrics.jsonl only
+/// where there are lines for it.
+inline void write_run_folder(const std::filesystem::path& folder, const std::string& format,
+                             const std::string& manifest, const std::string& metrics = "") {
+  std::filesystem::create_directories(folder);
+  const config::Value effective = make_study(load_config("demo")).effective;
+  config::Value document;
+  document.set("format", format);
+  for (const auto& member : *effective.map()) document.set(member.key, member.value);
+  std::ofstream(folder / "config.yaml") << config::yaml_text(document);
+  std::ofstream(folder / "manifest.json") << manifest;
+  if (!metrics.empty()) std::ofstream(folder / "metrics.jsonl") << metrics;
+}
+
+}  // namespace stap::test

@@ -1,0 +1,146 @@
+#include "stap/data/transitions.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "support/h5_writing.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+using test::content;
+using test::H5File;
+using test::TemporaryFolder;
+
+std::string data_error(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+// Three transitions of two acquisitions on a grid of 2 x 3 values.
+TransitionSet some_set(std::size_t cluster = 1) {
+  TransitionSet set{.grid = make_grid(2, {3}, {1.5}), .cluster = cluster};
+  set.equation = "burgers";
+  set.dt = 0.1;
+  set.acquisitions = 2;
+  set.origins = {{0, 7, 0}, {0, 7, 1}, {1, 4, 5}};
+  set.inputs.resize(18);
+  std::iota(set.inputs.begin(), set.inputs.end(), 0.25);
+  set.outputs.resize(18);
+  std::iota(set.outputs.begin(), set.outputs.end(), 100.5);
+  return set;
+}
+
+void expect_equal(const TransitionSet& a, const TransitionSet& b) {
+  EXPECT_EQ(a.grid, b.grid);
+  EXPECT_EQ(a.cluster, b.cluster);
+  EXPECT_EQ(a.equation, b.equation);
+  EXPECT_EQ(a.dt, b.dt);
+  EXPECT_EQ(a.acquisitions, b.acquisitions);
+  EXPECT_EQ(a.origins, b.origins);
+  EXPECT_EQ(a.inputs, b.inputs);
+  EXPECT_EQ(a.outputs, b.outputs);
+}
+
+TEST(Transitions, ComeBackWithAndWithoutAGivenGrid) {
+  const TemporaryFolder folder;
+  for (std::size_t cluster : {1u, 2u}) {
+    const TransitionSet set = some_set(cluster);
+
+    write_transitions(folder.path("t.h5"), set);
+
+    expect_equal(read_transitions(folder.path("t.h5")), set);
+    expect_equal(read_transitions(folder.path("t.h5"), set.grid, cluster), set);
+    // Attributes are of single states.
+    EXPECT_EQ(read_attribute(folder.path("t.h5"), "/", "channels").values.at(0),
+              cluster == 1 ? 2.0 : 1.0);
+    EXPECT_EQ(read_integers(folder.path("t.h5"), "candidate").values,
+              (std::vector<std::int64_t>{7, 7, 4}));
+  }
+}
+
+TEST(Transitions, OfAnotherGridOrClusterAreRefused) {
+  const TemporaryFolder folder;
+  write_transitions(folder.path("t.h5"), some_set());
+
+  for (const Grid& grid :
+       {make_grid(2, {4}, {1.5}), make_grid(1, {3}, {1.5}), make_grid(2, {3}, {2.5})})
+    data_error([&] { read_transitions(folder.path("t.h5"), grid); });
+  EXPECT_NE(data_error([&] {
+              read_transitions(folder.path("t.h5"), some_set().grid, 2);
+            }).find("clusters of 1 states, expected 2"),
+            std::string::npos);
+}
+
+// What drops the last acquisition must leave what was there before it, to the byte.
+TEST(Transitions, TheLastAcquisitionCanBeDropped) {
+  const TemporaryFolder folder;
+  TransitionSet before = some_set();
+  before.acquisitions = 1;
+  before.origins.pop_back();
+  before.inputs.resize(12);
+  before.outputs.resize(12);
+  TransitionSet set = some_set();
+
+  drop_last_acquisition(set);
+
+  expect_equal(set, before);
+  set.acquisitions = 2;  // one in which nothing was bought
+  drop_last_acquisition(set);
+  expect_equal(set, before);
+  drop_last_acquisition(set);
+  EXPECT_EQ(set.count(), 0u);
+}
+
+// As the first version wrote it: ids as real numbers, and no grid.
+void write_old(const std::string& path, double acquisitions, double candidate) {
+  H5File file(path);
+  file.text_attribute("format", "transitions/1");
+  file.dataset("acquisitions", {1}, {acquisitions});
+  file.dataset("acquisition", {3}, {0, 0, 1});
+  file.dataset("candidate", {3}, {7, 7, candidate});
+  file.dataset("step", {3}, {0, 1, 5});
+  file.dataset("inputs", {3, 2, 3}, some_set().inputs);
+  file.dataset("outputs", {3, 2, 3}, some_set().outputs);
+}
+
+TEST(Transitions, OfTheFirstVersionAreReadWithAGivenGrid) {
+  const TemporaryFolder folder;
+  write_old(folder.path("t.h5"), 2, 4);
+  TransitionSet expected = some_set();
+  expected.equation = "";
+  expected.dt = 0;
+
+  expect_equal(read_transitions(folder.path("t.h5"), expected.grid), expected);
+  EXPECT_NE(data_error([&] { read_transitions(folder.path("t.h5")); }).find("names no grid"),
+            std::string::npos);
+}
+
+TEST(Transitions, CountsThatCannotBeAreDamage) {
+  const TemporaryFolder folder;
+  const Grid grid = some_set().grid;
+  for (const auto& [acquisitions, candidate] :
+       {std::pair{0.0, 4.0}, {2.7, 4.0}, {1.0, 4.0}, {2.0, 4.5}, {2.0, -1.0}, {2.0, 1e300}}) {
+    write_old(folder.path("t.h5"), acquisitions, candidate);
+    EXPECT_NE(data_error([&] { read_transitions(folder.path("t.h5"), grid); }).find("t.h5"),
+              std::string::npos);
+  }
+  TransitionSet unordered = some_set();
+  std::swap(unordered.origins[0], unordered.origins[2]);
+  write_transitions(folder.path("t.h5"), unordered);
+  data_error([&] { read_transitions(folder.path("t.h5")); });
+}
+
+}  // namespace
+}  // namespace stap

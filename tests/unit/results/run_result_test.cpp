@@ -1,0 +1,151 @@
+#include "stap/results/run_result.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "stap/core/error.h"
+#include "stap/results/table.h"
+#include "stap/results/table_format.h"
+#include "support/contains.h"
+#include "support/run_folder.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+using test::contains;
+using test::TemporaryFolder;
+using test::write_run_folder;
+
+constexpr const char* kManifest = R"({"test_sha256": "abc"})";
+
+// A line of metrics.jsonl: the RMSE (or null) and, for the others, numbers of their own.
+std::string line(int round, const std::string& rmse) {
+  return R"({"round": )" + std::to_string(round) + R"(, "transitions": )" +
+         std::to_string(48 + 24 * round) + R"(, "points": 77, "diverged": )" +
+         (rmse == "null" ? "3" : "0") + R"(, "rmse": )" + rmse +
+         R"(, "rmse_q50": 0.25, "rmse_q95": 0.75, "rmse_q99": 0.875, "nrmse": 2, "mae": 0.125,)"
+         R"( "rmse_by_step": [0.5, 1.5]})"
+         "\n";
+}
+
+std::string refusal(const std::filesystem::path& folder) {
+  try {
+    read_result(folder);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+// The demo has 64 points and the lines say 77: what a run says is read, not made again.
+TEST(RunResult, IsWhatTheFolderSaysInBothFormats) {
+  const TemporaryFolder folder;
+  for (const char* format : {"run/1", "run/2"}) {
+    write_run_folder(folder.path("r"), format, kManifest, line(0, "0.5") + line(1, "null"));
+
+    const RunResult run = read_result(folder.path("r"));
+
+    EXPECT_EQ(run.method, "sbal+stap");
+    EXPECT_EQ(run.rounds, 4u);
+    EXPECT_EQ(run.steps, 8u);
+    EXPECT_EQ(run.points, 77u);
+    EXPECT_EQ(run.transitions, (std::vector<std::uint64_t>{48, 72}));
+    EXPECT_EQ(run.members.values_of(Metric::rmse)[0], 0.5);
+    EXPECT_TRUE(std::isinf(run.members.values_of(Metric::rmse)[1]));
+    EXPECT_TRUE(std::isinf(run.members.logs_of(Metric::rmse)[1]));
+    EXPECT_EQ(run.members.logs_of(Metric::q95)[1], std::log(0.75));
+    EXPECT_EQ(run.members.rmse_by_step[0], (std::vector<double>{0.5, 1.5}));
+    EXPECT_EQ(run.members.diverged, (std::vector<std::size_t>{0, 3}));
+    EXPECT_FALSE(run.complete());
+    EXPECT_FALSE(run.without_errors());
+  }
+}
+
+// A line with the errors of the mean model: those of line(), and another RMSE.
+std::string line_with_mean(int round, const std::string& rmse, const std::string& mean) {
+  std::string inner = line(round, mean), outer = line(round, rmse);
+  inner.pop_back();
+  outer.resize(outer.size() - 2);
+  return outer + R"(, "mean_model": )" + inner + "}\n";
+}
+
+TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
+  const TemporaryFolder folder;
+  write_run_folder(folder.path("new"), "run/2", kManifest,
+                   line_with_mean(0, "0.5", "0.375") + line_with_mean(1, "0.25", "null"));
+  write_run_folder(folder.path("old"), "run/1", kManifest, line(0, "0.5"));
+  write_run_folder(folder.path("mixed"), "run/1", kManifest,
+                   line(0, "0.5") + line_with_mean(1, "0.25", "0.125"));
+
+  const RunResult run = read_result(folder.path("new"));
+
+  EXPECT_EQ(run.members.values_of(Metric::rmse), (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(run.mean_model.values_of(Metric::rmse)[0], 0.375);
+  EXPECT_EQ(run.mean_model.logs_of(Metric::rmse)[0], std::log(0.375));
+  EXPECT_EQ(run.mean_model.diverged, (std::vector<std::size_t>{0, 3}));
+  EXPECT_TRUE(read_result(folder.path("old")).mean_model.logs[0].empty());
+  EXPECT_TRUE(read_result(folder.path("mixed")).mean_model.logs[0].empty());
+  EXPECT_EQ(read_result(folder.path("mixed")).evaluated(), 2u);
+}
+
+TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
+  const TemporaryFolder folder;
+  write_run_folder(folder.path("r"), "run/3", kManifest);
+  std::filesystem::create_directory(folder.path("data"));
+  folder.file("data/config.yaml", "pde: {name: burgers}\n");
+
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "'run/3'"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "run/1 or run/2"));
+  EXPECT_TRUE(contains(refusal(folder.path("data")), "run/1 or run/2"));
+  EXPECT_TRUE(contains(refusal(folder.path("nowhere")), "config.yaml"));
+}
+
+TEST(RunResult, DamageIsNamedByFileAndLine) {
+  const TemporaryFolder folder;
+
+  write_run_folder(folder.path("r"), "run/2", kManifest, line(0, "0.5") + "{\"round\": 1");
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl:2"));
+
+  write_run_folder(folder.path("r"), "run/2", kManifest, line(0, "0.5") + "{\"points\": 1}\n");
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl:2: transitions"));
+
+  std::filesystem::remove(folder.path("r/manifest.json"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "manifest.json"));
+}
+
+// Neither a file of metrics nor lines that hold nothing but sizes.
+TEST(RunResult, AStudyWithoutATestSetHasNoErrorsAndTheTableSaysSo) {
+  const TemporaryFolder folder;
+  for (const char* metrics : {"", "{\"round\": 0, \"transitions\": 48}\n"}) {
+    write_run_folder(folder.path("r"), "run/2", "{\"test_sha256\": null}", metrics);
+
+    const std::vector<RunResult> runs = read_results(folder.path("r"));
+    const auto tables = make_tables(runs);
+
+    EXPECT_TRUE(runs.at(0).without_errors());
+    EXPECT_EQ(tables[0].rows[0].without_errors, 1u);
+    EXPECT_EQ(tables[0].rows[0].incomplete, 0u);
+    const std::string text = tables_text(tables);
+    EXPECT_TRUE(contains(text, "1 runs have no errors: their study has no test set"));
+    EXPECT_FALSE(contains(text, "nan"));
+    EXPECT_FALSE(contains(text, "points"));
+  }
+}
+
+// Its errors are still to come.
+TEST(RunResult, ARunThatHasNotBeenEvaluatedIsNotFinished) {
+  const TemporaryFolder folder;
+  write_run_folder(folder.path("r"), "run/2", kManifest);
+
+  const std::vector<RunResult> runs = read_results(folder.path("r"));
+
+  EXPECT_FALSE(runs.at(0).without_errors());
+  EXPECT_EQ(make_tables(runs)[0].rows[0].incomplete, 1u);
+}
+
+}  // namespace
+}  // namespace stap

@@ -1,0 +1,309 @@
+#include "stap/results/table_format.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "support/contains.h"
+#include "support/table_results.h"
+
+namespace stap {
+namespace {
+
+using nlohmann::json;
+using test::contains;
+using test::result;
+
+// Burgers with two seeds of each method: headlines of the RMSE -2 and -3 (mean -2.5, deviation
+// sqrt(0.5) = 0.707), and 1 and 2 below them (mean -4, deviation sqrt(2) = 1.414; differences with
+// mean -1.5, deviation 0.707, half interval 12.7062 * 0.5 = 6.353). L = 13, Nx = 256: + 1.570.
+std::vector<RunResult> burgers() {
+  std::vector<RunResult> results{result("random", 0, {-1, -3}), result("random", 1, {-2, -4}),
+                                 result("sbal", 0, {-2, -4}), result("sbal", 1, {-4, -6})};
+  for (RunResult& r : results)
+    r.config = config::parse_yaml("pde: {name: burgers}\nstudy: {budget: 104}", "test");
+  return results;
+}
+std::vector<ProblemTable> tables() {
+  return make_tables(burgers());
+}
+std::vector<ProblemTable> diverged() {
+  std::vector<RunResult> results = burgers();
+  results[2].members.logs[static_cast<std::size_t>(Metric::rmse)][0] =
+      std::numeric_limits<double>::infinity();
+  results[2].members.diverged = {4};
+  return make_tables(results);
+}
+
+TEST(TableText, CompactLineOfOneMetric) {
+  const std::string text = tables_text(tables());
+
+  EXPECT_TRUE(contains(text, "burgers: 13 steps, 256 points; errors of the members\n"));
+  EXPECT_TRUE(contains(text, "log RMSE"));
+  EXPECT_TRUE(contains(text, "-4.000 ± 1.414  -2.430 ± 1.414   -1.500 ± 6.353"));
+  EXPECT_FALSE(contains(text, "paper"));
+  const std::string mae = tables_text(tables(), {Metric::mae, false});
+  EXPECT_TRUE(contains(mae, "-6.000 ± 1.414  -1.500 ± 6.353"));
+  EXPECT_FALSE(contains(mae, "published scale"));
+}
+
+TEST(TableText, ColumnsAreAligned) {
+  std::istringstream lines(tables_text(tables(), {std::nullopt, true}));
+  std::string line, head;
+  std::getline(lines, line);  // the problem
+  std::getline(lines, head);
+
+  std::getline(lines, line);
+  EXPECT_EQ(line.rfind("random", 0), 0u);
+  EXPECT_EQ(line[head.find("RMSE") - 1], ' ');
+  EXPECT_EQ(line.substr(head.find("RMSE"), 6), "-2.500");
+}
+
+TEST(TableText, AllMetricsOnBothScales) {
+  const std::string text = tables_text(tables(), {std::nullopt, false});
+
+  for (const char* title : {"RMSE", "NRMSE", "MAE", "RMSE 99 %", "RMSE 95 %", "RMSE 50 %"})
+    EXPECT_TRUE(contains(text, title));
+  EXPECT_TRUE(contains(text, "our scale"));
+  EXPECT_TRUE(contains(text, "published scale"));
+  EXPECT_TRUE(contains(text, "difference to random, 95 %"));
+  EXPECT_TRUE(contains(text, "-3.500 ± 0.707"));  // NRMSE of random
+  EXPECT_TRUE(contains(text, "-5.430 ± 1.414"));  // 99 % quantile of sbal, -7 + 1.570
+}
+
+TEST(TableText, PublishedNumbersWithTheirFootnotes) {
+  std::vector<RunResult> results = burgers();
+  results.push_back(results[0]);
+  results.back().method = "lcmd";
+
+  const std::string text = tables_text(make_tables(results), {Metric::rmse, true});
+
+  EXPECT_TRUE(contains(text, "-3.388 ± 0.052"));
+  EXPECT_TRUE(contains(text, "-0.507"));  // -3.388 + 2.881
+  EXPECT_TRUE(contains(text, "not LCMD"));
+  EXPECT_TRUE(contains(text, "other sizes"));
+  RunResult forced = results[0];
+  forced.config = config::parse_yaml("pde: {name: ins, forcing_rate: 0.2}", "test");
+  EXPECT_TRUE(
+      contains(tables_text(make_tables({forced}), {Metric::rmse, true}), "prints no number"));
+}
+
+TEST(TableText, MultiStepNetworksHaveTheirOwnNumbers) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results)
+    r.config = config::parse_yaml("pde: {name: burgers}\nstudy: {cluster: 8}", "test");
+
+  const std::string text = tables_text(make_tables(results), {Metric::rmse, true});
+
+  EXPECT_TRUE(contains(text, "-1.893 ± 0.053"));
+  EXPECT_FALSE(contains(text, "-3.388"));
+  EXPECT_TRUE(contains(text, "multi-step"));
+}
+
+TEST(TableText, DivergenceIsShownAndCounted) {
+  const std::string text = tables_text(diverged());
+
+  EXPECT_TRUE(contains(text, "div(4)"));
+  EXPECT_TRUE(contains(text, "not finite"));
+  EXPECT_FALSE(contains(text, "inf"));
+  EXPECT_FALSE(contains(text, "nan"));
+}
+
+// The runs of burgers(), with mean models that are 1 (random) and 3 (sbal) lower.
+std::vector<ProblemTable> with_mean_model() {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results) {
+    r.mean_model.logs = r.members.logs;
+    for (auto& logs : r.mean_model.logs)
+      for (double& log : logs) log -= r.method == "sbal" ? 3 : 1;
+  }
+  results[0].mean_model.diverged = {7};
+  return make_tables(results);
+}
+
+TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
+  const auto all = with_mean_model();
+
+  const std::string members = tables_text(all);
+  const std::string mean = tables_text(all, {Metric::rmse, true, ErrorsOf::mean_model});
+  const std::string blocks = tables_text(all, {std::nullopt, false, ErrorsOf::mean_model});
+  const std::string latex = tables_latex(all, {Metric::rmse, false, ErrorsOf::mean_model});
+
+  EXPECT_TRUE(contains(members, "; errors of the members\n"));
+  EXPECT_TRUE(contains(members, "-4.000 ± 1.414"));
+  EXPECT_FALSE(contains(members, "div(7)"));
+  EXPECT_TRUE(contains(mean, "; errors of the mean model\n"));
+  EXPECT_TRUE(contains(mean, "-7.000 ± 1.414"));
+  EXPECT_TRUE(contains(mean, "-3.500 ± 6.353"));
+  EXPECT_TRUE(contains(mean, "div(7)"));
+  EXPECT_TRUE(contains(mean, "-3.388 ± 0.052"));
+  EXPECT_TRUE(contains(mean, "errors of the members, not of the mean model"));
+  EXPECT_TRUE(contains(blocks, "-8.000 ± 1.414"));  // NRMSE of sbal
+  EXPECT_TRUE(contains(latex, "RMSE, mean model: logarithm"));
+  EXPECT_TRUE(contains(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
+}
+
+TEST(TableText, RunsFromBeforeTheMeanModelWasMeasuredAreCounted) {
+  const std::string text = tables_text(tables(), {Metric::rmse, false, ErrorsOf::mean_model});
+
+  EXPECT_TRUE(contains(text, "sbal: 2 runs are from before the mean model was measured"));
+  EXPECT_FALSE(contains(text, "nan"));
+  EXPECT_FALSE(contains(tables_text(tables()), "from before"));
+}
+
+TEST(TableLatex, MethodsByProblemsWithTheBestInBold) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult r : burgers()) {
+    if (r.method == "sbal") r.method = "random", r.config.set("extra_key", 1);
+    r.config.set("pde", config::parse_yaml("{name: kdv}", "test"));
+    results.push_back(r);
+  }
+
+  const std::string text = tables_latex(make_tables(results), {Metric::rmse, false});
+
+  EXPECT_TRUE(contains(text, "\\begin{tabular}{lcc}"));
+  EXPECT_TRUE(contains(text, " & burgers & kdv \\\\"));
+  EXPECT_TRUE(contains(text, "sbal & $\\mathbf{-4.000} \\pm 1.414$ & -- \\\\"));
+  EXPECT_TRUE(contains(text, "random & $-2.500 \\pm 0.707$ & $-2.500 \\pm 0.707$ \\\\"));
+  EXPECT_TRUE(contains(text, "random extra\\_key=1 & -- & $\\mathbf{-4.000} \\pm 1.414$ \\\\"));
+  EXPECT_TRUE(contains(text, "\\mathbf{-2.430} \\pm 1.414"));
+  EXPECT_TRUE(contains(text, "sbal & $-1.500 \\pm 6.353$"));
+  EXPECT_TRUE(contains(text, "95 \\%"));
+}
+
+TEST(TableLatex, MethodsByMetrics) {
+  const std::string text = tables_latex(diverged(), {std::nullopt, true});
+
+  EXPECT_TRUE(contains(text, "\\begin{tabular}{lcccccc}"));
+  EXPECT_TRUE(
+      contains(text, " & RMSE & NRMSE & MAE & RMSE 99 \\% & RMSE 95 \\% & RMSE 50 \\% \\\\"));
+  EXPECT_TRUE(contains(text, "sbal & div(4) & $\\mathbf{-5.000} \\pm 1.414$"));
+  EXPECT_TRUE(contains(text, "random & $\\mathbf{-2.500} \\pm 0.707$ & $-3.500"));
+  EXPECT_TRUE(contains(text, "$\\mathbf{-3.388} \\pm 0.052$ & $\\mathbf{-4.081} \\pm 0.061$"));
+}
+
+// A cluster of 2: a transition is two solver steps. The first evaluation of the run diverged, the
+// mean model of the other one was not measured.
+TEST(TableCsv, OneLineForEachRunAndRound) {
+  RunResult first = burgers()[0], second = burgers()[3];
+  first.cluster = 2;
+  first.transitions = {10, 15};
+  second.transitions = {20};
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (std::size_t m = 0; m < kMetrics; ++m) {
+    const double d = static_cast<double>(m);
+    first.members.values[m] = {m == 0 ? infinite : 0.5 + d, 1.5 + d};
+    first.mean_model.values[m] = {2.5 + d, 3.5 + d};
+    second.members.values[m] = {4.5 + d};
+  }
+  first.mean_model.logs = first.members.logs;
+  first.members.diverged = {4, 0};
+  first.mean_model.diverged = {1, 0};
+  second.members.diverged = {0};
+  for (auto& logs : second.members.logs) logs.resize(1);
+  second.method = "sbal(exponent=2,x=1)";
+
+  const std::string text = runs_csv({first, second});
+
+  EXPECT_EQ(text,
+            "problem,label,method,seed,round,solver_steps,transitions,"
+            "rmse,nrmse,mae,rmse_q99,rmse_q95,rmse_q50,diverged,"
+            "mean_model_rmse,mean_model_nrmse,mean_model_mae,mean_model_rmse_q99,"
+            "mean_model_rmse_q95,mean_model_rmse_q50,mean_model_diverged\n"
+            "burgers,random,random,0,0,20,10,,1.5,2.5,3.5,4.5,5.5,4,2.5,3.5,4.5,5.5,6.5,7.5,1\n"
+            "burgers,random,random,0,1,30,15,1.5,2.5,3.5,4.5,5.5,6.5,0,3.5,4.5,5.5,6.5,7.5,8.5,0\n"
+            "burgers,\"sbal(exponent=2,x=1)\",\"sbal(exponent=2,x=1)\",1,0,20,20,"
+            "4.5,5.5,6.5,7.5,8.5,9.5,0,,,,,,,\n");
+  EXPECT_TRUE(contains(runs_csv({first}, Metric::q95),
+                       ",transitions,rmse_q95,diverged,mean_model_rmse_q95,mean_model_diverged\n"
+                       "burgers,random,random,0,0,20,10,4.5,4,6.5,1\n"));
+}
+
+TEST(TableCsv, OneLineForEachMetricAndScale) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results)
+    if (r.method == "sbal") r.method = "sbal(exponent=2,x=1)";
+
+  std::istringstream lines(tables_csv(make_tables(results), {std::nullopt, true}));
+
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(
+      line,
+      "problem,label,model,seeds,metric,scale,mean,sd,difference,difference_95,pairs,diverged,"
+      "incomplete,paper_mean,paper_sd,paper_difference");
+  std::getline(lines, line);
+  EXPECT_EQ(line, "burgers,random,members,2,rmse,own,-2.5,0.7071067811865476,,,0,0,0,,,");
+  std::getline(lines, line);
+  EXPECT_EQ(line.rfind("burgers,random,members,2,rmse,published,-0.92984", 0), 0u) << line;
+  EXPECT_TRUE(contains(line, ",-2.881,0.06,"));
+  std::getline(lines, line);
+  EXPECT_TRUE(contains(line, "nrmse,own,-3.5,"));
+  EXPECT_TRUE(contains(line, ",-3.955,0.06,"));
+  std::size_t count = 3;
+  while (std::getline(lines, line)) ++count;
+  EXPECT_EQ(count, 2u * (6 + 4));
+  EXPECT_TRUE(contains(line = tables_csv(make_tables(results), {Metric::mae, false}),
+                       "burgers,\"sbal(exponent=2,x=1)\",members,2,mae,own,-6,"));
+  EXPECT_TRUE(contains(tables_csv(diverged(), {Metric::rmse, false}), "sbal,members,2,rmse,own,,"));
+}
+
+TEST(TableJson, KeepsTheFieldsOfTheFirstFormat) {
+  const json table = json::parse(config::json_text(tables_value(tables(), {std::nullopt, true})));
+
+  EXPECT_EQ(table.at("format"), "table/3");
+  ASSERT_EQ(table.at("rows").size(), 2u);
+  const json& random = table["rows"][0];
+  const json& sbal = table["rows"][1];
+  for (const char* key :
+       {"label", "seeds", "log_rmse_mean", "log_rmse_sd", "log_rmse_published_mean",
+        "log_rmse_published_sd", "difference_mean", "difference_95", "difference_pairs",
+        "rmse_by_round", "diverged", "incomplete"})
+    EXPECT_TRUE(sbal.contains(key)) << key;
+  EXPECT_EQ(sbal.at("problem"), "burgers");
+  EXPECT_DOUBLE_EQ(sbal.at("difference_mean").get<double>(), -1.5);
+  EXPECT_TRUE(random.at("difference_mean").is_null());
+  EXPECT_EQ(sbal.at("metrics").size(), 6u);
+  EXPECT_DOUBLE_EQ(sbal["metrics"]["q50"]["log_mean"].get<double>(), -9.0);
+  EXPECT_FALSE(sbal["metrics"]["mae"].contains("log_published_mean"));
+  EXPECT_DOUBLE_EQ(sbal["metrics"]["rmse"]["paper"]["mean"].get<double>(), -3.388);
+  EXPECT_TRUE(random["metrics"]["rmse"]["paper"]["difference"].is_null());
+}
+
+// Whatever is shown, both are there; a published number stands beside the members' only.
+TEST(TableJson, HasMembersAndMeanModel) {
+  const json table = json::parse(config::json_text(
+      tables_value(with_mean_model(), {std::nullopt, true, ErrorsOf::mean_model})));
+
+  const json& sbal = table.at("rows").at(1);
+  const json& mean = sbal.at("mean_model");
+  EXPECT_DOUBLE_EQ(sbal.at("log_rmse_mean").get<double>(), -4.0);
+  EXPECT_DOUBLE_EQ(mean.at("log_rmse_mean").get<double>(), -7.0);
+  EXPECT_DOUBLE_EQ(mean.at("difference_mean").get<double>(), -3.5);
+  EXPECT_DOUBLE_EQ(mean.at("metrics").at("q50").at("log_mean").get<double>(), -12.0);
+  EXPECT_EQ(mean.at("seeds"), sbal.at("seeds"));
+  EXPECT_TRUE(sbal.at("metrics").at("rmse").contains("paper"));
+  EXPECT_FALSE(mean.at("metrics").at("rmse").contains("paper"));
+  EXPECT_EQ(table.at("rows").at(0).at("mean_model").at("diverged"), 7);
+  EXPECT_TRUE(json::parse(config::json_text(tables_value(tables())))
+                  .at("rows")
+                  .at(0)
+                  .at("mean_model")
+                  .is_null());
+}
+
+TEST(TableJson, DivergedIsNull) {
+  const json table = json::parse(config::json_text(tables_value(diverged())));
+
+  const json& sbal = table.at("rows").at(1);
+  EXPECT_TRUE(sbal.at("log_rmse_mean").is_null());
+  EXPECT_TRUE(sbal.at("difference_mean").is_null());
+  EXPECT_EQ(sbal.at("diverged"), 4);
+}
+
+}  // namespace
+}  // namespace stap

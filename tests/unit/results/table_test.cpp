@@ -1,0 +1,172 @@
+#include "stap/results/table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "stap/core/error.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
+#include "support/table_results.h"
+
+namespace stap {
+namespace {
+
+using test::result;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Seeds 0 and 1 of both methods: headlines -2, -3 and -2.5, -4, so that the paired differences are
+// -0.5 and -1; t of 0.975 with one degree of freedom is 12.7062.
+std::vector<RunResult> two_methods() {
+  return {result("random", 0, {-1, -3}), result("random", 1, {-2, -4}), result("sbal", 1, {-3, -5}),
+          result("sbal", 0, {-1, -4}), result("sbal", 7, {-9, -9})};
+}
+
+TEST(Table, MeansAndPairedDifferences) {
+  const auto tables = make_tables(two_methods());
+
+  ASSERT_EQ(tables.size(), 1u);
+  ASSERT_EQ(tables[0].rows.size(), 2u);
+  const TableCell& random = tables[0].rows[0].members.of(Metric::rmse);
+  const TableCell& sbal = tables[0].rows[1].members.of(Metric::rmse);
+  EXPECT_DOUBLE_EQ(random.log.mean, -2.5);
+  EXPECT_DOUBLE_EQ(random.log.deviation, std::sqrt(0.5));
+  EXPECT_TRUE(std::isnan(random.difference.mean));
+  EXPECT_EQ(sbal.difference.count, 2u);  // seed 7 has no partner
+  EXPECT_DOUBLE_EQ(sbal.difference.mean, (-0.5 - 1.0) / 2);
+  EXPECT_NEAR(sbal.difference_95, 12.7062 * std::sqrt(0.125) / std::sqrt(2.0), 1e-3);
+  EXPECT_NEAR(random.by_round[1], std::exp(-3.5), 1e-12);
+  const auto turned = make_tables(two_methods(), "sbal");
+  EXPECT_DOUBLE_EQ(turned[0].rows[1].members.of(Metric::rmse).difference.mean, 0.75);
+  EXPECT_THROW(make_tables(two_methods(), "qbc"), Error);
+}
+
+// test::result gives metric number m the logarithms of the RMSE minus m; the offset of L = 13 and
+// Nx = 256 is the documented 1.570.
+TEST(Table, EveryMetricHasItsOwnNumbers) {
+  const auto tables = make_tables(two_methods());
+
+  for (const MetricInfo& metric : metric_infos()) {
+    const double m = static_cast<double>(metric.metric);
+    EXPECT_DOUBLE_EQ(tables[0].rows[0].members.of(metric.metric).log.mean, -2.5 - m) << metric.name;
+    EXPECT_DOUBLE_EQ(tables[0].rows[1].members.of(metric.metric).difference.mean, -0.75)
+        << metric.name;
+  }
+  EXPECT_NEAR(tables[0].published_offset, 1.570, 5e-4);
+}
+
+// Headlines of the mean model -3 and -5, and -4 and -9: differences -1 and -4. The run of seed 2 is
+// from before it was measured.
+TEST(Table, TheMeanModelHasItsOwnNumbers) {
+  const auto tables = make_tables(
+      {result("random", 0, {-1, -3}, 1, {-2, -4}), result("random", 1, {-2, -4}, 1, {-4, -6}),
+       result("sbal", 0, {-2, -4}, 1, {-3, -5}), result("sbal", 1, {-4, -6}, 1, {-9, -9}),
+       result("sbal", 2, {-1, -1})});
+
+  const TableRow& sbal = tables[0].rows[1];
+  EXPECT_DOUBLE_EQ(tables[0].rows[0].mean_model.of(Metric::rmse).log.mean, -4.0);
+  EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::rmse).log.mean, -6.5);
+  EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::mae).log.mean, -6.5 - 2);
+  EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::rmse).difference.mean, -2.5);
+  EXPECT_EQ(sbal.mean_model.seeds, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(sbal.members.seeds.size(), 3u);
+  EXPECT_EQ(sbal.without_mean_model, 1u);
+  EXPECT_DOUBLE_EQ(sbal.members.of(Metric::rmse).difference.mean, -1.5);
+}
+
+TEST(Table, UnfinishedRunsAreLeftOutAndCounted) {
+  const auto tables = make_tables(
+      {result("random", 0, {-1, -3}), result("random", 1, {-2}), result("sbal", 0, {-2})});
+
+  const std::vector<TableRow>& rows = tables[0].rows;
+  EXPECT_EQ(rows[0].incomplete, 1u);
+  EXPECT_EQ(rows[0].members.seeds.size(), 1u);
+  EXPECT_EQ(rows[1].incomplete, 1u);
+  EXPECT_TRUE(
+      std::isnan(rows[1].members.of(Metric::rmse).log.mean));  // not 0, which would be a good one
+}
+
+TEST(Table, OtherSettingsThatDifferStandInTheLabel) {
+  RunResult more = result("random", 0, {-1, -3});
+  more.config = config::parse_yaml("pde: {name: none}\nstudy: {budget: 16}", "test");
+  RunResult precise = result("random", 0, {-1, -3});
+  precise.config.set("compute", config::parse_yaml("{precision: fp32}", "test"));
+
+  const auto tables = make_tables({result("random", 0, {-1, -3}), more, precise});
+
+  ASSERT_EQ(tables.size(), 1u);
+  ASSERT_EQ(tables[0].rows.size(), 3u);
+  EXPECT_EQ(tables[0].rows[0].label, "random study.budget=8");
+  EXPECT_EQ(tables[0].rows[1].label, "random study.budget=16");
+  EXPECT_EQ(tables[0].rows[2].label, "random compute.precision=fp32 study.budget=8");
+  EXPECT_EQ(tables[0].rows[2].method, "random");
+}
+
+// What differs between problems is no difference between the rows of one.
+TEST(Table, EveryProblemHasItsOwnTable) {
+  std::vector<RunResult> results = two_methods();
+  for (RunResult& r : two_methods()) {
+    r.config = config::parse_yaml("pde: {name: other}\nstudy: {budget: 5, steps: 26}", "test");
+    r.steps = 26;
+    for (auto& logs : r.members.logs)
+      for (double& log : logs) log += r.method == "sbal" ? 3 : 1;
+    results.push_back(r);
+  }
+
+  const auto tables = make_tables(results, "random");
+
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].problem, "none");
+  EXPECT_EQ(tables[1].problem, "other");
+  EXPECT_EQ(tables[1].rows[1].label, "sbal");
+  EXPECT_DOUBLE_EQ(tables[0].rows[1].members.of(Metric::mae).difference.mean, -0.75);
+  EXPECT_DOUBLE_EQ(tables[1].rows[1].members.of(Metric::mae).difference.mean, -0.75 + 2);
+  EXPECT_NEAR(tables[1].published_offset, 1.183, 5e-4);  // L = 26, Nx = 256
+}
+
+TEST(Table, ProblemsOfOneEquationSayWhatSetsThemApart) {
+  RunResult thick = result("random", 0, {-1, -3}), thin = thick;
+  thick.config = config::parse_yaml("pde: {name: none, viscosity: 2}", "test");
+  thin.config = config::parse_yaml("pde: {name: none, viscosity: 1}", "test");
+
+  const auto tables = make_tables({thick, thin});
+
+  ASSERT_EQ(tables.size(), 2u);
+  EXPECT_EQ(tables[0].problem, "none pde.viscosity=2");
+  EXPECT_EQ(tables[1].problem, "none pde.viscosity=1");
+}
+
+TEST(Table, ProblemsOfPresetsHaveTheirNames) {
+  std::vector<RunResult> results;
+  for (const char* name : {"paper/burgers", "as-coded/burgers", "paper/ins-forced"}) {
+    results.push_back(result("random", 0, {-1, -3}));
+    results.back().config = make_study(load_config(name)).effective;
+  }
+
+  const auto tables = make_tables(results);
+
+  ASSERT_EQ(tables.size(), 3u);
+  EXPECT_EQ(tables[0].problem, "paper/burgers");
+  EXPECT_EQ(tables[1].problem, "as-coded/burgers");
+  EXPECT_EQ(tables[2].problem, "paper/ins-forced");
+  EXPECT_EQ(tables[1].published_problem, "burgers");
+  EXPECT_TRUE(tables[1].published_sizes);
+  EXPECT_EQ(tables[2].published_problem, "");  // a figure only
+}
+
+TEST(Table, DivergedMeansStayInfiniteAndQuantilesStand) {
+  RunResult diverged = result("random", 0, {-1, -3});
+  diverged.members.logs[static_cast<std::size_t>(Metric::rmse)][1] = kInfinity;
+  diverged.members.diverged = {1, 2};
+
+  const auto tables = make_tables({diverged});
+
+  const TableRow& row = tables[0].rows[0];
+  EXPECT_EQ(row.members.of(Metric::rmse).log.mean, kInfinity);
+  EXPECT_DOUBLE_EQ(row.members.of(Metric::q50).log.mean, -2.0 - 5);
+  EXPECT_EQ(row.members.diverged, 3u);
+}
+
+}  // namespace
+}  // namespace stap
