@@ -13,10 +13,11 @@ namespace stap::test {
 
 /// The rows that offer a right-hand side. Not all do, and the laws of right-hand sides are not
 /// about those that do not.
-inline std::vector<const PdeRow*> offering_rhs(std::span<const PdeRow> table) {
+template <class Rows>
+std::vector<const PdeRow*> offering_rhs(const Rows& table) {
   std::vector<const PdeRow*> rows;
   for (const PdeRow& row : table)
-    if (row.make_rhs != nullptr) rows.push_back(&row);
+    if (row.make_rhs) rows.push_back(&row);
   return rows;
 }
 

@@ -49,7 +49,7 @@ TEST(Extracts, AreTheBestTheMedianAndTheWorstOfTheMeanModel) {
   // sum over steps of e^2 is 16^2 + 24^2 + 28^2 at each of 2 points; L Nx = 6.
   EXPECT_DOUBLE_EQ(worst.rmse, std::sqrt(2.0 * (256 + 576 + 784) / 6.0));
   EXPECT_EQ(extracts.calibration.trajectories, 5u);
-  EXPECT_EQ(still.committee.open_blocks(), 0);
+  EXPECT_EQ(still.committee.blocks_in_use(), 0u);
 }
 
 TEST(Extracts, KeepFewerTimesWhereTheyWouldBeTooLarge) {

@@ -273,9 +273,8 @@ std::unique_ptr<Solver> make_fake(const config::AnyOptions& options, const MakeC
   };
   const auto points =
       static_cast<std::size_t>(given("points", static_cast<double>(defaults.points)));
-  return std::make_unique<test::FakeSolver>(
-      make_grid(1, {points}, {1.0}), given("dt", defaults.dt),
-      [](std::size_t, std::size_t) { return test::FakeSolver::Fate::ok; });
+  return std::make_unique<test::FakeSolver>(make_grid(1, {points}, {1.0}),
+                                            given("dt", defaults.dt));
 }
 
 // The embedding program adds an equation, and from then on a configuration may name it.
