@@ -45,11 +45,11 @@ class Committee {
   virtual std::size_t rows_at_once() const { return 32; }
 
   /// The same members once more, to be asked by another thread at the same time; null where a call
-  /// keeps the whole machine busy. This committee must outlive it, rows are its own, and it stops
-  /// when this one would.
+  /// keeps the whole machine busy. This committee must outlive it, rows are its own, and it has
+  /// been told when to stop as this one has.
   std::unique_ptr<Committee> another();
-  /// From now on advance() and sketch() ask, and throw Stopped when it says true; the rows they
-  /// were to write are then anything.
+  /// From now on advance() and sketch() ask, and throw Stopped when it says true; what they were to
+  /// write is then anything.
   void stop_when(StopAsked asked) { stop_asked_ = std::move(asked); }
 
   /// Makes n rows of zeros; `release` gives them back.
