@@ -73,7 +73,7 @@ void Committee::get(RowsId id, std::size_t first, StatesView<float> states) cons
 void Committee::advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
                         std::span<const double> time, RowsId to, std::span<const std::size_t> j) {
   check_advance(from, i, member, time, to, j);
-  heed_stop();
+  if (stop_asked()) throw Stopped();
   if (!i.empty()) do_advance(from, i, member, time, to, j);
 }
 
@@ -84,7 +84,7 @@ void Committee::sketch(RowsId from, std::span<const std::size_t> i, std::span<co
   check_length(i.size() * kSketchSize, features.size());
   if (std::find(member.begin(), member.end(), kMean) != member.end())
     refuse("the mean model has no hidden activations to sketch");
-  heed_stop();
+  if (stop_asked()) throw Stopped();
   if (!i.empty()) do_sketch(from, i, member, time, step, kind, to, j, features);
 }
 
@@ -137,10 +137,6 @@ void Committee::check_advance(RowsId from, std::span<const std::size_t> i,
   for (std::size_t r = 0; r < i.size(); ++r)
     if (i[r] != j[r] && written[i[r]] == calls_)
       refuse(fmt::format("row {} is read for one row and written by another", i[r]));
-}
-
-void Committee::heed_stop() const {
-  if (stop_asked_ && stop_asked_()) throw Stopped();
 }
 
 }  // namespace stap

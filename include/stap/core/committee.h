@@ -45,10 +45,11 @@ class Committee {
   virtual std::size_t rows_at_once() const { return 32; }
 
   /// The same members once more, to be asked by another thread at the same time; null where a call
-  /// keeps the whole machine busy. This committee must outlive it, rows are its own, and it stops
-  /// when this one would.
+  /// keeps the whole machine busy. This committee must outlive it, rows are its own, and it has
+  /// been told when to stop as this one has.
   std::unique_ptr<Committee> another();
-  /// From now on advance() and sketch() ask first, and throw Stopped instead where it says true.
+  /// From now on advance() and sketch() ask, and throw Stopped when it says true; what they were to
+  /// write is then anything.
   void stop_when(StopAsked asked) { stop_asked_ = std::move(asked); }
 
   /// Makes n rows of zeros; `release` gives them back.
@@ -81,6 +82,10 @@ class Committee {
   /// group's mean, in double.
   void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const;
 
+ protected:
+  /// Asked before every call; a kind whose calls are long asks in between, and throws Stopped.
+  bool stop_asked() const { return stop_asked_ && stop_asked_(); }
+
  private:
   // What a kind of committee does. Arguments are right and no call is empty. Ids are small numbers,
   // given again after do_release().
@@ -106,7 +111,6 @@ class Committee {
   std::size_t count(RowsId id) const;
   void check_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
                      std::span<const double> time, RowsId to, std::span<const std::size_t> j);
-  void heed_stop() const;
 
   std::vector<std::optional<Block>> blocks_;
   std::uint64_t calls_ = 0;

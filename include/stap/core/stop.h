@@ -6,7 +6,8 @@
 namespace stap {
 
 /// Says whether work should end early. It is asked often, by whichever thread works, so it must be
-/// quick and safe to ask from several threads; once true, it stays true. Empty: never.
+/// quick, safe to ask from several threads at the same time, and must not throw; once true, it
+/// stays true. Empty: never.
 using StopAsked = std::function<bool()>;
 
 /// Thrown by work that was asked to stop and cannot be handed back in part. Nothing is wrong: what

@@ -1,6 +1,7 @@
 #include "nn/cpu/committee.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "core/parallel.h"
@@ -143,7 +144,8 @@ class CpuCommittee final : public Committee {
   }
 
   // Applies all items, those of one member in blocks that share its weights. With sketches, adds
-  // each row's sketched hidden activations to its features.
+  // each row's sketched hidden activations to its features. A call may take seconds, so a stop is
+  // heard before every block.
   void apply(std::vector<Item> items, const std::vector<Sketch>* sketches,
              std::span<double> features) {
     std::stable_sort(items.begin(), items.end(),
@@ -164,10 +166,15 @@ class CpuCommittee final : public Committee {
     }
     for (std::size_t t = 0; t < std::min(threads, tasks.size()); ++t)
       if (!memory_[t]) memory_[t].emplace(net_);
+    std::atomic<bool> stopped = false;
     parallel_for(static_cast<int>(std::min(threads, tasks.size())), tasks.size(),
                  [&](std::size_t index, int thread) {
-                   run(tasks[index], *memory_[to_size(thread)], sketches, features);
+                   if (stopped || stop_asked())
+                     stopped = true;
+                   else
+                     run(tasks[index], *memory_[to_size(thread)], sketches, features);
                  });
+    if (stopped) throw Stopped();
   }
 
   void run(std::span<const Item> task, ForwardMemory& memory, const std::vector<Sketch>* sketches,

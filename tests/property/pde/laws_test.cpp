@@ -215,9 +215,7 @@ TEST_P(PdeLaws, WithAnotherStepItIsTheEntryWithThatDt) {
   const Case c = the_case();
   const auto solver = c.make(2);
   const std::vector<Row> rows = c.rows(9);
-  config::Value options = c.options;
-  options.set("dt", 3 * solver->dt());
-  const auto entry = c.entry.make(options, 1);
+  const auto entry = c.entry.make(c.options.with("dt", 3 * solver->dt()), {.threads = 1});
 
   const auto other = solver->with_step(3 * solver->dt());
 
