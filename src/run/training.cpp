@@ -99,7 +99,17 @@ void keep_losses(const Group& group, Account& account) {
     by_run[r].push_back(
         {group.runs[r]->round, event.member % group.members, event.epoch, event.loss});
   }
-  for (const auto& [r, losses] : by_run) group.runs[r]->folder.add_losses(losses);
+  for (auto& [r, losses] : by_run) {
+    // In which order members come depends on the threads.
+    std::ranges::sort(losses, {}, [](const Loss& l) { return std::pair(l.epoch, l.member); });
+    group.runs[r]->folder.add_losses(losses);
+  }
+}
+
+// What was lost on the way to the networks of round 0, for who takes them over.
+void copy_losses(const Run& from, const Run& to) {
+  to.folder.cut_losses(0, 0);
+  to.folder.add_losses(from.folder.read_losses());
 }
 
 }  // namespace
@@ -204,6 +214,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
     account.add(
         static_cast<std::size_t>((run.study.train.epochs - run.epochs_done) * group.members));
     run.members = group.runs[leader]->members;
+    copy_losses(*group.runs[leader], run);
     run.epochs_done = run.study.train.epochs;
     save_training(run);
   }

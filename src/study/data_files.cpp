@@ -23,15 +23,17 @@ std::string hash(std::span<const double> values) {
   return sha256_hex(std::as_bytes(values));
 }
 
-void check_finite(std::span<const double> values, const fs::path& file, std::size_t row_values,
-                  const char* rows) {
+// `times` states of `values_each` values are a row.
+void check_finite(std::span<const double> values, const fs::path& file, std::size_t values_each,
+                  std::size_t times, const char* row) {
   const auto bad = std::ranges::find_if(values, [](double v) { return !std::isfinite(v); });
   if (bad == values.end()) return;
   const auto at = static_cast<std::size_t>(bad - values.begin());
+  const std::size_t state = at / values_each;
   throw Error(ErrorKind::data,
-              fmt::format("{}: {} {} holds a value that is {}: leave out what did not come to its "
-                          "end",
-                          file.string(), rows, at / row_values, *bad));
+              fmt::format("{}: {} {} is not finite{}; leave out what did not come to its end",
+                          file.string(), row, state / times,
+                          times > 1 ? fmt::format(" at time {}", state % times) : ""));
 }
 
 // The first `count` rows of `states_each` states; all where that is 0.
@@ -59,7 +61,7 @@ Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std:
   Pool pool;
   pool.states =
       first_rows(read_clusters(file, clusters, cluster), 1, count, file, "initial conditions");
-  check_finite(pool.states.values(), file, clusters.values(), "initial condition");
+  check_finite(pool.states.values(), file, clusters.values(), 1, "initial condition");
   pool.sha256 = hash(pool.states.values());
   return pool;
 }
@@ -82,7 +84,7 @@ TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
     rows = std::move(cut);
   }
   set.states = std::move(rows);
-  check_finite(set.states.values(), file, set.times * grid.values(), "test trajectory");
+  check_finite(set.states.values(), file, grid.values(), set.times, "test trajectory");
   set.sha256 = hash(set.states.values());
   return set;
 }

@@ -323,14 +323,14 @@ TEST_F(AnalyseProgram, TheTestSetIsFoundAndNeverMade) {
   EXPECT_FALSE(fs::exists(folder / "analysis.json"));
 
   json manifest = read_json(folder / "manifest.json");
-  manifest["test_file"] = "../test.h5";
+  manifest["identity"]["test_file"] = "../test.h5";
   std::ofstream(folder / "manifest.json") << manifest;
   fs::copy(fs::path(cached), folder.parent_path() / "test.h5");
   const Finished named = with_cache("off", {"analyse", folder, "--quiet"});
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_EQ(named.err, "");
 
-  manifest["test_sha256"] = std::string(64, 'a');
+  manifest["identity"]["test_sha256"] = std::string(64, 'a');
   std::ofstream(folder / "manifest.json") << manifest;
   for (const char* name : {"analyse", "evaluate"}) {
     const Finished other = run_stap({name, folder});
@@ -359,7 +359,7 @@ TEST_F(AnalyseProgram, WithoutATestSetTheRestIsAnalysed) {
   for (const auto& run : fs::directory_iterator(folder)) {
     if (!run.is_directory()) continue;
     json manifest = read_json(run.path() / "manifest.json");
-    manifest["test_sha256"] = nullptr;
+    manifest["identity"].erase("test_sha256");
     std::ofstream(run.path() / "manifest.json") << manifest;
     fs::remove(run.path() / "metrics.jsonl");
   }
@@ -387,33 +387,52 @@ TEST_F(AnalyseProgram, WithoutATestSetTheRestIsAnalysed) {
   EXPECT_TRUE(contains(evaluate.err, "has no test set"));
 }
 
-// The format of runs to come: answers say where their states are in place of the states.
-TEST_F(AnalyseProgram, TakesBothFormatsOfRuns) {
+// Seconds of answers that failed count, the steps they did not make do not.
+TEST_F(AnalyseProgram, FailedAnswersCostTime) {
   const fs::path folder = one_run();
-  ASSERT_EQ(run_stap({"analyse", folder, "--quiet"}).exit_code, 0);
-  json expected = read_json(folder / "analysis.json");
-  std::string config = content(folder / "config.yaml");
-  config.replace(config.find("run/1"), 5, "run/2");
-  std::ofstream(folder / "config.yaml") << config;
   fs::remove(folder / "journal.jsonl");
   {
     Journal journal(folder / "journal.jsonl");
     for (const char* status : {"ok", "ok", "failed"}) {
       config::Value answer;
+      answer.set("acquisition", 0);
+      answer.set("candidate", 1);
+      answer.set("step", 2);
       answer.set("status", status);
+      answer.set("reason", "");
+      answer.set("attempts", 1);
       answer.set("seconds", 2.0);
-      answer.set("place", 0);
       journal.append("answer", answer);
     }
+    journal.commit();
   }
 
   const Finished result = run_stap({"analyse", folder, "--quiet"});
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json analysis = read_json(folder / "analysis.json");
-  EXPECT_EQ(analysis.at("cost").at("acquire_seconds_per_step"), 3.0);  // failures cost, too
-  EXPECT_EQ(analysis.at("calibration"), expected.at("calibration"));
-  EXPECT_EQ(analysis.at("errors"), expected.at("errors"));
+  EXPECT_EQ(analysis.at("cost").at("acquire_seconds_per_step"), 3.0);
+}
+
+// A folder that an earlier version wrote: its table is printed, going on is refused.
+TEST_F(AnalyseProgram, RunsOfAnEarlierVersionAreReadNotContinued) {
+  const fs::path folder = folder_.path("old");
+  fs::copy(std::string(STAP_TEST_SOURCE_DIR) + "/tests/unit/run/data/run-1", folder,
+           fs::copy_options::recursive);
+  const std::string before = content(folder / "journal.jsonl");
+
+  const Finished table = run_stap({"table", folder});
+  const Finished analyse = run_stap({"analyse", folder});
+  const Finished run = run_stap({"run", folder, "--out", folder});
+
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "1 ") && contains(table.out, "log RMSE"));
+  EXPECT_EQ(analyse.exit_code, 3);  // its test set is not in this cache
+  EXPECT_TRUE(contains(analyse.err, "'stap generate " + folder.string() + "' makes it"));
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_TRUE(contains(run.err, "run/1"));
+  EXPECT_TRUE(contains(run.err, "cannot be continued"));
+  EXPECT_EQ(content(folder / "journal.jsonl"), before);
 }
 
 TEST_F(AnalyseProgram, RefusesWhatItCannotAnalyse) {

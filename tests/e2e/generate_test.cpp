@@ -54,7 +54,7 @@ TEST_F(GenerateProgram, WritesPoolAndTestSet) {
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "pool.h5: 700 initial conditions"));
-  EXPECT_TRUE(contains(result.err, "test set: 200 of 200 trajectories"));
+  EXPECT_TRUE(contains(result.err, "test set: 1200 of 1200 solver steps"));
   const States<double> pool = read_states(folder_.path("d/pool.h5"), grid_);
   const Trajectories test = read_trajectories(folder_.path("d/test.h5"), grid_);
   EXPECT_EQ(pool.count(), 700u);

@@ -5,22 +5,26 @@
 #include <string>
 
 #include "stap/config/value.h"
+#include "stap/run/run_folder.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
 namespace stap::test {
 
-/// The first files of a run of the demo, as a run of this format leaves them; metrics.jsonl only
-/// where there are lines for it.
+/// The first files of a run of the demo, as a run of this format leaves them, with a test set of
+/// this hash (empty: none); metrics.jsonl only where there are lines for it.
 inline void write_run_folder(const std::filesystem::path& folder, const std::string& format,
-                             const std::string& manifest, const std::string& metrics = "") {
+                             const std::string& test_sha256, const std::string& metrics = "") {
   std::filesystem::create_directories(folder);
   const config::Value effective = make_study(load_config("demo")).effective;
   config::Value document;
   document.set("format", format);
   for (const auto& member : *effective.map()) document.set(member.key, member.value);
   std::ofstream(folder / "config.yaml") << config::yaml_text(document);
-  std::ofstream(folder / "manifest.json") << manifest;
+  Manifest manifest;
+  manifest.identity = config::Value(config::Value::Map{});
+  if (!test_sha256.empty()) manifest.identity.set("test_sha256", test_sha256);
+  RunFolder(folder).write_manifest(manifest);
   if (!metrics.empty()) std::ofstream(folder / "metrics.jsonl") << metrics;
 }
 

@@ -18,12 +18,12 @@ using test::contains;
 using test::TemporaryFolder;
 using test::write_run_folder;
 
-constexpr const char* kManifest = R"({"test_sha256": "abc"})";
+constexpr const char* kHash = "abc";
 
 // A line of metrics.jsonl: the RMSE (or null) and, for the others, numbers of their own.
 std::string line(int round, const std::string& rmse) {
   return R"({"round": )" + std::to_string(round) + R"(, "transitions": )" +
-         std::to_string(48 + 24 * round) + R"(, "points": 77, "diverged": )" +
+         std::to_string(48 + 24 * round) + R"(, "points": 77, "trajectories": 5, "diverged": )" +
          (rmse == "null" ? "3" : "0") + R"(, "rmse": )" + rmse +
          R"(, "rmse_q50": 0.25, "rmse_q95": 0.75, "rmse_q99": 0.875, "nrmse": 2, "mae": 0.125,)"
          R"( "rmse_by_step": [0.5, 1.5]})"
@@ -45,7 +45,7 @@ std::string refusal(const std::filesystem::path& folder) {
 TEST(RunResult, IsWhatTheFolderSaysInBothFormats) {
   const TemporaryFolder folder;
   for (const char* format : {"run/1", "run/2"}) {
-    write_run_folder(folder.path("r"), format, kManifest, line(0, "0.5") + line(1, "null"));
+    write_run_folder(folder.path("r"), format, kHash, line(0, "0.5") + line(1, "null"));
 
     const RunResult run = read_result(folder.path("r"));
 
@@ -75,10 +75,10 @@ std::string line_with_mean(int round, const std::string& rmse, const std::string
 
 TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("new"), "run/2", kManifest,
+  write_run_folder(folder.path("new"), "run/2", kHash,
                    line_with_mean(0, "0.5", "0.375") + line_with_mean(1, "0.25", "null"));
-  write_run_folder(folder.path("old"), "run/1", kManifest, line(0, "0.5"));
-  write_run_folder(folder.path("mixed"), "run/1", kManifest,
+  write_run_folder(folder.path("old"), "run/1", kHash, line(0, "0.5"));
+  write_run_folder(folder.path("mixed"), "run/1", kHash,
                    line(0, "0.5") + line_with_mean(1, "0.25", "0.125"));
 
   const RunResult run = read_result(folder.path("new"));
@@ -94,24 +94,24 @@ TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
 
 TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("r"), "run/3", kManifest);
+  write_run_folder(folder.path("r"), "run/3", kHash);
   std::filesystem::create_directory(folder.path("data"));
   folder.file("data/config.yaml", "pde: {name: burgers}\n");
 
   EXPECT_TRUE(contains(refusal(folder.path("r")), "'run/3'"));
   EXPECT_TRUE(contains(refusal(folder.path("r")), "run/1 or run/2"));
-  EXPECT_TRUE(contains(refusal(folder.path("data")), "run/1 or run/2"));
+  EXPECT_TRUE(contains(refusal(folder.path("data")), "format is missing"));
   EXPECT_TRUE(contains(refusal(folder.path("nowhere")), "config.yaml"));
 }
 
 TEST(RunResult, DamageIsNamedByFileAndLine) {
   const TemporaryFolder folder;
 
-  write_run_folder(folder.path("r"), "run/2", kManifest, line(0, "0.5") + "{\"round\": 1");
-  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl:2"));
+  write_run_folder(folder.path("r"), "run/2", kHash, line(0, "0.5") + "{\"round\": 1");
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2"));
 
-  write_run_folder(folder.path("r"), "run/2", kManifest, line(0, "0.5") + "{\"points\": 1}\n");
-  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl:2: transitions"));
+  write_run_folder(folder.path("r"), "run/2", kHash, line(0, "0.5") + "{\"round\": 1, \"points\": 1, \"trajectories\": 1}\n");
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2: transitions"));
 
   std::filesystem::remove(folder.path("r/manifest.json"));
   EXPECT_TRUE(contains(refusal(folder.path("r")), "manifest.json"));
@@ -121,7 +121,7 @@ TEST(RunResult, DamageIsNamedByFileAndLine) {
 TEST(RunResult, AStudyWithoutATestSetHasNoErrorsAndTheTableSaysSo) {
   const TemporaryFolder folder;
   for (const char* metrics : {"", "{\"round\": 0, \"transitions\": 48}\n"}) {
-    write_run_folder(folder.path("r"), "run/2", "{\"test_sha256\": null}", metrics);
+    write_run_folder(folder.path("r"), "run/2", "", metrics);
 
     const std::vector<RunResult> runs = read_results(folder.path("r"));
     const auto tables = make_tables(runs);
@@ -139,7 +139,7 @@ TEST(RunResult, AStudyWithoutATestSetHasNoErrorsAndTheTableSaysSo) {
 // Its errors are still to come.
 TEST(RunResult, ARunThatHasNotBeenEvaluatedIsNotFinished) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("r"), "run/2", kManifest);
+  write_run_folder(folder.path("r"), "run/2", kHash);
 
   const std::vector<RunResult> runs = read_results(folder.path("r"));
 
