@@ -29,10 +29,10 @@ TEST(Cluster, GridHasTheStatesAsChannels) {
   const Grid grid = make_grid(4, {3, 5}, {1.0, 2.0});
 
   EXPECT_EQ(cluster_grid(grid, 2), make_grid(8, {3, 5}, {1.0, 2.0}));
-  EXPECT_EQ(slot_grid(cluster_grid(grid, 3), 3), grid);
+  EXPECT_EQ(frame_grid(cluster_grid(grid, 3), 3), grid);
   EXPECT_THROW(cluster_grid(grid, 0), Error);
-  EXPECT_THROW(slot_grid(grid, 3), Error);
-  EXPECT_THROW(slot_grid(grid, 0), Error);
+  EXPECT_THROW(frame_grid(grid, 3), Error);
+  EXPECT_THROW(frame_grid(grid, 0), Error);
 }
 
 TEST(Cluster, NearestMultiplesForMessages) {
