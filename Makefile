@@ -4,6 +4,9 @@ JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := program
 .PHONY: program demo test bench asan format check clean help
 
+# What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
+# `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
+
 # Ninja re-runs CMake when a CMake file changes; this rule is for the first time.
 build/%/build.ninja:
 	@cmake --preset $* || { tools/install-deps --check build; exit 1; }
@@ -47,4 +50,4 @@ clean:  ## remove everything that was built
 	rm -rf build
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile

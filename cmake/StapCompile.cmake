@@ -6,10 +6,10 @@ add_library(stap_warnings INTERFACE)
 target_compile_options(stap_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off>)
 
-# Reads a large header that all sources of a target include once for all of them. Its place is in
-# the build folder, so for ccache the objects of another folder are others.
-function(stap_precompile target header)
-  target_precompile_headers(${target} PRIVATE ${header})
+# Reads large headers that most sources of a target include once for all of them. Arguments as
+# those of target_precompile_headers.
+function(stap_precompile target)
+  target_precompile_headers(${target} ${ARGN})
   # Or ccache would not know what was in it.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()

@@ -14,7 +14,7 @@ if(NOT STAP_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT CMAKE_CUDA_ARCHITECTURES)
+    if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
       # What is in this machine; else A100 and H100 code, and PTX for what comes later.
       execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE stap_no_gpu OUTPUT_QUIET ERROR_QUIET)
       if(stap_no_gpu EQUAL 0)

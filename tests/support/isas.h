@@ -1,8 +1,18 @@
 #pragma once
 
+#include <ostream>
 #include <vector>
 
 #include "stap/core/isa.h"
+
+namespace stap {
+
+/// For GoogleTest.
+inline void PrintTo(Isa isa, std::ostream* out) {
+  *out << to_string(isa);
+}
+
+}  // namespace stap
 
 namespace stap::test {
 

@@ -252,6 +252,8 @@ struct CallsCase {
   std::string name;
   FnoShape shape;
   std::size_t most;
+
+  friend void PrintTo(const CallsCase& c, std::ostream* out) { *out << c.name; }
 };
 class Calls : public testing::TestWithParam<CallsCase> {
  protected:
