@@ -168,6 +168,16 @@ void AnswerLog::note(std::string_view type, const Value& body) {
   journal_->commit();
 }
 
+// States go last: without their lines they are nothing, the other way round it is damage.
+void AnswerLog::restart(std::string_view type, const Value& body) {
+  commit();
+  journal_->cut(0, 0);
+  counts_.clear();
+  journal_->append(type, body);
+  journal_->commit();
+  store_->cut(0);
+}
+
 LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
   LoggedAnswers answers;
   answers.store_ = store_;

@@ -23,11 +23,13 @@ fs::path named_file(const RunResult& run) {
   return name.empty() ? fs::path() : run.folder / name;  // an absolute path stays what it is
 }
 
-// Runs of run/1 do not say under which name their data are cached, but their configuration does.
+// Under the name that the run knows. What 'stap generate' makes of its configuration may have
+// another: on another machine or by another version, or if the run is of run/1 and knows none.
 fs::path file_in_cache(const RunResult& run) {
-  std::string key = identity_text(run.manifest, "data_key");
-  if (key.empty()) key = data_key(data_request(make_study(run.config, Purpose::look)));
-  return cached_file(key, "test.h5");
+  const std::string known = identity_text(run.manifest, "data_key");
+  const fs::path begun = known.empty() ? fs::path() : cached_file(known, "test.h5");
+  if (is_file(begun)) return begun;
+  return cached_file(data_key(data_request(make_study(run.config, Purpose::look))), "test.h5");
 }
 
 std::string not_found_text(const fs::path& named, const fs::path& cached) {

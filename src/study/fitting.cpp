@@ -40,6 +40,14 @@ void check_files(const Study& study, config::Complaints& complaints) {
   const bool drawn = study.initial || study.given.find("initial") == nullptr;
   if (!drawn) check_file("initial", study.initial_file, complaints);
   if (study.given.find("test") != nullptr) check_file("test", study.test_file, complaints);
+  if (!drawn && study.given.find("test") == nullptr && study.options.test > 0)
+    complaints.add(
+        "study.test",
+        fmt::format("is {}, but no test trajectories can be drawn, as initial conditions "
+                    "come from a file: give test: {{name: file, path: ...}}, or 0 for "
+                    "none",
+                    study.options.test),
+        origin_of(study.given, {"study.test", "initial"}));
   if (drawn && study.options.pool == 0)
     complaints.add("study.pool",
                    "is 0, which means all of a file, but initial conditions are drawn: choose at "

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <functional>
-#include <optional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "stap/config/files.h"
-#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/sha256.h"
@@ -20,6 +18,7 @@
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/journal/answer_log.h"
+#include "stap/study/clusters.h"
 #include "stap/study/study.h"
 #include "study/make_rows.h"
 
@@ -41,15 +40,17 @@ constexpr const char* kAnswers = "answers.bin";
 struct Product {
   const char* name;
   std::string dataset;
-  Grid grid;  // of the file's states
+  Grid single;  // of one state
   RowsWanted wanted;
 
   fs::path file(const fs::path& folder) const { return folder / fmt::format("{}.h5", name); }
   std::vector<std::size_t> shape() const {
-    std::vector<std::size_t> sizes{wanted.rows};
-    if (wanted.steps > 0) sizes.push_back(wanted.times());
-    sizes.push_back(grid.channels);
-    sizes.insert(sizes.end(), grid.points.begin(), grid.points.end());
+    std::vector<std::size_t> sizes{wanted.rows, single.channels};
+    if (wanted.steps > 0)
+      sizes.insert(sizes.begin() + 1, wanted.times());
+    else
+      sizes.back() *= wanted.lead;
+    sizes.insert(sizes.end(), single.points.begin(), single.points.end());
     return sizes;
   }
 };
@@ -60,7 +61,7 @@ std::vector<Product> products_of(const DataRequest& request, const Grid& grid) {
   if (request.pool > 0)
     products.push_back({"pool",
                         "states",
-                        cluster_grid(grid, request.cluster),
+                        grid,
                         {"pool", 0, stream.split("pool"), request.pool, request.cluster, 0}});
   if (request.test > 0)
     products.push_back(
@@ -118,23 +119,34 @@ bool claimed(const fs::path& folder, const Value& document) {
 
 // Disk space for all of it, asked for before hours are spent: answers stay until files are whole.
 void check_room(const std::vector<Product>& products, const fs::path& folder) {
+  constexpr double kLine = 48, kMost = 1e18;  // a line of the journal, in values; a double counts
+  double values = 0;
+  for (const Product& p : products) {
+    double states = 1;
+    for (std::size_t size : {p.wanted.rows, p.wanted.times()}) states *= static_cast<double>(size);
+    values += states * (kLine + 2.0 * static_cast<double>(p.single.values()));
+  }
   if (products.empty()) return;
-  std::size_t values = 0;
-  for (const Product& p : products)
-    values += 2 * p.wanted.rows * p.wanted.times() * p.grid.values();
-  ArrayWriter(products.back().file(folder)).check_room(values);
+  ArrayWriter(products.back().file(folder))
+      .check_room(values < kMost ? static_cast<std::size_t>(values)
+                                 : std::numeric_limits<std::size_t>::max());
 }
 
 // Puts a file together from the answers, row by row.
-void assemble(const Product& product, const RowMaker& maker, const AnswerLog& log,
-              const Value& document, const fs::path& folder) {
-  const LoggedAnswers answers = log.recorded(product.wanted.acquisition);
+void assemble(const Product& product, const RowMaker& maker, const LoggedAnswers& answers,
+              const StateInfo& info, const Value& document, const fs::path& folder,
+              const StopAsked& stop) {
+  const auto row_of = [&](std::size_t index) {
+    if (stop && stop()) throw Stopped();
+    return maker.row(product.wanted, answers, index);
+  };
   Sha256 sha256;
   for (std::size_t r = 0; r < product.wanted.rows; ++r) {
-    const std::vector<double> row = maker.row(product.wanted, answers, r);
+    const std::vector<double> row = row_of(r);
     sha256.add(std::as_bytes(std::span<const double>(row)));
   }
   ArrayWriter writer(product.file(folder));
+  writer.describe(info);
   for (const Value::Member& member : *document.map())
     writer.add_text_attribute(member.key, member.value.text() != nullptr
                                               ? *member.value.text()
@@ -143,7 +155,7 @@ void assemble(const Product& product, const RowMaker& maker, const AnswerLog& lo
   std::vector<double> row;
   writer.add_pieces(product.dataset, product.shape(),
                     [&, r = std::size_t{0}]() mutable -> std::span<const double> {
-                      row = maker.row(product.wanted, answers, r++);
+                      row = row_of(r++);
                       return row;
                     });
   writer.commit();
@@ -160,14 +172,96 @@ double seconds_of(const JournalLine& line) {
   return spent != nullptr ? spent->real().value_or(0.0) : 0.0;
 }
 
-// The files are whole: answers are not needed any more, and lines that name them must go first.
-void close_journal(const fs::path& folder, double seconds) {
-  std::error_code ignored;
-  fs::remove(folder / kJournal, ignored);
-  fs::remove(folder / kAnswers, ignored);
-  Journal journal(folder / kJournal);
-  journal.append("session", session(seconds));
-  journal.commit();
+// The folder of one request.
+class DataFolder {
+ public:
+  DataFolder(const DataRequest& request, const Solver& solver, fs::path path)
+      : path_(std::move(path)),
+        document_(folder_document(request)),
+        products_(products_of(request, solver.grid())),
+        info_{solver.name(), solver.grid(), solver.dt()} {}
+
+  Generated generate(const RowMaker& maker, Observer& observer, const StopAsked& stop) const {
+    check_ours(path_);
+    make_folder(path_);
+    const auto started = std::chrono::steady_clock::now();
+    Generated result;
+    const auto add_seconds = [&](const JournalLine& line, const std::string&) {
+      result.seconds += seconds_of(line);
+    };
+    if (claimed(path_, document_) && whole()) {
+      if (fs::exists(path_ / kJournal)) read_journal(path_ / kJournal, add_seconds);
+    } else {
+      AnswerLog log(path_ / kJournal, path_ / kAnswers, add_seconds);
+      const bool finished = fill(maker, log, observer, stop);
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
+      result.seconds += spent.count();
+      if (!finished) {
+        log.note("session", session(spent.count()));
+        return result;
+      }
+      log.restart("session", session(result.seconds));
+      fs::remove(path_ / kAnswers);
+    }
+    for (const Product& product : products_)
+      (product.wanted.steps == 0 ? result.pool_sha256 : result.test_sha256) =
+          read_text_attribute(product.file(path_), "/", "sha256");
+    result.finished = true;
+    return result;
+  }
+
+ private:
+  bool made(const Product& product) const { return fs::exists(product.file(path_)); }
+  // With answers beside the files it was killed when all but tidying up was done.
+  bool whole() const {
+    return std::ranges::all_of(products_, [&](const Product& p) { return made(p); }) &&
+           !fs::exists(path_ / kAnswers);
+  }
+
+  // Makes what is missing, the folder being locked. False: stopped.
+  bool fill(const RowMaker& maker, AnswerLog& log, Observer& observer,
+            const StopAsked& stop) const {
+    remove_leftovers(path_, [](const fs::path& file) {
+      return file == kConfig || file == "pool.h5" || file == "test.h5";
+    });
+    if (!claimed(path_, document_)) claim(log);
+    try {
+      for (const Product& product : products_) {
+        if (made(product)) continue;
+        maker.make(product.wanted, log, observer, stop);
+        assemble(product, maker, log.recorded(product.wanted.acquisition), info_, document_, path_,
+                 stop);
+      }
+    } catch (const Stopped&) {
+      return false;
+    }
+    return true;
+  }
+
+  void claim(const AnswerLog& log) const {
+    for (const Product& product : products_)
+      if (log.recorded(product.wanted.acquisition).count() > 0)
+        throw Error(ErrorKind::data,
+                    fmt::format("{} holds answers of a solver, but no {} that says to what: remove "
+                                "the folder, or put the file back",
+                                path_.string(), kConfig));
+    check_room(products_, path_);
+    write_text(path_ / kConfig, config::yaml_text(document_));
+  }
+
+  fs::path path_;
+  Value document_;
+  std::vector<Product> products_;
+  StateInfo info_;
+};
+
+void check(const DataRequest& request) {
+  config::Complaints complaints;
+  if (request.cluster == 0) complaints.add("cluster", "is 0, expected at least 1");
+  if (request.test > 0 && request.steps == 0)
+    complaints.add("steps", "is 0, expected at least 1 for a test set");
+  if (request.test > 0) check_steps_clusters("steps", request.steps, request.cluster, complaints);
+  complaints.throw_if_any();
 }
 
 }  // namespace
@@ -182,6 +276,7 @@ Value data_document(const DataRequest& request) {
   document.set("steps", request.steps);
   if (request.cluster > 1) document.set("cluster", request.cluster);
   document.set("data_seed", request.data_seed);
+  if (!request.solver.empty()) document.set("solver", request.solver);
   document.set("pde", request.pde);
   document.set("initial", request.initial);
   return document;
@@ -195,51 +290,15 @@ std::string data_key(const DataRequest& request) {
 Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const fs::path& folder, Observer& observer,
                    const StopAsked& stop) {
-  const Value document = folder_document(request);
-  const std::vector<Product> products = products_of(request, solver->grid());
-  check_ours(folder);
-  make_folder(folder);
-  Generated result;
-  double before = 0.0;
-  const auto started = std::chrono::steady_clock::now();
-  const auto unfinished = [&](const Product& p) { return !fs::exists(p.file(folder)); };
-  const bool ours = claimed(folder, document);
-  if (!ours || std::ranges::any_of(products, unfinished)) {
-    AnswerLog log(folder / kJournal, folder / kAnswers,
-                  [&](const JournalLine& line, const std::string&) { before += seconds_of(line); });
-    remove_leftovers(folder, [](const fs::path& file) {
-      return file == kConfig || file == "pool.h5" || file == "test.h5";
-    });
-    const RowMaker maker(sampler, solver, request.cluster, log);
-    if (!ours) {
-      check_room(products, folder);
-      write_text(folder / kConfig, config::yaml_text(document));
-    }
-    bool stopped = false;
-    try {
-      for (const Product& product : products) {
-        if (!unfinished(product)) continue;
-        maker.make(product.wanted, observer, stop);
-        assemble(product, maker, log, document, folder);
-      }
-    } catch (const Stopped&) {
-      stopped = true;
-    }
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
-    result.seconds = before + spent.count();
-    log.note("session", session(spent.count()));
-    if (stopped) return result;
-    close_journal(folder, result.seconds);
-  } else {
-    read_journal(folder / kJournal,
-                 [&](const JournalLine& line, const std::string&) { before += seconds_of(line); });
-    result.seconds = before;
+  check(request);
+  const RowMaker maker(sampler, solver, request.cluster);
+  const DataFolder data(request, *solver, folder);
+  try {
+    return data.generate(maker, observer, stop);
+  } catch (const fs::filesystem_error& problem) {  // a folder that cannot be looked into
+    throw Error(ErrorKind::storage,
+                fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
   }
-  for (const Product& product : products)
-    (product.wanted.steps == 0 ? result.pool_sha256 : result.test_sha256) =
-        read_text_attribute(product.file(folder), "/", "sha256");
-  result.finished = true;
-  return result;
 }
 
 fs::path cache_folder() {

@@ -29,9 +29,8 @@ std::vector<T> entries(const Value& map, const char* key, const std::string& whe
   return result;
 }
 
-std::string text_or_empty(const Value& map, const char* key) {
-  const Value* value = map.find(key);
-  return value != nullptr && value->text() != nullptr ? *value->text() : std::string();
+std::string text_or_empty(const Value& map, const char* key, const std::string& where) {
+  return map.find(key) != nullptr ? field<std::string>(map, key, where) : std::string();
 }
 
 }  // namespace
@@ -64,12 +63,11 @@ Identity read_identity(const Value& value, const std::string& where) {
   identity.channels = entries<std::string>(value, "channels", where, [](const Value& v) {
     return v.text() != nullptr ? std::optional(*v.text()) : std::nullopt;
   });
+  auto points = entries<std::size_t>(value, "points", where,
+                                     [](const Value& v) { return v.integer<std::uint64_t>(); });
+  auto lengths = entries<double>(value, "lengths", where, [](const Value& v) { return v.real(); });
   try {
-    identity.grid = make_grid(
-        identity.channels.size(),
-        entries<std::size_t>(value, "points", where,
-                             [](const Value& v) { return v.integer<std::uint64_t>(); }),
-        entries<double>(value, "lengths", where, [](const Value& v) { return v.real(); }));
+    identity.grid = make_grid(identity.channels.size(), std::move(points), std::move(lengths));
   } catch (const Error& error) {
     throw Error(ErrorKind::data, fmt::format("{}: {}", where, error.what()));
   }
@@ -77,12 +75,12 @@ Identity read_identity(const Value& value, const std::string& where) {
   identity.steps = field<std::uint64_t>(value, "steps", where);
   identity.cluster = field<std::uint64_t>(value, "cluster", where);
   identity.pool_sha256 = field<std::string>(value, "pool_sha256", where);
-  identity.test_sha256 = text_or_empty(value, "test_sha256");
+  identity.test_sha256 = text_or_empty(value, "test_sha256", where);
   if (value.find("test_trajectories") != nullptr)
     identity.test_trajectories = field<std::uint64_t>(value, "test_trajectories", where);
-  identity.pool_file = text_or_empty(value, "pool_file");
-  identity.test_file = text_or_empty(value, "test_file");
-  identity.data_key = text_or_empty(value, "data_key");
+  identity.pool_file = text_or_empty(value, "pool_file", where);
+  identity.test_file = text_or_empty(value, "test_file", where);
+  identity.data_key = text_or_empty(value, "data_key", where);
   return identity;
 }
 

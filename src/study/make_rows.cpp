@@ -22,11 +22,40 @@ constexpr std::size_t kLeastRows = 64;                     // so many all the sa
 constexpr std::size_t kMostReplies = 4096;                 // of one commit
 constexpr std::chrono::milliseconds kPatience{200};        // between two looks at `stop`
 
+void stop_if(const StopAsked& stop) {
+  if (stop && stop()) throw Stopped();
+}
+
+// The answer that led to state `number` of row `index`.
+LoggedAnswer recorded(const RowsWanted& wanted, const LoggedAnswers& answers, std::size_t index,
+                      std::size_t number) {
+  if (auto answer = answers.find(index, number)) return *std::move(answer);
+  throw Error(ErrorKind::internal,
+              fmt::format("{}: state {} of row {} was not made", wanted.phase, number, index));
+}
+
+// What failed is not written down: the next call asks again.
+void note(const RowsWanted& wanted, std::size_t index, std::size_t number,
+          std::span<const double> input, const Answer& answer, AnswerLog& log) {
+  const std::size_t values = input.size(), made = answer.states.size() / values;
+  for (std::size_t i = 0; i < made; ++i) {
+    const auto state = std::span(answer.states).subspan(i * values, values);
+    log.append(wanted.acquisition, {.candidate = index,
+                                    .step = number + i + 1,
+                                    .status = std::string(to_string(Answer::Status::ok)),
+                                    .reason = {},
+                                    .state = {state.begin(), state.end()},
+                                    .seconds = answer.seconds / static_cast<double>(made),
+                                    .attempts = i == 0 ? answer.attempts : 0,
+                                    .input_hash = hash64(std::as_bytes(input))});
+    input = state;
+  }
+}
+
 }  // namespace
 
-RowMaker::RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead,
-                   AnswerLog& log)
-    : sampler_(sampler), solver_(std::move(solver)), log_(log) {
+RowMaker::RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead)
+    : sampler_(sampler), solver_(std::move(solver)) {
   const double length = warm_up_before(cluster_start(lead, solver_->dt()), sampler_.warm_up());
   if (length > 0) warm_up_ = make_warm_up_solver(solver_, length);
 }
@@ -36,7 +65,8 @@ double RowMaker::Leg::time_of(std::size_t number) const {
   return (static_cast<double>(number) - static_cast<double>(zero)) * solver.dt();
 }
 
-void RowMaker::make(const RowsWanted& wanted, Observer& observer, const StopAsked& stop) const {
+void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer,
+                    const StopAsked& stop) const {
   const double dt = solver_->dt();
   std::vector<Leg> legs;
   if (warm_up_) legs.push_back({*warm_up_, 0, 1, -sampler_.warm_up(), 1});
@@ -45,36 +75,36 @@ void RowMaker::make(const RowsWanted& wanted, Observer& observer, const StopAske
                     first() + wanted.lead - 1});
   Progress progress{.phase = wanted.phase, .done = 0, .total = 0, .unit = "solver steps"};
   for (const Leg& leg : legs) progress.total += wanted.rows * (leg.end - leg.begin);
-  for (const Leg& leg : legs) walk(leg, wanted, progress, observer, stop);
+  for (const Leg& leg : legs) walk(leg, wanted, log, progress, observer, stop);
 }
 
 std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers& answers,
                                   std::size_t index) const {
-  std::vector<double> states;
-  for (std::size_t t = 0; t < wanted.times(); ++t) {
-    const std::vector<double> state = state_at(wanted, answers, index, first() + t);
-    states.insert(states.end(), state.begin(), state.end());
+  std::vector<double> states, state = drawn(wanted, index);
+  for (std::size_t number = 0;; ++number) {
+    if (number >= first()) states.insert(states.end(), state.begin(), state.end());
+    if (number + 1 == first() + wanted.times()) return states;
+    LoggedAnswer answer = recorded(wanted, answers, index, number + 1);
+    if (answer.input_hash != hash64(std::as_bytes(std::span<const double>(state))))
+      throw Error(ErrorKind::data,
+                  fmt::format("answer {} of row {} of the {} was recorded for another state: the "
+                              "journal is not of these data, remove it with its folder",
+                              number + 1, index, wanted.phase));
+    state = std::move(answer.state);
   }
-  return states;
 }
 
-std::vector<double> RowMaker::state_at(const RowsWanted& wanted, const LoggedAnswers& answers,
-                                       std::size_t index, std::size_t number) const {
-  if (number > 0) {
-    if (auto answer = answers.find(index, number)) return std::move(answer->state);
-    throw Error(ErrorKind::internal,
-                fmt::format("{}: state {} of row {} was not made", wanted.phase, number, index));
-  }
+std::vector<double> RowMaker::drawn(const RowsWanted& wanted, std::size_t index) const {
   std::vector<double> state(sampler_.grid().values());
   sampler_.draw(wanted.stream, index, state);
   return state;
 }
 
 // All rows from the leg's first state to its last, as many at a time as memory allows.
-void RowMaker::walk(const Leg& leg, const RowsWanted& wanted, Progress& progress,
+void RowMaker::walk(const Leg& leg, const RowsWanted& wanted, AnswerLog& log, Progress& progress,
                     Observer& observer, const StopAsked& stop) const {
   const auto queue = leg.solver.open();
-  const LoggedAnswers before = log_.recorded(wanted.acquisition);
+  const LoggedAnswers before = log.recorded(wanted.acquisition);
   const std::size_t values = leg.solver.grid().values();
   const std::size_t most = std::max(kLeastRows, kMostBytes / (values * sizeof(double)));
   std::unordered_map<std::uint64_t, Trip> trips;  // by index
@@ -92,7 +122,10 @@ void RowMaker::walk(const Leg& leg, const RowsWanted& wanted, Progress& progress
       while (number < leg.end && before.contains(next, number + 1)) ++number;
       progress.done += number - leg.begin;
       if (number == leg.end) continue;
-      const Trip trip{next, number, state_at(wanted, before, next, number)};
+      stop_if(stop);
+      const Trip trip{
+          next, number,
+          number == 0 ? drawn(wanted, next) : recorded(wanted, before, next, number).state};
       ask(trip);
       trips.emplace(next, trip);
     }
@@ -101,14 +134,17 @@ void RowMaker::walk(const Leg& leg, const RowsWanted& wanted, Progress& progress
   enter();
   observer.progress(progress);
   while (!trips.empty()) {
-    if (stop && stop()) throw Stopped();
+    stop_if(stop);
     std::vector<Reply> replies;
     if (auto reply = queue->next(SolverQueue::Clock::now() + kPatience))
       replies.push_back(*std::move(reply));
     while (!replies.empty() && replies.size() < kMostReplies && queue->open() > 0 && queue->ready())
       if (auto reply = queue->next(SolverQueue::Clock::now())) replies.push_back(*std::move(reply));
-    for (const Reply& reply : replies) note(wanted, trips.at(reply.id), reply.answer, values);
-    log_.commit();
+    for (const Reply& reply : replies) {
+      const Trip& trip = trips.at(reply.id);
+      note(wanted, trip.index, trip.number, trip.state, reply.answer, log);
+    }
+    log.commit();
     for (Reply& reply : replies) {
       Trip& trip = trips.at(reply.id);
       const std::size_t made = reply.answer.states.size() / values;
@@ -124,25 +160,6 @@ void RowMaker::walk(const Leg& leg, const RowsWanted& wanted, Progress& progress
     }
     enter();
     if (!replies.empty()) observer.progress(progress);
-  }
-}
-
-// What failed is not written down: the next call asks again.
-void RowMaker::note(const RowsWanted& wanted, const Trip& trip, const Answer& answer,
-                    std::size_t values) const {
-  const std::size_t made = answer.states.size() / values;
-  std::span<const double> input = trip.state;
-  for (std::size_t i = 0; i < made; ++i) {
-    const auto state = std::span(answer.states).subspan(i * values, values);
-    log_.append(wanted.acquisition, {.candidate = trip.index,
-                                     .step = trip.number + i + 1,
-                                     .status = std::string(to_string(Answer::Status::ok)),
-                                     .reason = {},
-                                     .state = {state.begin(), state.end()},
-                                     .seconds = answer.seconds / static_cast<double>(made),
-                                     .attempts = i == 0 ? answer.attempts : 0,
-                                     .input_hash = hash64(std::as_bytes(input))});
-    input = state;
   }
 }
 

@@ -32,16 +32,17 @@ struct RowsWanted {
 /// A row depends on nothing but its stream and index, not by a bit.
 class RowMaker {
  public:
-  /// `sampler`, `log` must live as long. Throws Error(config) if the sampler's warm-up is too short
-  /// for `lead` states, or is one that the solver cannot make.
-  RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead,
-           AnswerLog& log);
+  /// `sampler` must live as long. Throws Error(config) if its warm-up is too short for `lead`
+  /// states, or is one that the solver cannot make.
+  RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead);
 
   /// Returns when every answer is in the log. Throws Stopped, with all that came so far in the log,
   /// and Error(numerics) naming the row that cannot be computed.
-  void make(const RowsWanted& wanted, Observer& observer, const StopAsked& stop) const;
+  void make(const RowsWanted& wanted, AnswerLog& log, Observer& observer,
+            const StopAsked& stop) const;
 
   /// Row `index` of what make() made, [times, C, X...]; `answers` are all of its acquisition.
+  /// Throws Error(data) for an answer that was recorded for another state.
   std::vector<double> row(const RowsWanted& wanted, const LoggedAnswers& answers,
                           std::size_t index) const;
 
@@ -62,18 +63,14 @@ class RowMaker {
   };
   // Number of the first state that belongs to the row.
   std::size_t first() const { return warm_up_ ? 1 : 0; }
-  std::vector<double> state_at(const RowsWanted& wanted, const LoggedAnswers& answers,
-                               std::size_t index, std::size_t number) const;
-  void walk(const Leg& leg, const RowsWanted& wanted, Progress& progress, Observer& observer,
-            const StopAsked& stop) const;
-  void note(const RowsWanted& wanted, const Trip& trip, const Answer& answer,
-            std::size_t values) const;
+  std::vector<double> drawn(const RowsWanted& wanted, std::size_t index) const;
+  void walk(const Leg& leg, const RowsWanted& wanted, AnswerLog& log, Progress& progress,
+            Observer& observer, const StopAsked& stop) const;
   [[noreturn]] void cannot(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
                            const Answer& answer) const;
 
   const Sampler& sampler_;
   std::shared_ptr<const Solver> solver_;
-  AnswerLog& log_;
   std::unique_ptr<Solver> warm_up_;  // null: states are used as drawn
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
@@ -21,21 +22,30 @@ namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds kPatience{200};  // between two looks at a folder in use
 
 void check_solver(const Study& study, const Solver& solver) {
+  const auto text = [](const Grid& grid) {
+    return fmt::format("{} on lengths [{}]", grid.shape_text(), fmt::join(grid.lengths, ", "));
+  };
   if (!(solver.grid() == study.grid))
     throw Error(ErrorKind::config,
                 fmt::format("{} works on states of {}, but the study's are {}", solver.name(),
-                            solver.grid().shape_text(), study.grid.shape_text()));
+                            text(solver.grid()), text(study.grid)));
   if (solver.dt() != study.dt)
     throw Error(ErrorKind::config, fmt::format("{} makes steps of {}, but the study's are {}",
                                                solver.name(), solver.dt(), study.dt));
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
 }
 
 // A folder of this process alone, for where there is no cache.
 class PrivateFolder {
  public:
   PrivateFolder() {
-    std::string name = (fs::temp_directory_path() / "stap-data-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "stap-data-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
       throw Error(ErrorKind::storage, fmt::format("cannot make a folder {}", name));
     path_ = name;
   }
@@ -54,11 +64,11 @@ class PrivateFolder {
 // Makes and reads the data of one study.
 class DataSource {
  public:
-  DataSource(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
-             const StopAsked& stop)
+  DataSource(const Study& study, std::shared_ptr<const Solver> solver, DataRequest request,
+             Observer& observer, const StopAsked& stop)
       : study_(study),
         solver_(std::move(solver)),
-        request_(data_request(study)),
+        request_(std::move(request)),
         observer_(observer),
         stop_(stop) {}
 
@@ -68,10 +78,12 @@ class DataSource {
     problem.identity.data_key = data_key(request_);
     const fs::path cache = cache_folder();
     if (!cache.empty()) {
+      const fs::path folder = cache / problem.identity.data_key;
       try {
-        return fill_from_cache(cache / problem.identity.data_key, problem);
+        return fill_from_cache(folder, problem);
       } catch (const Error& error) {
-        if (error.kind() != ErrorKind::storage) throw;
+        // Not where it was begun: what was solved is there, and can be gone on with.
+        if (error.kind() != ErrorKind::storage || is_there(folder / "config.yaml")) throw;
         observer_.warning(fmt::format(
             "data are not cached: {}; set STAP_CACHE to a folder, or to 'off'", error.what()));
       }
@@ -113,7 +125,7 @@ class DataSource {
         return read(folder, problem);
       } catch (const Error& error) {
         const bool damage = error.kind() == ErrorKind::data || error.kind() == ErrorKind::config;
-        if (again || !damage || !fs::exists(folder)) throw;
+        if (again || !damage || !is_there(folder)) throw;
         observer_.warning(fmt::format("cached data are made anew: {}", error.what()));
         std::error_code ignored;
         fs::remove_all(folder, ignored);
@@ -158,8 +170,10 @@ DataRequest data_request(const Study& study) {
   return request;
 }
 
-Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
-                     const StopAsked& stop) {
+namespace {
+
+Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, DataRequest request,
+                     Observer& observer, const StopAsked& stop) {
   check_solver(study, *solver);
   const StudyOptions& o = study.options;
   Problem problem;
@@ -170,10 +184,6 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, O
   problem.identity.steps = o.steps;
   problem.identity.cluster = o.cluster;
   if (!study.initial_file.empty()) {
-    if (study.test_file.empty() && o.test > 0)
-      throw Error(ErrorKind::config,
-                  "initial conditions come from a file, so no test trajectories can be drawn: give "
-                  "test: {name: file, path: ...}, or study.test: 0 for none");
     problem.pool = read_pool(study.initial_file, solver->grid(), o.cluster, o.pool);
     problem.identity.pool_file = study.initial_file.string();
   }
@@ -181,7 +191,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, O
     problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test);
     problem.identity.test_file = study.test_file.string();
   }
-  DataSource(study, solver, observer, stop).fill(problem);
+  DataSource(study, solver, std::move(request), observer, stop).fill(problem);
   problem.identity.pool_sha256 = problem.pool.sha256;
   if (problem.test) {
     problem.identity.test_sha256 = problem.test->sha256;
@@ -193,8 +203,17 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, O
   return problem;
 }
 
+}  // namespace
+
+Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
+                     const StopAsked& stop) {
+  DataRequest request = data_request(study);
+  if (solver->name() != study.pde.row->name) request.solver = solver->name();
+  return make_problem(study, std::move(solver), std::move(request), observer, stop);
+}
+
 Problem make_problem(const Study& study, int threads, Observer& observer, const StopAsked& stop) {
-  return make_problem(study, make_solver(study, threads), observer, stop);
+  return make_problem(study, make_solver(study, threads), data_request(study), observer, stop);
 }
 
 }  // namespace stap

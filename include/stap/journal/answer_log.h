@@ -68,6 +68,8 @@ class AnswerLog {
   void commit();
   /// A line that is no answer, with a commit of its own behind what was appended before.
   void note(std::string_view type, const config::Value& body);
+  /// Drops all answers and lines, which are not needed any more, and begins again with this line.
+  void restart(std::string_view type, const config::Value& body);
 
   LoggedAnswers recorded(std::size_t acquisition) const;
   /// Answers that a power cut had left without their states.

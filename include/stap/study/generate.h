@@ -18,6 +18,7 @@ namespace stap {
 /// of the test set likewise, on another random stream: not on how many there are.
 struct DataRequest {
   config::Value pde;        ///< section `pde`, with its name and every option
+  std::string solver{};     ///< name of a solver that is not that of `pde`; else empty
   config::Value initial;    ///< section `initial`, likewise
   std::size_t pool = 0;     ///< 0: no pool is made
   std::size_t test = 0;     ///< 0: no test set is made
@@ -46,12 +47,13 @@ struct Generated {
 ///   answers.bin      their states, until both files are whole
 ///
 /// The files carry the request and their SHA-256 as attributes and no times, so that a call that
-/// was killed anywhere and made again ends with the same bytes. `solver` makes single steps,
-/// `sampler` is that of request.initial. Progress: phases "pool" and "test set". Throws
-/// Error(config), with the differences, for a folder of another request and for one that holds
-/// other things or a warm-up that is too short; InUse if another process works there; Error(data)
-/// for a folder of another format or damaged files; Error(storage); Error(numerics) naming the
-/// initial condition or test trajectory that cannot be computed.
+/// was killed anywhere and made again ends with the same bytes. A file that is gone is made anew.
+/// `solver` makes single steps, `sampler` is that of request.initial. Progress: phases "pool" and
+/// "test set". Throws Error(config), with the differences, for a folder of another request, for one
+/// that holds other things, a request that cannot be or a warm-up that is too short; InUse if
+/// another process works there; Error(data) for a folder of another format or damaged files;
+/// Error(storage); Error(numerics) naming the initial condition or test trajectory that cannot be
+/// computed.
 Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const std::filesystem::path& folder,
                    Observer& observer, const StopAsked& stop);

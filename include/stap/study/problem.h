@@ -54,8 +54,8 @@ DataRequest data_request(const Study& study);
 /// condition or test trajectory that cannot be computed.
 Problem make_problem(const Study& study, int threads, Observer& observer,
                      const StopAsked& stop = {});
-/// The same with a solver of the caller's own, of single steps. Throws Error(config) if its grid or
-/// dt is not the study's.
+/// The same with a solver of the caller's own, of single steps, which the cache tells from others
+/// by its name. Throws Error(config) if its grid or dt is not the study's.
 Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
                      const StopAsked& stop = {});
 
