@@ -1,0 +1,597 @@
+#include "stap/study/generate.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "stap/core/error.h"
+#include "stap/core/sha256.h"
+#include "stap/data/store.h"
+#include "stap/journal/answer_log.h"
+#include "support/choosing.h"
+#include "support/contains.h"
+#include "support/data_making.h"
+#include "support/environment.h"
+#include "support/fake_solver.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::contains;
+using test::content;
+using test::FakeSolver;
+using test::FarSolver;
+using test::Fate;
+using test::NamingSampler;
+using test::Recorder;
+using test::TemporaryFolder;
+
+constexpr double kDt = 0.25;
+const Grid kGrid = make_grid(1, {8}, {1.0});
+
+// Several blocks of each file (the first of a solver has 32 rows), a warm-up of one step.
+DataRequest small_request() {
+  DataRequest request;
+  request.pde = test::pde("{name: burgers, points: 8, dt: 0.25}").value();
+  request.initial = test::initial("{name: sines, warm_up: 0.25}").value();
+  request.pool = 230;
+  request.test = 101;
+  request.steps = 3;
+  return request;
+}
+constexpr std::size_t kPoolSteps = 230, kTestSteps = 101 * (1 + 3);
+
+std::shared_ptr<const FakeSolver> fake(test::Decide decide = test::always_ok) {
+  return std::make_shared<FakeSolver>(kGrid, kDt, std::move(decide));
+}
+
+struct Making {
+  DataRequest request = small_request();
+  std::shared_ptr<const Solver> solver = fake();
+  double warm_up = kDt;
+  StopAsked stop{};
+};
+Generated make(const fs::path& folder, Observer& observer, const Making& making) {
+  const NamingSampler sampler(making.solver->grid(), making.warm_up);
+  return generate(making.request, sampler, making.solver, folder, observer, making.stop);
+}
+Generated make(const fs::path& folder, const Making& making = {}) {
+  Observer silent;
+  return make(folder, silent, making);
+}
+
+std::string essence(const fs::path& folder) {
+  return content(folder / "pool.h5") + content(folder / "test.h5");
+}
+std::size_t recorded_in(const fs::path& folder) {
+  std::size_t answers = 0;
+  if (fs::exists(folder / "journal.jsonl"))
+    read_answers(folder / "journal.jsonl", [&](std::size_t, const LoggedAnswer&) { ++answers; });
+  return answers;
+}
+
+std::string refusal(ErrorKind kind, const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+// By hand: the fake's rule from the drawn state, time 0 behind the warm-up.
+TEST(Generate, RowsAreDrawnWarmedUpAndSolved) {
+  const TemporaryFolder folder;
+  const NamingSampler sampler(kGrid, kDt);
+  const auto states_of = [&](const char* stream, std::size_t row, std::size_t times) {
+    std::vector<double> state(8), all;
+    sampler.draw(Rng(0).split(stream), row, state);
+    for (std::size_t t = 0; t < times; ++t) {
+      state = test::fake_next(state, (static_cast<double>(t) - 1) * kDt);
+      all.insert(all.end(), state.begin(), state.end());
+    }
+    return all;
+  };
+
+  const Generated made = make(folder.path());
+
+  const States<double> pool = read_states(folder.path("pool.h5"), kGrid);
+  const Trajectories test = read_trajectories(folder.path("test.h5"), kGrid);
+  ASSERT_EQ(pool.count(), 230u);
+  ASSERT_EQ(test.states.count(), 101u * 4);
+  EXPECT_EQ(test.times, 4u);
+  for (std::size_t row : {0, 31, 32, 229})
+    EXPECT_TRUE(std::ranges::equal(pool.row(row), states_of("pool", row, 1))) << row;
+  for (std::size_t row : {0, 64, 100})
+    EXPECT_TRUE(
+        std::ranges::equal(test.states.values().subspan(row * 32, 32), states_of("test", row, 4)))
+        << row;
+  EXPECT_TRUE(made.finished);
+  EXPECT_EQ(made.pool_sha256, sha256_hex(std::as_bytes(pool.values())));
+  EXPECT_EQ(made.test_sha256, sha256_hex(std::as_bytes(test.states.values())));
+}
+
+TEST(Generate, FilesSayWhatTheyAre) {
+  const TemporaryFolder folder;
+
+  const Generated made = make(folder.path());
+
+  for (const auto& [file, sha256] :
+       {std::pair("pool.h5", made.pool_sha256), std::pair("test.h5", made.test_sha256)}) {
+    const std::string path = folder.path(file);
+    EXPECT_EQ(read_text_attribute(path, "/", "format"), "data/1");
+    EXPECT_EQ(read_text_attribute(path, "/", "sha256"), sha256);
+    const StateInfo info = read_state_info(path);
+    EXPECT_EQ(info.equation, "fake");
+    EXPECT_EQ(info.grid, kGrid);
+    EXPECT_EQ(info.dt, kDt);
+  }
+  EXPECT_EQ(folder.entries(), 4u);  // and config.yaml, journal.jsonl
+}
+
+TEST(Generate, WithoutWarmUpStatesAreUsedAsDrawn) {
+  const TemporaryFolder folder;
+  const auto solver = fake();
+  std::vector<double> drawn(8);
+  NamingSampler(kGrid, 0).draw(Rng(0).split("pool"), 3, drawn);
+  Making making{.solver = solver, .warm_up = 0};
+  making.request.test = 0;
+
+  const Generated made = make(folder.path(), making);
+
+  EXPECT_TRUE(std::ranges::equal(read_states(folder.path("pool.h5"), kGrid).row(3), drawn));
+  EXPECT_EQ(solver->computed, 0u);
+  EXPECT_EQ(made.test_sha256, "");
+  EXPECT_FALSE(fs::exists(folder.path("test.h5")));
+}
+
+// Breaking mutation: draws or blocks that depend on how many rows there are.
+TEST(Generate, SizesDoNotChangeWhatIsThere) {
+  const TemporaryFolder small, large;
+  Making making;
+  making.request.pool = 20;
+  making.request.test = 5;
+  make(small.path(), making);
+  making.request.pool = 300;
+  making.request.test = 70;
+  making.request.steps = 4;
+  make(large.path(), making);
+
+  const States<double> a = read_states(small.path("pool.h5"), kGrid),
+                       b = read_states(large.path("pool.h5"), kGrid);
+  const Trajectories c = read_trajectories(small.path("test.h5"), kGrid),
+                     d = read_trajectories(large.path("test.h5"), kGrid);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_TRUE(std::ranges::equal(a.row(i), b.row(i))) << i;
+  for (std::size_t i = 0; i < 5; ++i)
+    for (std::size_t t = 0; t < 4; ++t)
+      EXPECT_TRUE(std::ranges::equal(c.states.row(i * 4 + t), d.states.row(i * 5 + t)));
+}
+
+TEST(Generate, AnotherSeedGivesOtherDataAndPoolAndTestDiffer) {
+  const TemporaryFolder one, two;
+  Making making;
+  make(one.path(), making);
+  making.request.data_seed = 1;
+  make(two.path(), making);
+
+  const States<double> a = read_states(one.path("pool.h5"), kGrid),
+                       b = read_states(two.path("pool.h5"), kGrid),
+                       c = read_states(one.path("test.h5"), kGrid),
+                       d = read_states(two.path("test.h5"), kGrid);
+  EXPECT_FALSE(std::ranges::equal(a.row(0), b.row(0)));
+  EXPECT_FALSE(std::ranges::equal(c.row(0), d.row(0)));
+  EXPECT_FALSE(std::ranges::equal(a.row(0), c.row(0)));
+}
+
+TEST(Generate, CountsSolverSteps) {
+  const TemporaryFolder folder;
+  const auto solver = fake();
+  Recorder record;
+
+  make(folder.path(), record, {.solver = solver});
+
+  EXPECT_EQ(solver->computed, kPoolSteps + kTestSteps);
+  EXPECT_EQ(record.events.front().phase, "pool");
+  EXPECT_EQ(record.events.back().phase, "test set");
+  EXPECT_EQ(record.events.back().done, kTestSteps);
+  for (const Recorder::Event& event : record.events) {
+    EXPECT_EQ(event.unit, "solver steps");
+    EXPECT_EQ(event.total, event.phase == "pool" ? kPoolSteps : kTestSteps);
+    EXPECT_LE(event.done, event.total);
+  }
+}
+
+// What it writes must not depend on how its solver likes to be asked, nor on who answers first.
+TEST(Generate, SeveralStepsACallInAnyOrderGiveTheSameBytes) {
+  const TemporaryFolder plain, far;
+  Making making{.warm_up = 2 * kDt};
+  making.request.pool = 40;
+  making.request.test = 20;
+  making.solver = std::make_shared<FarSolver>(kGrid, kDt);
+  make(plain.path(), making);
+  for (std::size_t steps : {2, 3, 7}) {
+    const auto solver = std::make_shared<FarSolver>(
+        kGrid, kDt, test::always_ok,
+        test::Manners{.steps_at_once = steps, .shuffle = Rng(steps), .polls = 1});
+    making.solver = solver;
+    const fs::path folder = far.path(std::to_string(steps));
+
+    make(folder, making);
+
+    EXPECT_EQ(essence(folder), essence(plain.path())) << steps;
+    EXPECT_EQ(*std::ranges::max_element(solver->calls), std::min<std::size_t>(steps, 3));
+  }
+}
+
+// The solver hears of a stop behind the block in which it came; nothing is asked twice.
+TEST(Generate, StopIsHeardBehindABlockAndTheSameCallGoesOn) {
+  const TemporaryFolder whole, cut;
+  make(whole.path());
+  std::size_t computed = 0, calls = 0;
+
+  for (bool finished = false; !finished; ++calls) {
+    ASSERT_LT(calls, 200u);
+    const auto solver = fake();
+    Recorder record;
+    const std::size_t before = recorded_in(cut.path());
+
+    finished =
+        make(cut.path(), record, {.solver = solver, .stop = [&] { return solver->computed > 0; }})
+            .finished;
+
+    if (!finished) {
+      EXPECT_EQ(solver->computed, solver->largest_batch);
+      EXPECT_EQ(recorded_in(cut.path()), before + solver->computed);
+    }
+    if (before < kPoolSteps) {  // what is done counts at once
+      EXPECT_EQ(record.events[0].done, before);
+    }
+    EXPECT_TRUE(record.warnings.empty());
+    computed += solver->computed;
+  }
+
+  EXPECT_GE(calls, 5u);
+  EXPECT_EQ(computed, kPoolSteps + kTestSteps);
+  EXPECT_EQ(essence(cut.path()), essence(whole.path()));
+  EXPECT_EQ(cut.entries(), 4u);
+}
+
+TEST(Generate, AStopIsHeardWhileNothingIsAnsweredAndWhileFilesAreWritten) {
+  const TemporaryFolder silent, whole, cut;
+  const auto never = std::make_shared<FarSolver>(kGrid, kDt, test::always_ok,
+                                                 test::Manners{.polls = 1'000'000'000});
+  std::size_t polls = 0;
+  EXPECT_FALSE(
+      make(silent.path(), {.solver = never, .stop = [&] { return ++polls == 240; }}).finished);
+
+  make(whole.path());
+  polls = 0;
+  make(cut.path(), {.stop = [&] { return ++polls == 0; }});
+  const std::size_t last = polls;
+  fs::remove_all(cut.path());
+  polls = 0;
+  EXPECT_FALSE(make(cut.path(), {.stop = [&] { return ++polls >= last; }}).finished);
+  EXPECT_FALSE(fs::exists(cut.path("test.h5")));
+  const auto solver = fake();
+  EXPECT_TRUE(make(cut.path(), {.solver = solver}).finished);
+  EXPECT_EQ(solver->computed, 0u);
+  EXPECT_EQ(essence(cut.path()), essence(whole.path()));
+}
+
+// Killed at any time, of which those between two blocks and two rows are tried: what was recorded
+// is not asked again, and the bytes are those of a call that got through.
+TEST(Generate, KilledAnywhereItLosesNoAnswerAndEndsWithTheSameBytes) {
+  const TemporaryFolder whole, cut;
+  std::size_t polls = 0;
+  make(whole.path(), {.stop = [&] { return ++polls == 0; }});
+  const std::size_t all = polls;
+
+  for (std::size_t moment = 1; moment <= all; moment += 97) {
+    fs::remove_all(cut.path());
+    const int status = test::wait_for(test::in_process([&] {
+      std::size_t n = 0;
+      make(cut.path(), {.stop = [&] { return ++n == moment && kill(getpid(), SIGKILL) == 0; }});
+    }));
+    ASSERT_TRUE(WIFSIGNALED(status)) << moment;
+    const std::size_t recorded = recorded_in(cut.path());
+    const auto solver = fake();
+    Recorder record;
+
+    EXPECT_TRUE(make(cut.path(), record, {.solver = solver}).finished);
+
+    EXPECT_EQ(solver->computed, kPoolSteps + kTestSteps - recorded) << moment;
+    EXPECT_EQ(essence(cut.path()), essence(whole.path())) << moment;
+    EXPECT_EQ(cut.entries(), 4u) << moment;
+    EXPECT_TRUE(record.warnings.empty());
+  }
+}
+
+TEST(Generate, KilledAtAnyProgressItEndsWithTheSameBytes) {
+  const TemporaryFolder whole, cut;
+  Recorder record;
+  make(whole.path(), record, {});
+
+  for (std::size_t moment = 1; moment <= record.events.size(); moment += 2) {
+    fs::remove_all(cut.path());
+    const int status = test::wait_for(test::in_process([&] {
+      Recorder events;
+      events.on_progress = [&] {
+        if (events.events.size() == moment) kill(getpid(), SIGKILL);
+      };
+      make(cut.path(), events, {});
+    }));
+    ASSERT_TRUE(WIFSIGNALED(status)) << moment;
+
+    make(cut.path());
+
+    EXPECT_EQ(essence(cut.path()), essence(whole.path())) << moment;
+  }
+}
+
+// As if it had been killed between putting the last file in its place and tidying up.
+TEST(Generate, AnswersOfFinishedFilesAreRemoved) {
+  const TemporaryFolder folder;
+  make(folder.path());
+  const std::string before = essence(folder.path());
+  folder.file("answers.bin", "stap answers/1 \n12345678");
+  folder.file("pool.h5.tmp-1-1", "x");
+  const auto solver = fake();
+
+  EXPECT_TRUE(make(folder.path(), {.solver = solver}).finished);
+
+  EXPECT_EQ(folder.entries(), 4u);
+  EXPECT_EQ(essence(folder.path()), before);
+  EXPECT_EQ(solver->computed, 0u);
+}
+
+// Killed while it asked for room, or wrote its first file: what it left is ours.
+TEST(Generate, ContinuesInAFolderThatWasBarelyBegun) {
+  const TemporaryFolder folder;
+  folder.file("journal.jsonl", "");
+  folder.file("answers.bin", "stap");
+  folder.file("test.h5.tmp-1-0", "x");
+  folder.file("config.yaml.tmp-1-1", "x");
+
+  EXPECT_TRUE(make(folder.path()).finished);
+
+  EXPECT_EQ(folder.entries(), 4u);  // nothing of it is left
+}
+
+TEST(Generate, AFileThatIsGoneIsMadeAnewAndTheOtherKept) {
+  const TemporaryFolder folder;
+  const Generated made = make(folder.path());
+  const std::string before = essence(folder.path());
+  for (const auto& [file, steps] :
+       {std::pair("pool.h5", kPoolSteps), std::pair("test.h5", kTestSteps)}) {
+    fs::remove(folder.path(file));
+    const auto solver = fake();
+
+    const Generated again = make(folder.path(), {.solver = solver});
+
+    EXPECT_EQ(solver->computed, steps);
+    EXPECT_EQ(essence(folder.path()), before);
+    EXPECT_EQ(again.pool_sha256, made.pool_sha256);
+    EXPECT_GE(again.seconds, made.seconds);
+  }
+}
+
+TEST(Generate, TheTimeItTookIsKeptButNotNeeded) {
+  const TemporaryFolder folder;
+  const double seconds = make(folder.path()).seconds;
+  EXPECT_GT(seconds, 0.0);
+  EXPECT_EQ(make(folder.path()).seconds, seconds);
+
+  fs::remove(folder.path("journal.jsonl"));
+
+  EXPECT_TRUE(make(folder.path()).finished);
+}
+
+TEST(Generate, DamageIsSaid) {
+  const TemporaryFolder folder;
+  make(folder.path());
+  folder.file("pool.h5", "text");
+  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(folder.path()); }), "pool.h5"));
+
+  // One bit of a state that was recorded.
+  const TemporaryFolder cut;
+  const auto solver = fake();
+  make(cut.path(), {.solver = solver, .stop = [&] { return solver->computed > 100; }});
+  std::string bytes = content(cut.path("answers.bin"));
+  bytes[16 + 5 * 64] ^= 1;
+  cut.file("answers.bin", bytes);
+  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(cut.path()); }), "answers.bin"));
+}
+
+// The configuration says to which questions the answers belong.
+TEST(Generate, AnswersToOtherQuestionsAreNotUsed) {
+  const TemporaryFolder folder;
+  const auto begin = [&] {
+    const auto solver = fake();
+    make(folder.path(), {.solver = solver, .stop = [&] { return solver->computed > 0; }});
+  };
+  begin();
+  fs::remove(folder.path("config.yaml"));
+  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(folder.path()); }), "no config.yaml"));
+
+  fs::remove_all(folder.path());
+  begin();
+  std::string config = content(folder.path("config.yaml"));
+  config.replace(config.find("data_seed: 0"), 12, "data_seed: 1");
+  folder.file("config.yaml", config);
+  Making other;
+  other.request.data_seed = 1;
+  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(folder.path(), other); }),
+                       "recorded for another state"));
+}
+
+TEST(Generate, FoldersOfOthersAreRefused) {
+  const TemporaryFolder folder;
+  make(folder.path("d"));
+  Making other;
+  other.request.data_seed = 1;
+  EXPECT_TRUE(contains(refusal(ErrorKind::config, [&] { make(folder.path("d"), other); }),
+                       "data_seed: 1 here, 0 there"));
+
+  fs::create_directory(folder.path("mine"));
+  folder.file("mine/thesis.tex", "text");
+  EXPECT_TRUE(
+      contains(refusal(ErrorKind::config, [&] { make(folder.path("mine")); }), "holds thesis.tex"));
+  EXPECT_FALSE(fs::exists(folder.path("mine/journal.jsonl")));
+  EXPECT_TRUE(contains(refusal(ErrorKind::config, [&] { make(folder.path("mine/thesis.tex")); }),
+                       "is a file"));
+  fs::create_directory(folder.path("run"));
+  folder.file("run/config.yaml", "format: run/1\n");
+  refusal(ErrorKind::data, [&] { make(folder.path("run")); });
+  refusal(ErrorKind::storage, [&] { make("/proc/no/data"); });
+  fs::create_directory_symlink(folder.path("loop"), folder.path("loop"));
+  refusal(ErrorKind::storage, [&] { make(folder.path("loop")); });
+}
+
+TEST(Generate, AnotherProcessInTheFolderIsInUse) {
+  const TemporaryFolder folder;
+  const AnswerLog held(folder.path("journal.jsonl"), folder.path("answers.bin"));
+
+  EXPECT_THROW(make(folder.path()), InUse);
+}
+
+TEST(Generate, WhatTheDiskCannotHoldIsRefusedBeforeItIsMade) {
+  for (std::size_t pool : {std::size_t{1} << 50, std::size_t{1} << 62}) {
+    const TemporaryFolder folder;
+    const auto solver = fake();
+    Making making{.solver = solver};
+    making.request.pool = pool;
+
+    refusal(ErrorKind::storage, [&] { make(folder.path(), making); });
+
+    EXPECT_EQ(solver->computed, 0u);
+    EXPECT_FALSE(fs::exists(folder.path("config.yaml")));
+  }
+}
+
+TEST(Generate, RequestsThatCannotBeAreConfigErrorsAndLeaveNothing) {
+  const TemporaryFolder folder;
+  const auto message = [&](const std::function<void(Making&)>& change) {
+    Making making;
+    change(making);
+    const std::string text = refusal(ErrorKind::config, [&] { make(folder.path("bad"), making); });
+    EXPECT_FALSE(fs::exists(folder.path("bad")));
+    return text;
+  };
+
+  EXPECT_TRUE(contains(message([](Making& m) { m.request.steps = 0; }), "steps is 0"));
+  EXPECT_TRUE(contains(message([](Making& m) { m.request.cluster = 0; }), "cluster is 0"));
+  EXPECT_TRUE(contains(message([](Making& m) {
+                         m.request.cluster = 2;
+                         m.request.steps = 3;
+                       }),
+                       "networks make 2 steps at once"));
+  EXPECT_TRUE(contains(message([](Making& m) {
+                         m.request.cluster = 3;
+                         m.warm_up = kDt;
+                       }),
+                       "the first cluster begins 0.5 before"));
+  // The fake makes no steps but its own.
+  EXPECT_TRUE(contains(message([](Making& m) { m.warm_up = 0.3; }), "a whole number"));
+}
+
+// Row 40 of a stream, at a step; what others have answered stays.
+TEST(Generate, ARowThatCannotBeComputedIsNamed) {
+  const NamingSampler sampler(kGrid, kDt);
+  const auto message = [&](const char* stream, std::size_t step, Fate fate, std::size_t lead = 1) {
+    const TemporaryFolder folder;
+    const std::size_t bad = sampler.name_of(Rng(0).split(stream), 40);
+    const auto solver = fake([=](std::size_t name, std::size_t at) {
+      return name == bad && at == step ? fate : Fate::ok;
+    });
+    Making making{.solver = solver};
+    making.request.cluster = lead;
+    making.request.steps = 4;
+    making.warm_up = static_cast<double>(lead) * kDt;
+    const std::string text = refusal(ErrorKind::numerics, [&] { make(folder.path(), making); });
+    EXPECT_GE(recorded_in(folder.path()), 40u);
+    EXPECT_FALSE(fs::exists(folder.path(std::string(stream) + ".h5")));
+    return text;
+  };
+  constexpr auto before = static_cast<std::size_t>(-1);  // step -1, which ends at time 0
+
+  EXPECT_TRUE(contains(message("test", 2, Fate::refused),
+                       "test trajectory 40 was refused at step 3 of 4: told to refuse"));
+  EXPECT_TRUE(contains(message("test", 0, Fate::failed),
+                       "test trajectory 40 was failed at step 1 of 4: told to fail"));
+  EXPECT_TRUE(contains(message("pool", before, Fate::failed),
+                       "naming: initial condition 40 of the pool cannot be warmed up"));
+  EXPECT_TRUE(contains(message("test", before, Fate::not_finite),
+                       "naming: initial condition 40 of the test set cannot be warmed up"));
+  EXPECT_TRUE(contains(message("pool", before, Fate::failed, 2),
+                       "step 1 of the 1 that make its cluster was failed: told to fail"));
+}
+
+TEST(DataKey, WhatDecidesAboutTheBitsIsInIt) {
+  const auto key = [](const std::function<void(DataRequest&)>& change) {
+    DataRequest request = small_request();
+    change(request);
+    return data_key(request);
+  };
+  const std::string usual = key([](DataRequest&) {});
+
+  EXPECT_EQ(usual.size(), 64u);
+  EXPECT_NE(usual, key([](DataRequest& r) { r.data_seed = 1; }));
+  EXPECT_NE(usual, key([](DataRequest& r) { r.pool = 21; }));
+  EXPECT_NE(usual, key([](DataRequest& r) { r.test = 6; }));
+  EXPECT_NE(usual, key([](DataRequest& r) { r.steps = 4; }));
+  EXPECT_NE(usual, key([](DataRequest& r) { r.cluster = 3; }));
+  EXPECT_NE(usual, key([](DataRequest& r) { r.solver = "mine"; }));
+  EXPECT_NE(usual, key([](DataRequest& r) {
+              r.pde = test::pde("{name: burgers, points: 8, dt: 0.25, viscosity: 0.011}").value();
+            }));
+  EXPECT_NE(usual, key([](DataRequest& r) {
+              r.initial = test::initial("{name: sines, warm_up: 0.25, terms: 3}").value();
+            }));
+  EXPECT_NE(usual, key([](DataRequest& r) {
+              r.initial = test::initial("{name: burgers-as-coded}").value();
+            }));
+  // Defaults that are spelt out, and the order of keys, change nothing.
+  EXPECT_EQ(usual, key([](DataRequest& r) {
+              r.pde = test::pde("{viscosity: 0.01, dt: 0.25, points: 8, name: burgers}").value();
+            }));
+}
+
+// Keys of single steps are those of builds that knew nothing else.
+TEST(DataKey, TheClusterIsInItUnlessItIsOne) {
+  DataRequest request = small_request();
+  EXPECT_EQ(data_document(request).find("cluster"), nullptr);
+  request.cluster = 3;
+  EXPECT_NE(data_document(request).find("cluster"), nullptr);
+}
+
+TEST(CacheFolder, IsTheUsersUnlessStated) {
+  const test::ScopedVariable home("HOME", "/somebody");
+  {
+    const test::ScopedVariable own("STAP_CACHE", "/own"), xdg("XDG_CACHE_HOME", "/cache");
+    EXPECT_EQ(cache_folder(), "/own");
+  }
+  for (const char* off : {"off", ""}) {
+    const test::ScopedVariable own("STAP_CACHE", off);
+    EXPECT_EQ(cache_folder(), fs::path());
+  }
+  const test::ScopedVariable none("STAP_CACHE", std::nullopt);
+  {
+    const test::ScopedVariable xdg("XDG_CACHE_HOME", "/cache");
+    EXPECT_EQ(cache_folder(), "/cache/stap");
+  }
+  for (const std::optional<std::string>& unset : {std::optional<std::string>(), {""}}) {
+    const test::ScopedVariable xdg("XDG_CACHE_HOME", unset);
+    EXPECT_EQ(cache_folder(), "/somebody/.cache/stap");
+  }
+  const test::ScopedVariable xdg("XDG_CACHE_HOME", std::nullopt), homeless("HOME", std::nullopt);
+  EXPECT_EQ(cache_folder(), fs::path());
+}
+
+}  // namespace
+}  // namespace stap
