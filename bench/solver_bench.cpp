@@ -19,17 +19,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/parallel.h"
-#include "run/make_data.h"
 #include "stap/core/error.h"
 #include "stap/core/fft.h"
 #include "stap/core/isa.h"
+#include "stap/core/warm_up.h"
 #include "stap/study/presets.h"
+#include "stap/study/problem.h"
 #include "stap/study/study.h"
 
 namespace stap {
@@ -128,7 +131,7 @@ double per_row(double fill, std::size_t first, const std::function<void(std::siz
   }
 }
 
-struct Problem {
+struct Benchmark {
   std::string preset;
   std::vector<std::string> settings;  // laid over it
 
@@ -138,8 +141,8 @@ struct Problem {
 };
 
 // The presets, and those whose equation has a faster scheme once more with it.
-std::vector<Problem> problems() {
-  std::vector<Problem> all;
+std::vector<Benchmark> problems() {
+  std::vector<Benchmark> all;
   for (const Preset& preset : presets()) {
     if (!preset.name.starts_with("as-coded/")) continue;
     all.push_back({preset.name, {}});
@@ -150,20 +153,30 @@ std::vector<Problem> problems() {
   return all;
 }
 
-void measure(const Problem& problem, double fill, int threads) {
+void measure(const Benchmark& problem, double fill, int threads) {
   config::Value document = load_config(problem.preset);
   for (const std::string& setting : problem.settings) apply_setting(document, setting);
   const Study study = make_study(std::move(document));
   const DataRequest request = data_request(study);
-  const auto solver = make_solver(study, threads), one_core = make_solver(study, 1);
-  const DataMaker maker(request, *solver, threads);
+  const std::shared_ptr<const Solver> solver = make_solver(study, threads);
+  const auto one_core = make_solver(study, 1);
+  const auto sampler = make_sampler(study, solver->grid());
+  const auto warm_up_solver =
+      sampler->warm_up() > 0 ? make_warm_up_solver(solver, sampler->warm_up()) : nullptr;
+  const auto initial = [&](std::size_t first, std::size_t n) {
+    std::vector<std::uint64_t> indices(n);
+    std::iota(indices.begin(), indices.end(), first);
+    const Rng stream = Rng(request.data_seed).split("pool");
+    return warm_up_solver ? draw_initial(*sampler, stream, indices, *warm_up_solver)
+                          : draw_states(*sampler, stream, indices);
+  };
   const std::size_t rows = 8 * static_cast<std::size_t>(threads);
 
-  const States<double> sample = maker.pool(0, std::max<std::size_t>(32, rows));
+  const States<double> sample = initial(0, std::max<std::size_t>(32, rows));
   std::size_t measured = 0;
   const double warm_up = per_row(fill, rows, [&](std::size_t n) {
     for (std::size_t first = 0; first < n; first += sample.count())
-      maker.pool(first, std::min(sample.count(), n - first));
+      initial(first, std::min(sample.count(), n - first));
     measured = n;
   });
   const auto steps_of = [&](const Solver& by) {
@@ -192,7 +205,7 @@ void measure(const Problem& problem, double fill, int threads) {
 }
 
 // True if the child ended well.
-bool in_own_process(const Problem& problem, double fill, int threads) {
+bool in_own_process(const Benchmark& problem, double fill, int threads) {
   const pid_t child = fork();
   if (child == 0) {
     try {
@@ -219,7 +232,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   bool ok = true;
-  for (const stap::Problem& problem : stap::problems())
+  for (const stap::Benchmark& problem : stap::problems())
     ok = stap::in_own_process(problem, fill, threads) && ok;
   return ok ? 0 : 1;
 }

@@ -133,6 +133,27 @@ TEST_F(AnswerLogTest, HandsOtherLinesOnAndWritesThemBehindTheAnswers) {
   EXPECT_EQ(there(log), 1);
 }
 
+TEST_F(AnswerLogTest, ARestartLeavesOneLineAndTheLock) {
+  write();
+  config::Value body;
+  body.set("seconds", 1);
+  {
+    AnswerLog log = open();
+    log.restart("session", body);
+    EXPECT_EQ(there(log), 0);
+    EXPECT_THROW(open(), InUse);
+    EXPECT_EQ(std::filesystem::file_size(store()), AnswerStore::kFirst);
+  }
+  std::vector<std::string> seen;
+
+  AnswerLog log = open([&](JournalLine&& line, const std::string&) { seen.push_back(line.type); });
+
+  EXPECT_EQ(seen, std::vector<std::string>{"session"});
+  log.append(1, answer(0));
+  log.commit();
+  EXPECT_EQ(there(log), 1);
+}
+
 TEST_F(AnswerLogTest, WithoutACommitNothingIsThere) {
   {
     AnswerLog log = open();
