@@ -323,14 +323,14 @@ TEST_F(AnalyseProgram, TheTestSetIsFoundAndNeverMade) {
   EXPECT_FALSE(fs::exists(folder / "analysis.json"));
 
   json manifest = read_json(folder / "manifest.json");
-  manifest["test_file"] = "../test.h5";
+  manifest["identity"]["test_file"] = "../test.h5";
   std::ofstream(folder / "manifest.json") << manifest;
   fs::copy(fs::path(cached), folder.parent_path() / "test.h5");
   const Finished named = with_cache("off", {"analyse", folder, "--quiet"});
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_EQ(named.err, "");
 
-  manifest["test_sha256"] = std::string(64, 'a');
+  manifest["identity"]["test_sha256"] = std::string(64, 'a');
   std::ofstream(folder / "manifest.json") << manifest;
   for (const char* name : {"analyse", "evaluate"}) {
     const Finished other = run_stap({name, folder});
@@ -359,7 +359,7 @@ TEST_F(AnalyseProgram, WithoutATestSetTheRestIsAnalysed) {
   for (const auto& run : fs::directory_iterator(folder)) {
     if (!run.is_directory()) continue;
     json manifest = read_json(run.path() / "manifest.json");
-    manifest["test_sha256"] = nullptr;
+    manifest["identity"].erase("test_sha256");
     std::ofstream(run.path() / "manifest.json") << manifest;
     fs::remove(run.path() / "metrics.jsonl");
   }
