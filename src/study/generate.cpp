@@ -134,8 +134,8 @@ void check_room(const std::vector<Product>& products, const fs::path& folder) {
 
 // Puts a file together from the answers, row by row.
 void assemble(const Product& product, const RowMaker& maker, const LoggedAnswers& answers,
-              const StateInfo& info, const Value& document, const fs::path& folder,
-              const StopAsked& stop) {
+              const StateInfo& info, const Value& document, const std::string& key,
+              const fs::path& folder, const StopAsked& stop) {
   const auto row_of = [&](std::size_t index) {
     if (stop && stop()) throw Stopped();
     return maker.row(product.wanted, answers, index);
@@ -151,6 +151,7 @@ void assemble(const Product& product, const RowMaker& maker, const LoggedAnswers
     writer.add_text_attribute(member.key, member.value.text() != nullptr
                                               ? *member.value.text()
                                               : config::json_text(member.value, 0));
+  writer.add_text_attribute("data_key", key);
   writer.add_text_attribute("sha256", sha256.hex());
   std::vector<double> row;
   writer.add_pieces(product.dataset, product.shape(),
@@ -178,6 +179,7 @@ class DataFolder {
   DataFolder(const DataRequest& request, const Solver& solver, fs::path path)
       : path_(std::move(path)),
         document_(folder_document(request)),
+        key_(data_key(request)),
         products_(products_of(request, solver.grid())),
         info_{solver.name(), solver.grid(), solver.dt()} {}
 
@@ -203,9 +205,14 @@ class DataFolder {
       log.restart("session", session(result.seconds));
       fs::remove(path_ / kAnswers);
     }
-    for (const Product& product : products_)
+    for (const Product& product : products_) {
+      const fs::path file = product.file(path_);
+      if (read_text_attribute(file, "/", "data_key") != key_)
+        throw Error(ErrorKind::data,
+                    fmt::format("{} is of other data than its folder: remove it", file.string()));
       (product.wanted.steps == 0 ? result.pool_sha256 : result.test_sha256) =
-          read_text_attribute(product.file(path_), "/", "sha256");
+          read_text_attribute(file, "/", "sha256");
+    }
     result.finished = true;
     return result;
   }
@@ -229,8 +236,8 @@ class DataFolder {
       for (const Product& product : products_) {
         if (made(product)) continue;
         maker.make(product.wanted, log, observer, stop);
-        assemble(product, maker, log.recorded(product.wanted.acquisition), info_, document_, path_,
-                 stop);
+        assemble(product, maker, log.recorded(product.wanted.acquisition), info_, document_, key_,
+                 path_, stop);
       }
     } catch (const Stopped&) {
       return false;
@@ -251,6 +258,7 @@ class DataFolder {
 
   fs::path path_;
   Value document_;
+  std::string key_;
   std::vector<Product> products_;
   StateInfo info_;
 };

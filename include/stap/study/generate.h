@@ -46,14 +46,14 @@ struct Generated {
 ///   journal.jsonl    every answer of the solver, before it is used
 ///   answers.bin      their states, until both files are whole
 ///
-/// The files carry the request and their SHA-256 as attributes and no times, so that a call that
-/// was killed anywhere and made again ends with the same bytes. A file that is gone is made anew.
-/// `solver` makes single steps, `sampler` is that of request.initial. Progress: phases "pool" and
-/// "test set". Throws Error(config), with the differences, for a folder of another request, for one
-/// that holds other things, a request that cannot be or a warm-up that is too short; InUse if
-/// another process works there; Error(data) for a folder of another format or damaged files;
-/// Error(storage); Error(numerics) naming the initial condition or test trajectory that cannot be
-/// computed.
+/// The files carry the request, its key and their SHA-256 as attributes and no times, so that a
+/// call that was killed anywhere and made again ends with the same bytes. A file that is gone is
+/// made anew. `solver` makes single steps, `sampler` is that of request.initial. Progress: phases
+/// "pool" and "test set". Throws Error(config), with the differences, for a folder of another
+/// request, for one that holds other things, a request that cannot be or a warm-up that is too
+/// short; InUse if another process works there; Error(data) for a folder of another format or
+/// damaged files; Error(storage); Error(numerics) naming the initial condition or test trajectory
+/// that cannot be computed.
 Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const std::filesystem::path& folder,
                    Observer& observer, const StopAsked& stop);

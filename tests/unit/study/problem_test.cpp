@@ -181,8 +181,8 @@ TEST_F(ProblemTest, DamagedFilesAreMadeAnew) {
     const double last = std::string(name) == "pool.h5" ? made.pool.states.values().back()
                                                        : made.test->states.values().back();
     flipped[whole.find(std::string(reinterpret_cast<const char*>(&last), 8))] ^= 1;
-    for (const std::string& bad :
-         {whole.substr(0, whole.size() / 2), std::string("text"), std::string(), flipped}) {
+    for (const std::string& bad : {whole.substr(0, whole.size() / 2), std::string("text"),
+                                   std::string(), flipped, foreign}) {
       std::ofstream(folder / name, std::ios::binary) << bad;
       Recorder record;
 
