@@ -128,12 +128,12 @@ void RunFolder::add_losses(std::span<const Loss> losses) const {
 
 void RunFolder::cut_losses(std::size_t round, int epoch) const {
   std::vector<Loss> losses = read_losses();
-  const auto first = std::find_if(losses.begin(), losses.end(), [&](const Loss& loss) {
+  const std::size_t dropped = std::erase_if(losses, [&](const Loss& loss) {
     return loss.round > round || (loss.round == round && loss.epoch >= epoch);
   });
-  if (first == losses.end()) return;
+  if (dropped == 0) return;
   std::string text;
-  for (auto loss = losses.begin(); loss != first; ++loss) text += loss_text(*loss);
+  for (const Loss& loss : losses) text += loss_text(loss);
   write_text(losses_file(), text);
 }
 

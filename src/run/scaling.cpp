@@ -5,7 +5,8 @@
 
 namespace stap {
 
-Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
+Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
+                        const std::function<bool(std::size_t candidate)>& left_out) {
   const std::size_t channels = set.grid.channels / set.cluster, points = set.grid.points_total();
   const std::size_t values = set.grid.values();
   Scaling scaling = unit_scaling(set.grid.channels);
@@ -13,11 +14,12 @@ Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
     // Two passes: the deviation of values far from 0 would drown in one.
     auto for_each = [&](const auto& visit) {
       auto visit_row = [&](const double* row) {
-        for (std::size_t place = 0; place < set.cluster; ++place)
-          for (std::size_t p = 0; p < points; ++p) visit(row[(place * channels + c) * points + p]);
+        for (std::size_t frame = 0; frame < set.cluster; ++frame)
+          for (std::size_t p = 0; p < points; ++p) visit(row[(frame * channels + c) * points + p]);
       };
       for (std::size_t i = 0; i < set.count(); ++i) {
         if (set.origins[i].acquisition != 0) continue;
+        if (left_out && left_out(set.origins[i].candidate)) continue;
         visit_row(set.inputs.data() + i * values);
         if (set.origins[i].step + 1 == steps) visit_row(set.outputs.data() + i * values);
       }
@@ -29,9 +31,9 @@ Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
     const double mean = sum / n;
     for_each([&](double v) { squares += (v - mean) * (v - mean); });
     const double deviation = std::sqrt(squares / n);
-    for (std::size_t place = 0; place < set.cluster; ++place) {
-      scaling.mean[place * channels + c] = static_cast<float>(mean);
-      scaling.deviation[place * channels + c] =
+    for (std::size_t frame = 0; frame < set.cluster; ++frame) {
+      scaling.mean[frame * channels + c] = static_cast<float>(mean);
+      scaling.deviation[frame * channels + c] =
           deviation > 0 ? static_cast<float>(deviation) : 1.0f;
     }
   }
