@@ -52,11 +52,13 @@ class Market::Counter {
 
   // Puts on disk what was answered, for a later process: nothing is used any more.
   void keep() {
-    do {
+    commit();
+    while (ready()) {
       replies_.clear();
-      if (ready()) receive(Clock::now());
+      receive(Clock::now());
       commit();
-    } while (!replies_.empty());
+      if (replies_.empty()) return;
+    }
   }
 
  private:
