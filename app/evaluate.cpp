@@ -80,7 +80,7 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   const std::filesystem::path model = model_of(options.model);
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
-  const RunTestSet test = test_set_of(options, slot_grid(surrogate.grid(), surrogate.cluster));
+  const RunTestSet test = test_set_of(options, frame_grid(surrogate.grid(), surrogate.cluster));
   const Metrics metrics = evaluate_on(surrogate, test, console);
   if (!options.json) {
     print_table(metrics, model.string(), test.file.string(), out);

@@ -133,7 +133,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
-  writer->describe(what_of(options.model, slot_grid(grid, k)));
+  writer->describe(what_of(options.model, frame_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   writer->add("mean", shape, mean.values());

@@ -38,7 +38,7 @@ Grid cluster_grid(Grid grid, std::size_t size) {
   return grid;
 }
 
-Grid slot_grid(Grid clusters, std::size_t size) {
+Grid frame_grid(Grid clusters, std::size_t size) {
   if (size == 0 || clusters.channels % size != 0)
     throw Error(ErrorKind::config,
                 fmt::format("{} channels cannot be clusters of {} states: expected a multiple",

@@ -404,8 +404,8 @@ StateInfo read_state_info(const fs::path& path) {
   if (channels.size() != 1) fail("its attribute 'channels' is not one number");
   try {
     info.grid = make_grid(channels[0], sizes("points"), numbers("lengths"));
-  } catch (const Error& problem) {
-    fail(problem.what());
+  } catch (const Error& failure) {
+    fail(failure.what());
   }
   if (has_attribute(path, "/", "equation"))
     info.equation = read_text_attribute(path, "/", "equation");
@@ -419,15 +419,15 @@ States<double> read_states(const fs::path& path, const Grid& grid) {
 
 States<double> read_clusters(const fs::path& path, const Grid& grid, std::size_t cluster) {
   const Input input(path);
-  const Grid slots = slot_grid(grid, cluster);
+  const Grid frames = frame_grid(grid, cluster);
   const bool trajectory = !input.has_link("states");
   if (trajectory && !input.has_link("trajectory")) {
     const std::vector<std::string> there = input.datasets();
     input.fail(fmt::format("has neither dataset 'states' ({}) nor 'trajectory' ({}); it has: {}",
-                           expected_text(grid, false), expected_text(slots, true),
+                           expected_text(grid, false), expected_text(frames, true),
                            there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
   }
-  const RowsDataset dataset(input, trajectory ? slots : grid, trajectory);
+  const RowsDataset dataset(input, trajectory ? frames : grid, trajectory);
   if (trajectory && dataset.times() < cluster)
     input.fail(
         fmt::format("dataset 'trajectory' has {} times, expected at least the {} that the "

@@ -108,7 +108,7 @@ void write_transitions(const fs::path& path, const TransitionSet& set) {
   const std::vector<std::int64_t> acquisitions{static_cast<std::int64_t>(set.acquisitions)};
   ArrayWriter writer(path);
   writer.add_text_attribute("format", kFormat);
-  writer.describe({set.equation, slot_grid(set.grid, set.cluster), set.dt});
+  writer.describe({set.equation, frame_grid(set.grid, set.cluster), set.dt});
   if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
   writer.add_integers("acquisitions", {1}, acquisitions);
   writer.add_integers("acquisition", {n}, acquisition);

@@ -82,7 +82,7 @@ Model model_from_tensors(TensorFile file) {
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
   if (file.metadata.contains("cluster"))
     model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
-  slot_grid(model.shape.grid, model.cluster);  // complains if it does not fit
+  frame_grid(model.shape.grid, model.cluster);  // complains if it does not fit
   const auto steps = json::parse(file.metadata.at("steps")).get<std::vector<std::int64_t>>();
   std::map<std::string, Tensor> tensors;
   for (Tensor& t : file.tensors) {

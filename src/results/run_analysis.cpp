@@ -60,7 +60,7 @@ void look_at_test_set(RunAnalysis& run, const Surrogate& surrogate,
     run.activations.absent = run.calibration_absent = kNoTestSet;
     return;
   }
-  const Grid grid = slot_grid(surrogate.grid(), surrogate.cluster);
+  const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
   const TestSet& exact = test_sets.of(run.result, grid);
   States<float> states(grid, exact.states.count());
   convert(exact.states.values(), states.values());

@@ -21,8 +21,8 @@ namespace stap {
 class RoundPurchase {
  public:
   /// The run is in phase `initial` or `acquire`; it, the committee and `pool`, that of the run's
-  /// problem, must live as long. `threads`: of the planner. Nothing is planned, and the committee is
-  /// not asked yet.
+  /// problem, must live as long. `threads`: of the planner. Nothing is planned, and the committee
+  /// is not asked yet.
   RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool, int threads);
 
   const Solver& solver() const { return *run_.problem->solver; }

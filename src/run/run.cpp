@@ -27,14 +27,16 @@ void check_fits(const Study& study, const Problem& problem) {
     if (!holds) throw Error(ErrorKind::config, what());
   };
   require(is.grid == study.grid && is.dt == study.dt, [&] {
-    return fmt::format("the problem has states of {} and steps of {}, but the study's are {} and "
-                       "{}, or on a domain of other lengths",
-                       is.grid.shape_text(), is.dt, study.grid.shape_text(), study.dt);
+    return fmt::format(
+        "the problem has states of {} and steps of {}, but the study's are {} and "
+        "{}, or on a domain of other lengths",
+        is.grid.shape_text(), is.dt, study.grid.shape_text(), study.dt);
   });
   require(is.steps == o.steps && is.cluster == o.cluster, [&] {
-    return fmt::format("the problem has trajectories of {} steps in clusters of {}, but the "
-                       "study's are {} in clusters of {}",
-                       is.steps, is.cluster, o.steps, o.cluster);
+    return fmt::format(
+        "the problem has trajectories of {} steps in clusters of {}, but the "
+        "study's are {} in clusters of {}",
+        is.steps, is.cluster, o.steps, o.cluster);
   });
   const Grid clusters = cluster_grid(is.grid, o.cluster);
   const double dt = static_cast<double>(o.cluster) * is.dt;
@@ -50,9 +52,10 @@ void check_fits(const Study& study, const Problem& problem) {
                        states_text(pool.count(), pool.grid()), states_text(o.pool, clusters));
   });
   require(o.initial < pool.count(), [&] {
-    return fmt::format("study.initial is {}, but the pool has {} initial conditions: choose fewer "
-                       "or a larger pool",
-                       o.initial, pool.count());
+    return fmt::format(
+        "study.initial is {}, but the pool has {} initial conditions: choose fewer "
+        "or a larger pool",
+        o.initial, pool.count());
   });
   require(!is.pool_sha256.empty() && is.test_sha256.empty() == !problem.test, [] {
     return std::string("the problem's identity does not have the hashes of its pool and test set");
@@ -130,9 +133,8 @@ TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
   if (fs::exists(file)) {
     set = run.folder.read_transitions();
     if (!(set.grid == run.shape.grid) || set.cluster != run.study.options.cluster)
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds states of {}, expected {}", file.string(),
-                              set.grid.shape_text(), run.shape.grid.shape_text()));
+      throw Error(ErrorKind::data, fmt::format("{} holds states of {}, expected {}", file.string(),
+                                               set.grid.shape_text(), run.shape.grid.shape_text()));
   }
   // Killed before the ledger was written: the purchase is walked again, from the answers.
   if (set.acquisitions == ledgers + 1) drop_last_acquisition(set);
@@ -142,9 +144,9 @@ TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
                             "them is missing, or was put in the other's place",
                             file.string(), set.acquisitions, ledgers));
   if (run.evaluated > ledgers)
-    throw Error(ErrorKind::data, fmt::format("{} has {} lines, but only {} acquisitions were made",
-                                             run.folder.metrics_file().string(), run.evaluated,
-                                             ledgers));
+    throw Error(ErrorKind::data,
+                fmt::format("{} has {} lines, but only {} acquisitions were made",
+                            run.folder.metrics_file().string(), run.evaluated, ledgers));
   return set;
 }
 

@@ -22,8 +22,8 @@ constexpr std::string_view kFormat = "run/2", kOldFormat = "run/1";
 std::optional<std::size_t> round_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   std::size_t round = 0;
-  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), round);
-  if (problem != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), round);
+  if (failure != std::errc() || end != name.data() + name.size()) return std::nullopt;
   return round;
 }
 

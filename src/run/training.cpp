@@ -24,9 +24,9 @@ std::string first_round_key(const Run& run) {
                           "on_unstable", "charge_failed", "trust_quantile"})
     document.find("study")->erase(key);
   const TransitionSet& set = run.transitions;
-  return config::yaml_text(document) +
-         fmt::format("{:016x} {:016x}", hash64(std::as_bytes(std::span(set.inputs))),
-                     hash64(std::as_bytes(std::span(set.outputs))));
+  return config::yaml_text(document) + fmt::format("{:016x} {:016x}",
+                                                   hash64(std::as_bytes(std::span(set.inputs))),
+                                                   hash64(std::as_bytes(std::span(set.outputs))));
 }
 
 // A run's training data as the engine wants it: all that was bought but what is held back.

@@ -8,7 +8,7 @@
 #include "stap/core/solver.h"
 
 // Multi-step surrogates take and give k states at once. A *cluster* is k consecutive states of a
-// trajectory as one state of k C channels, the earliest first: channel c of slot s is channel
+// trajectory as one state of k C channels, the earliest first: channel c of frame s is channel
 // s C + c. In memory that is k states one after the other. Its time is that of its last state.
 namespace stap {
 
@@ -16,7 +16,7 @@ namespace stap {
 Grid cluster_grid(Grid grid, std::size_t size);
 /// The grid of the states in clusters of this grid. Throws Error(config) if there cannot be `size`
 /// of them.
-Grid slot_grid(Grid clusters, std::size_t size);
+Grid frame_grid(Grid clusters, std::size_t size);
 
 /// "8 or 16", "8": the multiples of `size` on both sides of a number that is none, for messages.
 std::string multiples_beside(std::size_t number, std::size_t size);

@@ -14,9 +14,9 @@ namespace stap {
 namespace {
 
 using test::drive_fake;
-using test::Fate;
 using test::fake_study;
 using test::FarSolver;
+using test::Fate;
 using test::TemporaryFolder;
 using test::willing_solver;
 
@@ -56,8 +56,8 @@ TEST(LoopResults, TheErrorsAreThoseOfTheTestSet) {
 // training data or in the scaling.
 TEST(LoopResults, WhatIsHeldBackIsBoughtButNeverTrainedOn) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(
-      {"study.test=0", "validation=0.4", "seed=1", "study.initial=5", "rounds=1", "pool=30", "budget=12"});
+  const Study study = fake_study({"study.test=0", "validation=0.4", "seed=1", "study.initial=5",
+                                  "rounds=1", "pool=30", "budget=12"});
   ASSERT_EQ(drive_fake(study, temporary.path("run"), willing_solver(study)), LoopEnd::finished);
   const RunFolder folder(temporary.path("run"));
   const TransitionSet all = folder.read_transitions();

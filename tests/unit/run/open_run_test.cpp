@@ -14,10 +14,10 @@ namespace {
 namespace fs = std::filesystem;
 using test::drive_fake;
 using test::expect_error;
-using test::Fate;
 using test::fake_problem;
 using test::fake_study;
 using test::FarSolver;
+using test::Fate;
 using test::TemporaryFolder;
 using test::willing_solver;
 
@@ -45,12 +45,10 @@ TEST(OpenRun, RefusesAProblemThatIsNotTheStudys) {
   refuses("steps of 0.5", [&](Problem& p) { p.identity.dt = 0.5; });
   refuses("5 steps", [&](Problem& p) { p.identity.steps = 5; });
   refuses("clusters of 2", [&](Problem& p) { p.identity.cluster = 2; });
-  refuses("far makes steps of 0.5", [&](Problem& p) {
-    p.solver = std::make_shared<FarSolver>(study.grid, 0.5);
-  });
-  refuses("on states of 1 x 16", [&](Problem& p) {
-    p.solver = std::make_shared<FarSolver>(finer, study.dt);
-  });
+  refuses("far makes steps of 0.5",
+          [&](Problem& p) { p.solver = std::make_shared<FarSolver>(study.grid, 0.5); });
+  refuses("on states of 1 x 16",
+          [&](Problem& p) { p.solver = std::make_shared<FarSolver>(finer, study.dt); });
   refuses("pool has 13 states", [&](Problem& p) { p.pool.states = {study.grid, 13}; });
   refuses("states of 1 x 16", [&](Problem& p) { p.pool.states = {finer, 14}; });
   refuses("hashes", [&](Problem& p) { p.identity.pool_sha256.clear(); });
@@ -92,8 +90,7 @@ TEST(OpenRun, RefusesARunOfAnEarlierVersionAndTouchesNothing) {
   const TemporaryFolder temporary;
   Observer quiet;
   const std::string folder = temporary.path("run-1");
-  fs::copy(STAP_TEST_SOURCE_DIR "/tests/unit/run/data/run-1", folder,
-           fs::copy_options::recursive);
+  fs::copy(STAP_TEST_SOURCE_DIR "/tests/unit/run/data/run-1", folder, fs::copy_options::recursive);
   const std::string before = test::lasting_bytes(folder);
   config::Value document = config::read_yaml(folder + "/config.yaml");
   document.erase("format");
