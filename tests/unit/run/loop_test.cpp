@@ -128,7 +128,7 @@ TEST(Loop, StoppedAnywhereItGoesOnExactly) {
   const std::string expected = lasting_bytes(temporary.path("whole"));
   ASSERT_GT(calls, 100u);
 
-  constexpr std::size_t kMoments = 24;
+  constexpr std::size_t kMoments = 16;
   for (std::size_t m = 0; m < kMoments; ++m) {
     const std::string folder = temporary.path("stopped" + std::to_string(m));
     const auto solver = troubled_solver(study, manners);
