@@ -404,8 +404,8 @@ StateInfo read_state_info(const fs::path& path) {
   if (channels.size() != 1) fail("its attribute 'channels' is not one number");
   try {
     info.grid = make_grid(channels[0], sizes("points"), numbers("lengths"));
-  } catch (const Error& problem) {
-    fail(problem.what());
+  } catch (const Error& failure) {
+    fail(failure.what());
   }
   if (has_attribute(path, "/", "equation"))
     info.equation = read_text_attribute(path, "/", "equation");

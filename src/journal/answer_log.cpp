@@ -26,8 +26,8 @@ template <class T>
 T hex_field(const Value& map, const char* key, const std::string& where) {
   const auto text = field<std::string>(map, key, where);
   T number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
-  if (problem != std::errc() || end != text.data() + text.size()) throw_bad_field(key, where);
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (failure != std::errc() || end != text.data() + text.size()) throw_bad_field(key, where);
   return number;
 }
 

@@ -30,7 +30,7 @@ struct BurgersKernel {
   /// not depend on the others; `ends` has `rows` entries.
   void (*advance)(const BurgersStep& step, std::size_t rows, double* u, double* work,
                   LaneEnd* ends);
-  /// Puts du/dt in the place of u, laid out as above; uses points, dx and diffusion only.
+  /// Puts du/dt in the place of u, in the layout of advance(); uses points, dx and diffusion.
   void (*rate)(const BurgersStep& step, double* u);
 };
 

@@ -49,8 +49,8 @@ struct InsKernel {
   /// others; lanes without a row repeat row 0. `ends` has `rows` entries. work: work(step) doubles.
   void (*advance)(const InsStep& step, const double* times, std::size_t rows, double* w,
                   double* work, LaneEnd* ends);
-  /// Puts dw/dt at `time` in the place of w, laid out as above; step, bound and scheme do not
-  /// matter.
+  /// Puts dw/dt at `time` in the place of w, in the layout of advance(); step, bound and scheme do
+  /// not matter.
   void (*rate)(const InsStep& step, double time, double* w, double* work);
 };
 

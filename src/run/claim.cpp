@@ -193,9 +193,9 @@ ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& man
                     Observer& observer) {
   try {
     return claim_or_throw(std::move(folder), document, manifest, observer);
-  } catch (const fs::filesystem_error& problem) {  // a folder that cannot be looked into
+  } catch (const fs::filesystem_error& failure) {  // a folder that cannot be looked into
     throw Error(ErrorKind::storage,
-                fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
+                fmt::format("{}: {}", failure.path1().string(), failure.code().message()));
   }
 }
 

@@ -38,6 +38,8 @@ class Loop {
   }
 
  private:
+  using Purchases = std::vector<std::unique_ptr<RoundPurchase>>;
+
   void look() const {
     if (stop_ && stop_()) throw Stopped();
   }
@@ -58,7 +60,7 @@ class Loop {
   void buy(Run::Phase phase) {
     std::map<const Problem*, States<float>> pools;
     std::vector<std::unique_ptr<Committee>> committees;
-    std::vector<std::unique_ptr<RoundPurchase>> purchases;
+    Purchases purchases;
     for (Group& group : groups_)
       for (std::size_t r = 0; r < group.runs.size(); ++r) {
         Run& run = *group.runs[r];
@@ -72,17 +74,28 @@ class Loop {
                      ? std::string("buying the initial trajectories")
                      : fmt::format("{}, selecting and buying", round_text(purchases[0]->run())));
     const auto start = std::chrono::steady_clock::now();
-    market_.buy(purchases, stop_);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    double buying = seconds.count();
-    for (const auto& purchase : purchases) buying -= purchase->planning_seconds();
+    try {
+      market_.buy(purchases, stop_);
+    } catch (const Stopped&) {
+      note_buying(phase, purchases, std::chrono::steady_clock::now() - start);
+      throw;
+    }
+    note_buying(phase, purchases, std::chrono::steady_clock::now() - start);
     for (auto& purchase : purchases) {
-      const Run& run = purchase->run();
-      run.folder.add_timing({run.round, phase == Run::Phase::initial ? "initial" : "acquire",
-                             buying / static_cast<double>(purchases.size())});
       purchase->finish(observer_);
       purchase.reset();
     }
+  }
+
+  // They buy side by side: each has its share of the time.
+  static void note_buying(Run::Phase phase, const Purchases& purchases,
+                          std::chrono::duration<double> seconds) {
+    for (const auto& purchase : purchases)
+      seconds -= std::chrono::duration<double>(purchase->planning_seconds());
+    for (const auto& purchase : purchases)
+      purchase->run().folder.add_timing({purchase->run().round,
+                                         phase == Run::Phase::initial ? "initial" : "acquire",
+                                         seconds.count() / static_cast<double>(purchases.size())});
   }
 
   // As the planner wants it, once for all runs of a problem.

@@ -9,8 +9,11 @@
 namespace stap {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
-constexpr std::size_t kMostReplies = 1024;           // of one commit
+using Clock = SolverQueue::Clock;
+
+// Waiting for a reply: between two looks at `stop`, and where there are other queues to look at.
+constexpr std::chrono::milliseconds kPatience{200}, kGlance{10};
+constexpr std::size_t kMostReplies = 1024;  // of one commit
 
 // Which purchase a query belongs to stands in the upper half of its id.
 constexpr unsigned kShift = 32;
@@ -21,7 +24,8 @@ constexpr std::uint64_t kOwn = (std::uint64_t{1} << kShift) - 1;
 // The purchases that ask one solver.
 class Market::Counter {
  public:
-  explicit Counter(const Solver& asked) : solver(asked), queue_(asked.open()) {}
+  Counter(Market& market, const Solver& asked)
+      : solver(asked), market_(market), queue_(asked.open()) {}
 
   const Solver& solver;
 
@@ -30,41 +34,61 @@ class Market::Counter {
     ask(purchases_.size() - 1);
   }
   bool open() const { return queue_->open() > 0; }
+  bool ready() const { return open() && queue_->ready(); }
   // All are done.
   void clear() { purchases_.clear(); }
 
-  // Takes the replies that are there, waiting for the first.
-  void serve(SolverQueue::Clock::time_point until) {
-    std::vector<Reply> replies;
-    while (open() && replies.size() < kMostReplies && (replies.empty() || queue_->ready())) {
-      auto reply = queue_->next(until);
-      if (!reply) break;
-      replies.push_back(*std::move(reply));
-    }
-    // On disk, all of them with one wait for it, before any is used.
+  // Takes the replies that are there, waiting for the first until about then.
+  void serve(Clock::time_point until) {
+    receive(until);
+    commit();
     std::set<std::size_t> touched;
-    std::vector<std::size_t> owners;
-    for (Reply& reply : replies) {
-      owners.push_back(reply.id >> kShift);
-      reply.id &= kOwn;
-      purchases_[owners.back()]->record(reply);
-      touched.insert(owners.back());
+    for (const auto& [owner, reply] : std::exchange(replies_, {})) {
+      purchases_[owner]->take(reply);
+      touched.insert(owner);
     }
-    for (std::size_t which : touched) purchases_[which]->commit();
-    for (std::size_t i = 0; i < replies.size(); ++i) purchases_[owners[i]]->take(replies[i]);
-    for (std::size_t which : touched) ask(which);
+    for (const std::size_t which : touched) ask(which);
+  }
+
+  // Puts on disk what was answered, for a later process: nothing is used any more.
+  void keep() {
+    commit();
+    while (ready()) {
+      replies_.clear();
+      receive(Clock::now());
+      commit();
+      if (replies_.empty()) return;
+    }
   }
 
  private:
+  void receive(Clock::time_point until) {
+    while (open() && replies_.size() < kMostReplies && (replies_.empty() || queue_->ready())) {
+      auto reply = queue_->next(until);
+      if (!reply) return;
+      const auto owner = static_cast<std::size_t>(reply->id >> kShift);
+      reply->id &= kOwn;
+      purchases_[owner]->record(*reply);
+      replies_.emplace_back(owner, *std::move(reply));
+    }
+  }
+
+  // One wait for the disk for all that was received of a purchase.
+  void commit() {
+    for (RoundPurchase* purchase : purchases_) purchase->commit();
+  }
+
   void ask(std::size_t which) {
-    for (Query& query : purchases_[which]->ask()) {
+    for (Query& query : market_.ask(*purchases_[which])) {
       query.id |= static_cast<std::uint64_t>(which) << kShift;
       queue_->submit(std::move(query));
     }
   }
 
+  Market& market_;
   std::unique_ptr<SolverQueue> queue_;
   std::vector<RoundPurchase*> purchases_;
+  std::vector<std::pair<std::size_t, Reply>> replies_;  // and whose they are: recorded, not taken
 };
 
 Market::Market() = default;
@@ -74,26 +98,39 @@ Market::Counter& Market::counter_of(const Solver& solver) {
   const auto there =
       std::ranges::find_if(counters_, [&](const auto& c) { return &c->solver == &solver; });
   if (there != counters_.end()) return **there;
-  return *counters_.emplace_back(std::make_unique<Counter>(solver));
+  return *counters_.emplace_back(std::make_unique<Counter>(*this, solver));
+}
+
+// Plans and mean models of many runs would not fit on a device all at once.
+std::vector<Query> Market::ask(RoundPurchase& purchase) {
+  if (asked_ != nullptr && asked_ != &purchase) asked_->rest();
+  asked_ = &purchase;
+  return purchase.ask();
 }
 
 void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, const StopAsked& stop) {
   const auto look = [&] {
     if (stop && stop()) throw Stopped();
   };
-  for (const auto& purchase : purchases) {
-    look();
-    counter_of(purchase->solver()).add(*purchase);
-  }
-  for (bool open = true; open;) {
-    open = false;
-    for (const auto& counter : counters_) {
+  try {
+    for (const auto& purchase : purchases) {
       look();
-      if (!counter->open()) continue;
-      counter->serve(SolverQueue::Clock::now() + kPatience);
-      open = true;
+      counter_of(purchase->solver()).add(*purchase);
+      // Planning may take minutes: what others wait for goes on in between.
+      for (const auto& counter : counters_)
+        if (counter->ready()) counter->serve(Clock::now());
     }
+    while (const auto open = std::ranges::count_if(counters_, &Counter::open)) {
+      for (const auto& counter : counters_) {
+        look();
+        if (counter->open()) counter->serve(Clock::now() + (open == 1 ? kPatience : kGlance));
+      }
+    }
+  } catch (...) {
+    for (const auto& counter : counters_) counter->keep();
+    throw;
   }
+  asked_ = nullptr;
   for (const auto& counter : counters_) counter->clear();
 }
 

@@ -23,8 +23,8 @@ std::string name_of_pass(std::size_t pass) {
 Pattern read_pattern(const Value& row, const std::string& where) {
   try {
     return Pattern::parse(field<std::string>(row, "pattern", where));
-  } catch (const Error& problem) {
-    throw Error(ErrorKind::data, fmt::format("{}: {}", where, problem.what()));
+  } catch (const Error& failure) {
+    throw Error(ErrorKind::data, fmt::format("{}: {}", where, failure.what()));
   }
 }
 

@@ -15,6 +15,22 @@
 namespace stap {
 namespace {
 
+// Adds the seconds of its life to a sum, however that ends.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& sum) : sum_(sum) {}
+  ~Stopwatch() {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+    sum_ += seconds.count();
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  double& sum_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 // Largest spread after one step that a state of the mean model may have in this round.
 double round_trust_limit(const Run& run, Committee& committee) {
   const StudyOptions& o = run.study.options;
@@ -63,19 +79,13 @@ RoundPurchase::RoundPurchase(Run& run, Committee& committee, StatesView<const fl
                              int threads)
     : run_(run),
       committee_(committee),
+      pool_(pool),
+      threads_(threads),
       initial_(run.phase == Run::Phase::initial),
-      rules_{run.study.options.charge_failed, round_trust_limit(run, committee)},
       recorded_(run.answers.recorded(run.transitions.acquisitions)),
       passes_(
           initial_ ? initial_plan(run.study.options).cost() : run.study.options.pattern_budget(),
-          initial_ ? OnUnstable::drop : run.study.options.on_unstable) {
-  if (initial_) return;
-  planner_ = make_planner(run.study, threads);
-  for (std::size_t id = 0; id < run.used.size(); ++id)
-    if (!run.used[id]) open_.push_back(id);
-  spending_ = planner_->begin(committee, {pool, open_, run.study.options.pattern_steps()},
-                              run.stream("select"));
-}
+          initial_ ? OnUnstable::drop : run.study.options.on_unstable) {}
 
 std::vector<Query> RoundPurchase::ask() {
   for (;;) {
@@ -90,12 +100,24 @@ std::vector<Query> RoundPurchase::ask() {
   }
 }
 
+// Before the first pass.
+void RoundPurchase::begin() {
+  rules_ = {run_.study.options.charge_failed, round_trust_limit(run_, committee_)};
+  if (initial_) return;
+  planner_ = make_planner(run_.study, threads_);
+  for (std::size_t id = 0; id < run_.used.size(); ++id)
+    if (!run_.used[id]) open_.push_back(id);
+  spending_ = planner_->begin(committee_, {pool_, open_, run_.study.options.pattern_steps()},
+                              run_.stream("select"));
+}
+
 void RoundPurchase::begin_pass() {
+  if (!rules_) begin();
   const Plan plan = initial_ ? initial_plan(run_.study.options) : plan_pass();
   passes_.begin(plan);
   for (const Purchase& p : plan.purchases) run_.used[p.candidate] = 1;
   buyer_ = std::make_unique<Buyer>(
-      plan, passes_.budget(), run_.problem->pool.states.view(), solver(), committee_, rules_,
+      plan, passes_.budget(), run_.problem->pool.states.view(), solver(), committee_, *rules_,
       [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
         auto logged = recorded_.find(candidate, step);
         if (!logged) return std::nullopt;
@@ -120,11 +142,12 @@ Plan RoundPurchase::plan_pass() {
     // Continued on another device, where the passes before came out differently.
     run_.folder.remove_plans(run_.round, pass);
   }
-  const auto start = std::chrono::steady_clock::now();
-  Plan plan = spending_->next(budget);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  planning_seconds_ += seconds.count();
-  run_.folder.add_timing({run_.round, "select", seconds.count()});
+  const double before = planning_seconds_;
+  Plan plan = [&] {
+    const Stopwatch watch(planning_seconds_);
+    return spending_->next(budget);
+  }();
+  run_.folder.add_timing({run_.round, "select", planning_seconds_ - before});
   run_.folder.add_timing({run_.round, "score", spending_->seconds().score});
   run_.folder.add_timing({run_.round, "choose", spending_->seconds().choose});
   run_.folder.write_plan(run_.round, pass, plan);
@@ -142,16 +165,17 @@ void RoundPurchase::take(const Reply& reply) {
 
 void RoundPurchase::finish(Observer& observer) {
   const std::size_t acquisition = run_.transitions.acquisitions;
-  const Delivery delivery = passes_.deliver();
+  Delivery delivery = passes_.deliver();
   TransitionSet& set = run_.transitions;
   // No room to spare: these are the largest things in memory.
   const std::size_t values = delivery.bought.size() * set.grid.values();
   set.inputs.reserve(set.inputs.size() + values);
   set.outputs.reserve(set.outputs.size() + values);
-  for (const Bought& b : delivery.bought) {
+  for (Bought& b : delivery.bought) {
     set.origins.push_back({acquisition, b.candidate, b.step});
     set.inputs.insert(set.inputs.end(), b.input.begin(), b.input.end());
     set.outputs.insert(set.outputs.end(), b.output.begin(), b.output.end());
+    b = {};
   }
   ++set.acquisitions;
   run_.folder.write_transitions(set);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +21,8 @@ namespace stap {
 class RoundPurchase {
  public:
   /// The run is in phase `initial` or `acquire`; it, the committee and `pool`, that of the run's
-  /// problem, must live as long. `threads`: of the planner. Nothing is planned yet.
+  /// problem, must live as long. `threads`: of the planner. Nothing is planned, and the committee
+  /// is not asked yet.
   RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool, int threads);
 
   const Solver& solver() const { return *run_.problem->solver; }
@@ -33,8 +35,10 @@ class RoundPurchase {
   void record(const Reply& reply);
   void commit() { run_.answers.commit(); }
   void take(const Reply& reply);
+  /// Leaves the device's memory to others until the next ask().
+  void rest() { committee_.trim(); }
 
-  /// Seconds that planning has taken so far.
+  /// Seconds that planning has taken so far, also where it was stopped.
   double planning_seconds() const { return planning_seconds_; }
 
   /// No question is open and none is left.
@@ -44,16 +48,19 @@ class RoundPurchase {
   void finish(Observer& observer);
 
  private:
+  void begin();
   void begin_pass();
   Plan plan_pass();
 
   Run& run_;
   Committee& committee_;
-  bool initial_;                      // the purchase is that of the initial trajectories
-  std::unique_ptr<Planner> planner_;  // null for those
-  std::vector<std::size_t> open_;
+  StatesView<const float> pool_;
+  int threads_;
+  bool initial_;                   // the purchase is that of the initial trajectories
+  std::optional<BuyRules> rules_;  // these four are there when the first pass has begun
+  std::vector<std::size_t> open_;  // candidates, none for the initial trajectories
+  std::unique_ptr<Planner> planner_;
   std::unique_ptr<Spending> spending_;
-  BuyRules rules_;
   LoggedAnswers recorded_;
   Passes passes_;
   std::unique_ptr<Buyer> buyer_;  // of the pass under way
@@ -66,15 +73,18 @@ class Market {
   Market();
   ~Market();
 
-  /// Buys for all of them until each is done, so that no place where a query can run stays idle
-  /// while somebody has a question. Throws Stopped when `stop` says so; what was answered by then
-  /// is on disk, and the market must not be used any more.
+  /// Buys for all of them until each is done, so that no slot stays idle while somebody has a
+  /// question. One committee at a time works on the device. Throws Stopped when `stop` says so, and
+  /// what purchases and queues throw; what was answered by then is on disk, and the market must not
+  /// be used any more.
   void buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, const StopAsked& stop);
 
  private:
   class Counter;
   Counter& counter_of(const Solver& solver);
+  std::vector<Query> ask(RoundPurchase& purchase);
 
+  RoundPurchase* asked_ = nullptr;  // the last one
   std::vector<std::unique_ptr<Counter>> counters_;
 };
 

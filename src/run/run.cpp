@@ -15,23 +15,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string states_text(std::size_t count, const Grid& grid) {
+  return fmt::format("{} states of {}", count, grid.shape_text());
+}
+
 // Throws unless the problem is one that the study can be made on.
 void check_fits(const Study& study, const Problem& problem) {
   const StudyOptions& o = study.options;
-  const Grid clusters = cluster_grid(problem.identity.grid, o.cluster);
-  const auto refuse = [](const std::string& what) { throw Error(ErrorKind::config, what); };
-  if (!(problem.solver->grid() == clusters))
-    refuse(fmt::format("the problem's solver works on states of {}, but the study's are {}",
-                       problem.solver->grid().shape_text(), clusters.shape_text()));
-  if (!(problem.pool.states.grid() == clusters) || problem.pool.states.count() != o.pool)
-    refuse(fmt::format("the problem's pool has {} states of {}, but the study wants {} of {}",
-                       problem.pool.states.count(), problem.pool.states.grid().shape_text(), o.pool,
-                       clusters.shape_text()));
-  if (problem.test && problem.test->times != o.cluster + o.steps)
-    refuse(
-        fmt::format("the problem's test trajectories have {} times, but the study's {} steps "
-                    "from {} states are {}",
-                    problem.test->times, o.steps, o.cluster, o.cluster + o.steps));
+  const Identity& is = problem.identity;
+  const auto require = [](bool holds, const auto& what) {
+    if (!holds) throw Error(ErrorKind::config, what());
+  };
+  require(is.grid == study.grid && is.dt == study.dt, [&] {
+    return fmt::format(
+        "the problem has states of {} and steps of {}, but the study's are {} and "
+        "{}, or on a domain of other lengths",
+        is.grid.shape_text(), is.dt, study.grid.shape_text(), study.dt);
+  });
+  require(is.steps == o.steps && is.cluster == o.cluster, [&] {
+    return fmt::format(
+        "the problem has trajectories of {} steps in clusters of {}, but the "
+        "study's are {} in clusters of {}",
+        is.steps, is.cluster, o.steps, o.cluster);
+  });
+  const Grid clusters = cluster_grid(is.grid, o.cluster);
+  const double dt = static_cast<double>(o.cluster) * is.dt;
+  const Solver& solver = *problem.solver;
+  require(solver.grid() == clusters && solver.dt() == dt, [&] {
+    return fmt::format("{} makes steps of {} on states of {}, but the problem's are {} on {}",
+                       solver.name(), solver.dt(), solver.grid().shape_text(), dt,
+                       clusters.shape_text());
+  });
+  const States<double>& pool = problem.pool.states;
+  require(pool.grid() == clusters && (o.pool == 0 || pool.count() == o.pool), [&] {
+    return fmt::format("the problem's pool has {}, but the study wants {}",
+                       states_text(pool.count(), pool.grid()), states_text(o.pool, clusters));
+  });
+  require(o.initial < pool.count(), [&] {
+    return fmt::format(
+        "study.initial is {}, but the pool has {} initial conditions: choose fewer "
+        "or a larger pool",
+        o.initial, pool.count());
+  });
+  require(!is.pool_sha256.empty() && is.test_sha256.empty() == !problem.test, [] {
+    return std::string("the problem's identity does not have the hashes of its pool and test set");
+  });
+  const std::size_t tests = problem.test ? problem.test->trajectories() : 0;
+  require(o.test == 0 || tests == o.test, [&] {
+    return fmt::format("the problem has {} test trajectories, but study.test is {}", tests, o.test);
+  });
+  if (!problem.test) return;
+  const std::size_t times = o.cluster + o.steps;
+  require(problem.test->times == times && problem.test->states.grid() == is.grid, [&] {
+    return fmt::format("the problem's test trajectories have {}, but the study's have {}",
+                       states_text(problem.test->times, problem.test->states.grid()),
+                       states_text(times, is.grid));
+  });
 }
 
 Manifest manifest_of(const Study& study, const Problem& problem) {
@@ -70,12 +109,45 @@ void load_training(Run& run) {
     const std::size_t batch = run.study.train.batch, rows = training_rows(run).size();
     const auto steps_per_epoch = static_cast<std::int64_t>((rows + batch - 1) / batch);
     run.epochs_done = static_cast<int>(run.members[0].steps / steps_per_epoch);
+    if (run.epochs_done > run.study.train.epochs)
+      throw Error(ErrorKind::data,
+                  fmt::format("{} holds networks of {} epochs, expected at most {}",
+                              run.folder.round_folder(run.round).string(), run.epochs_done,
+                              run.study.train.epochs));
     return;
   }
   for (int m = 0; m < o.members; ++m)
     run.members.push_back(
         fresh_member(run.shape, run.scaling,
                      run.stream("weights").split("member", static_cast<std::uint64_t>(m))));
+}
+
+// The training set as far as its ledgers are in the journal; empty if nothing was bought.
+TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
+  const fs::path file = run.folder.transitions_file();
+  const Identity& identity = run.problem->identity;
+  TransitionSet set{.grid = run.shape.grid,
+                    .cluster = run.study.options.cluster,
+                    .equation = identity.name,
+                    .dt = identity.dt};
+  if (fs::exists(file)) {
+    set = run.folder.read_transitions();
+    if (!(set.grid == run.shape.grid) || set.cluster != run.study.options.cluster)
+      throw Error(ErrorKind::data, fmt::format("{} holds states of {}, expected {}", file.string(),
+                                               set.grid.shape_text(), run.shape.grid.shape_text()));
+  }
+  // Killed before the ledger was written: the purchase is walked again, from the answers.
+  if (set.acquisitions == ledgers + 1) drop_last_acquisition(set);
+  if (set.acquisitions != ledgers)
+    throw Error(ErrorKind::data,
+                fmt::format("{} has {} acquisitions, but the journal the ledgers of {}: one of "
+                            "them is missing, or was put in the other's place",
+                            file.string(), set.acquisitions, ledgers));
+  if (run.evaluated > ledgers)
+    throw Error(ErrorKind::data,
+                fmt::format("{} has {} lines, but only {} acquisitions were made",
+                            run.folder.metrics_file().string(), run.evaluated, ledgers));
+  return set;
 }
 
 Run::Phase after_evaluation(const Run& run) {
@@ -115,7 +187,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
   FnoShape shape = make_shape(problem->solver->grid(), study.network);
   ClaimedFolder claimed =
       claim(RunFolder(std::move(folder)), study.effective, manifest_of(study, *problem), observer);
-  const std::size_t pool = study.options.pool;
+  study.options.pool = problem->pool.states.count();  // it may say: all
   Run run{.study = std::move(study),
           .folder = std::move(claimed.folder),
           .problem = std::move(problem),
@@ -124,29 +196,15 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
           .transitions = {},
           .scaling = {},
           .elsewhere = claimed.elsewhere,
-          .used = std::vector<char>(pool, 0),
+          .used = {},
           .members = {}};
   run.evaluated = run.folder.read_metrics().size();
-  TransitionSet& set = run.transitions;
-  if (fs::exists(run.folder.transitions_file())) {
-    set = run.folder.read_transitions();
-    if (!(set.grid == run.shape.grid) || set.cluster != run.study.options.cluster)
-      throw Error(ErrorKind::data, fmt::format("{} holds states of {}, expected {}",
-                                               run.folder.transitions_file().string(),
-                                               set.grid.shape_text(), run.shape.grid.shape_text()));
-    // Killed before the ledger was written: the purchase is walked again, from the answers.
-    if (claimed.ledgers < set.acquisitions) drop_last_acquisition(set);
-  }
-  if (set.acquisitions > 0) {
+  run.used.assign(run.study.options.pool, 0);
+  run.transitions = bought_so_far(run, claimed.ledgers);
+  if (run.transitions.acquisitions > 0) {
     mark_used(run);
     begin_round(run);
-    return run;
   }
-  const Identity& identity = run.problem->identity;
-  set = {.grid = run.shape.grid,
-         .cluster = run.study.options.cluster,
-         .equation = identity.name,
-         .dt = identity.dt};
   return run;
 }
 
@@ -159,7 +217,8 @@ void begin_round(Run& run) {
                             run.folder.path().string(),
                             run.study.options.validation > 0 ? ", or all are held back" : ""));
   if (run.scaling.mean.empty())
-    run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps());
+    run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps(),
+                                  [&](std::size_t candidate) { return run.held_back(candidate); });
   load_training(run);
   const bool trained = run.epochs_done == run.study.train.epochs;
   run.phase = !trained                     ? Run::Phase::train

@@ -22,8 +22,8 @@ constexpr std::string_view kFormat = "run/2", kOldFormat = "run/1";
 std::optional<std::size_t> round_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   std::size_t round = 0;
-  const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), round);
-  if (problem != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), round);
+  if (failure != std::errc() || end != name.data() + name.size()) return std::nullopt;
   return round;
 }
 
@@ -129,12 +129,12 @@ void RunFolder::add_losses(std::span<const Loss> losses) const {
 
 void RunFolder::cut_losses(std::size_t round, int epoch) const {
   std::vector<Loss> losses = read_losses();
-  const auto first = std::find_if(losses.begin(), losses.end(), [&](const Loss& loss) {
+  const std::size_t dropped = std::erase_if(losses, [&](const Loss& loss) {
     return loss.round > round || (loss.round == round && loss.epoch >= epoch);
   });
-  if (first == losses.end()) return;
+  if (dropped == 0) return;
   std::string text;
-  for (auto loss = losses.begin(); loss != first; ++loss) text += loss_text(*loss);
+  for (const Loss& loss : losses) text += loss_text(loss);
   write_text(losses_file(), text);
 }
 

@@ -5,7 +5,8 @@
 
 namespace stap {
 
-Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
+Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
+                        const std::function<bool(std::size_t candidate)>& left_out) {
   const std::size_t channels = set.grid.channels / set.cluster, points = set.grid.points_total();
   const std::size_t values = set.grid.values();
   Scaling scaling = unit_scaling(set.grid.channels);
@@ -18,6 +19,7 @@ Scaling initial_scaling(const TransitionSet& set, std::size_t steps) {
       };
       for (std::size_t i = 0; i < set.count(); ++i) {
         if (set.origins[i].acquisition != 0) continue;
+        if (left_out && left_out(set.origins[i].candidate)) continue;
         visit_row(set.inputs.data() + i * values);
         if (set.origins[i].step + 1 == steps) visit_row(set.outputs.data() + i * values);
       }

@@ -9,21 +9,24 @@
 
 #include "run/phases.h"
 #include "stap/core/error.h"
+#include "stap/core/hash64.h"
 #include "stap/core/resident_rows.h"
 
 namespace stap {
 namespace {
 
-// What the training of round 0 depends on: all but the method, what later rounds do, the test set,
-// and how often and how long networks are kept. The pool counts: initial trajectories are drawn
-// from all of it.
+// What the training of round 0 depends on: the data, and all choices but the method, what later
+// rounds do, the test set, and how often and how long networks are kept.
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
   for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
   for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees",
                           "on_unstable", "charge_failed", "trust_quantile"})
     document.find("study")->erase(key);
-  return config::yaml_text(document);
+  const TransitionSet& set = run.transitions;
+  return config::yaml_text(document) + fmt::format("{:016x} {:016x}",
+                                                   hash64(std::as_bytes(std::span(set.inputs))),
+                                                   hash64(std::as_bytes(std::span(set.outputs))));
 }
 
 // A run's training data as the engine wants it: all that was bought but what is held back.
@@ -106,10 +109,10 @@ void keep_losses(const Group& group, Account& account) {
   }
 }
 
-// What was lost on the way to the networks of round 0, for who takes them over.
-void copy_losses(const Run& from, const Run& to) {
-  to.folder.cut_losses(0, 0);
-  to.folder.add_losses(from.folder.read_losses());
+std::vector<Loss> losses_of_round(const Run& run) {
+  std::vector<Loss> losses = run.folder.read_losses();
+  std::erase_if(losses, [&](const Loss& loss) { return loss.round != run.round; });
+  return losses;
 }
 
 }  // namespace
@@ -214,7 +217,8 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
     account.add(
         static_cast<std::size_t>((run.study.train.epochs - run.epochs_done) * group.members));
     run.members = group.runs[leader]->members;
-    copy_losses(*group.runs[leader], run);
+    run.folder.cut_losses(run.round, 0);
+    run.folder.add_losses(losses_of_round(*group.runs[leader]));
     run.epochs_done = run.study.train.epochs;
     save_training(run);
   }

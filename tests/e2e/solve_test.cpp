@@ -51,7 +51,7 @@ class Solve : public ::testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return run_stap(words);
   }
-  // As above, but with other words than input, output and steps.
+  // `stap solve` with these words only.
   static Finished run(std::vector<std::string> words) {
     words.insert(words.begin(), {"solve"});
     return run_stap(words);

@@ -18,6 +18,8 @@ namespace stap::test {
 enum class Fate { ok, refused, failed, not_finite, wrong_size };
 /// Decides about (candidate, step).
 using Decide = std::function<Fate(std::size_t candidate, std::size_t step)>;
+/// Decides about a state, where networks may have made it and it names no candidate.
+using Judge = std::function<Fate(std::span<const double> state, double time)>;
 
 inline Fate always_ok(std::size_t, std::size_t) {
   return Fate::ok;
@@ -31,9 +33,11 @@ inline std::vector<double> fake_next(std::span<const double> state, double time)
   return result;
 }
 
-inline Fate fate_at(const Decide& decide, std::span<const double> state, double time, double dt) {
-  return decide(static_cast<std::size_t>(state[0]),
-                static_cast<std::size_t>(std::lround(time / dt)));
+inline Judge by_name(Decide decide, double dt) {
+  return [decide = std::move(decide), dt](std::span<const double> state, double time) {
+    return decide(static_cast<std::size_t>(state[0]),
+                  static_cast<std::size_t>(std::lround(time / dt)));
+  };
 }
 
 /// Adds one step from `state` to an answer, half a second. False if that was its end.
@@ -56,13 +60,15 @@ inline bool add_fake_step(Fate fate, std::span<const double> state, double time,
 class FakeSolver final : public BatchSolver {
  public:
   FakeSolver(Grid grid, double dt, Decide decide = always_ok)
-      : BatchSolver("fake", std::move(grid), dt), decide_(std::move(decide)) {}
+      : FakeSolver(std::move(grid), dt, by_name(std::move(decide), dt)) {}
+  FakeSolver(Grid grid, double dt, Judge judge)
+      : BatchSolver("fake", std::move(grid), dt), judge_(std::move(judge)) {}
 
   mutable std::size_t computed = 0;  ///< steps
   mutable std::size_t largest_batch = 0;
 
  private:
-  Fate fate(const Query& query) const { return fate_at(decide_, query.state, query.time, dt()); }
+  Fate fate(const Query& query) const { return judge_(query.state, query.time); }
   std::string guard(const Query& query) const override {
     return fate(query) == Fate::refused ? "told to refuse" : "";
   }
@@ -74,7 +80,7 @@ class FakeSolver final : public BatchSolver {
       add_fake_step(fate(*queries[i]), queries[i]->state, queries[i]->time, *answers[i]);
   }
 
-  Decide decide_;
+  Judge judge_;
 };
 
 /// How a far solver behaves.
@@ -89,14 +95,20 @@ struct Manners {
 class FarSolver final : public Solver {
  public:
   FarSolver(Grid grid, double dt, Decide decide = always_ok, Manners manners = {})
+      : FarSolver(std::move(grid), dt, by_name(std::move(decide), dt), std::move(manners)) {}
+  FarSolver(Grid grid, double dt, Judge judge, Manners manners = {})
       : Solver("far", std::move(grid), dt, manners.steps_at_once),
-        decide_(std::move(decide)),
+        judge_(std::move(judge)),
         manners_(std::move(manners)) {}
+
+  /// Sees what is open, whenever a reply is asked for.
+  std::function<void(const std::vector<Query>&)> watch{};
 
   mutable std::size_t computed = 0;             ///< steps
   mutable std::vector<std::size_t> calls;       ///< steps of each
   mutable std::vector<std::uint64_t> answered;  ///< ids, in the order of the answers
   mutable std::size_t cancelled = 0;            ///< queries that were open when cancel() came
+  mutable std::size_t opened = 0;               ///< queues
 
  private:
   class Queue final : public SolverQueue {
@@ -114,6 +126,7 @@ class FarSolver final : public Solver {
       return !rng || rng->split("ready").uniform(draws_) < 0.5;
     }
     std::optional<Reply> next(Clock::time_point) override {
+      if (solver_.watch) solver_.watch(open_);
       if (polled_++ < solver_.manners_.polls) return std::nullopt;
       polled_ = 0;
       const std::optional<Rng>& rng = solver_.manners_.shuffle;
@@ -144,20 +157,21 @@ class FarSolver final : public Solver {
     for (std::size_t step = 0; step < query.steps; ++step) {
       const double time = query.time + static_cast<double>(step) * dt();
       ++computed;
-      if (!add_fake_step(fate_at(decide_, state, time, dt()), state, time, answer)) break;
+      if (!add_fake_step(judge_(state, time), state, time, answer)) break;
       state.assign(answer.states.end() - static_cast<std::ptrdiff_t>(state.size()),
                    answer.states.end());
     }
     return answer;
   }
   std::string guard(const Query& query) const override {
-    return fate_at(decide_, query.state, query.time, dt()) == Fate::refused ? "told to refuse" : "";
+    return judge_(query.state, query.time) == Fate::refused ? "told to refuse" : "";
   }
   std::unique_ptr<SolverQueue> open_queue() const override {
+    ++opened;
     return std::make_unique<Queue>(*this);
   }
 
-  Decide decide_;
+  Judge judge_;
   Manners manners_;
 };
 

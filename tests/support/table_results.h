@@ -8,7 +8,7 @@
 namespace stap::test {
 
 /// A run with these logarithms of the members' RMSE and, for metric number m, the same minus m;
-/// `mean_model` likewise, where it was measured.
+/// `mean_model`: logarithms of the mean model's, where it was measured.
 inline RunResult result(const std::string& method, std::uint64_t seed,
                         const std::vector<double>& log_rmse, std::size_t rounds = 1,
                         const std::vector<double>& mean_model = {}) {

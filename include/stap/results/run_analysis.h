@@ -24,7 +24,7 @@ struct AnalysisOptions {
   int threads = 0;                         ///< 0 = all
   std::string baseline = "random";         ///< the method that others are compared with
   std::optional<double> efficiency{};      ///< E, in place of what the runs say
-  std::optional<double> solver_seconds{};  ///< per solver step, likewise
+  std::optional<double> solver_seconds{};  ///< per solver step, in their place
 };
 
 /// Seconds by phase: train, evaluate, select, score, choose, acquire, initial (stap/run/run.h).

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -44,15 +45,17 @@ struct Run {
 };
 
 /// Opens a folder for a study: starts it, or goes on where it stopped. Nothing is bought yet.
-/// Throws Error(config), with the differences, if the folder belongs to another configuration or
-/// problem, or the problem's grid or dt is not the study's; Error(data) for another format or
-/// damaged files; Error(storage).
+/// Throws Error(config) if the problem's sizes, grid or dt are not the study's, or, with the
+/// differences, if the folder belongs to another configuration; Error(data) for another problem,
+/// another format or damaged files; Error(storage).
 Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const Problem> problem,
              Observer& observer);
 
 /// Mean and deviation per channel over all states of the initial trajectories in a training set,
-/// `steps` patterns long; all states of a cluster have those of their channel. A channel that does
-/// not vary gets the deviation 1. Throws Error(internal) if there are no such states.
-Scaling initial_scaling(const TransitionSet& set, std::size_t steps);
+/// of patterns of `steps` bits; those of candidates that are `left_out` do not count. All states of
+/// a cluster have those of their channel. A channel that does not vary gets the deviation 1. Throws
+/// Error(internal) if there are no such states.
+Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
+                        const std::function<bool(std::size_t candidate)>& left_out = {});
 
 }  // namespace stap

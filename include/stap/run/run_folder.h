@@ -5,46 +5,17 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "stap/acquire/ledger.h"
 #include "stap/acquire/plan.h"
 #include "stap/config/files.h"
-#include "stap/data/store.h"
 #include "stap/data/transitions.h"
-#include "stap/eval/extracts.h"
 #include "stap/journal/answer_log.h"
 #include "stap/nn/model_file.h"
 #include "stap/run/manifest.h"
+#include "stap/run/run_records.h"
 
 namespace stap {
-
-/// Seconds of a phase: initial, train, evaluate, select and its parts score and choose, acquire.
-struct Timing {
-  std::size_t round = 0;
-  std::string phase;
-  double seconds = 0.0;
-};
-/// Mean squared error of a member over an epoch of training; NaN where it was not finite.
-struct Loss {
-  std::size_t round = 0;
-  int member = 0, epoch = 0;
-  double loss = 0.0;
-};
-struct RunConfig {
-  int version = 0;         ///< of the folder: 2, or 1 (read only)
-  config::Value document;  ///< the configuration, without its format
-};
-struct RunExtracts {
-  std::size_t round = 0;  ///< whose committee they show
-  Extracts extracts;
-  StateInfo states;
-};
-struct CommitteeFile {
-  std::size_t round = 0;
-  std::filesystem::path path;
-};
 
 /// One run's folder: every file in it has its place, its one reader and its one writer here
 /// (docs/running.md has the table). Readers take folders of formats run/1 and run/2, also of runs
@@ -115,9 +86,5 @@ class RunFolder {
  private:
   std::filesystem::path path_;
 };
-
-/// A ledger as it stands in the journal, and back; `where` is for messages.
-config::Value to_value(std::size_t acquisition, const Ledger& ledger);
-Ledger read_ledger(const config::Value& body, const std::string& where);
 
 }  // namespace stap

@@ -75,6 +75,15 @@ class CudaCommittee final : public Committee {
     return std::make_unique<CudaCommittee>(device_, members_, std::make_unique<Stream>());
   }
 
+  void do_trim() override {
+    drop_graphs();
+    work_.clear();
+    for (DeviceArray<float>& hidden : hidden_) hidden = {};
+    mean_parts_ = {};
+    lists_.clear();
+    list_bytes_ = 0;
+  }
+
   void do_rows(RowsId id, std::size_t n) override {
     const auto index = static_cast<std::size_t>(id);
     if (index >= blocks_.size()) blocks_.resize(index + 1);

@@ -41,7 +41,7 @@ TEST(Cluster, NearestMultiplesForMessages) {
 }
 
 // By hand: candidate 7 stands in value 0, value 1 becomes 0.75 u + time + 1/3 at times
-// 1, 1.25, 1.5. The first slot (9, 9) is history and must not matter.
+// 1, 1.25, 1.5. The first frame (9, 9) is history and must not matter.
 TEST(ClusteredSolver, MakesSingleStepsFromTheLastStateAtTheirOwnTimes) {
   const auto single = fake(always_ok);
   const auto solver = make_clustered_solver(single, 3);
@@ -159,7 +159,7 @@ TEST(ClusteredSolver, SaysBeforehandWhatTheSingleSolverRefuses) {
 
 // Trouble of every kind at every place, over a queue that shuffles and takes any number of steps a
 // call: two clusters asked for at once are two that are asked for one behind the other, up to what
-// fails. Broken by: a slot counted from the query's begin, a half cluster that is kept, a reply
+// fails. Broken by: a frame counted from the query's begin, a half cluster that is kept, a reply
 // that is given to another query.
 TEST(ClusteredSolver, WorksOverAnyQueue) {
   constexpr std::size_t kSize = 3, kRows = 12;

@@ -1,0 +1,227 @@
+// What the loop leaves in a run folder besides the training set: metrics, extracts, losses, and
+// networks that never saw what is held back.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "stap/nn/engine.h"
+#include "support/fake_study.h"
+
+namespace stap {
+namespace {
+
+using test::drive_fake;
+using test::fake_study;
+using test::FarSolver;
+using test::Fate;
+using test::TemporaryFolder;
+using test::willing_solver;
+
+std::vector<std::string> keys_of(const config::Value& map) {
+  std::vector<std::string> keys;
+  for (const auto& member : *map.map()) keys.push_back(member.key);
+  return keys;
+}
+
+TEST(LoopResults, WithoutATestSetThereAreNoErrors) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study({"study.test=0"});
+  ASSERT_EQ(drive_fake(study, temporary.path("run"), willing_solver(study)), LoopEnd::finished);
+
+  const RunFolder folder(temporary.path("run"));
+  const auto lines = folder.read_metrics();
+  ASSERT_EQ(lines.size(), 3u);
+  for (const JsonLine& line : lines)
+    EXPECT_EQ(keys_of(line.value), (std::vector<std::string>{"round", "transitions"}));
+  EXPECT_EQ(*lines[2].value.find("transitions")->integer<int>(), 2 * 4 + 7 + 7);
+  EXPECT_FALSE(std::filesystem::exists(folder.extracts_file()));
+}
+
+TEST(LoopResults, TheErrorsAreThoseOfTheTestSet) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+  ASSERT_EQ(drive_fake(study, temporary.path("run"), willing_solver(study)), LoopEnd::finished);
+
+  for (const JsonLine& line : RunFolder(temporary.path("run")).read_metrics()) {
+    EXPECT_EQ(line.value.find("measured_on"), nullptr);
+    EXPECT_TRUE(std::isfinite(*line.value.find("rmse")->real()));
+    EXPECT_TRUE(std::isfinite(*line.value.find("mean_model")->find("rmse")->real()));
+  }
+}
+
+// Broken by: a held-back candidate that is drawn by its place and not by its id, rows of it in the
+// training data or in the scaling.
+TEST(LoopResults, WhatIsHeldBackIsBoughtButNeverTrainedOn) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study({"study.test=0", "validation=0.4", "seed=1", "study.initial=5",
+                                  "rounds=1", "pool=30", "budget=12"});
+  ASSERT_EQ(drive_fake(study, temporary.path("run"), willing_solver(study)), LoopEnd::finished);
+  const RunFolder folder(temporary.path("run"));
+  const TransitionSet all = folder.read_transitions();
+
+  // Who is held back, by the rule in the documentation: seed and id decide.
+  const Rng draws = Rng(1).split("validation");
+  TransitionSet kept{.grid = all.grid};
+  std::size_t held_back = 0;
+  const std::size_t values = all.grid.values();
+  for (std::size_t i = 0; i < all.count(); ++i) {
+    if (draws.uniform(all.origins[i].candidate) < 0.4) {
+      ++held_back;
+      continue;
+    }
+    const auto from = static_cast<std::ptrdiff_t>(i * values);
+    const auto to = from + static_cast<std::ptrdiff_t>(values);
+    kept.origins.push_back(all.origins[i]);
+    kept.inputs.insert(kept.inputs.end(), all.inputs.begin() + from, all.inputs.begin() + to);
+    kept.outputs.insert(kept.outputs.end(), all.outputs.begin() + from, all.outputs.begin() + to);
+  }
+  ASSERT_GT(held_back, 0u);
+  ASSERT_LT(held_back, all.count());
+  EXPECT_EQ(all.count(), 5u * 4u + 12u);
+
+  // The networks of round 1, trained on the rest alone.
+  const FnoShape shape = make_shape(study.grid, study.network);
+  const auto engine = make_cpu_engine(shape, 2, 1);
+  States<float> inputs(study.grid, kept.count()), targets(study.grid, kept.count());
+  convert(kept.inputs, inputs.values());
+  convert(kept.outputs, targets.values());
+  std::vector<FitJob> jobs;
+  for (int m = 0; m < 2; ++m) {
+    const auto member = static_cast<std::uint64_t>(m);
+    engine->load(m, fresh_member(shape, initial_scaling(kept, 4),
+                                 Rng(1).split("weights", 1).split("member", member)));
+    jobs.push_back({m,
+                    {std::as_const(inputs).view(), std::as_const(targets).view(), {}},
+                    study.train,
+                    Rng(1).split("order", 1).split("member", member)});
+  }
+  Observer quiet;
+  engine->fit(jobs, quiet);
+  const std::optional<Model> model = folder.read_networks(1);
+  ASSERT_TRUE(model);
+  for (int m = 0; m < 2; ++m)
+    EXPECT_EQ(model->members[static_cast<std::size_t>(m)].weights, engine->save(m).weights) << m;
+
+  const auto lines = folder.read_metrics();
+  ASSERT_EQ(lines.size(), 2u);
+  for (const JsonLine& line : lines) {
+    ASSERT_NE(line.value.find("measured_on"), nullptr) << line.text;
+    EXPECT_EQ(*line.value.find("measured_on")->text(), "validation");
+    EXPECT_TRUE(std::isfinite(*line.value.find("rmse")->real()));
+  }
+  EXPECT_EQ(*lines[1].value.find("trajectories")->integer<std::size_t>(), held_back);
+}
+
+TEST(LoopResults, ExtractsOfTheLastRoundAreKept) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+  const auto solver = willing_solver(study);
+  ASSERT_EQ(drive_fake(study, temporary.path("run"), solver), LoopEnd::finished);
+
+  const RunFolder folder(temporary.path("run"));
+  const RunExtracts kept = folder.read_extracts();
+  EXPECT_LT(std::filesystem::file_size(folder.extracts_file()), 8u << 20);
+  EXPECT_EQ(kept.round, 2u);
+  EXPECT_EQ(kept.states.equation, "far");
+  EXPECT_EQ(kept.states.grid, study.grid);
+  EXPECT_EQ(kept.extracts.times, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+  ASSERT_EQ(kept.extracts.rollouts.size(), 3u);
+  const auto problem = test::fake_problem(study, solver);
+  for (const Extract& rollout : kept.extracts.rollouts) {
+    std::vector<float> truth(5 * study.grid.values());
+    const std::span<const double> exact = problem->test->states.values();
+    convert(exact.subspan(rollout.trajectory * truth.size(), truth.size()), truth);
+    EXPECT_EQ(rollout.truth, truth);
+  }
+  EXPECT_EQ(kept.extracts.calibration.trajectories, 3u);
+}
+
+// Broken by: a stop between two members that leaves the epochs of one, a cut that drops too little.
+TEST(LoopResults, EveryEpochHasItsLossOnceHoweverOftenItStops) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+  const auto solver = willing_solver(study);
+  std::size_t stops = 0;
+  for (bool finished = false; !finished; ++stops) {
+    ASSERT_LT(stops, 300u);
+    std::size_t left = 11 + 5 * stops;
+    finished = drive_fake(study, temporary.path("run"), solver, [&] {
+                 if (left > 0) --left;
+                 return left == 0;
+               }) == LoopEnd::finished;
+  }
+  ASSERT_EQ(drive_fake(study, temporary.path("whole"), solver), LoopEnd::finished);
+
+  std::map<std::tuple<std::size_t, int, int>, double> losses, expected;
+  const auto stopped = RunFolder(temporary.path("run")).read_losses();
+  for (const Loss& loss : stopped) losses[{loss.round, loss.member, loss.epoch}] = loss.loss;
+  for (const Loss& loss : RunFolder(temporary.path("whole")).read_losses())
+    expected[{loss.round, loss.member, loss.epoch}] = loss.loss;
+  EXPECT_GT(stops, 5u);
+  EXPECT_EQ(stopped.size(), 3u * 2u * 4u);
+  EXPECT_EQ(losses.size(), stopped.size());
+  EXPECT_EQ(losses, expected);
+}
+
+TEST(LoopResults, WhoTakesRoundZeroFromAnotherHasItsLossesToo) {
+  const TemporaryFolder temporary;
+  Observer quiet;
+  const Study first = fake_study({"rounds=0"}), second = fake_study({"rounds=0", "method=random"});
+  const auto problem = test::fake_problem(first, willing_solver(first));
+  test::Runs runs;
+  runs.push_back(open_run(first, temporary.path("first"), problem, quiet));
+  runs.push_back(open_run(second, temporary.path("second"), problem, quiet));
+
+  ASSERT_EQ(run_loop(runs, 1, quiet), LoopEnd::finished);
+
+  EXPECT_EQ(runs[0].members, runs[1].members);
+  EXPECT_EQ(runs[1].folder.read_losses().size(), 2u * 4u);
+  EXPECT_EQ(test::content(runs[0].folder.losses_file()),
+            test::content(runs[1].folder.losses_file()));
+}
+
+// Channels far from 0, one that does not vary; what was bought later, the states between two steps
+// and candidates that are left out must not count twice or at all.
+TEST(InitialScaling, IsMeanAndDeviationOfTheInitialTrajectories) {
+  // Two trajectories of two steps on 2 channels x 2 points: states s, values 100 s + channel, ...
+  TransitionSet set{.grid = make_grid(2, {2}, {1.0}), .acquisitions = 2};
+  std::vector<double> counted;  // of channel 0
+  const auto state = [](double s) { return std::vector<double>{1000 + s, 1001 + 3 * s, 7, 7}; };
+  const auto add = [&](std::size_t acquisition, std::size_t candidate, std::size_t step, double s) {
+    set.origins.push_back({acquisition, candidate, step});
+    for (double v : state(s)) set.inputs.push_back(v);
+    for (double v : state(s + 1)) set.outputs.push_back(v);
+  };
+  add(0, 4, 0, 0);
+  add(0, 4, 1, 1);
+  add(0, 9, 0, 10);
+  add(0, 9, 1, 11);
+  add(0, 5, 0, 500);
+  add(0, 5, 1, 501);
+  add(1, 6, 0, 900);
+  for (double s : {0.0, 1.0, 2.0, 10.0, 11.0, 12.0}) {
+    counted.push_back(1000 + s);
+    counted.push_back(1001 + 3 * s);
+  }
+  long double sum = 0, squares = 0;
+  for (double v : counted) sum += v;
+  const long double mean = sum / 12;
+  for (double v : counted) squares += (v - mean) * (v - mean);
+
+  const Scaling scaling =
+      initial_scaling(set, 2, [](std::size_t candidate) { return candidate == 5; });
+
+  // Both are rounded to float once, from doubles that are right to a few parts in 1e16.
+  constexpr float kRounding = 2 * std::numeric_limits<float>::epsilon();
+  const auto deviation = static_cast<float>(std::sqrt(squares / 12));
+  EXPECT_NEAR(scaling.mean.at(0), static_cast<float>(mean), 1000 * kRounding);
+  EXPECT_NEAR(scaling.deviation.at(0), deviation, deviation * kRounding);
+  EXPECT_EQ(scaling.mean.at(1), 7.0f);
+  EXPECT_EQ(scaling.deviation.at(1), 1.0f);
+}
+
+}  // namespace
+}  // namespace stap
