@@ -87,8 +87,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   });
   console.finish();
   if (end == LoopEnd::stopped) {
-    console.note(
-        fmt::format("stopped; the same command continues in {}", options.folder));
+    console.note(fmt::format("stopped; the same command continues in {}", options.folder));
     if (interrupt.requested()) interrupt.end_program();
     return;
   }

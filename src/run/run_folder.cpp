@@ -57,10 +57,11 @@ RunConfig RunFolder::read_config() const {
   config.document = read_document(config_file());
   const auto format = field<std::string>(config.document, "format", config_file());
   if (format != kFormat && format != kOldFormat)
-    throw Error(ErrorKind::data,
-                fmt::format("{} is of format '{}', expected {} or {}: it is not the folder of a run, "
-                            "or of one that a later version made",
-                            config_file().string(), format, kOldFormat, kFormat));
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} is of format '{}', expected {} or {}: it is not the folder of a run, "
+                    "or of one that a later version made",
+                    config_file().string(), format, kOldFormat, kFormat));
   config.version = format == kFormat ? 2 : 1;
   config.document.erase("format");
   return config;

@@ -110,7 +110,8 @@ TEST(RunResult, DamageIsNamedByFileAndLine) {
   write_run_folder(folder.path("r"), "run/2", kHash, line(0, "0.5") + "{\"round\": 1");
   EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2"));
 
-  write_run_folder(folder.path("r"), "run/2", kHash, line(0, "0.5") + "{\"round\": 1, \"points\": 1, \"trajectories\": 1}\n");
+  write_run_folder(folder.path("r"), "run/2", kHash,
+                   line(0, "0.5") + "{\"round\": 1, \"points\": 1, \"trajectories\": 1}\n");
   EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2: transitions"));
 
   std::filesystem::remove(folder.path("r/manifest.json"));
