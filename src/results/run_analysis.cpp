@@ -98,6 +98,8 @@ RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& 
   run.members = static_cast<std::size_t>(surrogate.committee->members());
   run.steps_per_transition = surrogate.cluster;
   const TransitionSet transitions = folder.read_transitions();
+  run.states = {transitions.equation, frame_grid(surrogate.grid(), surrogate.cluster),
+                transitions.dt};
   run.training_sizes = training_sizes(transitions);
   if (run.training_sizes.size() < run.result.evaluated())
     throw Error(ErrorKind::data, fmt::format("{} holds {} purchases, but {} rounds were evaluated",

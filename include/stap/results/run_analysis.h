@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
+#include "stap/data/store.h"
 #include "stap/eval/calibration.h"
 #include "stap/nn/compute.h"
 #include "stap/results/activation_map.h"
@@ -35,6 +36,7 @@ struct RunAnalysis {
   RunResult result;  ///< configuration, method, seed, errors
   std::size_t committee_round = 0, members = 0;
   std::size_t steps_per_transition = 1;  ///< k of a surrogate that makes k steps at once
+  StateInfo states{};                    ///< of the problem
   ChosenSteps chosen{};
   ActivationMap activations{};
   std::vector<double> training_sizes{};  ///< transitions that were trained on, by round
