@@ -67,7 +67,7 @@ TEST(OpenRun, APoolOfAllIsAsLargeAsTheProblems) {
   const TemporaryFolder temporary;
   Observer quiet;
   const std::string file = temporary.file("pool.h5", "its content was read into the problem");
-  const Study study = fake_study({"initial={name: file, path: " + file + "}", "pool=0"});
+  const Study study = fake_study({"initial={name: file, path: " + file + "}", "pool=0", "test=0"});
   ASSERT_EQ(study.options.pool, 0u);
   Study sized = study;
   sized.options.pool = 6;

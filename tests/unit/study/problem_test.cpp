@@ -522,9 +522,9 @@ TEST_F(ProblemFiles, ValuesThatAreNotFiniteAreRefused) {
                     test = write("nan_test.h5", "trajectory", {3, 4, 1, 16}, kNan);
 
   EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(pool, test_file())); }),
-                       "nan_pool.h5: initial condition 3 holds a value that is nan"));
+                       "nan_pool.h5: initial condition 3 is not finite"));
   EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(pool_file(), test)); }),
-                       "nan_test.h5: test trajectory 2 holds a value that is nan"));
+                       "nan_test.h5: test trajectory 2 is not finite"));
   // What is not taken does not matter.
   EXPECT_EQ(make(study_of_files(pool, test_file(), ", pool: 3")).pool.states.count(), 3u);
 }
