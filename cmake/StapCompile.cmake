@@ -7,7 +7,8 @@ target_compile_options(stap_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off>)
 
 # Reads large headers that most sources of a target include once for all of them. Arguments as
-# those of target_precompile_headers.
+# those of target_precompile_headers. No source of the target may be optimised more or less than
+# the others: GCC 12 can fail where the header was read at another level.
 function(stap_precompile target)
   target_precompile_headers(${target} ${ARGN})
   # Or ccache would not know what was in it.

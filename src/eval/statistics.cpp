@@ -11,7 +11,7 @@ namespace stap {
 namespace {
 
 // P(T <= t) for t >= 0: the density is smooth, so Simpson's rule on the substitution t = tan(a)
-// (which bounds the range) reaches 1e-12 with a few thousand points. Speed does not matter here.
+// (which bounds the range) reaches 1e-12 with a few thousand points.
 double student_below(double t, double freedom) {
   const double scale = std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
                        std::sqrt(freedom * 3.14159265358979323846);
@@ -24,6 +24,17 @@ double student_below(double t, double freedom) {
   double sum = density(0) + density(end);
   for (int i = 1; i < n; ++i) sum += (i % 2 == 1 ? 4 : 2) * density(i * h);
   return 0.5 + sum * h / 3;
+}
+
+// p >= 0.5.
+double find_quantile(double p, double freedom) {
+  double low = 0, high = 1;
+  while (student_below(high, freedom) < p) high *= 2;
+  for (int i = 0; i < 80; ++i) {
+    const double middle = 0.5 * (low + high);
+    (student_below(middle, freedom) < p ? low : high) = middle;
+  }
+  return 0.5 * (low + high);
 }
 
 // Ranks from 0; equal values share the mean of theirs.
@@ -67,13 +78,15 @@ double half_interval_95(const Summary& s) {
 
 double student_quantile(double p, double freedom) {
   if (p < 0.5) return -student_quantile(1 - p, freedom);
-  double low = 0, high = 1;
-  while (student_below(high, freedom) < p) high *= 2;
-  for (int i = 0; i < 80; ++i) {
-    const double middle = 0.5 * (low + high);
-    (student_below(middle, freedom) < p ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
+  // Found once: it takes tens of milliseconds, and a table asks for the same ones in every cell.
+  struct Found {
+    double p, freedom, quantile;
+  };
+  thread_local std::vector<Found> all_found;
+  for (const Found& found : all_found)
+    if (found.p == p && found.freedom == freedom) return found.quantile;
+  all_found.push_back({p, freedom, find_quantile(p, freedom)});
+  return all_found.back().quantile;
 }
 
 double rank_correlation(std::span<const double> x, std::span<const double> y) {

@@ -116,11 +116,22 @@ class Fno {
     return y;
   }
 
-  // exp(2 pi i k p / n) with the angle reduced exactly.
-  static Complex turn(long k, std::size_t p, std::size_t n) {
-    const long m = ((k * long(p)) % long(n) + long(n)) % long(n);
-    return std::polar(1.0, 2.0 * std::numbers::pi * double(m) / double(n));
-  }
+  // exp(2 pi i k p / n) with the angle reduced exactly, from a table: most of the time would go
+  // into sines.
+  class Turn {
+   public:
+    explicit Turn(std::size_t n) {
+      for (std::size_t m = 0; m < n; ++m)
+        values_.push_back(std::polar(1.0, 2.0 * std::numbers::pi * double(m) / double(n)));
+    }
+    Complex operator()(long k, std::size_t p) const {
+      const long n = long(values_.size());
+      return values_[std::size_t(((k * long(p)) % n + n) % n)];
+    }
+
+   private:
+    std::vector<Complex> values_;
+  };
 
   // A one-axis grid is treated as nx = 1, with the single wave number 0 along x.
   Field spectral(const Field& x, const std::vector<double>& weight) const {
@@ -129,6 +140,7 @@ class Fno {
     const std::size_t kx = two ? shape_.options.modes[0] : 1;
     const std::size_t ky = shape_.options.modes.back() / 2 + 1;
     const std::size_t width = x.size();
+    const Turn turn_x(nx), turn_y(ny);
     auto wave = [&](std::size_t a) { return two ? long(a) - long(kx / 2) : 0L; };
 
     std::vector<std::vector<Complex>> modes(width, std::vector<Complex>(kx * ky));
@@ -138,7 +150,7 @@ class Fno {
           for (std::size_t i = 0; i < nx; ++i)
             for (std::size_t j = 0; j < ny; ++j)
               modes[c][a * ky + b] +=
-                  x[c][i * ny + j] * std::conj(turn(wave(a), i, nx) * turn(long(b), j, ny));
+                  x[c][i * ny + j] * std::conj(turn_x(wave(a), i) * turn_y(long(b), j));
 
     Field y(width, std::vector<double>(nx * ny));
     for (std::size_t o = 0; o < width; ++o) {
@@ -152,11 +164,11 @@ class Fno {
       for (std::size_t i = 0; i < nx; ++i)
         for (std::size_t b = 0; b < ky; ++b) {
           Complex column = 0;
-          for (std::size_t a = 0; a < kx; ++a) column += product[a * ky + b] * turn(wave(a), i, nx);
+          for (std::size_t a = 0; a < kx; ++a) column += product[a * ky + b] * turn_x(wave(a), i);
           const bool single = b == 0 || 2 * b == ny;
           for (std::size_t j = 0; j < ny; ++j)
-            y[o][i * ny + j] += (single ? column.real() * turn(long(b), j, ny).real()
-                                        : 2.0 * (column * turn(long(b), j, ny)).real()) /
+            y[o][i * ny + j] += (single ? column.real() * turn_y(long(b), j).real()
+                                        : 2.0 * (column * turn_y(long(b), j)).real()) /
                                 double(nx * ny);
         }
     }
