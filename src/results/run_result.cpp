@@ -98,7 +98,10 @@ RunResult read_result(const fs::path& folder) {
   result.test_sha256 = identity_text(result.manifest, "test_sha256");
   for (const auto& [text, line, place] : files.read_metrics()) {
     // Without a test set a round may have nothing to say but its size.
+    const std::size_t round = result.rounds_done++;
     if (result.test_sha256.empty() && line.find("rmse") == nullptr) continue;
+    result.measured.push_back(round);
+    result.validation = line.find("measured_on") != nullptr;
     result.points = field<std::uint64_t>(line, "points", place);
     result.trajectories = field<std::uint64_t>(line, "trajectories", place);
     result.transitions.push_back(field<std::uint64_t>(line, "transitions", place));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -45,11 +46,12 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, ErrorsOf whose, Met
   const auto logs = [&](const RunResult* r) -> const std::vector<double>& {
     return r->of(whose).logs_of(metric);
   };
-  // Runs of one row may differ in nothing but the seed, so they have the same rounds.
-  const std::size_t rounds = runs.empty() ? 0 : logs(runs[0]).size();
+  // Runs of one row differ in nothing but the seed, but on what is held back some begin later.
+  std::size_t rounds = runs.empty() ? 0 : logs(runs[0]).size();
+  for (const RunResult* r : runs) rounds = std::min(rounds, logs(r).size());
   for (std::size_t k = 0; k < rounds; ++k) {
     double sum = 0;
-    for (const RunResult* r : runs) sum += logs(r)[k];
+    for (const RunResult* r : runs) sum += logs(r)[logs(r).size() - rounds + k];
     cell.by_round.push_back(std::exp(sum / static_cast<double>(runs.size())));
   }
   return cell;
@@ -82,7 +84,9 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
   table.problem = problem.name;
   table.steps = any.steps;
   for (const RunResult* r : results) table.points = std::max(table.points, r->points);
-  table.published_offset = published_offset(table.steps, table.points);
+  table.validation = std::ranges::any_of(results, [](auto* r) { return r->validation; });
+  // Errors of single steps have no published scale.
+  table.published_offset = published_offset(table.validation ? 1 : table.steps, table.points);
   table.published_problem = published_problem(any.config);
   table.published_sizes =
       std::ranges::all_of(results, [](auto* r) { return has_published_sizes(*r); });
@@ -104,10 +108,16 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
     TableRow row;
     row.label = name;
     std::vector<const RunResult*> counted;
+    std::set<std::uint64_t> seeds;
     std::size_t diverged = 0, mean_model_diverged = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const RunResult& r = *results[i];
       if (names[i] != name) continue;
+      // The same run under two names counts once.
+      if (!seeds.insert(r.seed).second) {
+        ++row.repeated;
+        continue;
+      }
       row.method = r.method;
       diverged += r.members.diverged_total();
       mean_model_diverged += r.mean_model.diverged_total();

@@ -147,6 +147,10 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       "Logarithms: mean over rounds of the natural logarithm, ± standard deviation over seeds; "
       "lower is better.",
       "Differences: to the first row, paired by seed, ± half the 95 % interval."};
+  if (std::ranges::any_of(tables, &ProblemTable::validation))
+    notes.push_back(
+        "Held back: every run is measured on what it bought and did not train on, which grows from "
+        "round to round and differs from method to method; compare methods with care.");
   for (const ProblemTable& table : tables)
     for (const TableRow& row : table.rows) {
       const std::string where =
@@ -157,6 +161,9 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       if (row.incomplete > 0)
         notes.push_back(
             fmt::format("{}: {} runs are not finished and not counted.", where, row.incomplete));
+      if (row.repeated > 0)
+        notes.push_back(fmt::format("{}: {} runs are there under another name and counted once.",
+                                    where, row.repeated));
       if (row.without_errors > 0)
         notes.push_back(fmt::format("{}: {} runs have no errors: their study has no test set.",
                                     where, row.without_errors));

@@ -51,8 +51,9 @@ std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric
       const RunResult& run = *problem.runs[i];
       for (std::size_t k = 0; k < run.evaluated(); ++k)
         text += fmt::format("{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
-                            quoted(run.method), run.seed, k, run.transitions[k] * run.cluster,
-                            run.transitions[k], error_numbers(run.members, k, metric),
+                            quoted(run.method), run.seed, run.measured[k],
+                            run.transitions[k] * run.cluster, run.transitions[k],
+                            error_numbers(run.members, k, metric),
                             error_numbers(run.mean_model, k, metric));
     }
   }

@@ -114,10 +114,11 @@ Lines full(const ProblemTable& table, const TableView& view) {
 std::string tables_text(std::span<const ProblemTable> tables, const TableView& view) {
   std::string text;
   for (const ProblemTable& table : tables) {
-    text +=
-        fmt::format("{}{}: {} steps{}; errors of the {}\n", text.empty() ? "" : "\n", table.problem,
-                    table.steps, table.points > 0 ? fmt::format(", {} points", table.points) : "",
-                    view.whose == ErrorsOf::members ? "members" : "mean model");
+    text += fmt::format("{}{}: {} steps{}; errors of the {}{}\n", text.empty() ? "" : "\n",
+                        table.problem, table.steps,
+                        table.points > 0 ? fmt::format(", {} points", table.points) : "",
+                        view.whose == ErrorsOf::members ? "members" : "mean model",
+                        table.validation ? ", single steps on what was held back" : "");
     text += aligned(view.metric ? compact(table, *view.metric, view) : full(table, view));
   }
   text += '\n';

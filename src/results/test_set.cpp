@@ -46,11 +46,14 @@ RunTestSet find_test_set(const RunResult& run, const Grid& grid) {
     throw Error(ErrorKind::data, fmt::format("{} has no test set", run.folder.string()));
   const fs::path named = named_file(run), cached = file_in_cache(run);
   const fs::path file = is_file(named) ? named : cached;
-  if (!is_file(file))
-    throw Error(
-        ErrorKind::data,
-        fmt::format("the test set of {} is not found ({}): 'stap generate {}' makes it",
-                    run.folder.string(), not_found_text(named, cached), run.folder.string()));
+  if (!is_file(file)) {
+    const std::string way_out =
+        named.empty() ? fmt::format("'stap generate {}' makes it", run.folder.string())
+                      : "put the file back (its content counts, and its name in manifest.json)";
+    throw Error(ErrorKind::data,
+                fmt::format("the test set of {} is not found ({}): {}", run.folder.string(),
+                            not_found_text(named, cached), way_out));
+  }
   RunTestSet found{file, read_test_set(file, grid, run.cluster + run.steps, run.trajectories)};
   if (found.set.sha256 != run.test_sha256)
     throw Error(ErrorKind::data,

@@ -135,24 +135,37 @@ void check_journal(const RunFolder& folder) {
   }
 }
 
-ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Manifest& manifest,
-                             Observer& observer) {
+// Only looks: what is refused is not touched. True if the folder holds this run.
+bool look(const RunFolder& folder, const Value& document) {
   std::error_code error;
   const fs::path& path = folder.path();
   if (fs::exists(path, error) && !fs::is_directory(path, error))
     throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", path.string()));
-  // First only looks: what is refused is not touched.
-  const auto look = [&] {
-    const bool begun = fs::exists(folder.config_file());
-    if (begun) {
-      raises_rounds(folder, document);
-      check_journal(folder);
-    } else if (fs::exists(path)) {
-      refuse_other_things(folder);
-    }
-    return begun;
-  };
-  look();
+  const bool begun = fs::exists(folder.config_file());
+  if (begun) {
+    raises_rounds(folder, document);
+    check_journal(folder);
+  } else if (fs::exists(path)) {
+    refuse_other_things(folder);
+  }
+  return begun;
+}
+
+// A folder that cannot be looked into is one that cannot be written.
+template <class Work>
+auto with_storage_errors(const Work& work) {
+  try {
+    return work();
+  } catch (const fs::filesystem_error& failure) {
+    throw Error(ErrorKind::storage,
+                fmt::format("{}: {}", failure.path1().string(), failure.code().message()));
+  }
+}
+
+ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Manifest& manifest,
+                             Observer& observer) {
+  look(folder, document);
+  const fs::path& path = folder.path();
   make_folder(path);
   std::size_t ledgers = 0;
   AnswerLog log(folder.journal_file(), folder.answers_file(),
@@ -171,7 +184,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
         fmt::format("{}: {} answers of the last commit were not on disk as a whole (a "
                     "power cut?); the solver is asked again",
                     path.string(), log.dropped()));
-  const bool begun = look();  // another process may have been here until just now
+  const bool begun = look(folder, document);  // another process may have been here until just now
   remove_leftovers(path, is_ours);
   bool elsewhere = false;
   if (begun) {
@@ -189,14 +202,14 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
 
 }  // namespace
 
+void check_claim(const RunFolder& folder, const Value& document) {
+  with_storage_errors([&] { look(folder, document); });
+}
+
 ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& manifest,
                     Observer& observer) {
-  try {
-    return claim_or_throw(std::move(folder), document, manifest, observer);
-  } catch (const fs::filesystem_error& failure) {  // a folder that cannot be looked into
-    throw Error(ErrorKind::storage,
-                fmt::format("{}: {}", failure.path1().string(), failure.code().message()));
-  }
+  return with_storage_errors(
+      [&] { return claim_or_throw(std::move(folder), document, manifest, observer); });
 }
 
 }  // namespace stap

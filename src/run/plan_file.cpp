@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include <unordered_set>
+
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
@@ -78,7 +80,7 @@ Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
   plan.not_finite = field<std::uint64_t>(value, "not_finite", path);
   const Value* purchases = value.find("purchases");
   if (purchases == nullptr || !purchases->is_list()) throw_bad_field("purchases", path);
-  std::vector<char> chosen(pool, 0);
+  std::unordered_set<std::size_t> chosen;
   for (const Value& row : *purchases->list()) {
     const std::string where =
         fmt::format("{}, purchase {}", path.string(), plan.purchases.size() + 1);
@@ -87,7 +89,7 @@ Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
       throw Error(ErrorKind::data,
                   fmt::format("{}: candidate {} with pattern {} does not fit the study", where,
                               p.candidate, p.pattern.text()));
-    if (std::exchange(chosen[p.candidate], 1) != 0)
+    if (!chosen.insert(p.candidate).second)
       throw Error(ErrorKind::data,
                   fmt::format("{}: candidate {} is chosen twice", where, p.candidate));
     plan.purchases.push_back(std::move(p));

@@ -143,6 +143,10 @@ TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
                 fmt::format("{} has {} acquisitions, but the journal the ledgers of {}: one of "
                             "them is missing, or was put in the other's place",
                             file.string(), set.acquisitions, ledgers));
+  if (run.evaluated + 1 < ledgers)
+    throw Error(ErrorKind::data,
+                fmt::format("{} has {} lines, expected those of {} rounds: lines are missing",
+                            run.folder.metrics_file().string(), run.evaluated, ledgers - 1));
   if (run.evaluated > ledgers)
     throw Error(ErrorKind::data,
                 fmt::format("{} has {} lines, but only {} acquisitions were made",

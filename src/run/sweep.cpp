@@ -8,6 +8,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/run/claim.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 
@@ -58,6 +59,16 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   // All configurations first: a mistake in the last run must not show after an hour.
   std::vector<Study> studies;
   for (const SweepRun& run : runs) studies.push_back(make_study(run.document));
+  if (!runs.empty() && !runs[0].name.empty() && fs::exists(folder / "config.yaml"))
+    throw Error(
+        ErrorKind::config,
+        fmt::format("{} holds a run or data: give a sweep another folder", folder.string()));
+  const auto folder_of = [&](const SweepRun& run) {
+    return RunFolder(run.name.empty() ? folder : folder / run.name);
+  };
+  // Nothing is solved for a folder that will be refused.
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    check_claim(folder_of(runs[r]), studies[r].effective);
   if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder);
   Problems problems(threads, observer, stop);
   std::vector<Run> open;
@@ -65,9 +76,8 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   try {
     for (std::size_t r = 0; r < runs.size(); ++r) {
       auto problem = problems.of(studies[r]);
-      open.push_back(open_run(std::move(studies[r]),
-                              runs[r].name.empty() ? folder : folder / runs[r].name,
-                              std::move(problem), observer));
+      open.push_back(
+          open_run(std::move(studies[r]), folder_of(runs[r]).path(), std::move(problem), observer));
     }
   } catch (const Stopped&) {
     return LoopEnd::stopped;

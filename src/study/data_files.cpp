@@ -42,8 +42,9 @@ States<double> first_rows(States<double> all, std::size_t states_each, std::size
   const std::size_t there = all.count() / states_each;
   if (count == 0 || count == there) return all;
   if (count > there)
-    throw Error(ErrorKind::data, fmt::format("{} holds {} {}, but {} are wanted", file.string(),
-                                             there, rows, count));
+    throw Error(ErrorKind::data, fmt::format("{} holds {} {}, but {} are wanted (0: all of "
+                                             "them)",
+                                             file.string(), there, rows, count));
   States<double> some(all.grid(), count * states_each);
   std::copy_n(all.values().begin(), some.values().size(), some.values().begin());
   return some;

@@ -176,8 +176,7 @@ TEST_F(UnstableProgram, CutOffInAnyPassEndsWithTheSameBytes) {
       text += lines[k];
       const json entry = json::parse(lines[k]);
       ledgers += entry["type"] == "ledger" ? 1 : 0;
-      if (entry["type"] == "answer")
-        answered.insert(entry["body"]["candidate"].get<std::size_t>());
+      if (entry["type"] == "answer") answered.insert(entry["body"]["candidate"].get<std::size_t>());
     }
     folder_.file(cut + "/journal.jsonl", text);
     // Before the round's ledger the training set is that of the initial trajectories.

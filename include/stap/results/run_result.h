@@ -61,6 +61,9 @@ struct RunResult {
   std::string test_sha256;                 ///< of its test set; empty: the study has none
   std::size_t points = 0;                  ///< of the grid; 0: nothing was evaluated
   std::size_t trajectories = 0;            ///< it was evaluated on
+  bool validation = false;                 ///< measured on what was held back, step by step
+  std::vector<std::size_t> measured;       ///< rounds, by evaluation: all but where nothing was
+  std::size_t rounds_done = 0;             ///< measured or not
   std::vector<std::uint64_t> transitions;  ///< in the training set, by evaluation
   RunErrors members;
   RunErrors mean_model;  ///< empty in runs from before it was measured
@@ -69,7 +72,7 @@ struct RunResult {
     return whose == ErrorsOf::members ? members : mean_model;
   }
   std::size_t evaluated() const { return members.logs[0].size(); }
-  bool complete() const { return evaluated() == rounds + 1; }
+  bool complete() const { return evaluated() > 0 && rounds_done == rounds + 1; }
   /// There are none, and none will come.
   bool without_errors() const { return test_sha256.empty() && evaluated() == 0; }
 };

@@ -35,6 +35,7 @@ struct TableRow {
   TableErrors members, mean_model;
   std::size_t incomplete = 0;          ///< runs that are not finished, and not counted
   std::size_t without_errors = 0;      ///< runs of a study without a test set
+  std::size_t repeated = 0;            ///< runs that are there under another name already
   std::size_t without_mean_model = 0;  ///< finished runs from before it was measured
 
   const TableErrors& of(ErrorsOf whose) const {
@@ -46,9 +47,10 @@ struct TableRow {
 struct ProblemTable {
   std::string problem;  ///< the preset it is that of, else the equation, and what sets it apart
   std::size_t steps = 0;
-  std::size_t points = 0;  ///< 0: no run was evaluated
+  std::size_t points = 0;   ///< 0: no run was evaluated
+  bool validation = false;  ///< errors are of single steps on what was held back from training
   /// What a logarithm of RMSE gets on the scale of the published tables, log(sqrt(L Nx) / (L - 1));
-  /// infinite for L = 1.
+  /// infinite for L = 1 and for single steps.
   double published_offset = 0;
   std::string published_problem;  ///< its name in the published tables; empty if it is not there
   bool published_sizes = false;   ///< rounds, initial trajectories, budget and members are those

@@ -16,6 +16,10 @@ struct ClaimedFolder {
   std::size_t ledgers = 0;  ///< acquisitions 0 .. ledgers - 1 have theirs in the journal
 };
 
+/// Throws what claim() would throw about this configuration, or another use of the folder, and
+/// touches nothing: for a look before data are made.
+void check_claim(const RunFolder& folder, const config::Value& document);
+
 /// Makes a folder for a run or opens it to go on with it, and removes what killed processes have
 /// left of our files in it. `document` is the complete configuration. In a folder that holds a run
 /// - the configuration must be the same; `compute` may differ, and `study.rounds` may be larger,
