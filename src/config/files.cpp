@@ -49,6 +49,9 @@ void remove_leftovers(const fs::path& folder,
 }
 
 std::string read_text_file(const fs::path& path) {
+  std::error_code none;
+  if (fs::is_directory(path, none))
+    throw Error(ErrorKind::data, fmt::format("{} is a folder, expected a file", path.string()));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
   return {std::istreambuf_iterator<char>(in), {}};

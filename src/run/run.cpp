@@ -208,7 +208,15 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
   if (run.transitions.acquisitions > 0) {
     mark_used(run);
     begin_round(run);
+    return run;
   }
+  // Known before anything is paid for.
+  const std::vector<Purchase> initial = initial_plan(run.study.options).purchases;
+  if (std::ranges::all_of(initial, [&](const Purchase& p) { return run.held_back(p.candidate); }))
+    throw Error(ErrorKind::config,
+                fmt::format("study.validation holds back all {} initial trajectories of this seed: "
+                            "choose a smaller share, more of them or another seed",
+                            initial.size()));
   return run;
 }
 
@@ -216,10 +224,9 @@ void begin_round(Run& run) {
   run.round = run.transitions.acquisitions - 1;
   if (training_rows(run).empty())
     throw Error(ErrorKind::solver,
-                fmt::format("{}: no step of the initial trajectories could be solved{}; see "
+                fmt::format("{}: no step of the initial trajectories could be solved; see "
                             "journal.jsonl",
-                            run.folder.path().string(),
-                            run.study.options.validation > 0 ? ", or all are held back" : ""));
+                            run.folder.path().string()));
   if (run.scaling.mean.empty())
     run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps(),
                                   [&](std::size_t candidate) { return run.held_back(candidate); });

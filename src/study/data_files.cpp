@@ -50,6 +50,14 @@ States<double> first_rows(States<double> all, std::size_t states_each, std::size
   return some;
 }
 
+// A file that carries the hash of its values, as ours do, must have it.
+void check_own_hash(const fs::path& file, std::span<const double> values) {
+  if (has_attribute(file, "/", "sha256") &&
+      read_text_attribute(file, "/", "sha256") != hash(values))
+    throw Error(ErrorKind::data,
+                fmt::format("{} is damaged: its values do not have its hash", file.string()));
+}
+
 }  // namespace
 
 fs::path cached_file(const std::string& data_key, const char* file) {
@@ -59,9 +67,11 @@ fs::path cached_file(const std::string& data_key, const char* file) {
 
 Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std::size_t count) {
   const Grid clusters = cluster_grid(grid, cluster);
+  States<double> all = read_clusters(file, clusters, cluster);
+  const auto datasets = list_datasets(file);
+  if (std::ranges::count(datasets, "states") > 0) check_own_hash(file, all.values());
   Pool pool;
-  pool.states =
-      first_rows(read_clusters(file, clusters, cluster), 1, count, file, "initial conditions");
+  pool.states = first_rows(std::move(all), 1, count, file, "initial conditions");
   check_finite(pool.states.values(), file, clusters.values(), 1, "initial condition");
   pool.sha256 = hash(pool.states.values());
   return pool;
@@ -70,6 +80,7 @@ Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std:
 TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
                       std::size_t count) {
   Trajectories there = read_trajectories(file, grid);
+  check_own_hash(file, there.states.values());
   if (times != 0 && there.times < times)
     throw Error(ErrorKind::data, fmt::format("{} holds trajectories of {} times, expected {}",
                                              file.string(), there.times, times));

@@ -103,20 +103,11 @@ class DataSource {
 
   void read(const fs::path& folder, Problem& problem) const {
     const StudyOptions& o = study_.options;
-    const auto check = [](const fs::path& file, const std::string& sha256) {
-      if (sha256 != read_text_attribute(file, "/", "sha256"))
-        throw Error(ErrorKind::data,
-                    fmt::format("{} is damaged: its values do not have its hash", file.string()));
-    };
-    if (request_.pool > 0) {
+    if (request_.pool > 0)
       problem.pool = read_pool(folder / "pool.h5", solver_->grid(), o.cluster, request_.pool);
-      check(folder / "pool.h5", problem.pool.sha256);
-    }
-    if (request_.test > 0) {
+    if (request_.test > 0)
       problem.test =
           read_test_set(folder / "test.h5", solver_->grid(), o.cluster + o.steps, request_.test);
-      check(folder / "test.h5", problem.test->sha256);
-    }
   }
 
   // Any file of the cache may be missing or damaged: then it is made anew.
