@@ -49,20 +49,20 @@ void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view
           add_once(notes, fmt::format("paper: {}.", doubt));
       }
   if (!any) {
-    notes.push_back("paper: it prints no number for any of these problems and methods.");
+    notes.emplace_back("paper: it prints no number for any of these problems and methods.");
     return;
   }
-  notes.push_back(
+  notes.emplace_back(
       "paper: as printed, on the published scale; compare absolute numbers on INS as coded only, "
       "elsewhere order and differences.");
   if (view.whose == ErrorsOf::mean_model)
-    notes.push_back("paper: its numbers are errors of the members, not of the mean model.");
+    notes.emplace_back("paper: its numbers are errors of the members, not of the mean model.");
   if (!sizes)
-    notes.push_back(
+    notes.emplace_back(
         "paper: its studies have other sizes than some of these (pool 10000, 32 initial "
         "trajectories, 10 rounds of 8 L steps, 2 members of width 64).");
   if (clusters)
-    notes.push_back("paper: of its multi-step numbers compare the order of methods only.");
+    notes.emplace_back("paper: of its multi-step numbers compare the order of methods only.");
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       "lower is better.",
       "Differences: to the first row, paired by seed, ± half the 95 % interval."};
   if (std::ranges::any_of(tables, &ProblemTable::validation))
-    notes.push_back(
+    notes.emplace_back(
         "Held back: every run is measured on what it bought and did not train on, which grows from "
         "round to round and differs from method to method; compare methods with care.");
   for (const ProblemTable& table : tables)

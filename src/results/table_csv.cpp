@@ -36,7 +36,8 @@ std::string error_numbers(const RunErrors& errors, std::size_t evaluation,
   std::string text;
   for (const MetricInfo& metric : metric_infos())
     if (!chosen || *chosen == metric.metric)
-      text += "," + (measured ? digits(errors.values_of(metric.metric)[evaluation]) : "");
+      text += fmt::format(
+          ",{}", measured ? digits(errors.values_of(metric.metric)[evaluation]) : std::string());
   return text + (measured ? fmt::format(",{}", errors.diverged[evaluation]) : ",");
 }
 
@@ -50,11 +51,11 @@ std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric
     for (std::size_t i = 0; i < names.size(); ++i) {
       const RunResult& run = *problem.runs[i];
       for (std::size_t k = 0; k < run.evaluated(); ++k)
-        text += fmt::format("{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
-                            quoted(run.method), run.seed, run.measured[k],
-                            run.transitions[k] * run.cluster, run.transitions[k],
-                            error_numbers(run.members, k, metric),
-                            error_numbers(run.mean_model, k, metric));
+        text += fmt::format(
+            "{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
+            quoted(run.method), run.seed, k < run.measured.size() ? run.measured[k] : k,
+            run.transitions[k] * run.cluster, run.transitions[k],
+            error_numbers(run.members, k, metric), error_numbers(run.mean_model, k, metric));
     }
   }
   return text;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -72,7 +73,9 @@ struct RunResult {
     return whose == ErrorsOf::members ? members : mean_model;
   }
   std::size_t evaluated() const { return members.logs[0].size(); }
-  bool complete() const { return evaluated() > 0 && rounds_done == rounds + 1; }
+  bool complete() const {
+    return evaluated() > 0 && std::max(evaluated(), rounds_done) == rounds + 1;
+  }
   /// There are none, and none will come.
   bool without_errors() const { return test_sha256.empty() && evaluated() == 0; }
 };
