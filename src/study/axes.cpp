@@ -73,7 +73,7 @@ std::vector<GridAxis> axes_of(const config::Value& sweep) {
                             sweep.origin().text()));
   std::vector<GridAxis> axes;
   for (const config::Value::Member& member : *sweep.map()) {
-    GridAxis axis{member.key, {}};
+    GridAxis axis{member.key, {}, member.origin.text()};
     if (member.value.is_list())
       for (const config::Value& value : *member.value.list())
         axis.values.push_back(value.is_null() ? "" : axis_text(value));
@@ -96,14 +96,16 @@ std::size_t count_runs(const std::vector<GridAxis>& axes) {
 }
 
 // The document of one value of an axis.
-void apply_axis(config::Value& document, const std::string& key, const std::string& value) {
-  if (key == "extends") {
+void apply_axis(config::Value& document, const GridAxis& axis, const std::string& value) {
+  if (axis.key == "extends") {
     config::Value below = only_run(load_config(value), {}, value);
     overlay(below, document);
     document = std::move(below);
     return;
   }
-  apply_setting(document, key + "=" + value);
+  const std::string setting = axis.key + "=" + value;
+  apply_setting(document, setting,
+                axis.origin.empty() ? setting : fmt::format("{}, {}", axis.origin, setting));
 }
 
 }  // namespace
@@ -182,7 +184,7 @@ std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<G
     for (const SweepRun& run : runs)
       for (const std::string& value : axis.values) {
         SweepRun next = run;
-        apply_axis(next.document, axis.key, value);
+        apply_axis(next.document, axis, value);
         next.name += fmt::format("{}{}={}", next.name.empty() ? "" : ",", axis.key, value);
         more.push_back(std::move(next));
       }

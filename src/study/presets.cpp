@@ -183,7 +183,7 @@ std::string full_key(const std::string& key) {
   return key;
 }
 
-void apply_setting(Value& document, const std::string& assignment) {
+void apply_setting(Value& document, const std::string& assignment, const std::string& written) {
   const std::size_t equals = assignment.find('=');
   const std::string key = assignment.substr(0, equals);
   if (key == "extends" && config::find_path(document, "sweep.extends") != nullptr) {
@@ -201,7 +201,7 @@ void apply_setting(Value& document, const std::string& assignment) {
   if (dot != std::string::npos || full == "method") make_room(document, full.substr(0, dot));
   config::apply_override(
       document, equals == std::string::npos ? assignment : full + assignment.substr(equals),
-      assignment);
+      written.empty() ? assignment : written);
 }
 
 }  // namespace stap

@@ -12,6 +12,7 @@ namespace stap {
 struct GridAxis {
   std::string key;
   std::vector<std::string> values;
+  std::string origin{};  ///< "study.yaml:3:3" where a file says it; for messages
 };
 /// "method=random,sbal+stap": commas inside brackets do not count; "seed=0..4,7" has the integers
 /// from 0 to 4, and 7. Throws Error(config), also for more than 100,000 values.

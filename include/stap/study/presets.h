@@ -35,7 +35,9 @@ void overlay(config::Value& document, const config::Value& over);
 /// "seed=3" is short for "study.seed=3": the same for every field of `study` and `compute`.
 std::string full_key(const std::string& key);
 /// apply_override with short keys; what says the method replaces as in overlay. `extends=NAME`
-/// settles the axis of a study that has it, and is refused elsewhere. Throws Error(config).
-void apply_setting(config::Value& document, const std::string& assignment);
+/// settles the axis of a study that has it, and is refused elsewhere. `written`: how complaints
+/// name it, if not as the assignment. Throws Error(config).
+void apply_setting(config::Value& document, const std::string& assignment,
+                   const std::string& written = "");
 
 }  // namespace stap

@@ -213,5 +213,20 @@ TEST(Sweep, StudiesCanBeExtended) {
   EXPECT_EQ(axes[1].values, (Texts{"0", "1"}));
 }
 
+// A mistake among the values of an axis is found where the file says it, not on a command line.
+TEST(Axes, AWrongValueOfAFileNamesItsLine) {
+  Value document = load_config("demo");
+  overlay(document, yaml("sweep:\n  network.width: [4, -3]\n"));
+  const auto axes = take_axes(document, {}, {});
+  const auto runs = expand_grid(document, axes);
+
+  try {
+    make_study(runs.at(1).document);
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_TRUE(says(error.what(), "test:2:3, network.width=-3: network.width"));
+  }
+}
+
 }  // namespace
 }  // namespace stap
