@@ -35,6 +35,14 @@ struct Answer {
 
 std::string_view to_string(Answer::Status status);
 
+/// What a purchase does about a solver that fails or is slow.
+struct FailurePolicy {
+  bool abort = false;    ///< the first failed query ends the run
+  bool breaker = false;  ///< many failures (the first three, or over half of the last 20) end it
+  /// Of a round's queries, the share of the slowest that may be given back and refunded; 0: none.
+  double stragglers = 0.0;
+};
+
 class SolverQueue;
 
 /// Something expensive that advances states by `dt`, in double precision: what it is. Cheap to
@@ -52,6 +60,8 @@ class Solver {
   double dt() const { return dt_; }
   /// Names of the grid's channels: u, or u0, u1, ... unless told otherwise.
   virtual std::vector<std::string> channels() const;
+  /// Those of this process fail for reasons of mathematics only, so they have none.
+  virtual FailurePolicy failure_policy() const { return {}; }
   /// The most steps of one query that are one call of the solver.
   std::size_t steps_at_once() const { return steps_at_once_; }
 

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "stap/core/solver.h"
 
@@ -13,6 +15,13 @@ namespace stap {
 struct Reply {
   std::uint64_t id = 0;
   Answer answer{};
+};
+
+/// A query that a slot works on.
+struct Running {
+  std::uint64_t id = 0;
+  double seconds = 0.0;  ///< so far
+  std::string where{};   ///< which slot, for people: "slot 3, process 4711"
 };
 
 /// Queries go in, answers come out in any order: whoever drives many trajectories never waits for
@@ -36,6 +45,15 @@ class SolverQueue {
   virtual std::optional<Reply> next(Clock::time_point until) = 0;
   /// Forgets what is open: no reply will come, and its ids are free.
   virtual void cancel() = 0;
+  /// The same for one query; what runs for it is ended. False if it is not open, or the queue
+  /// cannot.
+  virtual bool give_back(std::uint64_t) { return false; }
+  /// From now on no query is begun: what waits stays open without a reply, what runs goes on. For
+  /// who wants to end without losing what is under way. A queue that runs nothing by itself need
+  /// not know.
+  virtual void hold() {}
+  /// What is under way by itself, while nobody waits for it; none for a solver of this process.
+  virtual std::vector<Running> running() const { return {}; }
 };
 
 }  // namespace stap

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "stap/config/fields.h"
+
+namespace stap {
+
+/// Bounds on what a program may take. What is beyond is ended and fails.
+struct SolverLimits {
+  double seconds = 0.0;  ///< of one call; 0: none until 8 answers are known, then automatic
+  double factor = 5.0;   ///< automatic: this times the median of the answers' seconds,
+  double least = 60.0;   ///< but at least these seconds
+  double start = 120.0;  ///< seconds for a worker to come up
+  double silence = 0.0;  ///< seconds without a sign of a worker that sends heartbeats; 0: automatic
+  double output = 4e9;   ///< bytes of one file that it writes, its log included
+  std::size_t files = 10000;  ///< that it may leave in its folder
+};
+
+/// How a solver that is not ours is reached, whatever the kind: no part of a study, so a run may be
+/// continued with other values.
+struct SolverOptions {
+  enum class OnFailure { skip, retry, abort };
+
+  std::vector<std::string> argv;  ///< the program and its arguments; see command.h, worker.h
+  std::vector<std::string> env;   ///< "NAME=value", added to the environment
+  std::size_t slots = 1;          ///< queries at the same time
+  std::size_t steps_at_once = 1;  ///< the most steps that are one call
+  std::filesystem::path scratch;  ///< where its folders are made; empty: the system's
+  OnFailure on_failure = OnFailure::retry;
+  std::size_t retries = 1;  ///< of a query that crashed, with on_failure: retry
+  bool breaker = true;      ///< many failures end the run
+  double stragglers = 0.0;  ///< share of a round's queries that may be given back
+  double grace = 10.0;      ///< seconds between SIGTERM and SIGKILL
+  std::size_t failures_kept = 20;  ///< bundles of failed queries, at most
+  SolverLimits limits;
+};
+
+const config::Fields<SolverLimits>& solver_limits_fields();
+
+}  // namespace stap

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "stap/data/store.h"
+
+namespace stap {
+
+/// An array of a `.npy` file (format 1.0 to 3.0), as double. Accepted: C order, little-endian or
+/// one-byte real numbers, integers and booleans. Nothing is run and nothing believed: sizes are
+/// compared with the file before memory is taken, and `values_most` (0: no limit) bounds it. Throws
+/// Error(data), with the path and what is wrong: also for Fortran order, big-endian, complex,
+/// structured and object arrays, for files that are too short or have more behind the array, and
+/// for what is no regular file.
+Array<double> read_npy(const std::filesystem::path& path, std::size_t values_most = 0);
+
+/// Writes float64 in C order. `aside`: by a file aside that is renamed, and forced to disk; else
+/// straight, for files that nobody reads before this returns. Throws Error(storage).
+void write_npy(const std::filesystem::path& path, std::span<const std::size_t> shape,
+               std::span<const double> values, bool aside = true);
+
+}  // namespace stap

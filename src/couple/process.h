@@ -1,0 +1,64 @@
+// Other people's programs, started and ended so that nothing of them is left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stap {
+
+/// What to start.
+struct Launch {
+  std::vector<std::string> argv;      ///< argv[0] as execvp takes it
+  std::vector<std::string> env{};     ///< "NAME=value", added to ours
+  std::filesystem::path folder{};     ///< to work in; empty: ours
+  int in = -1, out = -1, err = -1;    ///< what it gets as 0, 1, 2; -1: /dev/null. Stay ours
+  double grace = 10.0;                ///< seconds between SIGTERM and SIGKILL
+  std::uint64_t file_bytes_most = 0;  ///< of one file it writes; 0: no limit
+};
+
+/// How a program ended.
+struct Ending {
+  int code = 0;                  ///< of exit()
+  int signal = 0;                ///< or the signal that ended it
+  int start_error = 0;           ///< or the errno with which it could not be started
+  std::size_t left_behind = 0;   ///< processes of it that were still there, and were ended
+  std::uint64_t memory_peak = 0; ///< bytes, of its largest process
+
+  bool good() const { return code == 0 && signal == 0 && start_error == 0; }
+  /// "exit code 3", "signal 11 (Segmentation fault)", "cannot be started: ...".
+  std::string text() const;
+};
+
+/// A program in a session of its own below a warden (warden.h), which ends all its processes, also
+/// those that left the session, when it is told to, when the program itself ends, and when this
+/// process is gone, however that happened.
+class Process {
+ public:
+  /// Returns at once. Throws Error(unavailable) if no process can be made; that the program cannot
+  /// be started is told by ended().
+  explicit Process(const Launch& launch);
+  /// Ends it, with its grace, without waiting for that.
+  ~Process();
+  Process(Process&&) noexcept;
+  Process& operator=(Process&&) noexcept;
+
+  /// Becomes readable when it has ended.
+  int descriptor() const { return control_; }
+  /// How, once nothing of it is left. Does not wait.
+  std::optional<Ending> ended();
+  /// Asks it to end (SIGTERM, and SIGKILL after its grace); `now`: SIGKILL at once. Does not wait.
+  void end(bool now = false);
+  /// Of the warden, whose descendants are all that was started.
+  int warden() const { return warden_; }
+
+ private:
+  int control_ = -1;  // our end of the warden's socket
+  int warden_ = -1;
+  std::optional<Ending> ending_;
+};
+
+}  // namespace stap

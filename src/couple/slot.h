@@ -1,0 +1,42 @@
+// A place where one query at a time runs outside this process.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stap/core/solver.h"
+
+namespace stap {
+
+/// What became of one try of a query.
+struct Outcome {
+  Answer answer{};
+  bool worth_a_retry = false;  ///< a crash or a lost connection, not a wrong or refused answer
+  bool lost = false;           ///< not the query's fault (a worker that did not come up): not a try
+};
+
+/// Never waits and never throws about the solver: what goes wrong is an outcome. SlotQueue
+/// (slot_queue.h) keeps time limits, tries again, and ends what is slow.
+class Slot {
+ public:
+  virtual ~Slot() = default;
+
+  /// Begins a try (1, 2, ...) of a query; none runs. The query lives until the outcome is taken.
+  virtual void begin(const Query& query, int attempt) = 0;
+  /// What to wait for while a query runs, or while the slot gets ready to: appended.
+  virtual void watch(std::vector<pollfd>& descriptors) const = 0;
+  /// Goes on with what is there; the outcome once there is one, after which the slot is free.
+  virtual std::optional<Outcome> look() = 0;
+  /// Ends what runs; its outcome is a failure that begins with `why`, and comes by look() when
+  /// nothing of it is left.
+  virtual void end(const std::string& why) = 0;
+  /// For people: "process 4711".
+  virtual std::string where() const = 0;
+};
+
+}  // namespace stap
