@@ -12,6 +12,10 @@ install(DIRECTORY include/stap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/stap)
 
+if(TARGET stap_warden)
+  install(TARGETS stap_warden RUNTIME DESTINATION libexec/stap)
+endif()
+
 if(TARGET stap_program)
   # A shared libstap is found from where the program lies, wherever both are installed.
   file(RELATIVE_PATH stap_lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")

@@ -73,6 +73,13 @@ void read_list(std::vector<T>& member, const Constraint& allowed, const Value& v
   member = std::move(result);
 }
 
+// What a scalar says, as it would be written.
+std::optional<std::string> read_word(const Constraint&, const Value& value) {
+  if (const std::string* text = value.text()) return *text;
+  if (value.is_null() || value.is_list() || value.is_map()) return std::nullopt;
+  return json_text(value, 0);
+}
+
 std::vector<std::string> names(const std::vector<FieldInfo>& fields) {
   std::vector<std::string> result;
   for (const FieldInfo& field : fields) result.push_back(field.name);
@@ -123,6 +130,10 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
         for (const auto& choice : field.allowed.choices) words.emplace_back(choice.first);
         schema.set("enum", Value(std::move(words)));
       }
+      break;
+    case Type::texts:
+      type("array");
+      schema.set("items", Value(Value::Map{}));
       break;
     case Type::reals:
     case Type::integers: {
@@ -176,6 +187,8 @@ std::string_view to_string(Type type) {
       return "list of real numbers";
     case Type::integers:
       return "list of integers";
+    case Type::texts:
+      return "list of texts";
     case Type::section:
       return "section";
   }
@@ -296,6 +309,27 @@ void read_member(std::vector<std::size_t>& member, const Constraint& allowed, co
                  const std::string& path, Complaints& complaints) {
   read_list(member, allowed, value, path, complaints, "a list of integers",
             read_integer<std::size_t>);
+}
+
+void read_member(std::vector<std::string>& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Complaints& complaints) {
+  read_list(member, allowed, value, path, complaints, "a list of texts", read_word);
+}
+
+void read_member(Arguments& member, const Constraint& allowed, const Value& value,
+                 const std::string& path, Complaints& complaints) {
+  constexpr std::string_view kHere = "{here}";
+  std::vector<std::string> words;
+  read_list(words, allowed, value, path, complaints, "a list of a program and its arguments",
+            read_word);
+  const std::filesystem::path folder = absolute(value.origin().folder() / ".").lexically_normal();
+  const std::string here = (folder / "").parent_path().string();
+  for (std::string& word : words)
+    for (std::size_t at = 0; (at = word.find(kHere, at)) != std::string::npos; at += here.size())
+      word.replace(at, kHere.size(), here);
+  if (!words.empty() && words[0].find('/') != std::string::npos)
+    words[0] = (folder / words[0]).lexically_normal().string();
+  member.words = std::move(words);
 }
 
 std::optional<std::int64_t> read_choice(const Constraint& allowed, const Value& value,

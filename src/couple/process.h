@@ -22,11 +22,11 @@ struct Launch {
 
 /// How a program ended.
 struct Ending {
-  int code = 0;                  ///< of exit()
-  int signal = 0;                ///< or the signal that ended it
-  int start_error = 0;           ///< or the errno with which it could not be started
-  std::size_t left_behind = 0;   ///< processes of it that were still there, and were ended
-  std::uint64_t memory_peak = 0; ///< bytes, of its largest process
+  int code = 0;                   ///< of exit()
+  int signal = 0;                 ///< or the signal that ended it
+  int start_error = 0;            ///< or the errno with which it could not be started
+  std::size_t left_behind = 0;    ///< processes of it that were still there, and were ended
+  std::uint64_t memory_peak = 0;  ///< bytes, of its largest process
 
   bool good() const { return code == 0 && signal == 0 && start_error == 0; }
   /// "exit code 3", "signal 11 (Segmentation fault)", "cannot be started: ...".

@@ -9,6 +9,7 @@
 #include "stap/core/error.h"
 #include "stap/pde/burgers.h"
 #include "stap/pde/cns.h"
+#include "stap/pde/external.h"
 #include "stap/pde/ins.h"
 #include "stap/pde/kdv.h"
 #include "stap/pde/ks.h"
@@ -49,6 +50,13 @@ config::Registry<PdeRow>& table() {
             &cns_fields()},
            made(&cns_fields, &make_cns),
            made(&cns_fields, &make_cns_rhs)},
+          {{"external", "a problem of your own; the section solver says how its program is reached",
+            &external_fields()},
+           {},
+           {},
+           [](const config::AnyOptions& options) {
+             return outline_of(options.as(external_fields()));
+           }},
       });
   return rows;
 }

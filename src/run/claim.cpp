@@ -35,6 +35,7 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   if (entry.is_symlink()) return false;
   if (name == "rounds") return entry.is_directory() && fs::is_empty(entry.path());
+  if (name == "failures") return entry.is_directory();  // of queries for the test set
   if (!entry.is_regular_file()) return false;
   const std::string target = pending_target(name);
   if (target == "config.yaml" || target == "manifest.json") return true;
@@ -71,6 +72,7 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
   Value mine = document, theirs = there.document;
   for (Value* one : {&mine, &theirs}) {
     one->erase("compute");
+    one->erase("solver");  // how a solver is reached is no part of what it is
     // Where a file of states lies does not matter: what is in it is compared by its hash.
     for (const char* section : {"initial", "test"})
       if (Value* file = one->find(section); file != nullptr && file->find("path") != nullptr)

@@ -58,7 +58,10 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
               Observer& observer, const StopAsked& stop) {
   // All configurations first: a mistake in the last run must not show after an hour.
   std::vector<Study> studies;
-  for (const SweepRun& run : runs) studies.push_back(make_study(run.document));
+  for (const SweepRun& run : runs) {
+    studies.push_back(make_study(run.document));
+    studies.back().failures = folder / "failures";  // runs that share a problem share its solver
+  }
   if (!runs.empty() && !runs[0].name.empty() && fs::exists(folder / "config.yaml"))
     throw Error(
         ErrorKind::config,

@@ -1,6 +1,7 @@
 #include "study/fitting.h"
 
 #include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,23 @@ void check_files(const Study& study, config::Complaints& complaints) {
     complaints.add("study.pool",
                    "is 0, which means all of a file, but initial conditions are drawn: choose at "
                    "least 1");
+}
+
+// Nothing that a user's own solver must compute is a default.
+void check_spending(const Study& study, const Sampler* sampler, config::Complaints& complaints) {
+  const auto given = [&](const char* path) {
+    return config::find_path(study.given, path) != nullptr;
+  };
+  if (study.test_file.empty() && study.initial_file.empty() && !given("study.test"))
+    complaints.add("study.test",
+                   fmt::format("is missing: test trajectories are {} solver steps each, so say how "
+                               "many (0: none), or give test: {{name: file, path: ...}}",
+                               study.options.steps));
+  if (sampler != nullptr && sampler->warm_up() > 0 && !given("initial.warm_up"))
+    complaints.add("initial.warm_up",
+                   fmt::format("is missing: {} would evolve every candidate of the pool over {:g} "
+                               "by your solver; say so, or give 0 for none",
+                               sampler->name(), sampler->warm_up()));
 }
 
 std::unique_ptr<Planner> try_planner(const Study& study, config::Complaints& complaints) {
@@ -107,14 +125,26 @@ void check_sizes(const Study& study, config::Complaints& complaints) {
 
 void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   if (!study.pde) return;
-  const auto solver = attempt("pde", complaints, [&] { return make_solver(study, 1); });
-  if (!solver) return;
-  study.grid = solver->grid();
-  study.dt = solver->dt();
+  if (study.solver && !study.pde.row->outline)
+    complaints.add("solver", fmt::format("is for pde: external, but pde is {}, which is built in",
+                                         study.pde.row->name));
+  const bool external = study.pde.row->outline && study.solver;
+  const auto outline =
+      external
+          ? attempt("pde", complaints,
+                    [&] { return std::make_optional(study.pde.row->outline(study.pde.options)); })
+          : std::nullopt;
+  if (external && !outline) return;
+  const auto solver =
+      attempt(external ? "solver" : "pde", complaints, [&] { return make_solver(study, 1); });
+  if (!solver && !outline) return;
+  study.grid = solver ? solver->grid() : outline->grid;
+  study.dt = solver ? solver->dt() : outline->dt;
   check_files(study, complaints);
   std::unique_ptr<Sampler> sampler;
   if (study.initial)
     sampler = attempt("initial", complaints, [&] { return make_sampler(study, study.grid); });
+  if (external) check_spending(study, sampler.get(), complaints);
   check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);
   if (purpose == Purpose::generate) return;
   try {

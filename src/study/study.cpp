@@ -131,6 +131,7 @@ std::vector<config::Family> study_families() {
   initial.push_back(file_entry("a file of initial conditions, as 'stap generate' writes pool.h5"));
   std::vector<config::Family> families = {
       pde_table().family(),
+      solver_table().family(),
       config::named_family("initial", "how initial conditions are drawn", std::move(initial)),
       config::named_family(
           "test", "where test trajectories come from, unless they are made like the pool",
@@ -161,6 +162,7 @@ Study read_study(Value document, Purpose purpose, config::Complaints& complaints
   study.train = sections.options("train", fit_fields());
   study.compute = sections.options("compute", compute_fields());
   study.pde = sections.choice("pde", pde_table());
+  study.solver = sections.choice("solver", solver_table());
   study.initial = sections.choice("initial", sampler_table());
   if (!study.initial) study.initial_file = sections.options("initial", file_fields()).path;
   study.test_file = sections.options("test", file_fields()).path;
@@ -181,11 +183,27 @@ Study make_study(Value document, Purpose purpose) {
 }
 
 std::unique_ptr<Solver> make_solver(const config::Choice<PdeRow>& pde, int threads) {
+  if (pde.row->outline)
+    throw Error(ErrorKind::config,
+                fmt::format("{} has no solver of its own: give a configuration with a section "
+                            "solver that says how it is reached",
+                            pde.row->name));
   return make(pde, {.threads = threads});
 }
 
 std::unique_ptr<Solver> make_solver(const Study& study, int threads) {
-  return make_solver(study.pde, threads);
+  if (!study.pde.row->outline) return make_solver(study.pde, threads);
+  if (!study.solver)
+    throw Error(ErrorKind::config,
+                fmt::format("{} needs a section solver that says how it is reached, for example "
+                            "solver: {{name: command, argv: [./program, \"{{input}}\", "
+                            "\"{{output}}\"]}}",
+                            study.pde.row->name));
+  CoupleContext context{.failures = study.failures};
+  for (const char* section : {"pde", "solver"})
+    context.recipe.set(section, *study.effective.find(section));
+  return study.solver.row->make(study.solver.options, study.pde.row->outline(study.pde.options),
+                                context);
 }
 
 std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid) {

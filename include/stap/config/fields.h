@@ -28,7 +28,8 @@
 //
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
 // std::size_t, double, std::string, an enum (with choices), std::filesystem::path (relative to the
-// file that names it; made absolute), std::vector<double>, std::vector<std::size_t>, or a struct
+// file that names it; made absolute), std::vector<double>, std::vector<std::size_t>,
+// std::vector<std::string> (numbers are taken as they are written), config::Arguments, or a struct
 // with Fields of its own: {"steps", &O::steps, "text", steps_fields()}. family.h gathers entries
 // (name + fields) for `list`, `check` and `schema`.
 
@@ -50,7 +51,16 @@
 
 namespace stap::config {
 
-enum class Type { boolean, integer, real, text, path, choice, reals, integers, section };
+enum class Type { boolean, integer, real, text, path, choice, reals, integers, texts, section };
+
+/// A program and its arguments: never a line for a shell. When it is read, `{here}` in a word
+/// becomes the folder of the file that says so, and a program with a '/' in its name that is not
+/// absolute is one below that folder.
+struct Arguments {
+  std::vector<std::string> words;
+
+  bool operator==(const Arguments&) const = default;
+};
 
 /// "integer", "list of real numbers", ...
 std::string_view to_string(Type type);
@@ -151,6 +161,10 @@ template <>
 inline constexpr Type kType<std::vector<double>> = Type::reals;
 template <>
 inline constexpr Type kType<std::vector<std::size_t>> = Type::integers;
+template <>
+inline constexpr Type kType<std::vector<std::string>> = Type::texts;
+template <>
+inline constexpr Type kType<Arguments> = Type::texts;
 static_assert(std::is_same_v<std::size_t, std::uint64_t>);
 
 void read_member(bool&, const Constraint&, const Value&, const std::string& path, Complaints&);
@@ -168,6 +182,9 @@ void read_member(std::vector<double>&, const Constraint&, const Value&, const st
                  Complaints&);
 void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
                  const std::string& path, Complaints&);
+void read_member(std::vector<std::string>&, const Constraint&, const Value&,
+                 const std::string& path, Complaints&);
+void read_member(Arguments&, const Constraint&, const Value&, const std::string& path, Complaints&);
 /// The code of a choice, or empty (and a complaint).
 std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
                                         Complaints&);
@@ -183,6 +200,9 @@ inline Value member_value(const std::filesystem::path& member) {
 template <class T>
 Value member_value(const std::vector<T>& members) {
   return Value(Value::List(members.begin(), members.end()));
+}
+inline Value member_value(const Arguments& member) {
+  return member_value(member.words);
 }
 
 }  // namespace detail
@@ -243,7 +263,8 @@ struct Field : FieldInfo {
 template <class Options>
 class Fields : public Table {
  public:
-  Fields(std::initializer_list<Field<Options>> rows)
+  Fields(std::initializer_list<Field<Options>> rows) : Fields(std::vector(rows)) {}
+  explicit Fields(const std::vector<Field<Options>>& rows)
       : Table({rows.begin(), rows.end()}, [](const void* copied) -> std::shared_ptr<void> {
           return copied ? std::make_shared<Options>(*static_cast<const Options*>(copied))
                         : std::make_shared<Options>();

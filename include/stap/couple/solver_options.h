@@ -26,16 +26,16 @@ struct SolverLimits {
 struct SolverOptions {
   enum class OnFailure { skip, retry, abort };
 
-  std::vector<std::string> argv;  ///< the program and its arguments; see command.h, worker.h
+  config::Arguments argv;         ///< the program and its arguments; see command.h, worker.h
   std::vector<std::string> env;   ///< "NAME=value", added to the environment
   std::size_t slots = 1;          ///< queries at the same time
   std::size_t steps_at_once = 1;  ///< the most steps that are one call
   std::filesystem::path scratch;  ///< where its folders are made; empty: the system's
   OnFailure on_failure = OnFailure::retry;
-  std::size_t retries = 1;  ///< of a query that crashed, with on_failure: retry
-  bool breaker = true;      ///< many failures end the run
-  double stragglers = 0.0;  ///< share of a round's queries that may be given back
-  double grace = 10.0;      ///< seconds between SIGTERM and SIGKILL
+  std::size_t retries = 1;         ///< of a query that crashed, with on_failure: retry
+  bool breaker = true;             ///< many failures end the run
+  double stragglers = 0.0;         ///< share of a round's queries that may be given back
+  double grace = 10.0;             ///< seconds between SIGTERM and SIGKILL
   std::size_t failures_kept = 20;  ///< bundles of failed queries, at most
   SolverLimits limits;
 };

@@ -6,6 +6,7 @@
 
 #include "stap/config/registry.h"
 #include "stap/core/make_context.h"
+#include "stap/core/outline.h"
 #include "stap/core/solver.h"
 
 namespace stap {
@@ -17,9 +18,11 @@ struct PdeRow : config::Entry {
   /// The same of the equation behind the solver, du/dt = F(u, t); empty where it is not offered.
   std::function<std::unique_ptr<RightHandSide>(const config::AnyOptions&, const MakeContext&)>
       make_rhs{};
+  /// Instead of `make`, of a problem whose solver is not ours: what it is. Throws as make does.
+  std::function<Outline(const config::AnyOptions&)> outline{};
 };
 
-/// burgers, kdv, ks, ins, cns, and what was added.
+/// burgers, kdv, ks, ins, cns, external, and what was added.
 const config::Registry<PdeRow>& pde_table();
 /// As config::Registry::add says, and when.
 void add_pde(PdeRow row);

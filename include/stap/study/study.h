@@ -7,6 +7,7 @@
 
 #include "stap/acquire/planner.h"
 #include "stap/core/solver.h"
+#include "stap/couple/solver_table.h"
 #include "stap/ic/ic.h"
 #include "stap/nn/compute.h"
 #include "stap/nn/fno.h"
@@ -16,8 +17,8 @@
 
 namespace stap {
 
-/// Every section of a study's configuration: pde, initial, test, network, train, study, base,
-/// steps, planner (where there is one to choose), compute. As the tables stand now.
+/// Every section of a study's configuration: pde, solver, initial, test, network, train, study,
+/// base, steps, planner (where there is one to choose), compute. As the tables stand now.
 std::vector<config::Family> study_families();
 
 /// A configuration, read once: what was chosen, as values to make things of.
@@ -30,11 +31,15 @@ struct Study {
   FitOptions train;
   ComputeOptions compute;
   config::Choice<PdeRow> pde;
+  config::Choice<CoupledRow> solver;              ///< how it is reached, if it is not ours
   config::Choice<SamplerRow> initial;             ///< nothing where initial_file is
   std::filesystem::path initial_file, test_file;  ///< absolute; empty: drawn
   config::Choice<SelectorRow> base;               ///< both of these,
   config::Choice<ChooserRow> steps;
   config::Choice<PlannerRow> planner;  ///< or this one
+
+  /// Where bundles of failed queries go, of solvers that are not ours; empty: none are kept.
+  std::filesystem::path failures;
 
   Grid grid;        ///< of the equation's states, one at a time
   double dt = 0.0;  ///< its learned step; both are set where the purpose made a solver
@@ -58,8 +63,10 @@ Study read_study(config::Value document, Purpose purpose, config::Complaints& co
 /// Throws Error(config) with all complaints.
 Study make_study(config::Value document, Purpose purpose = Purpose::run);
 
-/// The one place that makes solvers of a table's rows. `threads`: 0 = all.
+/// The one place that makes solvers of a table's rows. `threads`: 0 = all. Throws Error(config) for
+/// one that is not ours.
 std::unique_ptr<Solver> make_solver(const config::Choice<PdeRow>& pde, int threads);
+/// The same of any study; a solver that is not ours is reached as the section `solver` says.
 std::unique_ptr<Solver> make_solver(const Study& study, int threads);
 /// Throws Error(config) if initial conditions come from a file.
 std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid);

@@ -1,0 +1,204 @@
+#include "couple/command_slot.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/data/array_file.h"
+#include "stap/data/npy.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kDataset = "state";
+
+std::vector<std::size_t> shape_of(const Grid& grid) {
+  std::vector<std::size_t> shape{grid.channels};
+  shape.insert(shape.end(), grid.points.begin(), grid.points.end());
+  return shape;
+}
+
+}  // namespace
+
+std::vector<std::string> filled_in(const std::vector<std::string>& argv, const Outline& outline,
+                                   const fs::path& input, const fs::path& output, double time,
+                                   std::size_t steps) {
+  const auto value_of = [&](const std::string& name) -> std::string {
+    if (name == "input") return input.string();
+    if (name == "output") return output.string();
+    if (name == "time") return fmt::format("{}", time);
+    if (name == "dt") return fmt::format("{}", outline.dt);
+    if (name == "steps") return fmt::format("{}", steps);
+    std::vector<std::string> known{"input", "output", "time", "dt", "steps", "here"};
+    for (const Parameter& parameter : outline.parameters) {
+      if (parameter.name == name) return fmt::format("{}", parameter.value);
+      known.push_back(parameter.name);
+    }
+    throw Error(ErrorKind::config,
+                fmt::format("argv has {{{}}} in it, which is no placeholder{}; write '{{{{' for a "
+                            "brace",
+                            name, config::hint(name, known, "placeholders")));
+  };
+  std::vector<std::string> words;
+  for (const std::string& word : argv) {
+    std::string& filled = words.emplace_back();
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      const bool brace = word[i] == '{';
+      const std::size_t close = brace ? word.find('}', i) : std::string::npos;
+      if (brace && i + 1 < word.size() && word[i + 1] == '{') {
+        filled += '{';
+        ++i;
+      } else if (close != std::string::npos) {
+        filled += value_of(word.substr(i + 1, close - i - 1));
+        i = close;
+      } else {
+        filled += word[i];
+      }
+    }
+  }
+  return words;
+}
+
+CommandSlot::CommandSlot(const CommandOptions& options, const Outline& outline,
+                         const CoupleContext& context, const Scratch& scratch, std::size_t number)
+    : options_(options), outline_(outline), context_(context), scratch_(scratch), number_(number) {}
+
+void CommandSlot::begin(const Query& query, int attempt) {
+  query_ = &query;
+  attempt_ = attempt;
+  ended_because_.clear();
+  not_begun_.reset();
+  begun_ = Clock::now();
+  try {
+    start();
+  } catch (const Error& error) {
+    not_begun_ = failed(error.what(), false);
+  } catch (const fs::filesystem_error& error) {
+    not_begun_ = failed(error.what(), false);
+  }
+}
+
+void CommandSlot::start() {
+  folder_ = scratch_.make(fmt::format("{}-{}", number_, ++calls_));
+  const bool npy = options_.format == CommandOptions::Format::npy;
+  input_ = folder_ / (npy ? "input.npy" : "input.h5");
+  output_ = folder_ / (npy ? "output.npy" : "output.h5");
+  if (!options_.files_from.empty())
+    fs::copy(options_.files_from, folder_, fs::copy_options::recursive);
+  if (npy) {
+    write_npy(input_, shape_of(outline_.grid), query_->state, false);
+  } else {
+    ArrayWriter writer(input_);
+    writer.describe({outline_.name, outline_.grid, outline_.dt});
+    writer.add(kDataset, shape_of(outline_.grid), query_->state);
+    writer.add_attribute("time", query_->time);
+    writer.add_attribute("steps", static_cast<double>(query_->steps));
+    for (const Parameter& p : outline_.parameters) writer.add_attribute(p.name, p.value);
+    writer.commit();
+  }
+  const int log =
+      open((folder_ / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log < 0)
+    throw Error(ErrorKind::storage, fmt::format("cannot write {}", (folder_ / "log.txt").string()));
+  Launch launch{.argv = filled_in(options_.argv.words, outline_, input_, output_, query_->time,
+                                  query_->steps),
+                .env = options_.env,
+                .folder = folder_,
+                .out = log,
+                .err = log,
+                .grace = options_.grace,
+                .file_bytes_most = static_cast<std::uint64_t>(options_.limits.output)};
+  try {
+    process_.emplace(launch);
+  } catch (...) {
+    close(log);
+    throw;
+  }
+  close(log);
+}
+
+void CommandSlot::watch(std::vector<pollfd>& descriptors) const {
+  if (process_) descriptors.push_back({process_->descriptor(), POLLIN, 0});
+}
+
+std::optional<Outcome> CommandSlot::look() {
+  if (not_begun_) return std::exchange(not_begun_, std::nullopt);
+  if (!process_) return std::nullopt;
+  const std::optional<Ending> ending = process_->ended();
+  if (!ending) return std::nullopt;
+  Outcome outcome = judge(*ending);
+  process_.reset();
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+  return outcome;
+}
+
+Outcome CommandSlot::judge(const Ending& ending) {
+  if (!ended_because_.empty()) return failed(ended_because_, false);
+  if (!ending.good()) {
+    const std::string words = last_words(folder_ / "log.txt");
+    return failed(ending.text() + (words.empty() ? "" : ": " + words), ending.start_error == 0);
+  }
+  if (files_below(folder_, options_.limits.files) > options_.limits.files)
+    return failed(fmt::format("it left more than {} files (limits.files)", options_.limits.files),
+                  false);
+  Outcome outcome;
+  try {
+    outcome.answer.states = read_output();
+  } catch (const Error& error) {
+    return failed(fmt::format("exit code 0, but {}", error.what()), false);
+  }
+  outcome.answer.status = Answer::Status::ok;
+  outcome.answer.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+  return outcome;
+}
+
+// [C, X...] for one step; [steps, C, X...] always.
+std::vector<double> CommandSlot::read_output() const {
+  std::error_code error;
+  if (!fs::exists(output_, error))
+    throw Error(ErrorKind::data, fmt::format("there is no {}", output_.filename().string()));
+  const std::size_t values = query_->steps * outline_.grid.values();
+  Array<double> array = options_.format == CommandOptions::Format::npy
+                            ? read_npy(output_, values)
+                            : read_array(output_, kDataset);
+  std::vector<std::size_t> wanted = shape_of(outline_.grid);
+  if (query_->steps == 1 && array.shape == wanted) return std::move(array.values);
+  wanted.insert(wanted.begin(), query_->steps);
+  if (array.shape != wanted)
+    throw Error(ErrorKind::data,
+                fmt::format("{} has the shape {}, expected {}", output_.filename().string(),
+                            shape_text(array.shape), shape_text(wanted)));
+  return std::move(array.values);
+}
+
+Outcome CommandSlot::failed(const std::string& reason, bool worth_a_retry) {
+  Outcome outcome;
+  outcome.worth_a_retry = worth_a_retry;
+  outcome.answer.reason = reason;
+  outcome.answer.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
+  fs::path bundle;
+  if (keep_bundle(folder_, context_.failures, options_.failures_kept, context_.recipe,
+                  outline_.grid, *query_, attempt_, reason, bundle))
+    outcome.answer.reason += fmt::format(" (kept in {})", bundle.string());
+  return outcome;
+}
+
+void CommandSlot::end(const std::string& why) {
+  ended_because_ = why;
+  if (process_) process_->end();
+}
+
+std::string CommandSlot::where() const {
+  return process_ ? fmt::format("below process {}", process_->warden()) : "ended";
+}
+
+}  // namespace stap

@@ -1,0 +1,54 @@
+// A slot that starts a program for every try of a query.
+#pragma once
+
+#include <optional>
+
+#include "couple/process.h"
+#include "couple/scratch.h"
+#include "couple/slot.h"
+#include "stap/couple/solver_table.h"
+
+namespace stap {
+
+/// The words of argv with their placeholders replaced: {input}, {output}, {time}, {dt}, {steps} and
+/// {NAME} of every parameter. Throws Error(config) for one that is not known; '{{' is a brace.
+std::vector<std::string> filled_in(const std::vector<std::string>& argv, const Outline& outline,
+                                   const std::filesystem::path& input,
+                                   const std::filesystem::path& output, double time,
+                                   std::size_t steps);
+
+/// Good: exit code 0 and, under its final name, a whole output of the right shape. Everything else
+/// is a failure that leaves a bundle.
+class CommandSlot final : public Slot {
+ public:
+  /// All of them must live as long.
+  CommandSlot(const CommandOptions& options, const Outline& outline, const CoupleContext& context,
+              const Scratch& scratch, std::size_t number);
+
+  void begin(const Query& query, int attempt) override;
+  void watch(std::vector<pollfd>& descriptors) const override;
+  std::optional<Outcome> look() override;
+  void end(const std::string& why) override;
+  std::string where() const override;
+
+ private:
+  void start();
+  Outcome judge(const Ending& ending);
+  std::vector<double> read_output() const;
+  Outcome failed(const std::string& reason, bool worth_a_retry);
+
+  const CommandOptions& options_;
+  const Outline& outline_;
+  const CoupleContext& context_;
+  const Scratch& scratch_;
+  std::size_t number_, calls_ = 0;
+  const Query* query_ = nullptr;
+  int attempt_ = 0;
+  std::filesystem::path folder_, input_, output_;
+  std::chrono::steady_clock::time_point begun_{};
+  std::optional<Process> process_;
+  std::string ended_because_;           // by end()
+  std::optional<Outcome> not_begun_{};  // what kept it from being started
+};
+
+}  // namespace stap

@@ -1,0 +1,230 @@
+#include "couple/warden.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <initializer_list>
+
+namespace stap {
+namespace {
+
+// What leaves in this time by itself was not left behind; then it is asked to, then made to.
+constexpr long kLeaveMs = 200, kAskMs = 1000, kAgainMs = 20;
+constexpr long kGoneGraceMs = 8000;  // when nobody waits for it any more
+
+long now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<long>(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+}
+
+// Signals as a program expects them: those that we ignore would stay ignored.
+void reset_signals() {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void set_limit(int resource, std::uint64_t most) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
+  if (limit.rlim_max == RLIM_INFINITY || most < limit.rlim_max) limit.rlim_cur = most;
+  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
+
+// Sends a signal to every child, the adopted ones among them; how many there are.
+int signal_children(int signal) {
+  const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char buffer[4096];
+  int count = 0;
+  pid_t pid = 0;
+  for (ssize_t n; (n = read(file, buffer, sizeof buffer)) > 0;)
+    for (ssize_t i = 0; i < n; ++i) {
+      if (buffer[i] >= '0' && buffer[i] <= '9') {
+        pid = pid * 10 + (buffer[i] - '0');
+      } else if (pid > 0) {
+        if (signal != 0) kill(pid, signal);
+        ++count;
+        pid = 0;
+      }
+    }
+  close(file);
+  return count;
+}
+
+class Watch {
+ public:
+  Watch(int socket, long grace_ms) : socket_(socket), grace_ms_(grace_ms) {}
+
+  void start(char* const* argv, std::uint64_t file_bytes_most) {
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &children, nullptr);
+    signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    int failure[2];
+    if (signals_ < 0 || pipe2(failure, O_CLOEXEC) != 0) {
+      report_.start_error = errno;
+      return;
+    }
+    const pid_t self = getpid();
+    program_ = fork();
+    if (program_ == 0) {
+      setsid();
+      // Should we be killed ourselves, at least the program goes with us.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != self) _exit(127);
+      set_limit(RLIMIT_CORE, 0);
+      if (file_bytes_most > 0) set_limit(RLIMIT_FSIZE, file_bytes_most);
+      close(socket_);
+      reset_signals();
+      execvp(argv[0], argv);
+      const int error = errno;
+      if (write(failure[1], &error, sizeof error) < 0) _exit(126);
+      _exit(127);
+    }
+    if (program_ < 0) report_.start_error = errno;
+    // Whoever reads what the program writes must see its end.
+    for (int stream = 0; stream < 3; ++stream) close(stream);
+    close(failure[1]);
+    int error = 0;
+    if (read(failure[0], &error, sizeof error) == sizeof error) report_.start_error = error;
+    close(failure[0]);
+  }
+
+  // Until nothing is left.
+  void stay() {
+    while (reap()) {
+      pollfd wanted[2] = {{gone_ ? -1 : socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
+      poll(wanted, 2, wait_ms());
+      signalfd_siginfo info;
+      while (read(signals_, &info, sizeof info) > 0) {
+      }
+      if (wanted[0].revents != 0) listen();
+      press();
+    }
+  }
+
+  const WardenReport& report() const { return report_; }
+  bool alone() const { return gone_; }
+
+ private:
+  // Takes what has ended; false if there is no child any more.
+  bool reap() {
+    for (;;) {
+      int status = 0;
+      rusage usage{};
+      const pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+      if (pid == 0) return true;
+      if (pid < 0) {
+        if (errno == EINTR) continue;
+        return false;
+      }
+      if (usage.ru_maxrss > report_.memory_peak_kib) report_.memory_peak_kib = usage.ru_maxrss;
+      if (pid != program_) continue;
+      if (report_.start_error == 0) {
+        report_.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+        report_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+      }
+      program_ended_ = true;
+      next_ms_ = now_ms() + kLeaveMs;
+      stage_ = Stage::leaving;
+    }
+  }
+
+  void listen() {
+    char order = 0;
+    const ssize_t n = read(socket_, &order, 1);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n <= 0) {
+      gone_ = true;
+      if (grace_ms_ > kGoneGraceMs) grace_ms_ = kGoneGraceMs;
+    }
+    if (n > 0 && order == kWardenKill) grace_ms_ = 0;
+    if (stage_ == Stage::running) {
+      // The launcher first, and never with SIGKILL first: it takes its ranks along.
+      if (grace_ms_ > 0) kill(program_, SIGTERM);
+      stage_ = Stage::ending;
+    } else if (grace_ms_ > 0) {
+      return;
+    }
+    next_ms_ = now_ms() + grace_ms_;
+  }
+
+  void press() {
+    if (stage_ == Stage::running || now_ms() < next_ms_) return;
+    switch (stage_) {
+      case Stage::leaving:
+        report_.left_behind = signal_children(SIGTERM);
+        stage_ = Stage::asked;
+        next_ms_ = now_ms() + kAskMs;
+        return;
+      case Stage::running:
+        return;
+      case Stage::ending:
+      case Stage::asked:
+      case Stage::killing:
+        // Children of what is killed become ours, and their turn comes.
+        if (signal_children(SIGKILL) == 0 && !program_ended_) kill(-program_, SIGKILL);
+        stage_ = Stage::killing;
+        next_ms_ = now_ms() + kAgainMs;
+        return;
+    }
+  }
+
+  int wait_ms() const {
+    if (stage_ == Stage::running) return -1;
+    const long left = next_ms_ - now_ms();
+    return left > 0 ? static_cast<int>(left) : 0;
+  }
+
+  enum class Stage { running, ending, leaving, asked, killing };
+
+  int socket_;
+  long grace_ms_;
+  int signals_ = -1;
+  pid_t program_ = -1;
+  Stage stage_ = Stage::running;
+  long next_ms_ = 0;  // when something is to be done
+  bool program_ended_ = false, gone_ = false;
+  WardenReport report_;
+};
+
+}  // namespace
+
+int keep_watch(int socket, char* const* argv, long grace_ms, std::uint64_t file_bytes_most) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2}) {
+    struct sigaction action {};
+    action.sa_handler = SIG_IGN;
+    sigaction(signal, &action, nullptr);
+  }
+  // Files that others opened are no business of the program's.
+  if (socket > 3) syscall(SYS_close_range, 3U, static_cast<unsigned>(socket) - 1, 0U);
+  syscall(SYS_close_range, static_cast<unsigned>(socket) + 1, ~0U, 0U);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_NAME, "stap-warden");
+  Watch watch(socket, grace_ms);
+  watch.start(argv, file_bytes_most);
+  watch.stay();
+  const WardenReport report = watch.report();
+  send(socket, &report, sizeof report, MSG_NOSIGNAL);
+  return 0;
+}
+
+}  // namespace stap
