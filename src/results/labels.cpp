@@ -13,15 +13,17 @@ namespace {
 
 using config::Value;
 
-// Leaves of a document by path, but those that the method and the seed set. Text as it is, the rest
-// as JSON.
+// Leaves of a document by path, but those that the method and the seed set, and how a solver is
+// reached. Text as it is, the rest as JSON.
 void leaves(const Value& value, const std::string& path, std::map<std::string, std::string>& out) {
   if (value.is_map()) {
     for (const auto& member : *value.map())
       leaves(member.value, path.empty() ? member.key : path + "." + member.key, out);
     return;
   }
-  if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.")) return;
+  if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.") ||
+      path.starts_with("solver."))
+    return;
   out[path] = value.text() != nullptr ? *value.text() : config::json_text(value, 0);
 }
 

@@ -45,7 +45,8 @@ std::string name_of(const Value& problem) {
   for (const auto& [name, its_problem] : preset_problems())
     if (its_problem == problem) return name;
   const Value* pde = problem.find("pde");
-  const Value* name = pde != nullptr ? pde->find("name") : nullptr;
+  const Value* name = pde != nullptr ? pde->find("label") : nullptr;  // of a problem of one's own
+  if (name == nullptr && pde != nullptr) name = pde->find("name");
   return name != nullptr && name->text() != nullptr ? *name->text() : "";
 }
 

@@ -277,8 +277,11 @@ void check(const DataRequest& request) {
 Value data_document(const DataRequest& request) {
   Value document;
   document.set("format", kNumbers);
-  document.set("version", version());
-  document.set("instruction_set", to_string(active_isa()));
+  // Those of a program of the user's own are its business, and too dear to be made again.
+  if (!request.foreign) {
+    document.set("version", version());
+    document.set("instruction_set", to_string(active_isa()));
+  }
   document.set("pool", request.pool);
   document.set("test", request.test);
   document.set("steps", request.steps);

@@ -154,6 +154,7 @@ DataRequest data_request(const Study& study) {
   const StudyOptions& o = study.options;
   DataRequest request;
   request.pde = *study.effective.find("pde");
+  request.foreign = study.pde && study.pde.row->outline != nullptr;
   if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
   request.pool = study.initial_file.empty() ? o.pool : 0;
   request.test = study.test_file.empty() ? o.test : 0;
@@ -225,7 +226,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
 Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
                      const StopAsked& stop) {
   DataRequest request = data_request(study);
-  if (solver->name() != study.pde.row->name) request.solver = solver->name();
+  if (!request.foreign && solver->name() != study.pde.row->name) request.solver = solver->name();
   return make_problem(study, std::move(solver), std::move(request), observer, stop);
 }
 

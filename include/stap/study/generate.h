@@ -19,6 +19,7 @@ namespace stap {
 struct DataRequest {
   config::Value pde;        ///< section `pde`, with its name and every option
   std::string solver{};     ///< name of a solver that is not that of `pde`; else empty
+  bool foreign = false;     ///< the solver is a program of the user's own
   config::Value initial;    ///< section `initial`, likewise
   std::size_t pool = 0;     ///< 0: no pool is made
   std::size_t test = 0;     ///< 0: no test set is made
@@ -26,7 +27,8 @@ struct DataRequest {
   std::size_t cluster = 1;  ///< k: an initial condition is the last k states of the warm-up
   std::uint64_t data_seed = 0;
 };
-/// All that decides about the bits, in one order (version and instruction set among them).
+/// All that decides about the bits, in one order (version and instruction set among them, unless
+/// the solver is foreign).
 config::Value data_document(const DataRequest& request);
 /// The name under which the data are cached: the SHA-256 of that.
 std::string data_key(const DataRequest& request);
