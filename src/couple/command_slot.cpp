@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/placeholders.h"
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
 #include "stap/data/npy.h"
@@ -28,43 +29,16 @@ std::vector<std::size_t> shape_of(const Grid& grid) {
 
 }  // namespace
 
-std::vector<std::string> filled_in(const std::vector<std::string>& argv, const Outline& outline,
-                                   const fs::path& input, const fs::path& output, double time,
-                                   std::size_t steps) {
-  const auto value_of = [&](const std::string& name) -> std::string {
-    if (name == "input") return input.string();
-    if (name == "output") return output.string();
-    if (name == "time") return fmt::format("{}", time);
-    if (name == "dt") return fmt::format("{}", outline.dt);
-    if (name == "steps") return fmt::format("{}", steps);
-    std::vector<std::string> known{"input", "output", "time", "dt", "steps", "here"};
-    for (const Parameter& parameter : outline.parameters) {
-      if (parameter.name == name) return fmt::format("{}", parameter.value);
-      known.push_back(parameter.name);
-    }
-    throw Error(ErrorKind::config,
-                fmt::format("argv has {{{}}} in it, which is no placeholder{}; write '{{{{' for a "
-                            "brace",
-                            name, config::hint(name, known, "placeholders")));
-  };
-  std::vector<std::string> words;
-  for (const std::string& word : argv) {
-    std::string& filled = words.emplace_back();
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      const bool brace = word[i] == '{';
-      const std::size_t close = brace ? word.find('}', i) : std::string::npos;
-      if (brace && i + 1 < word.size() && word[i + 1] == '{') {
-        filled += '{';
-        ++i;
-      } else if (close != std::string::npos) {
-        filled += value_of(word.substr(i + 1, close - i - 1));
-        i = close;
-      } else {
-        filled += word[i];
-      }
-    }
-  }
-  return words;
+std::map<std::string, std::string> placeholders_of(const Outline& outline, const fs::path& input,
+                                                   const fs::path& output, double time,
+                                                   std::size_t steps) {
+  std::map<std::string, std::string> known{{"input", input.string()},
+                                           {"output", output.string()},
+                                           {"time", fmt::format("{}", time)},
+                                           {"dt", fmt::format("{}", outline.dt)},
+                                           {"steps", fmt::format("{}", steps)}};
+  for (const Parameter& p : outline.parameters) known[p.name] = fmt::format("{}", p.value);
+  return known;
 }
 
 CommandSlot::CommandSlot(const CommandOptions& options, const Outline& outline,
@@ -108,14 +82,15 @@ void CommandSlot::start() {
       open((folder_ / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0)
     throw Error(ErrorKind::storage, fmt::format("cannot write {}", (folder_ / "log.txt").string()));
-  Launch launch{.argv = filled_in(options_.argv.words, outline_, input_, output_, query_->time,
-                                  query_->steps),
-                .env = options_.env,
-                .folder = folder_,
-                .out = log,
-                .err = log,
-                .grace = options_.grace,
-                .file_bytes_most = static_cast<std::uint64_t>(options_.limits.output)};
+  Launch launch{
+      .argv = filled_in(options_.argv.words,
+                        placeholders_of(outline_, input_, output_, query_->time, query_->steps)),
+      .env = options_.env,
+      .folder = folder_,
+      .out = log,
+      .err = log,
+      .grace = options_.grace,
+      .file_bytes_most = static_cast<std::uint64_t>(options_.limits.output)};
   try {
     process_.emplace(launch);
   } catch (...) {

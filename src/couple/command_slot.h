@@ -1,7 +1,10 @@
 // A slot that starts a program for every try of a query.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "couple/process.h"
 #include "couple/scratch.h"
@@ -10,12 +13,11 @@
 
 namespace stap {
 
-/// The words of argv with their placeholders replaced: {input}, {output}, {time}, {dt}, {steps} and
-/// {NAME} of every parameter. Throws Error(config) for one that is not known; '{{' is a brace.
-std::vector<std::string> filled_in(const std::vector<std::string>& argv, const Outline& outline,
-                                   const std::filesystem::path& input,
-                                   const std::filesystem::path& output, double time,
-                                   std::size_t steps);
+/// What {input}, {output}, {time}, {dt}, {steps} and {NAME} of every parameter stand for.
+std::map<std::string, std::string> placeholders_of(const Outline& outline,
+                                                   const std::filesystem::path& input,
+                                                   const std::filesystem::path& output, double time,
+                                                   std::size_t steps);
 
 /// Good: exit code 0 and, under its final name, a whole output of the right shape. Everything else
 /// is a failure that leaves a bundle.

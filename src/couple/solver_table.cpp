@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "couple/command_slot.h"
+#include "couple/placeholders.h"
 #include "couple/scratch.h"
 #include "couple/slot_queue.h"
 #include "stap/core/error.h"
@@ -188,7 +189,8 @@ const config::Fields<CommandOptions>& command_fields() {
 std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const Outline& outline,
                                             const CoupleContext& context) {
   check(options);
-  filled_in(options.argv.words, outline, "input", "output", 0.0, 1);  // throws what is wrong in it
+  filled_in(options.argv.words,
+            placeholders_of(outline, "input", "output", 0.0, 1));  // throws what is wrong in it
   const auto mentions = [&](const char* name) {
     return std::ranges::any_of(options.argv.words, [&](const std::string& word) {
       return word.find(name) != std::string::npos;

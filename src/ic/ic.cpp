@@ -34,7 +34,7 @@ config::Registry<SamplerRow>& table() {
             &gas_waves_fields()},
            made(&gas_waves_fields, &make_gas_waves)},
       },
-      {"file"});
+      {"file", "program"});
   return rows;
 }
 

@@ -73,10 +73,10 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
   for (Value* one : {&mine, &theirs}) {
     one->erase("compute");
     one->erase("solver");  // how a solver is reached is no part of what it is
-    // Where a file of states lies does not matter: what is in it is compared by its hash.
+    // Where states come from does not matter: what they are is compared by its hash.
     for (const char* section : {"initial", "test"})
-      if (Value* file = one->find(section); file != nullptr && file->find("path") != nullptr)
-        file->erase("path");
+      if (Value* source = one->find(section); source != nullptr)
+        for (const char* key : {"path", "argv", "scratch", "seconds"}) source->erase(key);
   }
   const auto rounds_of = [](const Value& value) -> const Value* {
     const Value* study = value.find("study");

@@ -38,7 +38,7 @@ void check_file(const char* section, const std::filesystem::path& file,
 }
 
 void check_files(const Study& study, config::Complaints& complaints) {
-  const bool drawn = study.initial || study.given.find("initial") == nullptr;
+  const bool drawn = study.drawn() || study.given.find("initial") == nullptr;
   if (!drawn) check_file("initial", study.initial_file, complaints);
   if (study.given.find("test") != nullptr) check_file("test", study.test_file, complaints);
   if (!drawn && study.given.find("test") == nullptr && study.options.test > 0)
@@ -142,7 +142,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   study.dt = solver ? solver->dt() : outline->dt;
   check_files(study, complaints);
   std::unique_ptr<Sampler> sampler;
-  if (study.initial)
+  if (study.drawn())
     sampler = attempt("initial", complaints, [&] { return make_sampler(study, study.grid); });
   if (external) check_spending(study, sampler.get(), complaints);
   check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);

@@ -156,6 +156,13 @@ DataRequest data_request(const Study& study) {
   request.pde = *study.effective.find("pde");
   request.foreign = study.pde && study.pde.row->outline != nullptr;
   if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
+  if (study.initial_program) {  // the same program, wherever it lies
+    std::vector<std::string> words = study.initial_program->argv.words;
+    if (!words.empty()) words[0] = fs::path(words[0]).filename().string();
+    request.initial.set("argv", config::Value::List(words.begin(), words.end()));
+    request.initial.erase("scratch");
+    request.initial.erase("seconds");
+  }
   request.pool = study.initial_file.empty() ? o.pool : 0;
   request.test = study.test_file.empty() ? o.test : 0;
   request.steps = o.steps;

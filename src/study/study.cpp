@@ -35,7 +35,14 @@ class Sections {
     if (section == nullptr || section->entry >= table.size()) return {};
     return {&table[section->entry], section->options};
   }
-  // The options of a plain section, or of the only entry there is.
+  // Whether a section names this entry.
+  bool names(std::string_view section, std::string_view entry) const {
+    for (std::size_t f = 0; f < families_.size(); ++f)
+      if (families_[f].name == section)
+        return read_[f] && families_[f].entries[read_[f]->entry].name == entry;
+    return false;
+  }
+  // The options of a plain section, or of the entry that it names.
   template <class Options>
   Options options(std::string_view name, const config::Fields<Options>& fields) const {
     const config::Section* section = find(name);
@@ -129,6 +136,8 @@ void add_differences(const config::Value* a, const config::Value* b, const std::
 std::vector<config::Family> study_families() {
   std::vector<config::Entry> initial(sampler_table().begin(), sampler_table().end());
   initial.push_back(file_entry("a file of initial conditions, as 'stap generate' writes pool.h5"));
+  initial.push_back(
+      {"program", "a program of your own that draws them", &program_sampler_fields()});
   std::vector<config::Family> families = {
       pde_table().family(),
       solver_table().family(),
@@ -164,7 +173,10 @@ Study read_study(Value document, Purpose purpose, config::Complaints& complaints
   study.pde = sections.choice("pde", pde_table());
   study.solver = sections.choice("solver", solver_table());
   study.initial = sections.choice("initial", sampler_table());
-  if (!study.initial) study.initial_file = sections.options("initial", file_fields()).path;
+  if (sections.names("initial", "program"))
+    study.initial_program = sections.options("initial", program_sampler_fields());
+  else if (!study.initial)
+    study.initial_file = sections.options("initial", file_fields()).path;
   study.test_file = sections.options("test", file_fields()).path;
   study.base = sections.choice("base", selector_table());
   study.steps = sections.choice("steps", chooser_table());
@@ -211,6 +223,7 @@ std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial,
 }
 
 std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid) {
+  if (study.initial_program) return make_program_sampler(*study.initial_program, grid);
   if (!study.initial)
     throw Error(ErrorKind::config,
                 fmt::format("initial conditions come from the file {}: none can be drawn",

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "stap/nn/options.h"
 #include "stap/pde/pde.h"
 #include "stap/study/options.h"
+#include "stap/study/program_sampler.h"
 
 namespace stap {
 
@@ -31,8 +33,9 @@ struct Study {
   FitOptions train;
   ComputeOptions compute;
   config::Choice<PdeRow> pde;
-  config::Choice<CoupledRow> solver;              ///< how it is reached, if it is not ours
-  config::Choice<SamplerRow> initial;             ///< nothing where initial_file is
+  config::Choice<CoupledRow> solver;   ///< how it is reached, if it is not ours
+  config::Choice<SamplerRow> initial;  ///< nothing where one of the next two is
+  std::optional<ProgramSamplerOptions> initial_program;
   std::filesystem::path initial_file, test_file;  ///< absolute; empty: drawn
   config::Choice<SelectorRow> base;               ///< both of these,
   config::Choice<ChooserRow> steps;
@@ -46,7 +49,9 @@ struct Study {
 
   bool has_method() const { return planner || (base && steps); }
   /// Whether nothing is missing that a run needs.
-  bool complete() const { return pde && (initial || !initial_file.empty()) && has_method(); }
+  bool complete() const { return pde && (drawn() || !initial_file.empty()) && has_method(); }
+  /// Whether initial conditions are drawn, and not read from a file.
+  bool drawn() const { return initial || initial_program; }
 };
 
 /// What a configuration is read for.

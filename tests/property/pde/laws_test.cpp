@@ -89,7 +89,8 @@ INSTANTIATE_TEST_SUITE_P(EveryEntry, PdeLaws, ::testing::ValuesIn(small()),
 
 TEST(PdeTable, LawsCoverEveryEntry) {
   for (const PdeRow& row : pde_table())
-    EXPECT_TRUE(std::ranges::any_of(small(), [&](const Small& s) { return s.name == row.name; }))
+    EXPECT_TRUE(row.outline ||
+                std::ranges::any_of(small(), [&](const Small& s) { return s.name == row.name; }))
         << "there is no small problem for " << row.name << ": add a line to small()";
 }
 

@@ -8,6 +8,7 @@ namespace {
 
 TEST(PdeTable, EveryEntryIsMadeFromItsDefaults) {
   for (const PdeRow& row : pde_table()) {
+    if (row.outline) continue;  // its solver is not ours
     const auto solver = row.make({}, {.threads = 1});
 
     EXPECT_EQ(solver->name(), row.name);
@@ -18,6 +19,7 @@ TEST(PdeTable, EveryEntryIsMadeFromItsDefaults) {
 // How a warm-up solver is made: the same options with another dt.
 TEST(PdeTable, EveryEntryHasDtAsAnOption) {
   for (const PdeRow& row : pde_table()) {
+    if (row.outline) continue;
     const double twice =
         2 * row.make({}, {.threads = 1})->dt();  // where dt is a multiple of a step, this is
     config::Value options;

@@ -1,0 +1,46 @@
+#include "couple/placeholders.h"
+
+#include <fmt/format.h>
+
+#include "stap/config/complaints.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+const std::string& value_of(const std::string& name,
+                            const std::map<std::string, std::string>& known) {
+  if (const auto found = known.find(name); found != known.end()) return found->second;
+  std::vector<std::string> names{"here"};
+  for (const auto& entry : known) names.push_back(entry.first);
+  throw Error(ErrorKind::config,
+              fmt::format("argv has {{{}}} in it, which is no placeholder{}; write '{{{{' for a "
+                          "brace",
+                          name, config::hint(name, names, "placeholders")));
+}
+
+}  // namespace
+
+std::vector<std::string> filled_in(const std::vector<std::string>& argv,
+                                   const std::map<std::string, std::string>& known) {
+  std::vector<std::string> words;
+  for (const std::string& word : argv) {
+    std::string& filled = words.emplace_back();
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      const bool brace = word[i] == '{';
+      const std::size_t close = brace ? word.find('}', i) : std::string::npos;
+      if (brace && i + 1 < word.size() && word[i + 1] == '{') {
+        filled += '{';
+        ++i;
+      } else if (close != std::string::npos) {
+        filled += value_of(word.substr(i + 1, close - i - 1), known);
+        i = close;
+      } else {
+        filled += word[i];
+      }
+    }
+  }
+  return words;
+}
+
+}  // namespace stap

@@ -1,0 +1,15 @@
+// {NAME} in the arguments of a program.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stap {
+
+/// The words with their placeholders replaced; '{{' is a brace. Throws Error(config), with a
+/// suggestion, for one that is not known.
+std::vector<std::string> filled_in(const std::vector<std::string>& argv,
+                                   const std::map<std::string, std::string>& known);
+
+}  // namespace stap

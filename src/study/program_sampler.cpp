@@ -1,0 +1,82 @@
+#include "stap/study/program_sampler.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+#include "stap/couple/program.h"
+
+namespace stap {
+namespace {
+
+constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
+
+class ProgramSampler final : public Sampler {
+ public:
+  ProgramSampler(ProgramSamplerOptions options, const Grid& grid)
+      : Sampler("program", grid, options.warm_up), options_(std::move(options)) {}
+
+ private:
+  // A state is asked for when its row is begun, and again when the file is put together.
+  void fill(const Rng& rng, std::span<double> state) const override {
+    const auto kept = kept_.find(rng.key());
+    if (kept != kept_.end()) {
+      std::ranges::copy(kept->second, state.begin());
+      return;
+    }
+    const std::vector<double> drawn = draw_one(rng.key() & 0x7fffffffu);
+    std::ranges::copy(drawn, state.begin());
+    if ((kept_.size() + 1) * drawn.size() * sizeof(double) <= kKeptBytes) kept_[rng.key()] = drawn;
+  }
+
+  std::vector<double> draw_one(std::uint64_t seed) const {
+    Array<double> array = output_of({.argv = options_.argv,
+                                     .placeholders = {{"seed", fmt::format("{}", seed)}},
+                                     .scratch = options_.scratch,
+                                     .seconds_most = options_.seconds,
+                                     .values_most = grid().values()});
+    std::vector<std::size_t> wanted{grid().channels};
+    wanted.insert(wanted.end(), grid().points.begin(), grid().points.end());
+    if (array.shape != wanted)
+      throw Error(ErrorKind::solver,
+                  fmt::format("{} wrote an array of {}, expected {}", options_.argv.words[0],
+                              shape_text(array.shape), shape_text(wanted)));
+    return std::move(array.values);
+  }
+
+  ProgramSamplerOptions options_;
+  mutable std::map<std::uint64_t, std::vector<double>> kept_;
+};
+
+}  // namespace
+
+const config::Fields<ProgramSamplerOptions>& program_sampler_fields() {
+  using O = ProgramSamplerOptions;
+  static const config::Fields<O> fields{
+      {"argv", &O::argv, "the program and its arguments; {seed}, {output} (.npy) and {here}"},
+      {"warm_up", &O::warm_up, "how long a drawn state is evolved before it is used",
+       config::at_least(0), "time"},
+      {"seconds", &O::seconds, "that one draw may take", config::above(0), "s"},
+      {"scratch", &O::scratch, "where its folders are made; empty: the system's"},
+  };
+  return fields;
+}
+
+std::unique_ptr<Sampler> make_program_sampler(const ProgramSamplerOptions& options,
+                                              const Grid& grid) {
+  const auto mentions = [&](const char* name) {
+    return std::ranges::any_of(options.argv.words, [&](const std::string& word) {
+      return word.find(name) != std::string::npos;
+    });
+  };
+  if (options.argv.words.empty() || !mentions("{seed}") || !mentions("{output}"))
+    throw Error(ErrorKind::config,
+                "argv must name a program with {seed} and {output} among its arguments, for "
+                "example argv: [./draw, \"{seed}\", \"{output}\"]");
+  return std::make_unique<ProgramSampler>(options, grid);
+}
+
+}  // namespace stap
