@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -24,6 +25,8 @@ struct Outcome {
 /// (slot_queue.h) keeps time limits, tries again, and ends what is slow.
 class Slot {
  public:
+  using Clock = std::chrono::steady_clock;
+
   virtual ~Slot() = default;
 
   /// Begins a try (1, 2, ...) of a query; none runs. The query lives until the outcome is taken.
@@ -37,6 +40,10 @@ class Slot {
   virtual void end(const std::string& why) = 0;
   /// For people: "process 4711".
   virtual std::string where() const = 0;
+  /// When look() has something to do although nothing that it watches is ready.
+  virtual Clock::time_point due() const { return Clock::time_point::max(); }
+  /// True while the query waits for what is to compute it: a query's time limit begins behind that.
+  virtual bool getting_ready() const { return false; }
 };
 
 }  // namespace stap
