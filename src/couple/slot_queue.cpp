@@ -167,6 +167,9 @@ class SlotQueue final : public SolverQueue {
       }
       place.slot->watch(descriptors);
       owners.emplace_back(s, descriptors.size());
+      wake = std::min(wake, place.slot->due());
+      // A time limit is for the query, not for getting ready.
+      if (place.slot->getting_ready()) place.begun = Clock::now();
       if (place.id && !place.ending)
         if (const double most = limit(jobs_.at(*place.id).query->steps); most > 0)
           wake = std::min(wake, place.begun + ticks(most));
@@ -183,14 +186,14 @@ class SlotQueue final : public SolverQueue {
                                      descriptors.begin() + static_cast<std::ptrdiff_t>(end),
                                      [](const pollfd& d) { return d.revents != 0; });
       from = end;
-      if (moved || all)
+      if (moved || all || places_[s].slot->due() <= Clock::now())
         if (auto outcome = places_[s].slot->look()) take(places_[s], *std::move(outcome));
       check_time(places_[s]);
     }
   }
 
   void check_time(Place& place) {
-    if (!place.busy || !place.id || place.ending) return;
+    if (!place.busy || !place.id || place.ending || place.slot->getting_ready()) return;
     const double most = limit(jobs_.at(*place.id).query->steps);
     const double taken = Seconds(Clock::now() - place.begun).count();
     if (most <= 0 || taken < most) return;

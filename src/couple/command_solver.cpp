@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "couple/command_slot.h"
+#include "couple/coupled_solver.h"
+#include "couple/placeholders.h"
+#include "couple/scratch.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CommandSolver final : public CoupledSolver {
+ public:
+  CommandSolver(const CommandOptions& options, Outline outline, CoupleContext context)
+      : CoupledSolver(options, std::move(outline), std::move(context)), options_(options) {}
+
+ private:
+  std::unique_ptr<SolverQueue> open_queue() const override {
+    return make_slot_queue(
+        rules(), [this, scratch = std::make_shared<Scratch>(options_.scratch)](std::size_t number) {
+          return std::make_unique<CommandSlot>(options_, outline(), context(), *scratch, number);
+        });
+  }
+
+  CommandOptions options_;
+};
+
+}  // namespace
+
+const config::Fields<CommandOptions>& command_fields() {
+  using O = CommandOptions;
+  static const config::Fields<O> fields = fields_with<O>(
+      {{"format", &O::format, "of input and output: .npy, or HDF5 with a dataset 'state'",
+        config::choices<O::Format>({{"npy", O::Format::npy}, {"hdf5", O::Format::hdf5}})},
+       {"template", &O::files_from, "a folder whose content is copied into every query's"}});
+  return fields;
+}
+
+std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const Outline& outline,
+                                            const CoupleContext& context) {
+  check_program(options);
+  filled_in(options.argv.words,
+            placeholders_of(outline, "input", "output", 0.0, 1));  // throws what is wrong in it
+  const auto mentions = [&](const char* name) {
+    return std::ranges::any_of(options.argv.words, [&](const std::string& word) {
+      return word.find(name) != std::string::npos;
+    });
+  };
+  if (options.steps_at_once > 1 && !mentions("{steps}"))
+    throw Error(ErrorKind::config,
+                fmt::format("steps_at_once is {}, but argv does not tell the program how many are "
+                            "asked: put {{steps}} into it",
+                            options.steps_at_once));
+  if (!options.files_from.empty() && !fs::is_directory(options.files_from))
+    throw Error(ErrorKind::config, fmt::format("template is {}, and there is no such folder",
+                                               options.files_from.string()));
+  return std::make_unique<CommandSolver>(options, outline, context);
+}
+
+}  // namespace stap

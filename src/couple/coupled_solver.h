@@ -1,0 +1,85 @@
+// What all kinds of solver that are not ours have in common.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "couple/slot_queue.h"
+#include "stap/couple/solver_table.h"
+
+namespace stap {
+
+// The fields that every kind has, of options derived from SolverOptions.
+template <class Options>
+std::vector<config::Field<Options>> common_fields() {
+  using O = SolverOptions;
+  using OnFailure = SolverOptions::OnFailure;
+  const auto in = []<class T>(T O::*member) -> T Options::* { return member; };
+  return {
+      {"argv", in(&O::argv), "the program and its arguments, a list; {here}: this file's folder"},
+      {"env", in(&O::env), "added to the environment: NAME=value"},
+      {"slots", in(&O::slots), "queries at the same time", config::between(1, 100000)},
+      {"steps_at_once", in(&O::steps_at_once), "the most consecutive steps that are one call",
+       config::between(1, 1000000)},
+      {"scratch", in(&O::scratch),
+       "where folders of queries are made; empty: the system's for temporary files"},
+      {"on_failure", in(&O::on_failure),
+       "what becomes of a query that crashed: skip it, retry first, or end the run",
+       config::choices<OnFailure>(
+           {{"skip", OnFailure::skip}, {"retry", OnFailure::retry}, {"abort", OnFailure::abort}})},
+      {"retries", in(&O::retries), "how often, with on_failure: retry", config::between(0, 100)},
+      {"breaker", in(&O::breaker),
+       "end the run if the first three queries fail, or over half of the last 20"},
+      {"stragglers", in(&O::stragglers),
+       "share of a round's queries that may be given back, unpaid, when only they still run",
+       config::at_least(0).below(0.5)},
+      {"grace", in(&O::grace), "between SIGTERM and SIGKILL", config::between(0, 3600), "s"},
+      {"failures_kept", in(&O::failures_kept), "bundles of failed queries that are kept, at most",
+       config::at_most(10000)},
+      {"limits", in(&O::limits), "what a program may take", solver_limits_fields()},
+  };
+}
+
+template <class Options>
+config::Fields<Options> fields_with(std::vector<config::Field<Options>> own) {
+  std::vector<config::Field<Options>> all = common_fields<Options>();
+  all.insert(all.begin() + 1, own.begin(), own.end());
+  return config::Fields<Options>(all);
+}
+
+/// Throws Error(config) unless argv names a program that can be started, and env is right.
+void check_program(const SolverOptions& options);
+
+/// What kinds of solver have in common: the outline's guard, policies, and a queue over slots.
+class CoupledSolver : public Solver {
+ protected:
+  CoupledSolver(const SolverOptions& options, Outline outline, CoupleContext context)
+      : Solver(outline.name, outline.grid, outline.dt, options.steps_at_once),
+        outline_(std::move(outline)),
+        context_(std::move(context)),
+        policy_{options.on_failure == SolverOptions::OnFailure::abort, options.breaker,
+                options.stragglers},
+        rules_{options.slots,
+               options.on_failure == SolverOptions::OnFailure::retry ? options.retries : 0,
+               options.limits, options.grace} {}
+
+  std::vector<std::string> channels() const override { return outline_.channels; }
+  FailurePolicy failure_policy() const override { return policy_; }
+
+  const Outline& outline() const { return outline_; }
+  const CoupleContext& context() const { return context_; }
+  const SlotRules& rules() const { return rules_; }
+
+ private:
+  std::string guard(const Query& query) const override {
+    return guard_refusal(outline_, query.state);
+  }
+
+  Outline outline_;
+  CoupleContext context_;
+  FailurePolicy policy_;
+  SlotRules rules_;
+};
+
+}  // namespace stap
