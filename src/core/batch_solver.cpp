@@ -28,6 +28,7 @@ class BatchSolver::Queue final : public SolverQueue {
   bool ready() const override { return !solved_.empty(); }
 
   std::optional<Reply> next(Clock::time_point) override {
+    if (solved_.empty() && held_) return std::nullopt;
     if (solved_.empty()) solve_block();
     Reply reply = std::move(solved_.front());
     solved_.pop_front();
@@ -38,6 +39,13 @@ class BatchSolver::Queue final : public SolverQueue {
     waiting_.clear();
     solved_.clear();
   }
+
+  bool give_back(std::uint64_t id) override {
+    return std::erase_if(waiting_, [&](const Query& query) { return query.id == id; }) > 0 ||
+           std::erase_if(solved_, [&](const Reply& reply) { return reply.id == id; }) > 0;
+  }
+
+  void hold() override { held_ = true; }
 
  private:
   void solve_block() {
@@ -63,6 +71,7 @@ class BatchSolver::Queue final : public SolverQueue {
   BlockSize size_;
   std::deque<Query> waiting_;
   std::deque<Reply> solved_;
+  bool held_ = false;  // no further block is begun
 };
 
 BatchSolver::BatchSolver(std::string name, Grid grid, double dt, int threads)

@@ -100,6 +100,28 @@ class CheckedQueue final : public SolverQueue {
     cut_ = 0;
   }
 
+  bool give_back(std::uint64_t id) override {
+    const auto found = open_.find(id);
+    if (found == open_.end()) return false;
+    if (std::erase_if(refused_, [&](const Reply& reply) { return reply.id == id; }) == 0) {
+      if (!inner_->give_back(id)) return false;
+      cut_ -= found->second.cut ? 1 : 0;
+    }
+    open_.erase(found);
+    return true;
+  }
+
+  void hold() override { inner_->hold(); }
+
+  // A query that is asked in parts has been running since its first.
+  std::vector<Running> running() const override {
+    std::vector<Running> all = inner_->running();
+    for (Running& one : all)
+      if (const auto found = open_.find(one.id); found != open_.end())
+        one.seconds += found->second.answer.seconds;
+    return all;
+  }
+
  private:
   struct Open {
     Query query;       // without its state

@@ -20,6 +20,7 @@ std::size_t first_not_finite(std::span<const double> values);
 ///   step is a failure that keeps the states before: "step 3 of 5 was refused: ...".
 /// - An ok answer of a wrong size, or with values that are not finite, is a failure that keeps the
 ///   whole, finite states before the flaw.
+/// Ids are those of `inner`: a query that is asked in parts is one, given back as a whole.
 std::unique_ptr<SolverQueue> make_checked_queue(const Solver& solver,
                                                 std::unique_ptr<SolverQueue> inner);
 

@@ -18,6 +18,8 @@ class ClusteredSolver final : public Solver {
         single_(std::move(single)),
         size_(size) {}
 
+  FailurePolicy failure_policy() const override { return single_->failure_policy(); }
+
  private:
   std::string guard(const Query& query) const override {
     return single_->refusal(first_of_group(*single_, query));

@@ -38,6 +38,15 @@ class GroupedQueue final : public SolverQueue {
     asked_.clear();
   }
 
+  bool give_back(std::uint64_t id) override {
+    if (!inner_->give_back(id)) return false;
+    asked_.erase(id);
+    return true;
+  }
+
+  void hold() override { inner_->hold(); }
+  std::vector<Running> running() const override { return inner_->running(); }
+
  private:
   // Turns an answer in single steps into one in groups.
   void group_up(const Query& query, Answer& answer) const {

@@ -21,6 +21,8 @@ class WarmUpSolver final : public Solver {
         solver_(std::move(solver)),
         steps_(steps) {}
 
+  FailurePolicy failure_policy() const override { return solver_->failure_policy(); }
+
  private:
   std::string guard(const Query& query) const override { return solver_->refusal(query); }
   std::unique_ptr<SolverQueue> open_queue() const override {

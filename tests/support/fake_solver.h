@@ -88,6 +88,9 @@ struct Manners {
   std::size_t steps_at_once = 1;  ///< a call
   std::optional<Rng> shuffle{};   ///< answers any of the open queries next; else the oldest
   std::size_t polls = 0;          ///< how often next() comes back empty before an answer
+  std::size_t slots = 0;          ///< the oldest so many run by themselves; 0: none does
+  double running = 0.0;           ///< seconds that a slot says it has been at work
+  FailurePolicy policy{};
 };
 
 /// The same problem behind a queue of its own. In a call of several steps it does not ask the
@@ -101,13 +104,18 @@ class FarSolver final : public Solver {
         judge_(std::move(judge)),
         manners_(std::move(manners)) {}
 
+  FailurePolicy failure_policy() const override { return manners_.policy; }
+
   /// Sees what is open, whenever a reply is asked for.
   std::function<void(const std::vector<Query>&)> watch{};
+  /// Which queries are never answered, though they run.
+  std::function<bool(const Query&)> hangs{};
 
   mutable std::size_t computed = 0;             ///< steps
   mutable std::vector<std::size_t> calls;       ///< steps of each
   mutable std::vector<std::uint64_t> answered;  ///< ids, in the order of the answers
   mutable std::size_t cancelled = 0;            ///< queries that were open when cancel() came
+  mutable std::vector<std::uint64_t> returned;  ///< ids that were given back
   mutable std::size_t opened = 0;               ///< queues
 
  private:
@@ -121,7 +129,7 @@ class FarSolver final : public Solver {
     }
     std::size_t open() const override { return open_.size(); }
     bool ready() const override {
-      if (polled_ < solver_.manners_.polls || open_.empty()) return false;
+      if (polled_ < solver_.manners_.polls || answerable().empty()) return false;
       const std::optional<Rng>& rng = solver_.manners_.shuffle;
       return !rng || rng->split("ready").uniform(draws_) < 0.5;
     }
@@ -129,23 +137,60 @@ class FarSolver final : public Solver {
       if (solver_.watch) solver_.watch(open_);
       if (polled_++ < solver_.manners_.polls) return std::nullopt;
       polled_ = 0;
+      const std::vector<std::size_t> all = answerable();
+      if (all.empty()) return std::nullopt;
       const std::optional<Rng>& rng = solver_.manners_.shuffle;
-      const auto which =
-          open_.begin() +
-          (rng ? static_cast<std::ptrdiff_t>(rng->below(draws_++, open_.size())) : 0);
-      const Query query = std::move(*which);
-      open_.erase(which);
+      const std::size_t which = all[rng ? rng->below(draws_++, all.size()) : 0];
+      const Query query = std::move(open_[which]);
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(which));
+      if (which < begun_) --begun_;
       solver_.answered.push_back(query.id);
       return Reply{query.id, solver_.answer(query)};
     }
     void cancel() override {
       solver_.cancelled += open_.size();
       open_.clear();
+      begun_ = 0;
+    }
+    bool give_back(std::uint64_t id) override {
+      const auto found = std::ranges::find(open_, id, &Query::id);
+      if (found == open_.end()) return false;
+      if (static_cast<std::size_t>(found - open_.begin()) < begun_) --begun_;
+      open_.erase(found);
+      solver_.returned.push_back(id);
+      return true;
+    }
+    void hold() override {
+      begin();
+      held_ = true;
+    }
+    std::vector<Running> running() const override {
+      std::vector<Running> all;
+      const std::size_t now = held_ ? begun_ : std::min(solver_.manners_.slots, open_.size());
+      for (std::size_t i = 0; i < now; ++i)
+        all.push_back({open_[i].id, solver_.manners_.running, "slot of the fake"});
+      return all;
     }
 
    private:
+    void begin() {
+      if (!held_) begun_ = std::min(solver_.manners_.slots, open_.size());
+    }
+    // Positions in open_: of those that run where there are slots, else of any.
+    std::vector<std::size_t> answerable() const {
+      const std::size_t most = held_                        ? begun_
+                               : solver_.manners_.slots > 0 ? solver_.manners_.slots
+                                                            : open_.size();
+      std::vector<std::size_t> all;
+      for (std::size_t i = 0; i < std::min(most, open_.size()); ++i)
+        if (!solver_.hangs || !solver_.hangs(open_[i])) all.push_back(i);
+      return all;
+    }
+
     const FarSolver& solver_;
     std::vector<Query> open_;
+    std::size_t begun_ = 0;  // of them, once it is held: these still run
+    bool held_ = false;
     std::uint64_t draws_ = 0;
     std::size_t polled_ = 0;
   };

@@ -105,6 +105,41 @@ TEST(BatchQueue, QueriesOfSeveralStepsAdvanceTogether) {
   EXPECT_EQ(solver.largest_batch, 5u);
 }
 
+TEST(BatchQueue, HeldItBeginsNothingMore) {
+  const FakeSolver solver(kGrid, kDt);
+  const auto queue = solver.open();
+  for (std::uint64_t id = 0; id < 40; ++id) queue->submit({.id = id, .state = {1.0, 0.0}});
+  wait_for_reply(*queue);
+
+  queue->hold();
+
+  EXPECT_TRUE(queue->running().empty());
+  std::size_t replies = 1;
+  while (queue->next(SolverQueue::Clock::now())) ++replies;
+  EXPECT_EQ(replies, 32u);  // the block that was solved; the rest is open and stays so
+  EXPECT_EQ(solver.computed, 32u);
+  EXPECT_EQ(queue->open(), 8u);
+}
+
+TEST(BatchQueue, GivesBackWhatIsOpenAndNothingElse) {
+  const FakeSolver solver(kGrid, kDt);
+  const auto queue = solver.open();
+  for (std::uint64_t id = 0; id < 40; ++id) queue->submit({.id = id, .state = {1.0, 0.0}});
+  wait_for_reply(*queue);
+
+  EXPECT_FALSE(queue->give_back(0));  // answered
+  EXPECT_TRUE(queue->give_back(1));   // solved, not taken
+  EXPECT_TRUE(queue->give_back(39));  // waits
+  EXPECT_FALSE(queue->give_back(39));
+
+  EXPECT_EQ(queue->open(), 37u);
+  while (queue->open() > 0) {
+    const Reply reply = wait_for_reply(*queue);
+    EXPECT_TRUE(reply.id != 1 && reply.id != 39);
+  }
+  EXPECT_EQ(solver.computed, 39u);
+}
+
 // --- checks: what goes in
 // -------------------------------------------------------------------------
 
@@ -279,8 +314,6 @@ TEST(CheckedQueue, ComesBackWithoutAReplyUntilThereIsOne) {
   EXPECT_EQ(queue->open(), 0u);
 }
 
-// --- checks: what comes out ----------------------------------------------------------------------
-
 // Gives answers from a list, whatever it is asked.
 class Scripted final : public Solver {
  public:
@@ -311,6 +344,80 @@ class Scripted final : public Solver {
 
   std::vector<Reply> replies_;
 };
+
+// --- checks: one query of many -------------------------------------------------------------------
+
+TEST(CheckedQueue, GivesBackOneQueryWhereverItIs) {
+  const FarSolver solver(kGrid, kDt, one_is(5, 0, Fate::refused), {.steps_at_once = 2});
+  const auto queue = solver.open();
+  for (std::uint64_t id : {1u, 2u, 5u})
+    queue->submit({.id = id, .state = {static_cast<double>(id), 0.0}, .steps = 3});
+
+  EXPECT_TRUE(queue->give_back(5));  // refused, and not taken yet
+  EXPECT_TRUE(queue->give_back(1));  // asked in parts
+  EXPECT_FALSE(queue->give_back(7));
+
+  EXPECT_EQ(solver.returned, (std::vector<std::uint64_t>{1}));
+  EXPECT_EQ(queue->open(), 1u);
+  const Reply reply = wait_for_reply(*queue);
+  EXPECT_EQ(reply.id, 2u);
+  EXPECT_EQ(reply.answer.states, states_of({2.0, 0.0}, 0.0, 3));
+  queue->submit({.id = 1, .state = {3.0, 0.0}, .steps = 2});  // its id is free, and nothing of it
+  EXPECT_TRUE(queue->ready());                                // is in the way
+  EXPECT_EQ(wait_for_reply(*queue).answer.states, states_of({3.0, 0.0}, 0.0, 2));
+}
+
+// A queue that cannot give back keeps what it has.
+TEST(CheckedQueue, WhatCannotBeGivenBackStaysOpen) {
+  const Scripted solver(1, {{1, {Status::ok, "", {1, 2}}}});
+  const auto queue = solver.open();
+  queue->submit({.id = 1, .state = {0, 0}});
+
+  EXPECT_FALSE(queue->give_back(1));
+
+  EXPECT_EQ(queue->open(), 1u);
+  EXPECT_EQ(wait_for_reply(*queue).id, 1u);
+}
+
+// Broken by: a second part that is begun although the queue is held.
+TEST(CheckedQueue, HeldItEndsWhatRunsAndKeepsTheRestOpen) {
+  const FarSolver solver(kGrid, kDt, test::always_ok,
+                         {.steps_at_once = 2, .slots = 2, .running = 4.0});
+  const auto queue = solver.open();
+  queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 3});  // in parts
+  queue->submit({.id = 2, .state = {2.0, 0.1}, .steps = 2});
+  queue->submit({.id = 3, .state = {3.0, 0.1}, .steps = 2});  // has no slot
+
+  queue->hold();
+
+  EXPECT_EQ(queue->running().size(), 2u);
+  std::vector<std::uint64_t> replies;
+  for (int i = 0; i < 5; ++i)
+    if (auto reply = queue->next(SolverQueue::Clock::now())) replies.push_back(reply->id);
+  EXPECT_EQ(replies, (std::vector<std::uint64_t>{2}));
+  EXPECT_EQ(solver.computed, 4u);  // the first part of 1, and 2
+  EXPECT_EQ(queue->open(), 2u);
+  EXPECT_TRUE(queue->running().empty());
+}
+
+TEST(CheckedQueue, AQueryInPartsRunsSinceItsFirst) {
+  const FarSolver solver(kGrid, kDt, test::always_ok,
+                         {.steps_at_once = 2, .polls = 1, .slots = 1, .running = 4.0});
+  const auto queue = solver.open();
+  queue->submit({.id = 6, .state = {1.0, 0.1}, .steps = 3});
+  ASSERT_EQ(queue->running().size(), 1u);
+  EXPECT_EQ(queue->running()[0].seconds, 4.0);
+
+  EXPECT_FALSE(queue->next(SolverQueue::Clock::now()));
+  EXPECT_FALSE(queue->next(SolverQueue::Clock::now()));  // the first part, of two half seconds
+
+  ASSERT_EQ(queue->running().size(), 1u);
+  EXPECT_EQ(queue->running()[0].id, 6u);
+  EXPECT_EQ(queue->running()[0].seconds, 5.0);
+  EXPECT_EQ(queue->running()[0].where, "slot of the fake");
+}
+
+// --- checks: what comes out ----------------------------------------------------------------------
 
 TEST(CheckedQueue, NothingBrokenComesOutWhateverTheSolverSays) {
   const double nan = std::numeric_limits<double>::quiet_NaN();

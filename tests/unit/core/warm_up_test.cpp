@@ -122,6 +122,30 @@ TEST(WarmUp, SaysWhereItEnded) {
   EXPECT_EQ(solver(Fate::refused)->refusal({.state = {0.0, 0.1}, .time = 0.5}), "told to refuse");
 }
 
+// Steps in groups go through another queue: one id, one query, one policy.
+TEST(WarmUp, IsGivenBackHeldAndSeenAsTheQueryItIs) {
+  const auto inner = std::make_shared<FarSolver>(
+      kGrid, 0.25, test::always_ok,
+      test::Manners{.slots = 1, .running = 4.0, .policy = {.breaker = true, .stragglers = 0.25}});
+  const auto solver = make_warm_up_solver(inner, 1.0);
+  const auto queue = solver->open();
+  queue->submit({.id = 3, .state = {0.0, 0.1}});
+  queue->submit({.id = 8, .state = {1.0, 0.1}});
+
+  ASSERT_EQ(queue->running().size(), 1u);
+  EXPECT_EQ(queue->running()[0].id, 3u);
+  EXPECT_TRUE(queue->give_back(3));
+  EXPECT_FALSE(queue->give_back(3));
+  ASSERT_EQ(queue->running().size(), 1u);
+  EXPECT_EQ(queue->running()[0].id, 8u);
+  queue->hold();
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(queue->next(SolverQueue::Clock::now()));
+  EXPECT_EQ(inner->computed, 1u);  // of four steps
+  EXPECT_EQ(queue->open(), 1u);
+  EXPECT_TRUE(solver->failure_policy().breaker);
+  EXPECT_EQ(solver->failure_policy().stragglers, 0.25);
+}
+
 TEST(WarmUp, RefusesLengthsItCannotMake) {
   EXPECT_NE(complaint([] { make_warm_up_solver(far(), 0.6); }).find("2.4 steps of 0.25"),
             std::string::npos);
