@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::string_view kType = "answer", kOk = "ok";
+constexpr std::string_view kType = "answer", kOk = "ok", kRevoked = "breaker";
 
 // Numbers of 64 bits as text: other programs read JSON's as doubles.
 std::string hex(std::uint64_t number, int digits) {
@@ -77,6 +77,17 @@ StatePlace read_place(const Value& body, const std::string& where) {
 
 std::size_t acquisition_of(const Value& body, const std::string& where) {
   return field<std::uint64_t>(body, "acquisition", where);
+}
+
+// Of a line that revokes some.
+std::vector<AnswerKey> read_keys(const Value& body, const std::string& where) {
+  const Value* answers = body.find("answers");
+  if (answers == nullptr || !answers->is_list()) throw_bad_field("answers", where);
+  std::vector<AnswerKey> keys;
+  for (const Value& answer : *answers->list())
+    keys.push_back({field<std::uint64_t>(answer, "candidate", where),
+                    field<std::uint64_t>(answer, "step", where)});
+  return keys;
 }
 
 }  // namespace
@@ -168,6 +179,22 @@ void AnswerLog::note(std::string_view type, const Value& body) {
   journal_->commit();
 }
 
+void AnswerLog::revoke(std::size_t acquisition, std::span<const AnswerKey> answers,
+                       std::string_view why) {
+  if (answers.empty()) return;
+  Value::List list;
+  for (const AnswerKey& key : answers) {
+    Value& one = list.emplace_back();
+    one.set("candidate", key.candidate);
+    one.set("step", key.step);
+  }
+  Value body;
+  body.set("acquisition", acquisition);
+  body.set("reason", std::string(why));
+  body.set("answers", Value(std::move(list)));
+  note(kRevoked, body);
+}
+
 // States go last: without their lines they are nothing, the other way round it is damage.
 void AnswerLog::restart(std::string_view type, const Value& body) {
   commit();
@@ -184,7 +211,12 @@ LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
   const auto count = counts_.find(acquisition);
   if (count == counts_.end() || count->second == 0) return answers;
   journal_->read([&](JournalLine&& line, const std::string& where) {
-    if (line.type != kType || acquisition_of(line.body, where) != acquisition) return;
+    if (line.type != kType && line.type != kRevoked) return;
+    if (acquisition_of(line.body, where) != acquisition) return;
+    if (line.type == kRevoked) {
+      for (const AnswerKey& key : read_keys(line.body, where)) answers.entries_.erase(key);
+      return;
+    }
     LoggedAnswers::Entry entry{read_answer(line.body, where), {}};
     entry.answer.input_hash = hex_field<std::uint64_t>(line.body, "input_hash", where);
     if (entry.answer.status == kOk) entry.place = read_place(line.body, where);
@@ -205,8 +237,19 @@ std::optional<LoggedAnswer> LoggedAnswers::find(std::size_t candidate, std::size
 void read_answers(
     const fs::path& journal,
     const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit) {
+  // Up to which line answers do not count.
+  std::map<std::pair<std::size_t, AnswerKey>, std::uint64_t> revoked;
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {
-    if (line.type == kType) visit(acquisition_of(line.body, where), read_answer(line.body, where));
+    if (line.type != kRevoked) return;
+    for (const AnswerKey& key : read_keys(line.body, where))
+      revoked[{acquisition_of(line.body, where), key}] = line.sequence;
+  });
+  read_journal(journal, [&](JournalLine&& line, const std::string& where) {
+    if (line.type != kType) return;
+    const std::size_t acquisition = acquisition_of(line.body, where);
+    const LoggedAnswer answer = read_answer(line.body, where);
+    const auto until = revoked.find({acquisition, {answer.candidate, answer.step}});
+    if (until == revoked.end() || line.sequence > until->second) visit(acquisition, answer);
   });
 }
 

@@ -154,13 +154,32 @@ Plan RoundPurchase::plan_pass() {
   return plan;
 }
 
-void RoundPurchase::record(const Reply& reply) {
-  for (AnswerRecord& record : buyer_->records_of(reply))
+AnswerRecord RoundPurchase::record(const Reply& reply) {
+  std::vector<AnswerRecord> records = buyer_->records_of(reply);
+  const AnswerRecord& end = records.back();
+  AnswerRecord last{.candidate = end.candidate,
+                    .step = end.step,
+                    .status = end.status,
+                    .reason = end.reason,
+                    .seconds = end.seconds,
+                    .attempts = end.attempts,
+                    .input_hash = end.input_hash};
+  for (AnswerRecord& record : records)
     run_.answers.append(run_.transitions.acquisitions, to_logged(std::move(record)));
+  return last;
 }
 
 void RoundPurchase::take(const Reply& reply) {
   buyer_->take(reply);
+}
+
+void RoundPurchase::revoke(std::span<const AnswerKey> answers, std::string_view why) {
+  run_.answers.revoke(run_.transitions.acquisitions, answers, why);
+}
+
+std::string RoundPurchase::text() const {
+  return fmt::format("{}, {}", run_.folder.path().string(),
+                     initial_ ? "initial trajectories" : fmt::format("round {}", run_.round));
 }
 
 void RoundPurchase::finish(Observer& observer) {
@@ -178,13 +197,13 @@ void RoundPurchase::finish(Observer& observer) {
     b = {};
   }
   ++set.acquisitions;
+  // Of passes that were planned on failures that were revoked since.
+  if (!initial_) run_.folder.remove_plans(run_.round, delivery.ledger.passes + 1);
   run_.folder.write_transitions(set);
   const Ledger ledger = in_solver_steps(delivery.ledger, run_.study.options.cluster);
   run_.answers.note("ledger", to_value(acquisition, ledger));
   if (const std::string trouble = trouble_text(ledger); !trouble.empty())
-    observer.warning(fmt::format(
-        "{}, {}: {} (see journal.jsonl)", run_.folder.path().string(),
-        initial_ ? "initial trajectories" : fmt::format("round {}", run_.round), trouble));
+    observer.warning(fmt::format("{}: {} (see journal.jsonl)", text(), trouble));
   begin_round(run_);
 }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "stap/acquire/buyer.h"
@@ -31,10 +33,16 @@ class RoundPurchase {
   /// All that can be asked now, having planned further passes and made the mean model's steps on
   /// the way. Ids are its own.
   std::vector<Query> ask();
-  /// Writes what must be on disk before the reply is taken; commit() forces it there.
-  void record(const Reply& reply);
+  /// Writes what must be on disk before the reply is taken; commit() forces it there. What became
+  /// of its last step, without the state.
+  AnswerRecord record(const Reply& reply);
   void commit() { run_.answers.commit(); }
   void take(const Reply& reply);
+  /// Answers that were recorded do not count any more: a later process asks again. This one can
+  /// only give up.
+  void revoke(std::span<const AnswerKey> answers, std::string_view why);
+  /// "my-run, round 2", for messages.
+  std::string text() const;
   /// Leaves the device's memory to others until the next ask().
   void rest() { committee_.trim(); }
 
@@ -67,6 +75,8 @@ class RoundPurchase {
   double planning_seconds_ = 0.0;
 };
 
+class Counter;
+
 /// Where runs buy together: one queue a solver, for as long as it lives.
 class Market {
  public:
@@ -74,13 +84,12 @@ class Market {
   ~Market();
 
   /// Buys for all of them until each is done, so that no slot stays idle while somebody has a
-  /// question. One committee at a time works on the device. Throws Stopped when `stop` says so, and
-  /// what purchases and queues throw; what was answered by then is on disk, and the market must not
-  /// be used any more.
+  /// question. One committee at a time works on the device. Throws Stopped when `stop` says so,
+  /// Error(solver) where failures are more than a solver's policy bears, and what purchases and
+  /// queues throw; what was answered by then is on disk, and the market must not be used any more.
   void buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, const StopAsked& stop);
 
  private:
-  class Counter;
   Counter& counter_of(const Solver& solver);
   std::vector<Query> ask(RoundPurchase& purchase);
 

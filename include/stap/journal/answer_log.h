@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -7,8 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 #include <vector>
 
 #include "stap/journal/answer_store.h"
@@ -29,6 +31,13 @@ struct LoggedAnswer {
   bool operator==(const LoggedAnswer&) const = default;
 };
 
+/// Which answer of an acquisition.
+struct AnswerKey {
+  std::size_t candidate = 0, step = 0;
+
+  auto operator<=>(const AnswerKey&) const = default;
+};
+
 /// The answers of one acquisition by (candidate, step); of two of the same the last counts. States
 /// are read when they are asked for.
 class LoggedAnswers {
@@ -46,7 +55,7 @@ class LoggedAnswers {
     LoggedAnswer answer;  // without its state
     StatePlace place{};
   };
-  std::map<std::pair<std::size_t, std::size_t>, Entry> entries_;
+  std::map<AnswerKey, Entry> entries_;
   std::shared_ptr<const AnswerStore> store_;
 };
 
@@ -68,9 +77,13 @@ class AnswerLog {
   void commit();
   /// A line that is no answer, with a commit of its own behind what was appended before.
   void note(std::string_view type, const config::Value& body);
+  /// A line of type "breaker": these answers, appended before, do not count any more, as if nobody
+  /// had asked. Nothing is written if there are none.
+  void revoke(std::size_t acquisition, std::span<const AnswerKey> answers, std::string_view why);
   /// Drops all answers and lines, which are not needed any more, and begins again with this line.
   void restart(std::string_view type, const config::Value& body);
 
+  /// All that count.
   LoggedAnswers recorded(std::size_t acquisition) const;
   /// Answers that a power cut had left without their states.
   std::size_t dropped() const { return dropped_; }
@@ -87,8 +100,8 @@ class AnswerLog {
   std::size_t dropped_ = 0;
 };
 
-/// Answers of a journal that may be in use, without their states; also those of run/1, whose lines
-/// hold the states themselves. Throws Error(data) as read_journal does.
+/// Answers of a journal that may be in use, without their states and those that were revoked; also
+/// those of run/1, whose lines hold the states themselves. Throws Error(data) as read_journal does.
 void read_answers(
     const std::filesystem::path& journal,
     const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit);

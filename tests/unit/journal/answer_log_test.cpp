@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "stap/core/error.h"
 #include "support/temporary_folder.h"
@@ -112,6 +113,63 @@ TEST_F(AnswerLogTest, KnowsWhatThisProcessAppended) {
   log.commit();
 
   EXPECT_EQ(there(log), 1);
+}
+
+// How often each answer of a journal is handed on.
+std::map<std::pair<std::size_t, std::size_t>, std::size_t> visited(const std::string& journal) {
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> seen;
+  read_answers(journal, [&](std::size_t acquisition, const LoggedAnswer& a) {
+    ++seen[{acquisition, a.candidate}];
+  });
+  return seen;
+}
+
+TEST_F(AnswerLogTest, WhatIsRevokedIsAsIfNobodyHadAsked) {
+  write();
+  {
+    AnswerLog log = open();
+    log.append(2, answer(3));  // of another acquisition
+    const std::vector<AnswerKey> keys{{103, 0}, {100, 0}, {777, 5}};
+    log.revoke(1, keys, "three failed");
+    EXPECT_EQ(log.recorded(1).count(), kGroups * kEach - 2);
+  }
+
+  const AnswerLog log = open();
+
+  EXPECT_FALSE(log.recorded(1).contains(103, 0));
+  EXPECT_FALSE(log.recorded(1).contains(100, 0));
+  EXPECT_EQ(log.recorded(1).find(101, 1), answer(1));
+  EXPECT_TRUE(log.recorded(2).contains(103, 0));
+  const auto seen = visited(journal());
+  EXPECT_EQ(seen.size(), kGroups * kEach - 2 + 1);
+  EXPECT_EQ(seen.count({1, 103}), 0u);
+  EXPECT_EQ(seen.count({2, 103}), 1u);
+}
+
+TEST_F(AnswerLogTest, WhatIsAskedAgainCounts) {
+  write();
+  LoggedAnswer second = answer(0);
+  second.state = {7.5};
+  {
+    AnswerLog log = open();
+    log.revoke(1, std::vector<AnswerKey>{{100, 0}}, "mended since");
+    log.append(1, second);
+    log.commit();
+  }
+
+  const AnswerLog log = open();
+
+  EXPECT_EQ(log.recorded(1).find(100, 0), second);
+  EXPECT_EQ(visited(journal()).at({1, 100}), 1u);
+}
+
+TEST_F(AnswerLogTest, RevokingNothingWritesNothing) {
+  write();
+  const std::string before = content(journal());
+
+  open().revoke(1, {}, "nothing");
+
+  EXPECT_EQ(content(journal()), before);
 }
 
 TEST_F(AnswerLogTest, HandsOtherLinesOnAndWritesThemBehindTheAnswers) {

@@ -1,0 +1,118 @@
+#include "run/counter.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+constexpr std::size_t kMostReplies = 1024;  // of one commit
+constexpr std::size_t kShown = 3;           // failures in a message
+
+}  // namespace
+
+Counter::Counter(const Solver& solver, Ask ask)
+    : solver_(solver),
+      ask_(std::move(ask)),
+      queue_(solver.open()),
+      breaker_(solver.failure_policy()) {}
+
+void Counter::add(RoundPurchase& purchase) {
+  purchases_.push_back(&purchase);
+  ask(purchases_.size() - 1);
+}
+
+void Counter::serve(Clock::time_point until) {
+  receive(until);
+  commit();
+  if (breaker_.tripped()) {
+    keep();
+    give_up();
+  }
+  std::set<std::size_t> touched;
+  for (const auto& [owner, reply] : std::exchange(replies_, {})) {
+    purchases_[owner]->take(reply);
+    touched.insert(owner);
+  }
+  for (const std::size_t which : touched) ask(which);
+}
+
+void Counter::keep() {
+  commit();
+  while (!revoked_ && ready()) {
+    replies_.clear();
+    receive(Clock::now());
+    commit();
+    if (replies_.empty()) break;
+  }
+  if (breaker_.tripped()) revoke();
+}
+
+void Counter::clear() {
+  purchases_.clear();
+  breaker_.settle();
+}
+
+void Counter::receive(Clock::time_point until) {
+  while (open() && replies_.size() < kMostReplies && (replies_.empty() || queue_->ready())) {
+    auto reply = queue_->next(until);
+    if (!reply) return;
+    const auto asked = asked_.find(reply->id);
+    if (asked == asked_.end()) continue;
+    const auto [owner, id] = asked->second;
+    asked_.erase(asked);
+    reply->id = id;
+    AnswerRecord last = purchases_[owner]->record(*reply);
+    if (last.status == Answer::Status::ok) breaker_.add_good();
+    if (last.status == Answer::Status::failed)
+      breaker_.add({owner, last.candidate, last.step, std::move(last.reason)});
+    replies_.emplace_back(owner, *std::move(reply));
+  }
+}
+
+// One wait for the disk for all that was received of a purchase.
+void Counter::commit() {
+  for (RoundPurchase* purchase : purchases_) purchase->commit();
+}
+
+void Counter::ask(std::size_t owner) {
+  for (Query& query : ask_(*purchases_[owner])) {
+    asked_.emplace(next_, Asked{owner, query.id});
+    query.id = next_++;
+    queue_->submit(std::move(query));
+  }
+}
+
+void Counter::revoke() {
+  if (std::exchange(revoked_, true)) return;
+  std::map<std::size_t, std::vector<AnswerKey>> by_owner;
+  for (const Failure& failure : breaker_.failures())
+    by_owner[failure.owner].push_back({failure.candidate, failure.step});
+  for (const auto& [owner, keys] : by_owner) purchases_[owner]->revoke(keys, breaker_.verdict());
+}
+
+void Counter::give_up() const {
+  const std::vector<Failure> failures = breaker_.failures();
+  std::string text;
+  for (std::size_t i = failures.size() - std::min(kShown, failures.size()); i < failures.size();
+       ++i)
+    text += fmt::format("\n  {}, candidate {}, step {}: {}", purchases_[failures[i].owner]->text(),
+                        failures[i].candidate, failures[i].step, failures[i].reason);
+  const bool abort = solver_.failure_policy().abort;
+  throw Error(
+      ErrorKind::solver,
+      fmt::format("{}: {}, so no more is asked{}:{}\n"
+                  "everything that was answered is kept, and {} not count: mend the solver and "
+                  "give the same command again, which asks once more; {} goes on in spite of them",
+                  solver_.name(), breaker_.verdict(),
+                  failures.size() > kShown ? ", the last of them" : "", text,
+                  failures.size() == 1 ? "this failure does" : "these failures do",
+                  abort ? "solver.on_failure=skip" : "solver.breaker=false"));
+}
+
+}  // namespace stap

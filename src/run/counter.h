@@ -1,0 +1,67 @@
+// Where purchases ask one solver, together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/breaker.h"
+#include "run/purchase.h"
+#include "stap/core/solver_queue.h"
+
+namespace stap {
+
+/// One queue for all purchases from a solver. What is answered is on disk before it is used. After
+/// an exception nothing is used any more, and only keep() may be called.
+class Counter {
+ public:
+  using Clock = SolverQueue::Clock;
+  /// What a purchase wants to know now.
+  using Ask = std::function<std::vector<Query>(RoundPurchase&)>;
+
+  /// The solver must live as long.
+  Counter(const Solver& solver, Ask ask);
+
+  const Solver& solver() const { return solver_; }
+  /// The purchase must live until clear().
+  void add(RoundPurchase& purchase);
+  bool open() const { return queue_->open() > 0; }
+  bool ready() const { return open() && queue_->ready(); }
+  /// Takes the replies that are there, waiting for the first until about then. Throws Error(solver)
+  /// if failures are more than the solver's policy bears: those do not count then, so that whoever
+  /// goes on asks again.
+  void serve(Clock::time_point until);
+  /// Puts on disk what was answered, for a later process.
+  void keep();
+  /// All purchases are done.
+  void clear();
+
+ private:
+  // A query in the queue, by a number that is its own.
+  struct Asked {
+    std::size_t owner = 0;  // position of the purchase
+    std::uint64_t id = 0;   // of the purchase's query
+  };
+
+  void receive(Clock::time_point until);
+  void commit();
+  void ask(std::size_t owner);
+  void revoke();
+  [[noreturn]] void give_up() const;
+
+  const Solver& solver_;
+  Ask ask_;
+  std::unique_ptr<SolverQueue> queue_;
+  std::vector<RoundPurchase*> purchases_;
+  std::unordered_map<std::uint64_t, Asked> asked_;
+  std::uint64_t next_ = 0;
+  std::vector<std::pair<std::size_t, Reply>> replies_;  // and whose they are: recorded, not taken
+  Breaker breaker_;
+  bool revoked_ = false;  // the failures that tripped it
+};
+
+}  // namespace stap
