@@ -22,8 +22,8 @@ class Console : public Observer {
 
   void progress(const Progress& event) override;
   void warning(std::string_view text) override;
-  /// A line for the user that is no warning; not shown with --quiet.
-  void note(std::string_view text);
+  /// Not shown with --quiet.
+  void note(std::string_view text) override;
   /// Before results are printed: ends an open bar, or shows how far a log last was.
   void finish();
 

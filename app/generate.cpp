@@ -75,8 +75,7 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
   const auto sampler = make_sampler(study, solver->grid());
   const InterruptGuard interrupt;
   Console console(globals);
-  const Generated done =
-      generate(request, *sampler, solver, folder, console, [&] { return interrupt.requested(); });
+  const Generated done = generate(request, *sampler, solver, folder, console, interrupt.stop());
   console.finish();
   if (!done.finished)
     console.note(fmt::format("stopped; the same command continues in {}", folder));

@@ -82,9 +82,13 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   Console console(globals);
   const InterruptGuard interrupt;
   const auto start = std::chrono::steady_clock::now();
-  const LoopEnd end = drive(runs, options.folder, globals.threads, console, [&] {
-    return interrupt.requested() || (limit && std::chrono::steady_clock::now() - start > *limit);
-  });
+  const StopAsked stop(
+      [&] {
+        return interrupt.requested() ||
+               (limit && std::chrono::steady_clock::now() - start > *limit);
+      },
+      [&] { return interrupt.now(); });
+  const LoopEnd end = drive(runs, options.folder, globals.threads, console, stop);
   console.finish();
   if (end == LoopEnd::stopped) {
     console.note(fmt::format("stopped; the same command continues in {}", options.folder));

@@ -42,7 +42,7 @@ struct Buyer::Trip {
   // "candidate 7, step 3: failed: ..."
   std::string trouble() const {
     const char* what = distrusted                         ? "refused by the trust band"
-                       : walk.end() == Walk::End::refused ? "refused by the guard"
+                       : walk.end() == Walk::End::refused ? "refused"
                                                           : "failed";
     return fmt::format("candidate {}, step {}: {}: {}", candidate, walk.step(), what,
                        walk.reason());

@@ -1,6 +1,7 @@
 #include "run/counter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMostReplies = 1024;  // of one commit
 constexpr std::size_t kShown = 3;           // failures in a message
+// A straggler takes so many times what is usual, and so many seconds.
+constexpr double kSlow = 3.0, kSlowAtLeast = 1.0;
 
 }  // namespace
 
@@ -40,14 +43,25 @@ void Counter::serve(Clock::time_point until) {
     touched.insert(owner);
   }
   for (const std::size_t which : touched) ask(which);
+  give_back_stragglers();
+}
+
+void Counter::collect(Clock::time_point until) {
+  replies_.clear();
+  receive(until);
+  commit();
+}
+
+void Counter::count_running(WindingDown& end) const {
+  for (const Running& one : queue_->running())
+    if (const auto asked = asked_.find(one.id); asked != asked_.end())
+      end.add(times_.usual(asked->second.steps), one.seconds);
 }
 
 void Counter::keep() {
   commit();
   while (!revoked_ && ready()) {
-    replies_.clear();
-    receive(Clock::now());
-    commit();
+    collect(Clock::now());
     if (replies_.empty()) break;
   }
   if (breaker_.tripped()) revoke();
@@ -64,11 +78,14 @@ void Counter::receive(Clock::time_point until) {
     if (!reply) return;
     const auto asked = asked_.find(reply->id);
     if (asked == asked_.end()) continue;
-    const auto [owner, id] = asked->second;
+    const auto [owner, id, steps] = asked->second;
     asked_.erase(asked);
     reply->id = id;
     AnswerRecord last = purchases_[owner]->record(*reply);
-    if (last.status == Answer::Status::ok) breaker_.add_good();
+    if (last.status == Answer::Status::ok) {
+      breaker_.add_good();
+      times_.add(reply->answer.seconds, steps);
+    }
     if (last.status == Answer::Status::failed)
       breaker_.add({owner, last.candidate, last.step, std::move(last.reason)});
     replies_.emplace_back(owner, *std::move(reply));
@@ -82,10 +99,37 @@ void Counter::commit() {
 
 void Counter::ask(std::size_t owner) {
   for (Query& query : ask_(*purchases_[owner])) {
-    asked_.emplace(next_, Asked{owner, query.id});
+    asked_.emplace(next_, Asked{owner, query.id, query.steps});
     query.id = next_++;
     queue_->submit(std::move(query));
   }
+}
+
+void Counter::give_back_stragglers() {
+  if (solver_.failure_policy().stragglers <= 0 || !open() || queue_->ready()) return;
+  const std::vector<Running> running = queue_->running();
+  if (running.size() < queue_->open()) return;  // others wait for a slot
+  std::set<std::size_t> touched;
+  for (const Running& slow : running) {
+    if (!is_straggler(slow)) continue;
+    const auto [owner, id, steps] = asked_.at(slow.id);
+    asked_.erase(slow.id);
+    purchases_[owner]->give_back(
+        id, fmt::format("given back as a straggler after {:.3g} s", slow.seconds));
+    queue_->give_back(slow.id);
+    touched.insert(owner);
+  }
+  for (const std::size_t which : touched) ask(which);
+}
+
+bool Counter::is_straggler(const Running& running) const {
+  const auto asked = asked_.find(running.id);
+  if (asked == asked_.end()) return false;  // one that could not be given back
+  const std::optional<double> usual = times_.usual(asked->second.steps);
+  if (!usual || running.seconds <= std::max(kSlowAtLeast, kSlow * *usual)) return false;
+  const RoundPurchase& purchase = *purchases_[asked->second.owner];
+  const double most = solver_.failure_policy().stragglers * static_cast<double>(purchase.asked());
+  return static_cast<double>(purchase.open() + purchase.given_back()) <= std::floor(most);
 }
 
 void Counter::revoke() {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/answer_times.h"
 #include "core/breaker.h"
 #include "run/purchase.h"
 #include "stap/core/solver_queue.h"
@@ -17,6 +18,11 @@ namespace stap {
 
 /// One queue for all purchases from a solver. What is answered is on disk before it is used. After
 /// an exception nothing is used any more, and only keep() may be called.
+///
+/// Where the solver's policy allows stragglers: when all of a pass's queries but that share are
+/// answered and no other waits for a slot, those that have been running for more than 3 times what
+/// is usual (and a second) are given back. That is recorded as a refusal before it is done, so a
+/// later process does the same.
 class Counter {
  public:
   using Clock = SolverQueue::Clock;
@@ -35,6 +41,12 @@ class Counter {
   /// if failures are more than the solver's policy bears: those do not count then, so that whoever
   /// goes on asks again.
   void serve(Clock::time_point until);
+  /// From now on nothing is begun.
+  void hold() { queue_->hold(); }
+  /// Adds what runs.
+  void count_running(WindingDown& end) const;
+  /// Waits for a reply until about then and puts on disk what was answered; nothing is used.
+  void collect(Clock::time_point until);
   /// Puts on disk what was answered, for a later process.
   void keep();
   /// All purchases are done.
@@ -45,11 +57,14 @@ class Counter {
   struct Asked {
     std::size_t owner = 0;  // position of the purchase
     std::uint64_t id = 0;   // of the purchase's query
+    std::size_t steps = 0;
   };
 
   void receive(Clock::time_point until);
   void commit();
   void ask(std::size_t owner);
+  void give_back_stragglers();
+  bool is_straggler(const Running& running) const;
   void revoke();
   [[noreturn]] void give_up() const;
 
@@ -60,6 +75,7 @@ class Counter {
   std::unordered_map<std::uint64_t, Asked> asked_;
   std::uint64_t next_ = 0;
   std::vector<std::pair<std::size_t, Reply>> replies_;  // and whose they are: recorded, not taken
+  AnswerTimes times_;
   Breaker breaker_;
   bool revoked_ = false;  // the failures that tripped it
 };

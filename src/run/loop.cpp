@@ -75,7 +75,7 @@ class Loop {
                      : fmt::format("{}, selecting and buying", round_text(purchases[0]->run())));
     const auto start = std::chrono::steady_clock::now();
     try {
-      market_.buy(purchases, stop_);
+      market_.buy(purchases, observer_, stop_);
     } catch (const Stopped&) {
       note_buying(phase, purchases, std::chrono::steady_clock::now() - start);
       throw;

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "run/counter.h"
 #include "run/purchase.h"
 
@@ -33,9 +35,25 @@ std::vector<Query> Market::ask(RoundPurchase& purchase) {
   return purchase.ask();
 }
 
-void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, const StopAsked& stop) {
+// Begins nothing more and waits for what runs.
+void Market::wind_down(Observer& observer, const StopAsked& stop) {
+  for (const auto& counter : counters_) counter->hold();
+  for (bool said = false; !stop.now(); said = true) {
+    WindingDown end;
+    for (const auto& counter : counters_) counter->count_running(end);
+    if (end.running == 0) return;
+    if (!said) observer.note(fmt::format("stopping: {}; asked again, it ends them", end.text()));
+    for (const auto& counter : counters_)
+      if (counter->open()) counter->collect(Clock::now() + kGlance);
+  }
+}
+
+void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer,
+                 const StopAsked& stop) {
   const auto look = [&] {
-    if (stop && stop()) throw Stopped();
+    if (!stop || !stop()) return;
+    wind_down(observer, stop);
+    throw Stopped();
   };
   try {
     for (const auto& purchase : purchases) {

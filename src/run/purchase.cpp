@@ -94,6 +94,8 @@ std::vector<Query> RoundPurchase::ask() {
       begin_pass();
     }
     std::vector<Query> queries = buyer_->ask();
+    asked_ += queries.size();
+    open_queries_ += queries.size();
     if (!queries.empty() || !buyer_->done()) return queries;
     passes_.end(buyer_->deliver());
     buyer_.reset();
@@ -115,6 +117,7 @@ void RoundPurchase::begin_pass() {
   if (!rules_) begin();
   const Plan plan = initial_ ? initial_plan(run_.study.options) : plan_pass();
   passes_.begin(plan);
+  asked_ = open_queries_ = given_back_ = 0;
   for (const Purchase& p : plan.purchases) run_.used[p.candidate] = 1;
   buyer_ = std::make_unique<Buyer>(
       plan, passes_.budget(), run_.problem->pool.states.view(), solver(), committee_, *rules_,
@@ -171,6 +174,15 @@ AnswerRecord RoundPurchase::record(const Reply& reply) {
 
 void RoundPurchase::take(const Reply& reply) {
   buyer_->take(reply);
+  --open_queries_;
+}
+
+void RoundPurchase::give_back(std::uint64_t id, std::string why) {
+  const Reply reply{id, {.status = Answer::Status::refused, .reason = std::move(why)}};
+  record(reply);
+  commit();
+  take(reply);
+  ++given_back_;
 }
 
 void RoundPurchase::revoke(std::span<const AnswerKey> answers, std::string_view why) {

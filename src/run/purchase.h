@@ -43,6 +43,13 @@ class RoundPurchase {
   void revoke(std::span<const AnswerKey> answers, std::string_view why);
   /// "my-run, round 2", for messages.
   std::string text() const;
+  /// A query that is not to be waited for any more: recorded, and ended without being made.
+  void give_back(std::uint64_t id, std::string why);
+  /// Queries of the pass under way: all that were asked, those without a reply, and those that were
+  /// given back.
+  std::size_t asked() const { return asked_; }
+  std::size_t open() const { return open_queries_; }
+  std::size_t given_back() const { return given_back_; }
   /// Leaves the device's memory to others until the next ask().
   void rest() { committee_.trim(); }
 
@@ -72,6 +79,7 @@ class RoundPurchase {
   LoggedAnswers recorded_;
   Passes passes_;
   std::unique_ptr<Buyer> buyer_;  // of the pass under way
+  std::size_t asked_ = 0, open_queries_ = 0, given_back_ = 0;
   double planning_seconds_ = 0.0;
 };
 
@@ -84,12 +92,16 @@ class Market {
   ~Market();
 
   /// Buys for all of them until each is done, so that no slot stays idle while somebody has a
-  /// question. One committee at a time works on the device. Throws Stopped when `stop` says so,
-  /// Error(solver) where failures are more than a solver's policy bears, and what purchases and
-  /// queues throw; what was answered by then is on disk, and the market must not be used any more.
-  void buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, const StopAsked& stop);
+  /// question. One committee at a time works on the device. Throws Stopped when `stop` says so, and
+  /// what runs outside this process has ended (the observer is told when that will be), or need not
+  /// be waited for; Error(solver) where failures are more than a solver's policy bears, and what
+  /// purchases and queues throw; what was answered by then is on disk, and the market must not be
+  /// used any more.
+  void buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer,
+           const StopAsked& stop);
 
  private:
+  void wind_down(Observer& observer, const StopAsked& stop);
   Counter& counter_of(const Solver& solver);
   std::vector<Query> ask(RoundPurchase& purchase);
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/answer_times.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 #include "stap/core/solver_queue.h"
@@ -21,10 +22,6 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of states that are
 constexpr std::size_t kLeastRows = 64;                     // so many all the same
 constexpr std::size_t kMostReplies = 4096;                 // of one commit
 constexpr std::chrono::milliseconds kPatience{200};        // between two looks at `stop`
-
-void stop_if(const StopAsked& stop) {
-  if (stop && stop()) throw Stopped();
-}
 
 // The answer that led to state `number` of row `index`.
 LoggedAnswer recorded(const RowsWanted& wanted, const LoggedAnswers& answers, std::size_t index,
@@ -65,6 +62,128 @@ double RowMaker::Leg::time_of(std::size_t number) const {
   return (static_cast<double>(number) - static_cast<double>(zero)) * solver.dt();
 }
 
+// All rows from the leg's first state to its last, as many at a time as memory allows.
+class RowMaker::Walk {
+ public:
+  Walk(const RowMaker& maker, const Leg& leg, const RowsWanted& wanted, AnswerLog& log,
+       Progress& progress, Observer& observer, const StopAsked& stop)
+      : maker_(maker),
+        leg_(leg),
+        wanted_(wanted),
+        log_(log),
+        progress_(progress),
+        observer_(observer),
+        stop_(stop),
+        values_(leg.solver.grid().values()),
+        before_(log.recorded(wanted.acquisition)),
+        queue_(leg.solver.open()) {}
+
+  void go() {
+    enter();
+    observer_.progress(progress_);
+    while (!trips_.empty() || next_ < wanted_.rows) {
+      if (stopped()) {
+        wind_down();
+        throw Stopped();
+      }
+      std::vector<Reply> replies = receive();
+      for (Reply& reply : replies) take(reply);
+      enter();
+      if (!replies.empty()) observer_.progress(progress_);
+    }
+  }
+
+ private:
+  bool stopped() const { return stop_ && stop_(); }
+  std::size_t made(const Reply& reply) const { return reply.answer.states.size() / values_; }
+  std::size_t steps_of(const Trip& trip) const {
+    return std::min(leg_.end - trip.number, leg_.solver.steps_at_once());
+  }
+
+  // Lets rows in as long as there is room.
+  void enter() {
+    const std::size_t most = std::max(kLeastRows, kMostBytes / (values_ * sizeof(double)));
+    for (; next_ < wanted_.rows && trips_.size() < most; ++next_) {
+      std::size_t number = leg_.begin;
+      while (number < leg_.end && before_.contains(next_, number + 1)) ++number;
+      if (number < leg_.end && stopped()) return;
+      progress_.done += number - leg_.begin;
+      if (number == leg_.end) continue;
+      const Trip trip{next_, number,
+                      number == 0 ? maker_.drawn(wanted_, next_)
+                                  : recorded(wanted_, before_, next_, number).state};
+      ask(trip);
+      trips_.emplace(next_, trip);
+    }
+  }
+
+  void ask(const Trip& trip) {
+    queue_->submit({.id = trip.index,
+                    .state = trip.state,
+                    .time = leg_.time_of(trip.number),
+                    .params = {},
+                    .steps = steps_of(trip)});
+  }
+
+  // What has come, on disk; waits for it.
+  std::vector<Reply> receive() {
+    std::vector<Reply> replies;
+    if (auto reply = queue_->next(SolverQueue::Clock::now() + kPatience))
+      replies.push_back(*std::move(reply));
+    while (!replies.empty() && replies.size() < kMostReplies && queue_->open() > 0 &&
+           queue_->ready())
+      if (auto reply = queue_->next(SolverQueue::Clock::now()))
+        replies.push_back(*std::move(reply));
+    for (const Reply& reply : replies) {
+      const Trip& trip = trips_.at(reply.id);
+      note(wanted_, trip.index, trip.number, trip.state, reply.answer, log_);
+      if (reply.answer.status == Answer::Status::ok) times_.add(reply.answer.seconds, made(reply));
+    }
+    log_.commit();
+    return replies;
+  }
+
+  void take(const Reply& reply) {
+    Trip& trip = trips_.at(reply.id);
+    progress_.done += made(reply);
+    trip.number += made(reply);
+    if (reply.answer.status != Answer::Status::ok) maker_.cannot(leg_, wanted_, trip, reply.answer);
+    trip.state.assign(reply.answer.states.end() - static_cast<std::ptrdiff_t>(values_),
+                      reply.answer.states.end());
+    if (trip.number == leg_.end)
+      trips_.erase(reply.id);
+    else
+      ask(trip);
+  }
+
+  // Begins nothing more and waits for what runs.
+  void wind_down() {
+    queue_->hold();
+    for (bool said = false; !stop_.now(); said = true) {
+      WindingDown end;
+      for (const Running& one : queue_->running())
+        end.add(times_.usual(steps_of(trips_.at(one.id))), one.seconds);
+      if (end.running == 0) return;
+      if (!said) observer_.note(fmt::format("stopping: {}; asked again, it ends them", end.text()));
+      receive();
+    }
+  }
+
+  const RowMaker& maker_;
+  const Leg& leg_;
+  const RowsWanted& wanted_;
+  AnswerLog& log_;
+  Progress& progress_;
+  Observer& observer_;
+  const StopAsked& stop_;
+  std::size_t values_;
+  LoggedAnswers before_;
+  std::unique_ptr<SolverQueue> queue_;
+  std::unordered_map<std::uint64_t, Trip> trips_;  // by index
+  AnswerTimes times_;
+  std::size_t next_ = 0;  // row to enter
+};
+
 void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer,
                     const StopAsked& stop) const {
   const double dt = solver_->dt();
@@ -75,7 +194,7 @@ void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer
                     first() + wanted.lead - 1});
   Progress progress{.phase = wanted.phase, .done = 0, .total = 0, .unit = "solver steps"};
   for (const Leg& leg : legs) progress.total += wanted.rows * (leg.end - leg.begin);
-  for (const Leg& leg : legs) walk(leg, wanted, log, progress, observer, stop);
+  for (const Leg& leg : legs) Walk(*this, leg, wanted, log, progress, observer, stop).go();
 }
 
 std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers& answers,
@@ -98,69 +217,6 @@ std::vector<double> RowMaker::drawn(const RowsWanted& wanted, std::size_t index)
   std::vector<double> state(sampler_.grid().values());
   sampler_.draw(wanted.stream, index, state);
   return state;
-}
-
-// All rows from the leg's first state to its last, as many at a time as memory allows.
-void RowMaker::walk(const Leg& leg, const RowsWanted& wanted, AnswerLog& log, Progress& progress,
-                    Observer& observer, const StopAsked& stop) const {
-  const auto queue = leg.solver.open();
-  const LoggedAnswers before = log.recorded(wanted.acquisition);
-  const std::size_t values = leg.solver.grid().values();
-  const std::size_t most = std::max(kLeastRows, kMostBytes / (values * sizeof(double)));
-  std::unordered_map<std::uint64_t, Trip> trips;  // by index
-  const auto ask = [&](const Trip& trip) {
-    queue->submit({.id = trip.index,
-                   .state = trip.state,
-                   .time = leg.time_of(trip.number),
-                   .params = {},
-                   .steps = std::min(leg.end - trip.number, leg.solver.steps_at_once())});
-  };
-  std::size_t next = 0;
-  const auto enter = [&] {
-    for (; next < wanted.rows && trips.size() < most; ++next) {
-      std::size_t number = leg.begin;
-      while (number < leg.end && before.contains(next, number + 1)) ++number;
-      progress.done += number - leg.begin;
-      if (number == leg.end) continue;
-      stop_if(stop);
-      const Trip trip{
-          next, number,
-          number == 0 ? drawn(wanted, next) : recorded(wanted, before, next, number).state};
-      ask(trip);
-      trips.emplace(next, trip);
-    }
-  };
-
-  enter();
-  observer.progress(progress);
-  while (!trips.empty()) {
-    stop_if(stop);
-    std::vector<Reply> replies;
-    if (auto reply = queue->next(SolverQueue::Clock::now() + kPatience))
-      replies.push_back(*std::move(reply));
-    while (!replies.empty() && replies.size() < kMostReplies && queue->open() > 0 && queue->ready())
-      if (auto reply = queue->next(SolverQueue::Clock::now())) replies.push_back(*std::move(reply));
-    for (const Reply& reply : replies) {
-      const Trip& trip = trips.at(reply.id);
-      note(wanted, trip.index, trip.number, trip.state, reply.answer, log);
-    }
-    log.commit();
-    for (Reply& reply : replies) {
-      Trip& trip = trips.at(reply.id);
-      const std::size_t made = reply.answer.states.size() / values;
-      progress.done += made;
-      trip.number += made;
-      if (reply.answer.status != Answer::Status::ok) cannot(leg, wanted, trip, reply.answer);
-      trip.state.assign(reply.answer.states.end() - static_cast<std::ptrdiff_t>(values),
-                        reply.answer.states.end());
-      if (trip.number == leg.end)
-        trips.erase(reply.id);
-      else
-        ask(trip);
-    }
-    enter();
-    if (!replies.empty()) observer.progress(progress);
-  }
 }
 
 void RowMaker::cannot(const Leg& leg, const RowsWanted& wanted, const Trip& trip,

@@ -64,8 +64,7 @@ class RowMaker {
   // Number of the first state that belongs to the row.
   std::size_t first() const { return warm_up_ ? 1 : 0; }
   std::vector<double> drawn(const RowsWanted& wanted, std::size_t index) const;
-  void walk(const Leg& leg, const RowsWanted& wanted, AnswerLog& log, Progress& progress,
-            Observer& observer, const StopAsked& stop) const;
+  class Walk;  // of all rows through a leg
   [[noreturn]] void cannot(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
                            const Answer& answer) const;
 

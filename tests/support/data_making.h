@@ -44,6 +44,7 @@ struct Recorder : Observer {
     if (on_progress) on_progress();
   }
   void warning(std::string_view text) override { warnings.emplace_back(text); }
+  void note(std::string_view text) override { notes.emplace_back(text); }
   /// Whether anything moved on.
   bool computed() const {
     for (std::size_t e = 1; e < events.size(); ++e)
@@ -53,7 +54,7 @@ struct Recorder : Observer {
   }
 
   std::vector<Event> events;
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, notes;
   std::function<void()> on_progress;
 };
 

@@ -31,6 +31,8 @@ class Observer {
   virtual void progress(const Progress&) {}
   /// Something the user should know and can act on.
   virtual void warning(std::string_view) {}
+  /// Something the user may want to know; nothing is wrong.
+  virtual void note(std::string_view) {}
 };
 
 }  // namespace stap

@@ -15,8 +15,10 @@ enum class LoopEnd { finished, stopped };
 /// with equal networks are stacked in one engine; runs that differ in nothing that counts before
 /// the first purchase (in their method, say, or in their rounds) share the training of round 0;
 /// runs of one solver buy over one queue. `stop` is asked all the time: what is under way is given
-/// up within a second, a block of the solver or an epoch, what was bought or trained by then is on
-/// disk, and the same call goes on. `threads`: 0 = all.
+/// up within a second, a block of the solver or an epoch (but what runs outside this process is
+/// waited for, unless stop.now()), what was bought or trained by then is on disk, and the same call
+/// goes on. `threads`: 0 = all. Throws Error(solver) where a solver fails more than its policy
+/// bears: all else that it answered is on disk, and the same call asks again.
 LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop = {});
 
 }  // namespace stap

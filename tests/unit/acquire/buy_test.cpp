@@ -85,9 +85,9 @@ TEST(Buy, SaysWhereTroubleWas) {
   const Ledger ledger =
       shop.buy_all({{1, Pattern::parse("111")}, {0, Pattern::parse("111")}}, 7).ledger;
 
-  EXPECT_EQ(ledger.reasons, (std::vector<std::string>{
-                                "candidate 1, step 1: failed: answer value 1 is nan",
-                                "candidate 0, step 1: refused by the guard: told to refuse"}));
+  EXPECT_EQ(ledger.reasons,
+            (std::vector<std::string>{"candidate 1, step 1: failed: answer value 1 is nan",
+                                      "candidate 0, step 1: refused: told to refuse"}));
   EXPECT_EQ(ledger.bought, 2u);
   EXPECT_EQ(ledger.failed, 1u);
   EXPECT_EQ(ledger.refused, 1u);

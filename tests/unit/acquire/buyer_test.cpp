@@ -153,7 +153,7 @@ TEST(Buyer, AFailureKeepsTheStepsBeforeItAndARefusalCostsNothing) {
     EXPECT_EQ(delivery.ledger.refused, refused ? 1u : 0u);
     EXPECT_EQ(delivery.ledger.charged_failures, refused ? 0u : 1u);
     EXPECT_EQ(delivery.ledger.unspent, refused ? 2u : 1u);
-    const char* reason = refused                ? "refused by the guard: told to refuse"
+    const char* reason = refused                ? "refused: told to refuse"
                          : fate == Fate::failed ? "failed: told to fail"
                                                 : "failed: answer value 1 is nan";
     EXPECT_EQ(delivery.ledger.reasons,

@@ -500,6 +500,30 @@ TEST(Generate, RequestsThatCannotBeAreConfigErrorsAndLeaveNothing) {
   EXPECT_TRUE(contains(message([](Making& m) { m.warm_up = 0.3; }), "a whole number"));
 }
 
+// Broken by: a row that enters after the stop, an answer under way that is lost.
+TEST(Generate, AskedToStopItWaitsForWhatRuns) {
+  const TemporaryFolder folder;
+  const auto far = [] {
+    return std::make_shared<const FarSolver>(kGrid, kDt, test::always_ok,
+                                             test::Manners{.polls = 1, .slots = 4, .running = 0.1});
+  };
+  const auto solver = far();
+  Recorder told;
+
+  make(folder.path(), told, {.solver = solver, .stop = [&] { return solver->computed >= 50; }});
+
+  EXPECT_EQ(solver->computed, 54u);
+  EXPECT_EQ(recorded_in(folder.path()), 54u);
+  ASSERT_EQ(told.notes.size(), 1u);
+  EXPECT_TRUE(contains(told.notes[0], "4 are running")) << told.notes[0];
+  // And at once, where that is wanted.
+  const auto again = far();
+  const auto asked = [&] { return again->computed >= 10; };
+  make(folder.path(), told, {.solver = again, .stop = {asked, asked}});
+  EXPECT_EQ(again->computed, 10u);
+  EXPECT_EQ(recorded_in(folder.path()), 64u);
+}
+
 // Row 40 of a stream, at a step; what others have answered stays.
 TEST(Generate, ARowThatCannotBeComputedIsNamed) {
   const NamingSampler sampler(kGrid, kDt);
