@@ -10,6 +10,7 @@
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
+#include "stap/data/npy.h"
 #include "stap/data/store.h"
 #include "stap/study/generate.h"
 
@@ -50,9 +51,38 @@ States<double> first_rows(States<double> all, std::size_t states_each, std::size
   return some;
 }
 
+// The states of a `.npy` file: [B, C, X...], or [B, T, C, X...] of trajectories; without C where
+// that is 1.
+Trajectories read_npy_states(const fs::path& file, const Grid& grid, bool trajectories) {
+  const Array<double> array = read_npy(file);
+  const std::size_t before = trajectories ? 2 : 1;
+  const std::vector<std::size_t>& shape = array.shape;
+  std::vector<std::size_t> full{grid.channels};
+  full.insert(full.end(), grid.points.begin(), grid.points.end());
+  const auto ends_with = [&](const std::vector<std::size_t>& end) {
+    return shape.size() == before + end.size() &&
+           std::equal(end.begin(), end.end(), shape.end() - static_cast<int>(end.size()));
+  };
+  const char* rows = trajectories ? "B x T" : "B";
+  if (!ends_with(full) && !(grid.channels == 1 && ends_with(grid.points)))
+    throw Error(
+        ErrorKind::data,
+        fmt::format(
+            "{} has shape {}, expected {} x {}{}", file.string(), shape_text(shape), rows,
+            grid.shape_text(),
+            grid.channels == 1 ? fmt::format(" or {} x {}", rows, shape_text(grid.points)) : ""));
+  if (array.values.empty())
+    throw Error(ErrorKind::data, fmt::format("{} has shape {}, expected at least one state",
+                                             file.string(), shape_text(shape)));
+  const std::size_t times = trajectories ? shape[1] : 1;
+  Trajectories read{States<double>(grid, shape[0] * times), times};
+  std::ranges::copy(array.values, read.states.values().begin());
+  return read;
+}
+
 // A file that carries the hash of its values, as ours do, must have it.
 void check_own_hash(const fs::path& file, std::span<const double> values) {
-  if (has_attribute(file, "/", "sha256") &&
+  if (!is_npy(file) && has_attribute(file, "/", "sha256") &&
       read_text_attribute(file, "/", "sha256") != hash(values))
     throw Error(ErrorKind::data,
                 fmt::format("{} is damaged: its values do not have its hash", file.string()));
@@ -67,9 +97,11 @@ fs::path cached_file(const std::string& data_key, const char* file) {
 
 Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std::size_t count) {
   const Grid clusters = cluster_grid(grid, cluster);
-  States<double> all = read_clusters(file, clusters, cluster);
-  const auto datasets = list_datasets(file);
-  if (std::ranges::count(datasets, "states") > 0) check_own_hash(file, all.values());
+  States<double> all = is_npy(file) ? read_npy_states(file, clusters, false).states
+                                    : read_clusters(file, clusters, cluster);
+  // Of a trajectory we have a part only, and its hash is of the whole.
+  if (!is_npy(file) && std::ranges::count(list_datasets(file), "states") > 0)
+    check_own_hash(file, all.values());
   Pool pool;
   pool.states = first_rows(std::move(all), 1, count, file, "initial conditions");
   check_finite(pool.states.values(), file, clusters.values(), 1, "initial condition");
@@ -79,7 +111,8 @@ Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std:
 
 TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
                       std::size_t count) {
-  Trajectories there = read_trajectories(file, grid);
+  Trajectories there =
+      is_npy(file) ? read_npy_states(file, grid, true) : read_trajectories(file, grid);
   check_own_hash(file, there.states.values());
   if (times != 0 && there.times < times)
     throw Error(ErrorKind::data, fmt::format("{} holds trajectories of {} times, expected {}",

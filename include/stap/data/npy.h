@@ -10,6 +10,11 @@
 
 namespace stap {
 
+/// Whether a file's name says that it is one.
+inline bool is_npy(const std::filesystem::path& path) {
+  return path.extension() == ".npy";
+}
+
 /// An array of a `.npy` file (format 1.0 to 3.0), as double. Accepted: C order, little-endian or
 /// one-byte real numbers, integers and booleans. Nothing is run and nothing believed: sizes are
 /// compared with the file before memory is taken, and `values_most` (0: no limit) bounds it. Throws

@@ -26,12 +26,12 @@ struct TestSet {
 };
 
 /// Reads a pool of states of `grid`, or of clusters of them, from `states` or the first times of
-/// `trajectory`; the first `count`, or all where that is 0. Throws Error(data), also if there are
-/// fewer or a value is not finite.
+/// `trajectory`; the first `count`, or all where that is 0. A `.npy` file holds [B, k C, X...], or
+/// [B, X...] of one channel. Throws Error(data), also if there are fewer or a value is not finite.
 Pool read_pool(const std::filesystem::path& file, const Grid& grid, std::size_t cluster,
                std::size_t count);
-/// The same for trajectories, `trajectory`. Of longer ones the first `times` times are taken; 0:
-/// all.
+/// The same for trajectories, `trajectory`; a `.npy` file holds [B, T, C, X...], or [B, T, X...] of
+/// one channel. Of longer ones the first `times` times are taken; 0: all.
 TestSet read_test_set(const std::filesystem::path& file, const Grid& grid, std::size_t times,
                       std::size_t count);
 
