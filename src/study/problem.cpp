@@ -13,6 +13,7 @@
 
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/data/npy.h"
 #include "stap/data/store.h"
 #include "stap/study/generate.h"
 
@@ -177,7 +178,8 @@ namespace {
 
 // A file that says what its states are must be of this problem. Files of others may say nothing.
 void check_described(const std::filesystem::path& file, const Solver& solver, Observer& observer) {
-  if (!has_attribute(file, "/", "dt") || !has_attribute(file, "/", "lengths")) return;
+  if (is_npy(file) || !has_attribute(file, "/", "dt") || !has_attribute(file, "/", "lengths"))
+    return;
   const StateInfo info = read_state_info(file);
   const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
   if (info.dt > 0 && !near(info.dt, solver.dt()))

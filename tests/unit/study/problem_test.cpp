@@ -9,6 +9,7 @@
 
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
+#include "stap/data/npy.h"
 #include "stap/data/store.h"
 #include "stap/ic/sines.h"
 #include "stap/journal/answer_log.h"
@@ -537,6 +538,19 @@ TEST_F(ProblemFiles, FilesOfAnotherGridAreRefused) {
                        "other.h5"));
   EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(text, test_file())); }),
                        "text.h5"));
+}
+
+// The same numbers in another kind of file are the same data.
+TEST_F(ProblemTest, DataComeFromNpyFilesAsWell) {
+  const Problem drawn = make(study());
+  write_npy(folder_.path("pool.npy"), std::vector<std::size_t>{20, 16}, drawn.pool.states.values());
+  write_npy(folder_.path("test.npy"), std::vector<std::size_t>{5, 4, 1, 16},
+            drawn.test->states.values());
+
+  const Problem read = make(study_of_files("pool.npy", "test.npy"));
+
+  EXPECT_TRUE(same(read, drawn));
+  EXPECT_EQ(read.identity.pool_file, folder_.path("pool.npy"));
 }
 
 }  // namespace
