@@ -1,0 +1,150 @@
+// Studies whose solver is a program of the user's own.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/study/presets.h"
+#include "stap/study/problem.h"
+#include "stap/study/study.h"
+#include "support/contains.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+using test::contains;
+using test::TemporaryFolder;
+
+constexpr const char* kStudy = R"(
+pde: {name: external, label: mine, channels: [u], points: [16], dt: 0.5, parameters: [nu=2]}
+solver: {name: command, argv: [./solver, "{input}", "{output}", "{nu}"]}
+initial: {name: sines}
+network: {modes: [4], width: 8, layers: 1}
+study: {steps: 3, pool: 20, test: 2, initial: 2, rounds: 1, budget: 4}
+method: random
+)";
+
+// A study of its own folder, with an empty program that can be started.
+class ExternalStudy : public ::testing::Test {
+ protected:
+  ExternalStudy() {
+    namespace fs = std::filesystem;
+    fs::permissions(folder.file("solver", "#!/bin/sh\n"), fs::perms::owner_all);
+  }
+
+  config::Value document(const std::vector<std::string>& settings = {}) const {
+    config::Value value = load_config(folder.file("study.yaml", kStudy));
+    for (const std::string& setting : settings) apply_setting(value, setting);
+    return value;
+  }
+  std::string complaint_about(const config::Value& value) const {
+    try {
+      make_study(value);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::config);
+      return error.what();
+    }
+    return "";
+  }
+  std::string complaint(const std::vector<std::string>& settings) const {
+    return complaint_about(document(settings));
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(ExternalStudy, MakesASolverOfItsOutline) {
+  const Study study = make_study(document());
+
+  const auto solver = make_solver(study, 1);
+
+  EXPECT_EQ(solver->name(), "mine");
+  EXPECT_EQ(solver->channels(), std::vector<std::string>{"u"});
+  EXPECT_EQ(solver->dt(), 0.5);
+  EXPECT_EQ(study.grid, make_grid(1, {16}, {1.0}));
+  EXPECT_TRUE(solver->failure_policy().breaker);
+}
+
+TEST_F(ExternalStudy, FindsItsProgramBesideTheFile) {
+  const Study study = make_study(document());
+
+  const config::Value* argv = config::find_path(study.effective, "solver.argv");
+  EXPECT_EQ(*(*argv->list())[0].text(), folder.path("solver"));
+}
+
+TEST_F(ExternalStudy, SaysHereWhereTheFileIs) {
+  const Study study = make_study(document({"solver.argv=[sh, '{here}/x', 'a{here}', 5]"}));
+  const config::Value* argv = config::find_path(study.effective, "solver.argv");
+
+  // A setting of the command line is written in the working folder.
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(*argv, config::Value(config::Value::List{"sh", here + "/x", "a" + here, "5"}));
+}
+
+TEST_F(ExternalStudy, NothingDearIsADefault) {
+  config::Value no_test = document();
+  no_test.find("study")->erase("test");
+  EXPECT_TRUE(contains(complaint_about(no_test), "study.test is missing: test trajectories are 3"));
+
+  EXPECT_TRUE(contains(complaint({"initial={name: burgers-as-coded}"}), "warm_up is missing"));
+  EXPECT_FALSE(
+      contains(complaint({"initial={name: burgers-as-coded, warm_up: 0}"}), "warm_up is missing"));
+  EXPECT_EQ(complaint({"study.test=0"}), "");
+}
+
+TEST_F(ExternalStudy, ComplainsAboutItsSolver) {
+  config::Value without = document();
+  without.erase("solver");
+  EXPECT_TRUE(contains(complaint_about(without), "needs a section solver"));
+
+  EXPECT_TRUE(contains(complaint({"solver.argv=[./none]"}), "does not exist"));
+  EXPECT_TRUE(contains(complaint({"solver.argv=[no-such-program-at-all]"}), "is not in PATH"));
+  EXPECT_TRUE(contains(complaint({"solver.argv=[sh, '{inputs}']"}), "did you mean 'input'?"));
+  EXPECT_TRUE(contains(complaint({"solver.steps_at_once=4"}), "put {steps} into it"));
+  EXPECT_TRUE(contains(complaint({"solver.env=[A]"}), "expected NAME=value"));
+
+  config::Value built_in = document();
+  built_in.set("pde", *load_config("demo").find("pde"));
+  EXPECT_TRUE(contains(complaint_about(built_in), "solver is for pde: external"));
+}
+
+TEST_F(ExternalStudy, HowItIsReachedDecidesAboutNoData) {
+  const auto key = [&](const std::vector<std::string>& settings) {
+    return data_key(data_request(make_study(document(settings))));
+  };
+
+  EXPECT_EQ(key({}), key({"solver.slots=7", "solver.argv=[sh]", "solver.limits.seconds=3"}));
+  EXPECT_NE(key({}), key({"pde.label=another"}));
+  EXPECT_NE(key({}), key({"pde.parameters=[nu=3]"}));
+}
+
+TEST_F(ExternalStudy, ItsDataOutliveVersions) {
+  const config::Value about = data_document(data_request(make_study(document())));
+
+  EXPECT_EQ(about.find("version"), nullptr);
+  EXPECT_EQ(about.find("instruction_set"), nullptr);
+}
+
+TEST_F(ExternalStudy, DrawsByAProgram) {
+  namespace fs = std::filesystem;
+  const std::string draw = folder.file("draw", "#!/bin/sh\nexit 3\n");
+  fs::permissions(draw, fs::perms::owner_all);
+
+  EXPECT_TRUE(contains(complaint({"initial={name: program, argv: [sh]}"}), "{seed} and {output}"));
+  const Study study = make_study(
+      document({"initial={name: program, argv: ['" + draw + "', '{seed}', '{output}']}"}));
+  const auto sampler = make_sampler(study, study.grid);
+  std::vector<double> state(16);
+  try {
+    sampler->draw(Rng(0), 0, state);
+    FAIL() << "a program that fails has drawn something";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::solver);
+    EXPECT_TRUE(contains(error.what(), "exit code 3"));
+  }
+}
+
+}  // namespace
+}  // namespace stap
