@@ -223,6 +223,8 @@ LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
     answers.entries_.insert_or_assign({entry.answer.candidate, entry.answer.step},
                                       std::move(entry));
   });
+  for (const auto& [key, entry] : answers.entries_)
+    if (entry.answer.status != kOk) answers.in_vain_.push_back(key);
   return answers;
 }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/answer_times.h"
+#include "core/breaker.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 #include "stap/core/solver_queue.h"
@@ -31,9 +33,41 @@ LoggedAnswer recorded(const RowsWanted& wanted, const LoggedAnswers& answers, st
               fmt::format("{}: state {} of row {} was not made", wanted.phase, number, index));
 }
 
-// What failed is not written down: the next call asks again.
+// Draws that failed, of all legs together.
+struct Tally {
+  Tally(const RowsWanted& rows, const FailurePolicy& solvers, const LoggedAnswers& answers)
+      : wanted(rows), policy(solvers), breaker(solvers) {
+    for (const AnswerKey& key : answers.in_vain()) ended.insert(key.candidate);
+  }
+
+  // Whether the place of a draw with this answer is another's; else it ends everything.
+  bool bears(Answer::Status status) const {
+    return policy.breaker || (policy.abort && status == Answer::Status::failed);
+  }
+  std::size_t most() const { return std::max(wanted.rows / kShare, kAlways); }
+  bool too_many() const { return breaker.tripped() || ended.size() > most(); }
+  // The draws that are rows, or may be, are those before this one.
+  std::size_t end() const { return wanted.rows + ended.size(); }
+
+  static constexpr std::size_t kShare = 10, kAlways = 3, kShown = 3;
+
+  const RowsWanted& wanted;
+  FailurePolicy policy;
+  Breaker breaker;
+  std::set<std::size_t> ended;
+  std::vector<std::string> texts;  // of those of this process
+
+  std::string last_texts() const {
+    std::string text;
+    for (std::size_t i = texts.size() - std::min(kShown, texts.size()); i < texts.size(); ++i)
+      text += "\n  " + texts[i];
+    return text;
+  }
+};
+
+// A failure is not written down unless it is `kept`: the next call asks again.
 void note(const RowsWanted& wanted, std::size_t index, std::size_t number,
-          std::span<const double> input, const Answer& answer, AnswerLog& log) {
+          std::span<const double> input, const Answer& answer, bool kept, AnswerLog& log) {
   const std::size_t values = input.size(), made = answer.states.size() / values;
   for (std::size_t i = 0; i < made; ++i) {
     const auto state = std::span(answer.states).subspan(i * values, values);
@@ -47,6 +81,15 @@ void note(const RowsWanted& wanted, std::size_t index, std::size_t number,
                                     .input_hash = hash64(std::as_bytes(input))});
     input = state;
   }
+  if (kept)
+    log.append(wanted.acquisition, {.candidate = index,
+                                    .step = number + made + 1,
+                                    .status = std::string(to_string(answer.status)),
+                                    .reason = answer.reason,
+                                    .state = {},
+                                    .seconds = made == 0 ? answer.seconds : 0.0,
+                                    .attempts = made == 0 ? answer.attempts : 0,
+                                    .input_hash = hash64(std::as_bytes(input))});
 }
 
 }  // namespace
@@ -65,23 +108,25 @@ double RowMaker::Leg::time_of(std::size_t number) const {
 // All rows from the leg's first state to its last, as many at a time as memory allows.
 class RowMaker::Walk {
  public:
-  Walk(const RowMaker& maker, const Leg& leg, const RowsWanted& wanted, AnswerLog& log,
-       Progress& progress, Observer& observer, const StopAsked& stop)
+  Walk(const RowMaker& maker, const Leg& leg, Tally& tally, AnswerLog& log, Progress& progress,
+       Observer& observer, const StopAsked& stop)
       : maker_(maker),
         leg_(leg),
-        wanted_(wanted),
+        tally_(tally),
+        wanted_(tally.wanted),
+        end_(tally.end()),
         log_(log),
         progress_(progress),
         observer_(observer),
         stop_(stop),
         values_(leg.solver.grid().values()),
-        before_(log.recorded(wanted.acquisition)),
+        before_(log.recorded(wanted_.acquisition)),
         queue_(leg.solver.open()) {}
 
   void go() {
     enter();
     observer_.progress(progress_);
-    while (!trips_.empty() || next_ < wanted_.rows) {
+    while (!trips_.empty() || next_ < end_) {
       if (stopped()) {
         wind_down();
         throw Stopped();
@@ -103,7 +148,9 @@ class RowMaker::Walk {
   // Lets rows in as long as there is room.
   void enter() {
     const std::size_t most = std::max(kLeastRows, kMostBytes / (values_ * sizeof(double)));
-    for (; next_ < wanted_.rows && trips_.size() < most; ++next_) {
+    for (; next_ < end_ && trips_.size() < most; ++next_) {
+      if (tally_.ended.contains(next_)) continue;
+      if (leg_.begin > 0 && !before_.contains(next_, leg_.begin)) continue;  // in another's place
       std::size_t number = leg_.begin;
       while (number < leg_.end && before_.contains(next_, number + 1)) ++number;
       if (number < leg_.end && stopped()) return;
@@ -136,8 +183,11 @@ class RowMaker::Walk {
         replies.push_back(*std::move(reply));
     for (const Reply& reply : replies) {
       const Trip& trip = trips_.at(reply.id);
-      note(wanted_, trip.index, trip.number, trip.state, reply.answer, log_);
-      if (reply.answer.status == Answer::Status::ok) times_.add(reply.answer.seconds, made(reply));
+      const Answer::Status status = reply.answer.status;
+      const bool ok = status == Answer::Status::ok;
+      note(wanted_, trip.index, trip.number, trip.state, reply.answer, !ok && tally_.bears(status),
+           log_);
+      if (ok) times_.add(reply.answer.seconds, made(reply));
     }
     log_.commit();
     return replies;
@@ -147,13 +197,48 @@ class RowMaker::Walk {
     Trip& trip = trips_.at(reply.id);
     progress_.done += made(reply);
     trip.number += made(reply);
-    if (reply.answer.status != Answer::Status::ok) maker_.cannot(leg_, wanted_, trip, reply.answer);
+    if (reply.answer.status != Answer::Status::ok) return leave_out(trip, reply.answer);
+    tally_.breaker.add_good();
     trip.state.assign(reply.answer.states.end() - static_cast<std::ptrdiff_t>(values_),
                       reply.answer.states.end());
     if (trip.number == leg_.end)
       trips_.erase(reply.id);
     else
       ask(trip);
+  }
+
+  void leave_out(const Trip& trip, const Answer& answer) {
+    std::string text = maker_.trouble(leg_, wanted_, trip, answer);
+    if (!tally_.bears(answer.status))
+      throw Error(ErrorKind::numerics,
+                  &leg_.solver == maker_.solver_.get() && trip.number >= leg_.zero
+                      ? text +
+                            "; a test set must be whole, so choose other initial conditions or "
+                            "solver options"
+                      : text);
+    tally_.ended.insert(trip.index);
+    tally_.texts.push_back(text);
+    if (answer.status == Answer::Status::failed)
+      tally_.breaker.add({.candidate = trip.index, .reason = std::move(text)});
+    trips_.erase(trip.index);
+    if (tally_.too_many()) give_up();
+  }
+
+  [[noreturn]] void give_up() {
+    const std::string verdict =
+        tally_.breaker.tripped()
+            ? tally_.breaker.verdict()
+            : fmt::format("{} of {} draws failed, and at most {} may", tally_.ended.size(),
+                          std::min(tally_.end(), next_), tally_.most());
+    log_.revoke(wanted_.acquisition, log_.recorded(wanted_.acquisition).in_vain(), verdict);
+    throw Error(ErrorKind::solver,
+                fmt::format("{}: {}, so no more is asked{}:{}\n"
+                            "everything that was answered is kept, and failures do not count: mend "
+                            "the solver, or choose initial conditions that it can do, and give the "
+                            "same command again",
+                            wanted_.phase, verdict,
+                            tally_.texts.size() > Tally::kShown ? ", the last of them" : "",
+                            tally_.last_texts()));
   }
 
   // Begins nothing more and waits for what runs.
@@ -171,7 +256,9 @@ class RowMaker::Walk {
 
   const RowMaker& maker_;
   const Leg& leg_;
+  Tally& tally_;
   const RowsWanted& wanted_;
+  std::size_t end_;  // of the draws
   AnswerLog& log_;
   Progress& progress_;
   Observer& observer_;
@@ -194,11 +281,23 @@ void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer
                     first() + wanted.lead - 1});
   Progress progress{.phase = wanted.phase, .done = 0, .total = 0, .unit = "solver steps"};
   for (const Leg& leg : legs) progress.total += wanted.rows * (leg.end - leg.begin);
-  for (const Leg& leg : legs) Walk(*this, leg, wanted, log, progress, observer, stop).go();
+  Tally tally(wanted, solver_->failure_policy(), log.recorded(wanted.acquisition));
+  for (std::size_t end = 0; end != tally.end();) {  // again for those that take others' places
+    end = tally.end();
+    progress.done = 0;
+    for (const Leg& leg : legs) Walk(*this, leg, tally, log, progress, observer, stop).go();
+  }
+  if (!tally.ended.empty())
+    observer.warning(fmt::format("{}: {} of {} draws failed, and the next ones took their places{}",
+                                 wanted.phase, tally.ended.size(), tally.end(),
+                                 tally.texts.empty() ? "" : ":" + tally.last_texts()));
 }
 
 std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers& answers,
-                                  std::size_t index) const {
+                                  std::size_t row) const {
+  std::size_t index = row;
+  for (const AnswerKey& key : answers.in_vain())
+    if (key.candidate <= index) ++index;
   std::vector<double> states, state = drawn(wanted, index);
   for (std::size_t number = 0;; ++number) {
     if (number >= first()) states.insert(states.end(), state.begin(), state.end());
@@ -219,24 +318,20 @@ std::vector<double> RowMaker::drawn(const RowsWanted& wanted, std::size_t index)
   return state;
 }
 
-void RowMaker::cannot(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
-                      const Answer& answer) const {
+std::string RowMaker::trouble(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
+                              const Answer& answer) const {
   const std::string_view status = to_string(answer.status);
   if (&leg.solver != solver_.get())
-    throw Error(ErrorKind::numerics,
-                fmt::format("{}: initial condition {} of the {} cannot be warmed up: {}",
-                            sampler_.name(), trip.index, wanted.phase, answer.reason));
+    return fmt::format("{}: initial condition {} of the {} cannot be warmed up: {}",
+                       sampler_.name(), trip.index, wanted.phase, answer.reason);
   const std::size_t step = trip.number - leg.begin + 1;  // that was not made, from 1
   if (step < wanted.lead)
-    throw Error(ErrorKind::numerics,
-                fmt::format("{}: initial condition {} of the {} cannot be warmed up: step {} of "
-                            "the {} that make its cluster was {}: {}",
-                            sampler_.name(), trip.index, wanted.phase, step, wanted.lead - 1,
-                            status, answer.reason));
-  throw Error(ErrorKind::numerics,
-              fmt::format("test trajectory {} was {} at step {} of {}: {}; a test set must be "
-                          "whole, so choose other initial conditions or solver options",
-                          trip.index, status, step - wanted.lead + 1, wanted.steps, answer.reason));
+    return fmt::format(
+        "{}: initial condition {} of the {} cannot be warmed up: step {} of the {} that make its "
+        "cluster was {}: {}",
+        sampler_.name(), trip.index, wanted.phase, step, wanted.lead - 1, status, answer.reason);
+  return fmt::format("test trajectory {} was {} at step {} of {}: {}", trip.index, status,
+                     step - wanted.lead + 1, wanted.steps, answer.reason);
 }
 
 }  // namespace stap

@@ -30,21 +30,28 @@ struct RowsWanted {
 };
 
 /// A row depends on nothing but its stream and index, not by a bit.
+///
+/// With a solver that has a breaker (FailurePolicy) a draw that fails or is refused does not sink
+/// the rest: the next draw of the stream takes its place, so the rows are the first ones that do
+/// not fail, whatever the order of answers. That it failed is in the log and stays so. There may be
+/// a tenth of them, or three.
 class RowMaker {
  public:
   /// `sampler` must live as long. Throws Error(config) if its warm-up is too short for `lead`
   /// states, or is one that the solver cannot make.
   RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead);
 
-  /// Returns when every answer is in the log. Throws Stopped, with all that came so far in the log,
-  /// and Error(numerics) naming the row that cannot be computed.
+  /// Returns when every answer is in the log; the observer is warned of draws that failed. Throws
+  /// Stopped, with all that came so far in the log; Error(numerics) naming the row that cannot be
+  /// computed; or, where the solver has a policy, Error(solver) if it fails more than that bears:
+  /// failures do not count then, and a later call asks again.
   void make(const RowsWanted& wanted, AnswerLog& log, Observer& observer,
             const StopAsked& stop) const;
 
-  /// Row `index` of what make() made, [times, C, X...]; `answers` are all of its acquisition.
-  /// Throws Error(data) for an answer that was recorded for another state.
+  /// Row `row` of what make() made, [times, C, X...]; `answers` are all of its acquisition. Throws
+  /// Error(data) for an answer that was recorded for another state.
   std::vector<double> row(const RowsWanted& wanted, const LoggedAnswers& answers,
-                          std::size_t index) const;
+                          std::size_t row) const;
 
  private:
   // States of a row are numbered: 0 as drawn; if there is a warm-up, 1 behind it; then one a step.
@@ -65,8 +72,9 @@ class RowMaker {
   std::size_t first() const { return warm_up_ ? 1 : 0; }
   std::vector<double> drawn(const RowsWanted& wanted, std::size_t index) const;
   class Walk;  // of all rows through a leg
-  [[noreturn]] void cannot(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
-                           const Answer& answer) const;
+  // "initial condition 7 of the pool cannot be warmed up: ..."
+  std::string trouble(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
+                      const Answer& answer) const;
 
   const Sampler& sampler_;
   std::shared_ptr<const Solver> solver_;

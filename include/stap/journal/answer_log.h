@@ -48,6 +48,8 @@ class LoggedAnswers {
   }
   /// Throws Error(data), with file and place, if its state is damaged.
   std::optional<LoggedAnswer> find(std::size_t candidate, std::size_t step) const;
+  /// Those that are not ok, in order.
+  const std::vector<AnswerKey>& in_vain() const { return in_vain_; }
 
  private:
   friend class AnswerLog;
@@ -56,6 +58,7 @@ class LoggedAnswers {
     StatePlace place{};
   };
   std::map<AnswerKey, Entry> entries_;
+  std::vector<AnswerKey> in_vain_;
   std::shared_ptr<const AnswerStore> store_;
 };
 

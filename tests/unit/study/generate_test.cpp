@@ -1,7 +1,10 @@
 #include "stap/study/generate.h"
 
 #include <gtest/gtest.h>
+
 #include <signal.h>
+#include <map>
+#include <set>
 
 #include <algorithm>
 #include <fstream>
@@ -554,6 +557,138 @@ TEST(Generate, ARowThatCannotBeComputedIsNamed) {
                        "naming: initial condition 40 of the test set cannot be warmed up"));
   EXPECT_TRUE(contains(message("pool", before, Fate::failed, 2),
                        "step 1 of the 1 that make its cluster was failed: told to fail"));
+}
+
+// --- a solver of the user's own fails ------------------------------------------------------------
+
+constexpr auto kWarmUp = static_cast<std::size_t>(-1);  // step -1, which ends at time 0
+
+// Draws that fail, by stream and step; the fakes know them by their names.
+struct Bad {
+  const char* stream;
+  std::size_t draw, step;
+  Fate fate = Fate::failed;
+};
+std::shared_ptr<const FarSolver> failing(const std::vector<Bad>& bad, test::Manners manners) {
+  const NamingSampler sampler(kGrid, kDt);
+  std::map<std::pair<std::size_t, std::size_t>, Fate> fates;
+  for (const Bad& one : bad)
+    fates[{sampler.name_of(Rng(0).split(one.stream), one.draw), one.step}] = one.fate;
+  return std::make_shared<const FarSolver>(
+      kGrid, kDt,
+      [fates](std::size_t name, std::size_t step) {
+        const auto found = fates.find({name, step});
+        return found == fates.end() ? Fate::ok : found->second;
+      },
+      std::move(manners));
+}
+constexpr FailurePolicy kBreaker{.breaker = true};
+// 230 draws of the pool, and 101 of the test set: the last of each are not needed otherwise.
+const std::vector<Bad> kFew{
+    {"pool", 7, kWarmUp},  {"pool", 230, kWarmUp, Fate::not_finite}, {"test", 3, kWarmUp},
+    {"test", 40, 2},       {"test", 41, 1, Fate::refused},           {"test", 102, 0},
+    {"test", 103, kWarmUp}};
+
+// Broken by: a replacement that depends on the order of answers or on where it was stopped, one
+// that fails itself and is not replaced, a row out of order.
+TEST(Generate, DrawsThatFailAreReplacedByTheNext) {
+  const TemporaryFolder whole;
+  Recorder told;
+  const auto solver = failing(kFew, {.policy = kBreaker});
+  ASSERT_TRUE(make(whole.path(), told, {.solver = solver}).finished);
+
+  const NamingSampler sampler(kGrid, kDt);
+  const auto names = [&](const char* stream, std::size_t n, const std::set<std::size_t>& without) {
+    std::vector<double> expected;
+    for (std::size_t draw = 0; expected.size() < n; ++draw)
+      if (!without.contains(draw))
+        expected.push_back(static_cast<double>(sampler.name_of(Rng(0).split(stream), draw)));
+    return expected;
+  };
+  const States<double> pool = read_states(whole.path("pool.h5"), kGrid);
+  std::vector<double> first;
+  for (std::size_t r = 0; r < pool.count(); ++r) first.push_back(pool.row(r)[0]);
+  EXPECT_EQ(first, names("pool", 230, {7, 230}));
+  const Trajectories test = read_trajectories(whole.path("test.h5"), kGrid);
+  first.clear();
+  for (std::size_t r = 0; r < 101; ++r) first.push_back(test.states.row(4 * r)[0]);
+  EXPECT_EQ(first, names("test", 101, {3, 40, 41, 102, 103}));
+  for (std::size_t r = 0; r + 1 < test.states.count(); ++r)
+    if (r % 4 < 3) {
+      EXPECT_TRUE(std::ranges::equal(
+          test.states.row(r + 1),
+          test::fake_next(test.states.row(r), static_cast<double>(r % 4) * kDt)));
+    }
+  ASSERT_EQ(told.warnings.size(), 2u);
+  EXPECT_TRUE(contains(told.warnings[0], "pool: 2 of 232 draws failed")) << told.warnings[0];
+  EXPECT_TRUE(contains(told.warnings[1], "test set: 5 of 106 draws failed")) << told.warnings[1];
+  EXPECT_TRUE(contains(told.warnings[1], "test trajectory 102 was failed at step 1 of 3"))
+      << told.warnings[1];
+
+  for (std::size_t moment : {1u, 90u, 240u, 420u, 560u, 630u}) {
+    const TemporaryFolder folder;
+    const auto cut = failing(kFew, {.shuffle = Rng(moment), .slots = 9, .policy = kBreaker});
+    make(folder.path(), {.solver = cut, .stop = [&] { return cut->computed >= moment; }});
+    ASSERT_TRUE(make(folder.path(), {.solver = cut}).finished);
+
+    EXPECT_TRUE(essence(folder.path()) == essence(whole.path())) << moment;
+    EXPECT_EQ(cut->computed, solver->computed) << moment;  // failures are not asked again either
+  }
+}
+
+TEST(Generate, DrawsThatAreAllRightAreThoseOfAnyOtherSolver) {
+  const TemporaryFolder ours, theirs;
+  make(ours.path(), {.solver = failing({}, {})});
+  make(theirs.path(), {.solver = failing({}, {.policy = kBreaker})});
+
+  EXPECT_TRUE(essence(ours.path()) == essence(theirs.path()));
+}
+
+// A tenth of 101 rows may fail.
+TEST(Generate, TooManyThatFailEndItAndDoNotCount) {
+  std::vector<Bad> many;
+  for (std::size_t i = 0; i < 11; ++i) many.push_back({"test", 2 + 9 * i, 1});
+  const TemporaryFolder folder, plain;
+  make(plain.path(), {.solver = failing({}, {})});
+
+  const std::string text = refusal(ErrorKind::solver, [&] {
+    make(folder.path(), {.solver = failing(many, {.policy = kBreaker})});
+  });
+
+  EXPECT_TRUE(contains(text, "test set: 11 of 101 draws failed, and at most 10 may")) << text;
+  EXPECT_TRUE(contains(text, "test trajectory 92 was failed at step 2 of 3: told to fail")) << text;
+  EXPECT_TRUE(contains(text, "the same command again")) << text;
+  ASSERT_TRUE(make(folder.path(), {.solver = failing({}, {.policy = kBreaker})}).finished);
+  EXPECT_TRUE(essence(folder.path()) == essence(plain.path()));
+  // One fewer is borne.
+  many.pop_back();
+  const TemporaryFolder borne;
+  EXPECT_TRUE(make(borne.path(), {.solver = failing(many, {.policy = kBreaker})}).finished);
+}
+
+TEST(Generate, ABrokenSolverIsNotAskedForAllRows) {
+  const auto broken = std::make_shared<const FarSolver>(
+      kGrid, kDt, [](std::size_t, std::size_t) { return Fate::failed; },
+      test::Manners{.polls = 1, .policy = kBreaker});
+  const TemporaryFolder folder;
+
+  const std::string text =
+      refusal(ErrorKind::solver, [&] { make(folder.path(), {.solver = broken}); });
+
+  EXPECT_TRUE(contains(text, "pool: the first 3 answers all failed")) << text;
+  EXPECT_EQ(broken->computed, 3u);
+  EXPECT_EQ(recorded_in(folder.path()), 0u);
+}
+
+TEST(Generate, OneFailureIsEnoughToAbort) {
+  const TemporaryFolder folder;
+
+  const std::string text = refusal(ErrorKind::solver, [&] {
+    make(folder.path(), {.solver = failing(kFew, {.policy = {.abort = true, .breaker = true}})});
+  });
+
+  EXPECT_TRUE(contains(text, "initial condition 7 of the pool cannot be warmed up")) << text;
+  ASSERT_TRUE(make(folder.path(), {.solver = failing({}, {.policy = kBreaker})}).finished);
 }
 
 TEST(DataKey, WhatDecidesAboutTheBitsIsInIt) {
