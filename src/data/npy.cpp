@@ -308,9 +308,9 @@ const Type& find_type(const Input& input, const std::string& name) {
                   name));
 }
 
-std::string header_text(std::span<const std::size_t> shape) {
-  std::string text = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}{}), }}",
-                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+std::string header_text(std::string_view type, std::span<const std::size_t> shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 type, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const std::size_t before = kMagic.size() + 2 + sizeof(std::uint16_t);
   const std::size_t end = before + text.size() + 1;  // a line feed is last
   text.resize(text.size() + (kAlignment - end % kAlignment) % kAlignment, ' ');
@@ -330,23 +330,46 @@ void write_all(int file, const void* from, std::size_t bytes, const fs::path& pa
   }
 }
 
-void write_to(const fs::path& file_name, const fs::path& path, std::span<const std::size_t> shape,
-              std::span<const double> values) {
+// What an array in memory becomes.
+struct Content {
+  std::string_view type;
+  std::span<const std::size_t> shape;
+  std::span<const std::byte> values;
+};
+
+void write_to(const fs::path& file_name, const fs::path& path, const Content& content) {
   Descriptor file(open(file_name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   const auto fail = [&] {
     throw Error(ErrorKind::storage,
                 fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
   };
   if (file.get() < 0) fail();
-  const std::string text = header_text(shape);
+  const std::string text = header_text(content.type, content.shape);
   const auto length = static_cast<std::uint16_t>(text.size());
   std::string header(kMagic);
   header += std::string_view("\x01\x00", 2);
   header.append(reinterpret_cast<const char*>(&length), sizeof length);
   header += text;
   write_all(file.get(), header.data(), header.size(), path);
-  write_all(file.get(), values.data(), values.size_bytes(), path);
+  write_all(file.get(), content.values.data(), content.values.size(), path);
   if (!file.close()) fail();
+}
+
+void write_aside(const fs::path& path, const Content& content) {
+  PendingFile pending(path);
+  write_to(pending.temporary(), path, content);
+  pending.commit();
+}
+
+template <class T>
+Content content_of(std::string_view type, std::span<const std::size_t> shape,
+                   std::span<const T> values) {
+  std::size_t expected = 1;
+  for (std::size_t size : shape) expected *= size;
+  if (expected != values.size() || shape.size() > kAxesMost)
+    throw Error(ErrorKind::internal, fmt::format("{} values for an array of shape {}",
+                                                 values.size(), shape_text(shape)));
+  return {type, shape, std::as_bytes(values)};
 }
 
 }  // namespace
@@ -374,15 +397,21 @@ Array<double> read_npy(const fs::path& path, std::size_t values_most) {
 
 void write_npy(const fs::path& path, std::span<const std::size_t> shape,
                std::span<const double> values, bool aside) {
-  std::size_t expected = 1;
-  for (std::size_t size : shape) expected *= size;
-  if (expected != values.size() || shape.size() > kAxesMost)
-    throw Error(ErrorKind::internal, fmt::format("{} values for an array of shape {}",
-                                                 values.size(), shape_text(shape)));
-  if (!aside) return write_to(path, path, shape, values);
-  PendingFile pending(path);
-  write_to(pending.temporary(), path, shape, values);
-  pending.commit();
+  const Content content = content_of("<f8", shape, values);
+  if (aside)
+    write_aside(path, content);
+  else
+    write_to(path, path, content);
+}
+
+void write_npy(const fs::path& path, std::span<const std::size_t> shape,
+               std::span<const std::int64_t> values) {
+  write_aside(path, content_of("<i8", shape, values));
+}
+
+void write_npy_booleans(const fs::path& path, std::span<const std::size_t> shape,
+                        std::span<const std::uint8_t> values) {
+  write_aside(path, content_of("|b1", shape, values));
 }
 
 }  // namespace stap

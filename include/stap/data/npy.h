@@ -27,5 +27,11 @@ Array<double> read_npy(const std::filesystem::path& path, std::size_t values_mos
 /// straight, for files that nobody reads before this returns. Throws Error(storage).
 void write_npy(const std::filesystem::path& path, std::span<const std::size_t> shape,
                std::span<const double> values, bool aside = true);
+/// The same of int64, aside.
+void write_npy(const std::filesystem::path& path, std::span<const std::size_t> shape,
+               std::span<const std::int64_t> values);
+/// The same of booleans, given as 0 and 1.
+void write_npy_booleans(const std::filesystem::path& path, std::span<const std::size_t> shape,
+                        std::span<const std::uint8_t> values);
 
 }  // namespace stap

@@ -121,6 +121,11 @@ TEST_F(Npy, WritesTheBytesNumPyWrites) {
   }
   write_npy(folder_.path("b.npy"), Sizes{}, Values{42.0});
   EXPECT_EQ(content(folder_.path("b.npy")), content(golden("f8_scalar.npy")));
+  write_npy(folder_.path("b.npy"), Sizes{3},
+            std::vector<std::int64_t>{-(std::int64_t{1} << 53), 0, 7});
+  EXPECT_EQ(content(folder_.path("b.npy")), content(golden("i8_3.npy")));
+  write_npy_booleans(folder_.path("b.npy"), Sizes{3}, std::vector<std::uint8_t>{1, 0, 1});
+  EXPECT_EQ(content(folder_.path("b.npy")), content(golden("b1_3.npy")));
   EXPECT_EQ(folder_.entries(), 1u);
 }
 
