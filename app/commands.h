@@ -127,6 +127,13 @@ struct AnalyseOptions {
 void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ostream& out);
 void add_analyse(CLI::App& program, const Globals& globals);
 
+struct ExportOptions {
+  std::string run, format, output;
+  bool json = false;
+};
+void run_export(const ExportOptions& options, std::ostream& out);
+void add_export(CLI::App& program, const Globals& globals);
+
 void run_schema(std::ostream& out);
 void add_schema(CLI::App& program, const Globals& globals);
 

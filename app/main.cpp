@@ -118,6 +118,7 @@ void run(int argc, char** argv) {
   add_analyse(program, globals);
   add_predict(program, globals);
   add_evaluate(program, globals);
+  add_export(program, globals);
 
   try {
     program.parse(argc, argv);

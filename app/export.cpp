@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "stap/data/store.h"
+#include "stap/results/export.h"
+
+namespace stap::app {
+namespace {
+
+struct Format {
+  const char* name;
+  void (*write)(const TrainingData& data, const std::filesystem::path& path);
+};
+constexpr Format kFormats[] = {
+    {"the-well", export_well}, {"npy", export_npy}, {"xdmf", export_xdmf}};
+
+}  // namespace
+
+void run_export(const ExportOptions& options, std::ostream& out) {
+  disable_store_exit_handler();
+  const TrainingData data = read_training_data(options.run);
+  const auto* format = std::ranges::find(kFormats, options.format, &Format::name);
+  format->write(data, options.output);
+  const std::size_t n = data.set.count();
+  const auto synthetic = static_cast<std::size_t>(std::ranges::count(data.synthetic, 1));
+  if (options.json) {
+    config::Value value;
+    value.set("output", options.output);
+    value.set("format", options.format);
+    value.set("problem", data.problem);
+    value.set("transitions", n);
+    value.set("synthetic", synthetic);
+    value.set("trajectories", data.trajectories.size());
+    value.set("times", data.times());
+    out << config::json_text(value) << '\n';
+    return;
+  }
+  out << fmt::format(
+      "{}: {} transitions of {} on {} trajectories; the inputs of {} were made by the surrogate\n",
+      options.output, n, data.problem, data.trajectories.size(), synthetic);
+}
+
+void add_export(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = program.add_subcommand(
+      "export", "Write the training set of a run for other programs, with what made each state");
+  command->add_option("run", options->run, "Run folder")->required();
+  command
+      ->add_option("--format", options->format,
+                   "the-well: trajectories in an HDF5 file of that layout; npy: a folder of NumPy "
+                   "files with the transitions; xdmf: trajectories for ParaView")
+      ->required()
+      ->check(CLI::IsMember({"the-well", "npy", "xdmf"}));
+  command->add_option("--out", options->output, "File to write; for npy a folder")->required();
+  command->add_flag("--json", options->json, "Print the summary as JSON");
+  command->footer(
+      "A training set holds transitions, and of a trajectory only the states that its bought "
+      "steps\n"
+      "begin and end with: state_source says what made each (0 unknown, 1 initial condition,\n"
+      "2 solver, 3 surrogate).\n"
+      "Example:\n  stap export my-run --format the-well --out my-run.hdf5");
+  command->callback([options] { run_export(*options, std::cout); });
+}
+
+}  // namespace stap::app

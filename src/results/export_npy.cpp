@@ -1,0 +1,108 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/data/npy.h"
+#include "stap/results/export.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that takes its place when it is complete.
+class PendingFolder {
+ public:
+  explicit PendingFolder(const fs::path& target) : target_(target) {
+    std::error_code error;
+    if (fs::exists(target, error) && !(fs::is_directory(target) && fs::is_empty(target)))
+      throw Error(ErrorKind::config,
+                  fmt::format("{} is there and not empty: choose another name, or remove it",
+                              target.string()));
+    path_ = target;
+    if (!path_.has_filename()) path_ = path_.parent_path();  // "folder/"
+    target_ = path_;
+    path_ += fmt::format(".tmp-{}-0", getpid());
+    make_folder(path_);
+  }
+  ~PendingFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  PendingFolder(const PendingFolder&) = delete;
+  PendingFolder& operator=(const PendingFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+  void commit() {
+    if (std::rename(path_.c_str(), target_.c_str()) != 0)
+      throw Error(ErrorKind::storage,
+                  fmt::format("cannot write {}: {}", target_.string(), std::strerror(errno)));
+    path_.clear();
+  }
+
+ private:
+  fs::path target_, path_;
+};
+
+std::string readme(const TrainingData& data) {
+  const TransitionSet& set = data.set;
+  const std::string cluster =
+      set.cluster == 1 ? ""
+                       : fmt::format(
+                             "Every state is a cluster of {} states one after the other: channel c "
+                             "of state f is channel f * {} + c.\n",
+                             set.cluster, data.grid.channels);
+  std::string parameters;
+  for (const Parameter& p : data.parameters) parameters += fmt::format(" {}={}", p.name, p.value);
+  return fmt::format(
+      "Training set of a run of stap: transitions of {}, a state and the solver's answer to it.\n"
+      "\n"
+      "n = {} transitions; channels {}; {} points on a periodic domain of lengths {}; a step is "
+      "{:g}.\n"
+      "Parameters:{}\n"
+      "{}"
+      "\n"
+      "inputs.npy     [n, C, X...] float64: the state before the step\n"
+      "outputs.npy    [n, C, X...] float64: the state after it, made by the solver\n"
+      "candidate.npy  [n] int64: which initial condition of the pool the trajectory began with\n"
+      "step.npy       [n] int64: from 0; leads from state `step` of that trajectory to the next\n"
+      "round.npy      [n] int64: 0 for the initial trajectories, r for what was bought r-th\n"
+      "synthetic.npy  [n] bool: the input was made by the surrogate (the mean of its members), not "
+      "by the solver\n",
+      data.problem, set.count(), fmt::join(data.channels, ", "), fmt::join(data.grid.points, " x "),
+      fmt::join(data.grid.lengths, " x "), set.dt, parameters.empty() ? " none" : parameters,
+      cluster);
+}
+
+}  // namespace
+
+void export_npy(const TrainingData& data, const fs::path& folder) {
+  const TransitionSet& set = data.set;
+  const std::vector<std::size_t> n{set.count()};
+  std::vector<std::size_t> shape{set.count(), set.grid.channels};
+  shape.insert(shape.end(), set.grid.points.begin(), set.grid.points.end());
+  std::vector<std::int64_t> candidate, step, round;
+  for (const Provenance& origin : set.origins) {
+    candidate.push_back(static_cast<std::int64_t>(origin.candidate));
+    step.push_back(static_cast<std::int64_t>(origin.step));
+    round.push_back(static_cast<std::int64_t>(origin.acquisition));
+  }
+  PendingFolder pending(folder);
+  write_npy(pending.path() / "inputs.npy", shape, set.inputs);
+  write_npy(pending.path() / "outputs.npy", shape, set.outputs);
+  write_npy(pending.path() / "candidate.npy", n, candidate);
+  write_npy(pending.path() / "step.npy", n, step);
+  write_npy(pending.path() / "round.npy", n, round);
+  write_npy_booleans(pending.path() / "synthetic.npy", n, data.synthetic);
+  write_text(pending.path() / "README.txt", readme(data));
+  pending.commit();
+}
+
+}  // namespace stap

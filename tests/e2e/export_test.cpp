@@ -1,0 +1,89 @@
+// `stap export` as a user runs it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/data/npy.h"
+#include "stap/data/store.h"
+#include "support/environment.h"
+#include "support/process.h"
+#include "support/small_study.h"
+#include "support/well_check.h"
+
+namespace stap::test {
+namespace {
+
+class Exports : public ::testing::Test {
+ protected:
+  // One run for all of them.
+  static void SetUpTestSuite() {
+    folder_ = std::make_unique<TemporaryFolder>();
+    const ScopedVariable cache("STAP_CACHE", "off");
+    std::vector<std::string> words{"run", "demo", "--out", folder_->path("run"), "--quiet"};
+    for (const std::string& setting : small_study()) words.push_back(setting);
+    ASSERT_EQ(run_stap(words).exit_code, 0);
+  }
+  static void TearDownTestSuite() { folder_.reset(); }
+
+  static Finished run_export(const std::string& format, const std::string& to,
+                             std::vector<std::string> more = {}) {
+    more.insert(more.begin(),
+                {"export", folder_->path("run"), "--format", format, "--out", folder_->path(to)});
+    return run_stap(more);
+  }
+
+  static std::unique_ptr<TemporaryFolder> folder_;
+};
+std::unique_ptr<TemporaryFolder> Exports::folder_;
+
+// 3 trajectories of 5 steps and two rounds of 9.
+constexpr std::size_t kTransitions = 15 + 18;
+
+TEST_F(Exports, TheWell) {
+  const Finished result = run_export("the-well", "a.hdf5", {"--json"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto summary = nlohmann::json::parse(result.out);
+  EXPECT_EQ(summary["transitions"], kTransitions);
+  EXPECT_EQ(summary["problem"], "burgers");
+  EXPECT_EQ(WellCheck::complaints(folder_->path("a.hdf5")), std::vector<std::string>{});
+  const Array<double> u = read_array(folder_->path("a.hdf5"), "t0_fields/u");
+  EXPECT_EQ(u.shape, (std::vector<std::size_t>{summary["trajectories"], 6, 32}));
+}
+
+TEST_F(Exports, Npy) {
+  const Finished result = run_export("npy", "arrays");
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "33 transitions of burgers on"));
+  const Array<double> inputs = read_npy(folder_->path("arrays/inputs.npy"));
+  EXPECT_EQ(inputs.shape, (std::vector<std::size_t>{kTransitions, 1, 32}));
+  EXPECT_EQ(inputs.values, read_array(folder_->path("run/transitions.h5"), "inputs").values);
+
+  const Finished again = run_export("npy", "arrays");
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_TRUE(contains(again.err, "not empty"));
+}
+
+TEST_F(Exports, Xdmf) {
+  const Finished result = run_export("xdmf", "a.xdmf");
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(content(folder_->path("a.xdmf")), "Format=\"HDF\">a.h5:/0_0_u</DataItem>"));
+  EXPECT_EQ(read_array(folder_->path("a.h5"), "0_0_u").shape, std::vector<std::size_t>{32});
+  EXPECT_EQ(run_export("xdmf", "a.vtk").exit_code, 2);
+}
+
+TEST_F(Exports, WhatIsNotThereOrCannotBeWrittenIsSaid) {
+  const Finished unknown = run_export("zarr", "a");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_TRUE(contains(unknown.err, "the-well"));
+  const Finished nothing =
+      run_stap({"export", folder_->path("nothing"), "--format", "npy", "--out", "x"});
+  EXPECT_EQ(nothing.exit_code, 3);
+  EXPECT_TRUE(contains(nothing.err, "nothing"));
+  EXPECT_EQ(run_export("the-well", "no/a.hdf5").exit_code, 6);
+}
+
+}  // namespace
+}  // namespace stap::test
