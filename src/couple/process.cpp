@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -63,16 +65,48 @@ std::vector<std::string> environment(const std::vector<std::string>& added) {
   return all;
 }
 
-// A descriptor that is closed in the end.
+// A descriptor that is closed in the end. Never 0, 1 or 2, which it could be where this process has
+// closed those: they are made anew in the other one.
 struct Owned {
   int fd = -1;
-  explicit Owned(int descriptor) : fd(descriptor) {}
+  explicit Owned(int descriptor) : fd(descriptor) {
+    if (fd < 0 || fd > 2) return;
+    fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+    close(descriptor);
+  }
   ~Owned() {
     if (fd >= 0) close(fd);
   }
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
+
+  int release() { return std::exchange(fd, -1); }
 };
+
+// Wardens that had not ended when nobody wanted to know any more: ours to take when they have.
+std::mutex dropped_lock;
+std::vector<pid_t> dropped;
+
+void take_dropped() {
+  const std::lock_guard lock(dropped_lock);
+  std::erase_if(dropped, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+// Kills what is in a session whose leader, a warden, has ended but was not taken yet, so that its
+// number is nobody else's.
+void kill_session(pid_t leader) {
+  constexpr int kRounds = 20;  // while one is killed it may make another one
+  bool found = true;
+  for (int round = 0; found && round < kRounds; ++round) {
+    found = false;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+      const pid_t pid = std::atoi(entry.path().filename().c_str());
+      if (pid <= 1 || pid == leader || getsid(pid) != leader) continue;
+      found = kill(pid, SIGKILL) == 0 || found;
+    }
+  }
+}
 
 // The program is small, so that many are cheap, and posix_spawn copies nothing of this process.
 int spawn_warden(const Launch& launch, int socket, const int (&streams)[3]) {
@@ -129,28 +163,32 @@ std::string Ending::text() const {
 
 Process::Process(const Launch& launch) {
   if (launch.argv.empty()) throw Error(ErrorKind::config, "no program was named to be started");
+  take_dropped();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     cannot("no socket can be made", errno);
-  control_ = ends[0];
+  Owned ours(ends[0]);
   const Owned theirs(ends[1]);
-  const Owned nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-  const auto stream = [&](int given) { return given >= 0 ? given : nothing.fd; };
-  const int streams[3] = {stream(launch.in), stream(launch.out), stream(launch.err)};
-  try {
-    warden_ = warden_program().empty() ? fork_warden(launch, theirs.fd, streams)
-                                       : spawn_warden(launch, theirs.fd, streams);
-  } catch (...) {
-    close(control_);
-    throw;
-  }
+  const auto stream = [](int given) {
+    return given >= 0 ? fcntl(given, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDWR | O_CLOEXEC);
+  };
+  const Owned in(stream(launch.in)), out(stream(launch.out)), err(stream(launch.err));
+  for (const int fd : {ours.fd, theirs.fd, in.fd, out.fd, err.fd})
+    if (fd < 0) cannot("no descriptor is free", errno);
+  const int streams[3] = {in.fd, out.fd, err.fd};
+  warden_ = launch.by_fork || warden_program().empty() ? fork_warden(launch, theirs.fd, streams)
+                                                       : spawn_warden(launch, theirs.fd, streams);
+  control_ = ours.release();
 }
 
 Process::~Process() {
   if (control_ < 0) return;
   close(control_);  // the warden hears it
-  // A warden whose work is done is taken; any other goes to whoever takes orphans.
-  if (warden_ > 0) waitpid(warden_, nullptr, WNOHANG);
+  if (warden_ > 0) {
+    const std::lock_guard lock(dropped_lock);
+    dropped.push_back(warden_);
+  }
+  take_dropped();
 }
 
 Process::Process(Process&& other) noexcept
@@ -176,7 +214,10 @@ std::optional<Ending> Process::ended() {
               static_cast<std::size_t>(report.left_behind),
               static_cast<std::uint64_t>(report.memory_peak_kib) * 1024};
   } else {
-    ending.signal = SIGKILL;  // somebody has ended the warden, and the program with it
+    // Somebody has ended the warden, and the program with it, but not what that has started.
+    ending.signal = SIGKILL;
+    waitid(P_PID, static_cast<id_t>(warden_), nullptr, WEXITED | WNOWAIT);
+    kill_session(warden_);
   }
   waitpid(std::exchange(warden_, -1), nullptr, 0);
   ending_ = ending;

@@ -18,6 +18,7 @@ struct Launch {
   int in = -1, out = -1, err = -1;    ///< what it gets as 0, 1, 2; -1: /dev/null. Stay ours
   double grace = 10.0;                ///< seconds between SIGTERM and SIGKILL
   std::uint64_t file_bytes_most = 0;  ///< of one file it writes; 0: no limit
+  bool by_fork = false;               ///< without the program stap-warden, as where there is none
 };
 
 /// How a program ended.
@@ -35,7 +36,8 @@ struct Ending {
 
 /// A program in a session of its own below a warden (warden.h), which ends all its processes, also
 /// those that left the session, when it is told to, when the program itself ends, and when this
-/// process is gone, however that happened.
+/// process is gone, however that happened. If it is the warden that is killed, the program goes
+/// with it, and ended() ends what is left in the session.
 class Process {
  public:
   /// Returns at once. Throws Error(unavailable) if no process can be made; that the program cannot

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <ctime>
 #include <initializer_list>
@@ -21,6 +22,7 @@ namespace {
 // What leaves in this time by itself was not left behind; then it is asked to, then made to.
 constexpr long kLeaveMs = 200, kAskMs = 1000, kAgainMs = 20;
 constexpr long kGoneGraceMs = 8000;  // when nobody waits for it any more
+constexpr long kInVainMs = 10000;    // of SIGKILL: then nobody shall wait for it
 
 long now_ms() {
   timespec now{};
@@ -40,6 +42,17 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// Closes the descriptors first .. last.
+void close_all(int first, int last) {
+  if (first > last) return;
+  if (syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0U) == 0)
+    return;
+  rlimit limit{};  // before Linux 5.9
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < static_cast<rlim_t>(last)) last = static_cast<int>(limit.rlim_cur);
+  for (int fd = first; fd <= last; ++fd) close(fd);
+}
+
 void set_limit(int resource, std::uint64_t most) {
   rlimit limit{};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return;
@@ -47,7 +60,10 @@ void set_limit(int resource, std::uint64_t most) {
   setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-// Sends a signal to every child, the adopted ones among them; how many there are.
+// Sends a signal to every child, the adopted ones among them; how many there are. SIGKILL also to
+// the group of each: a process that makes another one and ends would be gone before we have heard
+// of it, but between the processes of a group none can be made. A group with one of ours in it has
+// none of anybody else's: nobody can join it from another session.
 int signal_children(int signal) {
   const int file = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -59,7 +75,10 @@ int signal_children(int signal) {
       if (buffer[i] >= '0' && buffer[i] <= '9') {
         pid = pid * 10 + (buffer[i] - '0');
       } else if (pid > 0) {
-        if (signal != 0) kill(pid, signal);
+        kill(pid, signal);
+        if (signal == SIGKILL)
+          if (const pid_t group = getpgid(pid); group > 1 && group != getpgrp())
+            kill(-group, signal);
         ++count;
         pid = 0;
       }
@@ -86,7 +105,7 @@ class Watch {
     const pid_t self = getpid();
     program_ = fork();
     if (program_ == 0) {
-      setsid();
+      setpgid(0, 0);
       // Should we be killed ourselves, at least the program goes with us.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != self) _exit(127);
@@ -108,9 +127,9 @@ class Watch {
     close(failure[0]);
   }
 
-  // Until nothing is left.
+  // Until nothing is left, or nothing but what the kernel holds (a file system that is gone).
   void stay() {
-    while (reap()) {
+    while (reap() && !in_vain()) {
       pollfd wanted[2] = {{gone_ ? -1 : socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
       poll(wanted, 2, wait_ms());
       signalfd_siginfo info;
@@ -143,9 +162,14 @@ class Watch {
         report_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       }
       program_ended_ = true;
+      if (stage_ == Stage::killing) continue;  // the time to ask is over for all of it
       next_ms_ = now_ms() + kLeaveMs;
       stage_ = Stage::leaving;
     }
+  }
+
+  bool in_vain() const {
+    return stage_ == Stage::killing && now_ms() - killing_since_ms_ > kInVainMs;
   }
 
   void listen() {
@@ -173,7 +197,7 @@ class Watch {
       case Stage::leaving:
         report_.left_behind = signal_children(SIGTERM);
         stage_ = Stage::asked;
-        next_ms_ = now_ms() + kAskMs;
+        next_ms_ = now_ms() + (grace_ms_ < kAskMs ? grace_ms_ : kAskMs);
         return;
       case Stage::running:
         return;
@@ -182,6 +206,7 @@ class Watch {
       case Stage::killing:
         // Children of what is killed become ours, and their turn comes.
         if (signal_children(SIGKILL) == 0 && !program_ended_) kill(-program_, SIGKILL);
+        if (stage_ != Stage::killing) killing_since_ms_ = now_ms();
         stage_ = Stage::killing;
         next_ms_ = now_ms() + kAgainMs;
         return;
@@ -202,6 +227,7 @@ class Watch {
   pid_t program_ = -1;
   Stage stage_ = Stage::running;
   long next_ms_ = 0;  // when something is to be done
+  long killing_since_ms_ = 0;
   bool program_ended_ = false, gone_ = false;
   WardenReport report_;
 };
@@ -215,8 +241,8 @@ int keep_watch(int socket, char* const* argv, long grace_ms, std::uint64_t file_
     sigaction(signal, &action, nullptr);
   }
   // Files that others opened are no business of the program's.
-  if (socket > 3) syscall(SYS_close_range, 3U, static_cast<unsigned>(socket) - 1, 0U);
-  syscall(SYS_close_range, static_cast<unsigned>(socket) + 1, ~0U, 0U);
+  close_all(3, socket - 1);
+  close_all(socket + 1, INT_MAX);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "stap-warden");
   Watch watch(socket, grace_ms);

@@ -14,13 +14,13 @@ struct WardenReport {
 /// What it is told through its socket, a byte each. The socket's end means kEnd: we are gone.
 constexpr char kWardenEnd = 'T', kWardenKill = 'K';
 
-/// Starts argv (as execvp takes it; 0, 1 and 2 and the folder are the program's already) in a
-/// session of its own and becomes the parent of all that it leaves behind (a child subreaper), so
-/// that also what daemonizes, and what a launcher of MPI starts, can be found and ended. Ends all
-/// of it when told to, when the program itself has ended, and when the socket's other side is gone:
-/// SIGTERM to the program, and what is still there `grace_ms` later gets SIGKILL. Then reports, and
-/// returns the exit code. Makes system calls and nothing else: it may run in a fork of a process
-/// with threads.
+/// Leads a session. Starts argv (as execvp takes it; 0, 1 and 2 and the folder are the program's
+/// already) in a group of its own there and becomes the parent of all that it leaves behind (a
+/// child subreaper), so that also what daemonizes, and what a launcher of MPI starts, can be found
+/// and ended. Ends all of it when told to, when the program itself has ended, and when the socket's
+/// other side is gone: SIGTERM to the program, and what is still there `grace_ms` later gets
+/// SIGKILL. Then reports, and returns the exit code. Makes system calls and nothing else: it may
+/// run in a fork of a process with threads.
 int keep_watch(int socket, char* const* argv, long grace_ms, std::uint64_t file_bytes_most);
 
 }  // namespace stap
