@@ -112,6 +112,10 @@ std::optional<Outcome> CommandSlot::look() {
   Outcome outcome = judge(*ending);
   process_.reset();
   std::error_code ignored;
+  if (!context_.kept.empty() && outcome.answer.status == Answer::Status::ok) {
+    fs::create_directories(context_.kept, ignored);
+    fs::copy(folder_, context_.kept / folder_.filename(), fs::copy_options::recursive, ignored);
+  }
   fs::remove_all(folder_, ignored);
   return outcome;
 }

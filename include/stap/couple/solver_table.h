@@ -15,6 +15,7 @@ namespace stap {
 struct CoupleContext {
   std::filesystem::path failures{};  ///< where bundles of failed queries go; empty: none are kept
   config::Value recipe{};            ///< the sections pde and solver, for those bundles
+  std::filesystem::path kept{};      ///< where folders of good calls go; empty: they are removed
 };
 
 /// A way to reach a solver that is not ours.
