@@ -1,0 +1,178 @@
+#include "stap/study/solver_replay.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/core/solver_queue.h"
+#include "stap/couple/solver_table.h"
+#include "stap/data/npy.h"
+#include "stap/pde/pde.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr const char* kFormat = "bundle/1";
+constexpr std::array kKeys{"format", "reason", "attempt", "time", "steps", "pde", "solver"};
+constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
+constexpr std::streamoff kLogTail = 4096;            // bytes
+constexpr int kLogLines = 20;
+
+[[noreturn]] void damaged(const fs::path& file, const std::string& text) {
+  throw Error(ErrorKind::data, fmt::format("{}: {}", file.string(), text));
+}
+
+Outline outline_in(const Value& pde) {
+  const auto choice = pde_table().choose(pde);
+  if (!choice.row->outline)
+    throw Error(ErrorKind::config, fmt::format("pde is {}, which is built in: no program was asked",
+                                               choice.row->name));
+  return choice.row->outline(choice.options);
+}
+
+const Value& section(const Value& about, const char* key, const fs::path& file) {
+  const Value* value = about.find(key);
+  if (value == nullptr || !value->is_map()) damaged(file, fmt::format("'{}' is no map", key));
+  return *value;
+}
+
+// The last lines, with what no terminal should get replaced.
+std::string log_tail(const fs::path& file) {
+  std::ifstream log(file, std::ios::binary | std::ios::ate);
+  if (!log) return {};
+  const std::streamoff size = log.tellg();
+  std::string text(static_cast<std::size_t>(std::min(size, kLogTail)), '\0');
+  log.seekg(size - static_cast<std::streamoff>(text.size()));
+  log.read(text.data(), static_cast<std::streamsize>(text.size()));
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  int lines = 0;
+  std::size_t from = text.size();
+  while (from > 0 && !(text[from - 1] == '\n' && ++lines == kLogLines)) --from;
+  text.erase(0, from);
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < ' ' && c != '\n' && c != '\t') || byte == 127) c = '?';
+  }
+  return text;
+}
+
+// A folder for the programs' files, which goes in the end unless it is to be kept.
+class Place {
+ public:
+  explicit Place(const fs::path& keep) : kept_(!keep.empty()), path_(keep) {
+    if (kept_) {
+      make_folder(path_);
+      return;
+    }
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "stap-replay-XXXXXX").string();
+    if (error || mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}", name));
+    path_ = name;
+  }
+  ~Place() {
+    std::error_code ignored;
+    if (!kept_) fs::remove_all(path_, ignored);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+  const fs::path& path() const { return path_; }
+  bool kept() const { return kept_; }
+
+ private:
+  bool kept_;
+  fs::path path_;
+};
+
+std::vector<fs::path> folders_in(const fs::path& path) {
+  std::vector<fs::path> list;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    list.push_back(at->path());
+  return list;
+}
+
+}  // namespace
+
+Bundle read_bundle(const fs::path& folder) {
+  const fs::path file = folder / "bundle.json", input = folder / "input.npy";
+  const Value about = read_json(file);
+  if (!about.is_map()) damaged(file, "expected a map");
+  if (const std::string format = field<std::string>(about, "format", file); format != kFormat)
+    damaged(file, fmt::format("the format is '{}', expected '{}'", format, kFormat));
+  for (const Value::Member& member : *about.map())
+    if (std::ranges::find(kKeys, member.key) == kKeys.end())
+      damaged(file, fmt::format("there is a key '{}', which no bundle has", member.key));
+  Bundle bundle;
+  bundle.folder = folder;
+  bundle.reason = field<std::string>(about, "reason", file);
+  bundle.attempt = field<int>(about, "attempt", file);
+  bundle.query.time = field<double>(about, "time", file);
+  bundle.query.steps = field<std::uint64_t>(about, "steps", file);
+  if (!std::isfinite(bundle.query.time)) damaged(file, "'time' is not finite");
+  if (bundle.query.steps == 0) damaged(file, "'steps' is 0");
+  for (const char* key : {"pde", "solver"}) bundle.document.set(key, section(about, key, file));
+  Grid grid;
+  try {
+    grid = outline_in(*bundle.document.find("pde")).grid;
+  } catch (const Error& error) {
+    damaged(file, error.what());
+  }
+  Array<double> state = read_npy(input, grid.values());
+  std::vector<std::size_t> shape{grid.channels};
+  shape.insert(shape.end(), grid.points.begin(), grid.points.end());
+  if (state.shape != shape)
+    damaged(input, fmt::format("the shape is {}, but that of the problem {}",
+                               shape_text(state.shape), shape_text(shape)));
+  bundle.query.state = std::move(state.values);
+  return bundle;
+}
+
+Replay replay(const Bundle& bundle, const Value& document, const fs::path& keep,
+              const StopAsked& stop) {
+  const Value *pde = document.find("pde"), *how = document.find("solver");
+  if (pde == nullptr || how == nullptr)
+    throw Error(ErrorKind::config, "a replay needs the sections pde and solver");
+  const Outline outline = outline_in(*pde);
+  Value once = *how;
+  once.set("slots", 1);
+  once.set("on_failure", "skip");
+  const auto choice = solver_table().choose(once);
+  const Place place(keep);
+  CoupleContext context{.failures = place.path() / "failed", .kept = place.path() / "good"};
+  context.recipe.set("pde", *pde);
+  context.recipe.set("solver", *how);
+  const auto solver = choice.row->make(choice.options, outline, context);
+  Replay result;
+  {
+    const auto begun = SolverQueue::Clock::now();
+    const auto queue = solver->open();
+    queue->submit(bundle.query);
+    while (queue->open() > 0) {
+      if (stop && stop()) throw Stopped();
+      if (auto reply = queue->next(SolverQueue::Clock::now() + kPatience))
+        result.answer = std::move(reply->answer);
+    }
+    result.seconds = std::chrono::duration<double>(SolverQueue::Clock::now() - begun).count();
+  }
+  // A call that went well may still have given a wrong answer, so its files can be in either.
+  for (const fs::path& above : {context.kept, context.failures})
+    for (const fs::path& folder : folders_in(above)) {
+      if (place.kept()) result.folder = folder;
+      result.log = log_tail(folder / "log.txt");
+    }
+  return result;
+}
+
+}  // namespace stap
