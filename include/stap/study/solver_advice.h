@@ -1,0 +1,32 @@
+// What to do about what `stap solver check` has found.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stap/study/solver_check.h"
+#include "stap/study/study.h"
+
+namespace stap {
+
+/// What the advice is about, beside what was found.
+struct AdviceFacts {
+  std::string kind;  ///< of the solver: command, worker
+  std::size_t slots = 1, steps_at_once = 1;
+  std::size_t cores = 1;                                  ///< of this machine
+  std::size_t initial_steps = 0, budget = 0, rounds = 0;  ///< solver steps; 0 rounds: no method
+  std::optional<double> training{};  ///< seconds per step in the training set; empty: not known
+};
+/// Of a study whose solver is not ours; without the training.
+AdviceFacts advice_facts(const Study& study);
+/// Seconds of training per row of the training set, for all epochs and members: an epoch is
+/// measured, on data that mean nothing. Throws Error(unavailable) as make_engine does.
+double measure_training(const Study& study, int threads);
+
+/// Sentences: command or worker, how many slots, several steps a call, does active learning pay.
+/// None if no step was made.
+std::vector<std::string> solver_advice(const SolverCheck& check, const AdviceFacts& facts);
+
+}  // namespace stap

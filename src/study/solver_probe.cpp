@@ -1,0 +1,170 @@
+#include "stap/study/solver_probe.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/study/data_files.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::size_t kNamesShown = 5;
+
+fs::path make_private(const fs::path& place, const char* name) {
+  std::error_code error;
+  const fs::path base = place.empty() ? fs::temp_directory_path(error) : place;
+  if (!place.empty()) make_folder(place);
+  std::string path = (base / fmt::format("{}-XXXXXX", name)).string();
+  if (error || mkdtemp(path.data()) == nullptr)
+    throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}; solver.scratch names "
+                                                "another place",
+                                                path));
+  return path;
+}
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    names.insert(at->path().filename().string());
+  return names;
+}
+
+// A folder, and what was in it before.
+struct Watched {
+  fs::path folder;
+  std::set<std::string> before;
+
+  // "3 in /tmp/x: a, b, c"; empty if nothing is new.
+  std::string news(const std::string& called) const {
+    std::vector<std::string> fresh;
+    for (const std::string& name : names_in(folder))
+      if (!before.contains(name)) fresh.push_back(name);
+    if (fresh.empty()) return {};
+    const std::size_t shown = std::min(fresh.size(), kNamesShown);
+    return fmt::format(
+        "{} in {}: {}{}", fresh.size(), called,
+        fmt::join(fresh.begin(), fresh.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        shown < fresh.size() ? ", ..." : "");
+  }
+};
+
+// The section `solver` for a check: in a private place, and without second tries.
+Value section_for(const Value& given, const fs::path& folder) {
+  Value section = given;
+  const auto change = [&](const char* key, Value value) {
+    if (section.find(key) != nullptr) section.set(key, std::move(value));
+  };
+  change("scratch", (folder / "scratch").string());
+  change("on_failure", "skip");
+  if (const Value* env = section.find("env"); env != nullptr && env->list() != nullptr) {
+    Value::List entries = *env->list();
+    const bool own = std::ranges::any_of(entries, [](const Value& entry) {
+      return entry.text() != nullptr && entry.text()->starts_with("TMPDIR=");
+    });
+    if (!own) entries.emplace_back("TMPDIR=" + (folder / "tmp").string());
+    section.set("env", Value(std::move(entries)));
+  }
+  return section;
+}
+
+bool mentions(const Value& section, std::string_view placeholder) {
+  const Value* argv = section.find("argv");
+  return argv != nullptr && argv->list() != nullptr &&
+         std::ranges::any_of(*argv->list(), [&](const Value& word) {
+           return word.text() != nullptr && word.text()->find(placeholder) != std::string::npos;
+         });
+}
+
+std::vector<std::vector<double>> initial_states(const Study& study, std::size_t most) {
+  const StudyOptions& o = study.options;
+  const std::size_t values = study.grid.values();
+  std::vector<std::vector<double>> list;
+  if (!study.initial_file.empty()) {
+    const Pool pool = read_pool(study.initial_file, study.grid, o.cluster, 0);
+    for (std::size_t i = 0; i < std::min(most, pool.states.count()); ++i) {
+      const auto row = pool.states.row(i);  // a cluster, of which the last state is at time 0
+      list.emplace_back(row.end() - static_cast<std::ptrdiff_t>(values), row.end());
+    }
+    return list;
+  }
+  const auto sampler = make_sampler(study, study.grid);
+  const Rng stream = Rng(o.data_seed).split("pool");
+  for (std::size_t i = 0; i < most; ++i) sampler->draw(stream, i, list.emplace_back(values));
+  return list;
+}
+
+}  // namespace
+
+SolverProbe::SolverProbe(const Study& study, std::size_t states_most) {
+  if (!study.pde || !study.pde.row->outline || !study.solver)
+    throw Error(ErrorKind::config,
+                "the study's solver is built in: there is a solver to check where pde is external "
+                "and a section solver says how it is reached");
+  const Value given = *study.effective.find("solver");
+  if (given.find("argv") == nullptr)
+    throw Error(ErrorKind::config, fmt::format("solver {} starts no program: nothing can be asked",
+                                               study.solver.row->name));
+  solver_.states = initial_states(study, std::max<std::size_t>(states_most, 1));
+  if (study.initial) solver_.time = -make_sampler(study, study.grid)->warm_up();
+  const bool command = study.solver.row->name == "command";
+  const Value* format = given.find("format");
+  const bool described =
+      format != nullptr && format->text() != nullptr && *format->text() == "hdf5";
+  solver_.told_time = !command || described || mentions(given, "{time}");
+  solver_.told_dt = !command || described || mentions(given, "{dt}");
+  solver_.time_input = study.network.time_input;
+  if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
+
+  const Value* scratch = given.find("scratch");
+  const bool placed = scratch != nullptr && scratch->text() != nullptr && !scratch->text()->empty();
+  folder_ = make_private(placed ? fs::path(*scratch->text()) : fs::path(), "stap-check");
+  failures_ = make_private({}, "stap-failures");
+  make_folder(folder_ / "scratch");
+  make_folder(folder_ / "tmp");
+
+  CoupleContext context{.failures = failures_};
+  for (const char* name : {"pde", "solver"}) context.recipe.set(name, *study.effective.find(name));
+  solver_.make = [outline = study.pde.row->outline(study.pde.options),
+                  section = section_for(given, folder_), context](const SolverVariant& variant) {
+    Value changed = section;
+    if (changed.find("slots") != nullptr) changed.set("slots", variant.slots);
+    const auto choice = solver_table().choose(changed);
+    Outline other = outline;
+    other.dt *= variant.dt_factor;
+    return choice.row->make(choice.options, other, context);
+  };
+
+  std::error_code error;
+  std::vector<std::pair<std::string, Watched>> watched{
+      {"solver.scratch", {folder_ / "scratch", {}}}, {"TMPDIR", {folder_ / "tmp", {}}}};
+  std::set<fs::path> outside{fs::current_path(error)};
+  const fs::path beside = config::origin_of(study.given, "solver").folder();
+  if (!beside.empty()) outside.insert(fs::absolute(beside, error).lexically_normal());
+  for (const fs::path& folder : outside)
+    if (!folder.empty()) watched.push_back({folder.string(), {folder, names_in(folder)}});
+  solver_.left_behind = [watched] {
+    std::vector<std::string> all;
+    for (const auto& [called, place] : watched)
+      if (std::string news = place.news(called); !news.empty()) all.push_back(std::move(news));
+    return all;
+  };
+}
+
+SolverProbe::~SolverProbe() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+  fs::remove(failures_, ignored);  // unless there is a bundle in it
+}
+
+}  // namespace stap

@@ -1,0 +1,517 @@
+// Every check of `stap solver check`, each with a solver that passes it and one that does not.
+#include "stap/study/solver_check.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <limits>
+
+#include "stap/core/solver_queue.h"
+#include "stap/study/solver_advice.h"
+#include "support/contains.h"
+
+namespace stap::test {
+namespace {
+
+using State = std::vector<double>;
+using Verdict = CheckRow::Verdict;
+
+/// What a call is told, and which one it is.
+struct Call {
+  const Query& query;
+  double dt;
+  std::size_t slots;
+  std::size_t number;  ///< 1, 2, ... of all variants together
+};
+/// The answer to a call; no status but ok, failed or none: none means that it never comes.
+using Behaviour = std::function<std::optional<Answer>(const Call&)>;
+
+Answer answered(State states, double seconds = 0.01) {
+  return {.status = Answer::Status::ok,
+          .reason = {},
+          .states = std::move(states),
+          .seconds = seconds,
+          .attempts = 1};
+}
+
+Answer broken(const std::string& reason) {
+  return {.status = Answer::Status::failed, .reason = reason, .states = {}, .attempts = 1};
+}
+
+/// u -> u exp(-dt), exactly a semigroup but for rounding.
+State decayed(const State& state, double dt) {
+  State next = state;
+  for (double& v : next) v *= std::exp(-dt);
+  return next;
+}
+
+std::optional<Answer> decays(const Call& call) {
+  Answer answer = answered({});
+  State state = call.query.state;
+  for (std::size_t step = 0; step < call.query.steps; ++step) {
+    state = decayed(state, call.dt);
+    answer.states.insert(answer.states.end(), state.begin(), state.end());
+  }
+  return answer;
+}
+
+class ScriptedSolver final : public Solver {
+ public:
+  ScriptedSolver(Behaviour behaviour, std::size_t& calls, double dt, std::size_t slots,
+                 std::size_t at_once, double largest)
+      : Solver("scripted", make_grid(1, {6}, {1.0}), dt, at_once),
+        behaviour_(std::move(behaviour)),
+        calls_(calls),
+        slots_(slots),
+        largest_(largest) {}
+
+ private:
+  class Queue final : public SolverQueue {
+   public:
+    explicit Queue(const ScriptedSolver& solver) : solver_(solver) {}
+    void submit(Query query) override {
+      const auto answer =
+          solver_.behaviour_({query, solver_.dt(), solver_.slots_, ++solver_.calls_});
+      ++open_;
+      if (answer) replies_.push_back({query.id, *answer});
+    }
+    std::size_t open() const override { return open_; }
+    std::optional<Reply> next(Clock::time_point) override {
+      if (replies_.empty()) return std::nullopt;
+      Reply reply = std::move(replies_.front());
+      replies_.pop_front();
+      --open_;
+      return reply;
+    }
+    void cancel() override {
+      open_ = 0;
+      replies_.clear();
+    }
+
+   private:
+    const ScriptedSolver& solver_;
+    std::deque<Reply> replies_;
+    std::size_t open_ = 0;
+  };
+
+  std::string guard(const Query& query) const override {
+    for (const double v : query.state)
+      if (std::abs(v) > largest_) return "too large";
+    return {};
+  }
+  std::unique_ptr<SolverQueue> open_queue() const override {
+    return std::make_unique<Queue>(*this);
+  }
+
+  Behaviour behaviour_;
+  std::size_t& calls_;
+  std::size_t slots_;
+  double largest_;
+};
+
+/// A check of a solver that behaves like this.
+struct Bench {
+  explicit Bench(Behaviour chosen) : behaviour(std::move(chosen)) {
+    asked.states = {{1.0, 2.0, -1.0, 0.5, 0.25, 3.0},
+                    {0.5, 1.5, -0.5, 2.0, 1.0, 1.0},
+                    {2.0, 1.0, 0.0, 0.5, 0.5, 0.5}};
+    asked.make = [this](const SolverVariant& variant) {
+      return std::make_unique<ScriptedSolver>(behaviour, calls, 0.5 * variant.dt_factor,
+                                              variant.slots, at_once, largest);
+    };
+  }
+
+  SolverCheck run(std::size_t most = kSolverCheckCalls) {
+    Observer nobody;
+    return check_solver(asked, most, nobody);
+  }
+
+  Behaviour behaviour;
+  SolverToCheck asked;
+  std::size_t calls = 0, at_once = 1;
+  double largest = 1e9;
+};
+
+CheckRow row_of(const SolverCheck& check, const std::string& name) {
+  for (const CheckRow& row : check.rows)
+    if (row.name == name) return row;
+  return {name, Verdict::not_checked, "there is no such row"};
+}
+
+::testing::AssertionResult found(const SolverCheck& check, const std::string& name, Verdict verdict,
+                                 const std::string& part = "") {
+  const CheckRow row = row_of(check, name);
+  if (row.verdict == verdict && row.text.find(part) != std::string::npos)
+    return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << name << ": " << to_string(row.verdict) << ": " << row.text;
+}
+
+TEST(SolverCheck, AGoodSolverPassesAndIsAskedAsOftenAsWasSaid) {
+  Bench bench(decays);
+  bench.at_once = 4;
+  bench.asked.told_dt = true;
+  bench.asked.left_behind = [] { return std::vector<std::string>(); };
+
+  const SolverCheck check = bench.run();
+
+  for (const CheckRow& row : check.rows)
+    EXPECT_TRUE(row.verdict == Verdict::ok || row.name == "SIGTERM") << row.name << row.text;
+  for (const char* name :
+       {"runs", "shape and type", "finite", "second step", "same input twice", "hidden state",
+        "perturbed", "another time", "scaled by 2", "steps at once", "two at a time",
+        "two half steps", "seconds a step", "not a number", "files left behind"})
+    EXPECT_TRUE(found(check, name, Verdict::ok));
+  EXPECT_FALSE(check.any_failed());
+  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 12u);
+  EXPECT_EQ(check.calls, 11u);  // a call of 0.01 s need not be ended
+  EXPECT_EQ(bench.calls, check.calls);
+}
+
+// Breaks if any check forgets to ask whether a call is left.
+TEST(SolverCheck, NeverMakesMoreCallsThanItMay) {
+  const Behaviour noisy = [](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    next[0] += static_cast<double>(call.number);
+    return answered(next, 1.0);
+  };
+  const Behaviour fails = [](const Call&) { return broken("no"); };
+  for (const Behaviour& behaviour : {Behaviour(decays), noisy, fails})
+    for (std::size_t most = 1; most <= 20; ++most) {
+      Bench bench(behaviour);
+      bench.asked.told_dt = true;
+
+      const SolverCheck check = bench.run(most);
+
+      EXPECT_LE(bench.calls, most);
+      EXPECT_EQ(bench.calls, check.calls);
+    }
+}
+
+TEST(SolverCheck, ASolverThatNeverAnswersIsAskedThreeTimes) {
+  Bench bench([](const Call&) { return broken("exit code 3 (kept in /x)"); });
+
+  const SolverCheck check = bench.run();
+
+  EXPECT_TRUE(found(check, "runs", Verdict::failed, "exit code 3 (kept in /x) (and 2 more)"));
+  EXPECT_EQ(bench.calls, 3u);
+  EXPECT_TRUE(check.any_failed());
+  EXPECT_FALSE(check.median_seconds().has_value());
+}
+
+TEST(SolverCheck, OneInitialConditionThatFailsIsAWarning) {
+  Bench bench([](const Call& call) {
+    return call.number == 1 ? std::optional(broken("unlucky")) : decays(call);
+  });
+
+  const SolverCheck check = bench.run();
+
+  EXPECT_TRUE(found(check, "runs", Verdict::warning, "initial condition 0 failed: unlucky"));
+  EXPECT_TRUE(found(check, "same input twice", Verdict::ok));
+  EXPECT_FALSE(check.any_failed());
+}
+
+TEST(SolverCheck, AnswersThatAreNotNumbersFail) {
+  Bench bench([](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    next[3] = std::numeric_limits<double>::quiet_NaN();
+    return answered(next);
+  });
+
+  EXPECT_TRUE(found(bench.run(), "runs", Verdict::failed, "value 3 is nan"));
+}
+
+TEST(SolverCheck, TooFewValuesFail) {
+  Bench bench([](const Call&) { return answered({1.0, 2.0}); });
+
+  EXPECT_TRUE(found(bench.run(), "runs", Verdict::failed, "2 values, expected 6"));
+}
+
+TEST(SolverCheck, ASecondStepThatCannotBeMadeFails) {
+  Bench bench([](const Call& call) {
+    return call.query.time > 0 ? std::optional(broken("only from files of its own")) : decays(call);
+  });
+
+  EXPECT_TRUE(found(bench.run(), "second step", Verdict::failed, "only from files of its own"));
+}
+
+TEST(SolverCheck, ChanceFailsAndRoundingIsAWarning) {
+  for (const double size : {1e-3, 1e-14}) {
+    Bench bench([size](const Call& call) {
+      State next = decayed(call.query.state, call.dt);
+      next[0] *= 1.0 + size * static_cast<double>(call.number);
+      return answered(next);
+    });
+
+    const SolverCheck check = bench.run();
+
+    EXPECT_TRUE(found(check, "same input twice", size < 1e-6 ? Verdict::warning : Verdict::failed));
+    EXPECT_TRUE(found(check, "hidden state", Verdict::not_checked, "chance"));
+  }
+}
+
+TEST(SolverCheck, MemoryOfTheQueryBeforeIsFound) {
+  State before(6, 0.0);
+  Bench bench([&before](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    // The initial state of a solver that was not asked before is the one it is asked about.
+    if (call.number > 1)
+      for (std::size_t i = 0; i < next.size(); ++i)
+        next[i] += 0.1 * (before[i] - call.query.state[i]);
+    before = call.query.state;
+    return answered(next);
+  });
+
+  const SolverCheck check = bench.run();
+
+  EXPECT_TRUE(found(check, "hidden state", Verdict::failed, "after another query"));
+  EXPECT_FALSE(check.rows.empty());
+}
+
+TEST(SolverCheck, AnAnswerThatDoesNotMoveFails) {
+  Bench deaf([](const Call&) { return answered({1, 2, 3, 4, 5, 6}); });
+  Bench coarse([](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    for (double& v : next) v = std::round(v * 1e3) / 1e3;
+    return answered(next);
+  });
+
+  EXPECT_TRUE(found(deaf.run(), "perturbed", Verdict::failed, "whatever the input"));
+  EXPECT_TRUE(found(coarse.run(), "perturbed", Verdict::failed, "few digits"));
+}
+
+TEST(SolverCheck, DifferencesThatExplodeAreAWarning) {
+  Bench bench([](const Call& call) {
+    State next = call.query.state;
+    for (double& v : next) v = std::sin(1e5 * v);
+    return answered(next);
+  });
+
+  EXPECT_TRUE(found(bench.run(), "perturbed", Verdict::warning, "times as large"));
+}
+
+TEST(SolverCheck, AnAnswerThatIsItsInputIsAWarning) {
+  Bench bench([](const Call& call) { return answered(call.query.state); });
+
+  EXPECT_TRUE(found(bench.run(), "finite", Verdict::warning, "nothing happened"));
+}
+
+TEST(SolverCheck, TheTimeMattersAsFarAsNetworksKnowIt) {
+  const Behaviour driven = [](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    for (double& v : next) v += call.query.time;
+    return answered(next);
+  };
+  Bench ignorant(driven), knowing(driven), untold(driven);
+  knowing.asked.time_input = true;
+  untold.asked.told_time = false;
+
+  EXPECT_TRUE(found(ignorant.run(), "another time", Verdict::warning, "network.time_input: true"));
+  EXPECT_TRUE(found(knowing.run(), "another time", Verdict::ok));
+  EXPECT_TRUE(found(untold.run(), "another time", Verdict::failed, "not told the time"));
+}
+
+TEST(SolverCheck, MatesThatShareSomethingFail) {
+  Bench other([](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    if (call.slots == 2) next[1] += 1.0;
+    return answered(next);
+  });
+  Bench failing([](const Call& call) {
+    return call.slots == 2 ? std::optional(broken("locked")) : decays(call);
+  });
+
+  EXPECT_TRUE(found(other.run(), "two at a time", Verdict::failed, "the answer is another"));
+  EXPECT_TRUE(found(failing.run(), "two at a time", Verdict::failed, "locked"));
+}
+
+TEST(SolverCheck, LargeStatesMayFailOrBeRefusedForFree) {
+  Bench fails([](const Call& call) {
+    return call.query.state[5] > 4.0 ? std::optional(broken("blew up")) : decays(call);
+  });
+  Bench refuses(decays);
+  refuses.largest = 4.0;
+  Bench takes(decays);
+
+  const SolverCheck failed = fails.run(), refused = refuses.run(), taken = takes.run();
+
+  EXPECT_TRUE(found(failed, "scaled by 2", Verdict::warning, "blew up"));
+  EXPECT_FALSE(failed.any_failed());
+  EXPECT_TRUE(found(refused, "scaled by 2", Verdict::ok, "costs nothing"));
+  EXPECT_EQ(refused.calls + 1, taken.calls);
+}
+
+TEST(SolverCheck, HalfStepsAreThoseOfAWholeOne) {
+  Bench euler([](const Call& call) {
+    State next = call.query.state;
+    for (double& v : next) v *= 1.0 - call.dt;
+    return answered(next);
+  });
+  Bench deaf([](const Call& call) { return answered(decayed(call.query.state, 0.5)); });
+  for (Bench* bench : {&euler, &deaf}) bench->asked.told_dt = true;
+  Bench untold(decays);
+
+  // One Euler step of 0.5 gives 0.5 u, two halves 0.5625 u: 12.5 % of the change.
+  EXPECT_TRUE(found(euler.run(), "two half steps", Verdict::warning, "12 %"));
+  EXPECT_TRUE(found(deaf.run(), "two half steps", Verdict::not_checked, "no notice of dt"));
+  EXPECT_TRUE(found(untold.run(), "two half steps", Verdict::not_checked, "not told dt"));
+}
+
+TEST(SolverCheck, SeveralStepsMustBeThoseOfSingleCalls) {
+  Bench good(decays), bad([](const Call&call) {
+    Answer answer = *decays(call);
+    if (call.query.steps > 1) answer.states.back() += 1.0;
+    return answer;
+  });
+  good.at_once = bad.at_once = 3;
+
+  EXPECT_TRUE(found(good.run(), "steps at once", Verdict::ok, "to the bit"));
+  EXPECT_TRUE(found(bad.run(), "steps at once", Verdict::failed, "not those of 2 calls"));
+}
+
+TEST(SolverCheck, StartUpIsWhatTwoStepsSave) {
+  Bench bench([](const Call& call) {
+    Answer answer = *decays(call);
+    answer.seconds = 0.06 + 0.04 * static_cast<double>(call.query.steps);
+    return answer;
+  });
+  bench.at_once = 2;
+
+  const SolverCheck check = bench.run();
+
+  ASSERT_TRUE(check.start_share.has_value());
+  EXPECT_NEAR(*check.start_share, 0.6, 1e-9);  // rounding
+  EXPECT_NEAR(*check.median_seconds(), 0.1, 1e-12);
+}
+
+TEST(SolverCheck, ACallUnderWayIsEnded) {
+  const Behaviour slow = [](const Call& call) -> std::optional<Answer> {
+    if (call.number == 7) return std::nullopt;  // behind all that are answered
+    Answer answer = *decays(call);
+    answer.seconds = 0.25;
+    return answer;
+  };
+  Bench tidy(slow), stubborn(slow);
+  stubborn.asked.grace = 0.0;
+
+  EXPECT_TRUE(found(tidy.run(), "SIGTERM", Verdict::ok, "ended after"));
+  EXPECT_TRUE(found(stubborn.run(), "SIGTERM", Verdict::warning, "was killed"));
+}
+
+TEST(SolverCheck, FilesLeftBehindAreAWarning) {
+  Bench bench(decays);
+  bench.asked.left_behind = [] { return std::vector<std::string>{"2 in TMPDIR: a, b"}; };
+
+  EXPECT_TRUE(found(bench.run(), "files left behind", Verdict::warning, "2 in TMPDIR: a, b"));
+}
+
+TEST(SolverCheck, MoreCallsTryFurtherInitialConditions) {
+  Bench bench([](const Call& call) {
+    return call.query.state[0] == 2.0 ? std::optional(broken("too steep")) : decays(call);
+  });
+
+  const SolverCheck check = bench.run(20);
+
+  EXPECT_TRUE(found(check, "more initial conditions", Verdict::warning,
+                    "1 of 2 failed: initial condition 2 failed: too steep"));
+}
+
+TEST(SolverCheck, CanBeStopped) {
+  Bench bench([](const Call&) { return std::optional<Answer>(); });
+  Observer nobody;
+
+  EXPECT_THROW(check_solver(bench.asked, 12, nobody, [] { return true; }), Stopped);
+}
+
+TEST(SolverCheck, TextAndValueSayTheSame) {
+  Bench bench([](const Call&) { return broken("no"); });
+  const SolverCheck check = bench.run();
+
+  const std::string text = solver_check_text(check, {"do this"});
+  const config::Value value = to_value(check, {"do this"});
+
+  EXPECT_TRUE(contains(text, "FAILED"));
+  EXPECT_TRUE(contains(text, "3 calls were made"));
+  EXPECT_TRUE(contains(text, "- do this"));
+  EXPECT_EQ(value.find("failed")->boolean(), true);
+  EXPECT_EQ(value.find("calls")->integer<int>(), 3);
+  EXPECT_EQ(*value.find("rows")->list()->front().find("verdict")->text(), "failed");
+  EXPECT_TRUE(value.find("seconds_a_step")->is_null());
+}
+
+// --- advice --------------------------------------------------------------------------------------
+
+SolverCheck measured(double seconds) {
+  SolverCheck check;
+  check.seconds = {seconds};
+  return check;
+}
+
+std::string advice_text(const SolverCheck& check, const AdviceFacts& facts) {
+  std::string all;
+  for (const std::string& sentence : solver_advice(check, facts)) all += sentence + "\n";
+  return all;
+}
+
+TEST(SolverAdvice, CommandOrWorkerDependsOnWhatACallTakes) {
+  EXPECT_TRUE(contains(advice_text(measured(0.1), {.kind = "command"}), "worker instead"));
+  EXPECT_TRUE(contains(advice_text(measured(60.0), {.kind = "command"}), "command is right"));
+  EXPECT_TRUE(contains(advice_text(measured(3.0), {.kind = "command"}), "good enough"));
+  SolverCheck slow_start = measured(60.0);
+  slow_start.start_share = 0.5;
+  EXPECT_TRUE(contains(advice_text(slow_start, {.kind = "command"}), "worker instead"));
+  EXPECT_TRUE(
+      contains(advice_text(measured(0.1), {.kind = "worker"}), "worker: it is started once"));
+  EXPECT_EQ(advice_text({}, {.kind = "command"}), "");
+}
+
+TEST(SolverAdvice, SlotsAreCoresOverWhatACallUses) {
+  SolverCheck check = measured(5.0);
+  check.cores = 3.8;
+  check.together = 1.9;
+
+  const std::string text = advice_text(check, {.kind = "command", .slots = 2, .cores = 16});
+
+  EXPECT_TRUE(contains(text, "slots: 4 (now 2): one call keeps 3.8 of 16 cores busy"));
+  EXPECT_TRUE(contains(text, "two at a time took 1.9 times as long"));
+}
+
+// D = 10, B = 20, R = 2, E = 2: one round. Without: 40 Ta + 50 Tt; with: 20 Ta + (10 + 30) Tt. At
+// Ta = 1 and Tt = 3 that is 190 against 140; at Ta = 0.25 and 12 slots' worth of training the sums
+// tell the other way round.
+TEST(SolverAdvice, SaysTheSumsOfActiveLearning) {
+  AdviceFacts facts{.kind = "command", .initial_steps = 10, .budget = 20, .rounds = 2};
+  facts.training = 3.0;
+
+  const std::string pays = advice_text(measured(1.0), facts);
+
+  EXPECT_TRUE(contains(pays, "active learning pays if it needs half the steps"));
+  EXPECT_TRUE(contains(pays, "the 40 steps of all rounds, 1 s each in 1 slot, are 40 s"));
+  EXPECT_TRUE(contains(pays, "training once is 190 s; half of them, chosen in 1 round, is 140 s"));
+  facts.training.reset();
+  EXPECT_TRUE(contains(advice_text(measured(1.0), facts), "could not be measured"));
+  facts.rounds = 0;
+  EXPECT_EQ(advice_text(measured(1.0), facts).find("active"), std::string::npos);
+}
+
+// Two rounds instead of four train on 10, 30 and 50 rows, which is more than one training on 90
+// does not make up for: 80 Ta + 90 Tt against 40 Ta + 90 Tt. So with E = 2 it never loses there;
+// with eight rounds and dear training it does.
+TEST(SolverAdvice, DearTrainingMakesItNotPay) {
+  AdviceFacts facts{.kind = "command", .slots = 2, .initial_steps = 10, .budget = 20, .rounds = 8};
+  facts.training = 10.0;
+
+  // Ta = 0.01: 160 Ta + 170 Tt = 1701.6 against 80 Ta + (10 + 30 + 50 + 70 + 90) Tt = 2500.8.
+  const std::string text = advice_text(measured(0.02), facts);
+
+  EXPECT_TRUE(contains(text, "active learning does not pay"));
+  EXPECT_TRUE(contains(text, "28.4 min"));
+  EXPECT_TRUE(contains(text, "41.7 min"));
+  // Even at 80 Ta = 800: 10 s a step in one slot, 20 s in two.
+  EXPECT_TRUE(contains(text, "even at 20 s a step"));
+}
+
+}  // namespace
+}  // namespace stap::test
