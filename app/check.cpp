@@ -13,6 +13,7 @@
 #include "stap/nn/engine.h"
 #include "stap/study/axes.h"
 #include "stap/study/presets.h"
+#include "stap/study/spending.h"
 #include "stap/study/study.h"
 
 namespace stap::app {
@@ -22,7 +23,12 @@ namespace {
 struct Checked {
   Study study;
   config::Complaints complaints;
+  std::vector<Study> foreign{};  // those that ask a solver of the user's own
 };
+
+bool asks_own_solver(const Study& study) {
+  return study.pde && study.pde.row->outline && study.dt > 0;
+}
 
 Checked check_run(const config::Value& document) {
   Checked result;
@@ -32,8 +38,10 @@ Checked check_run(const config::Value& document) {
 
 Checked check_runs(const std::vector<SweepRun>& runs) {
   Checked all = check_run(runs.front().document);
+  if (asks_own_solver(all.study)) all.foreign.push_back(all.study);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
     const Checked one = check_run(run.document);
+    if (asks_own_solver(one.study)) all.foreign.push_back(one.study);
     for (const config::Complaint& complaint : one.complaints.list()) {
       // A mistake in what they share is that of all runs.
       const auto& known = all.complaints.list();
@@ -50,6 +58,28 @@ std::string axes_text(const std::vector<GridAxis>& axes, std::size_t runs) {
   for (const GridAxis& axis : axes)
     text += fmt::format("#   {}: {}\n", axis.key, fmt::join(axis.values, ", "));
   return text + "# the first of them:\n";
+}
+
+// What the solver will be asked, each line behind `mark`; nothing for built-in equations.
+std::string spending_lines(const std::vector<Study>& studies,
+                           const std::vector<std::filesystem::path>& journals,
+                           const std::string& mark) {
+  std::string text;
+  for (const ExpectedSpending& spending : expected_spending(studies, journals)) {
+    std::string lines =
+        mark + spending_text(spending, known_step_seconds(studies[spending.first], journals));
+    for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; ++at)
+      lines.insert(at + 1, mark);
+    text += lines + "\n";
+  }
+  return text;
+}
+
+config::Value spending_json(const std::vector<Study>& studies) {
+  config::Value::List list;
+  for (const ExpectedSpending& spending : expected_spending(studies))
+    list.push_back(to_value(spending, known_step_seconds(studies[spending.first])));
+  return config::Value(std::move(list));
 }
 
 config::Value to_json(const Checked& checked) {
@@ -113,14 +143,32 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
       for (const SweepRun& run : runs) names.emplace_back(run.name);
       json.set("runs", config::Value(std::move(names)));
     }
+    if (checked.complaints.empty() && !checked.foreign.empty())
+      json.set("spending", spending_json(checked.foreign));
     out << config::json_text(json) << '\n';
   }
   checked.complaints.throw_if_any();
   if (!options.json)
-    out << (sweep ? axes_text(axes, runs.size()) : "")
+    out << spending_lines(checked.foreign, {}, "# ") << (sweep ? axes_text(axes, runs.size()) : "")
         << config::yaml_text(checked.study.effective);
   const std::string memory = memory_text(checked.study, globals);
   if (!memory.empty()) Console(globals).note(memory);
+}
+
+void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console) {
+  std::vector<Study> studies;
+  std::vector<std::filesystem::path> journals;
+  for (const SweepRun& run : runs) {
+    const config::Value* name = config::find_path(run.document, "pde.name");
+    const PdeRow* row = name && name->text() ? pde_table().find(*name->text()) : nullptr;
+    if (row == nullptr || !row->outline) continue;
+    studies.push_back(make_study(run.document));
+    journals.push_back(std::filesystem::path(folder) / run.name / "journal.jsonl");
+  }
+  std::string text = spending_lines(studies, journals, "");
+  if (text.empty()) return;
+  text.pop_back();  // the last line break
+  console.note(text);
 }
 
 void add_check(CLI::App& program, const Globals& globals) {

@@ -12,6 +12,7 @@
 
 #include "stap/config/value.h"
 #include "stap/nn/compute.h"
+#include "stap/study/axes.h"
 
 namespace CLI {
 class App;
@@ -133,6 +134,33 @@ struct ExportOptions {
 };
 void run_export(const ExportOptions& options, std::ostream& out);
 void add_export(CLI::App& program, const Globals& globals);
+
+struct SolverCheckOptions {
+  std::string config;                  ///< file, preset or run folder
+  std::vector<std::string> overlays;   ///< --with
+  std::vector<std::string> overrides;  ///< key=value
+  std::size_t calls = 0;               ///< at most; 0: as many as are usual
+  bool json = false;
+};
+void run_solver_check(const SolverCheckOptions& options, const Globals& globals, std::ostream& out);
+struct SolverReplayOptions {
+  std::string bundle;                  ///< a folder
+  std::vector<std::string> overrides;  ///< key=value
+  bool keep = false;                   ///< the program's files, below the bundle
+};
+void run_solver_replay(const SolverReplayOptions& options, std::ostream& out);
+void add_solver(CLI::App& program, const Globals& globals);
+
+class Console;
+/// Says what runs will ask of a user's own solver; nothing where all equations are built in.
+void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console);
+
+struct InitOptions {
+  std::string folder, from, language;
+  std::size_t points = 64;
+};
+void run_init(const InitOptions& options, std::ostream& out);
+void add_init(CLI::App& program, const Globals& globals);
 
 void run_schema(std::ostream& out);
 void add_schema(CLI::App& program, const Globals& globals);

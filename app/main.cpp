@@ -21,13 +21,16 @@ namespace {
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    const CLI::App* program = app->get_parent();
-    if (!program) return Formatter::make_subcommands(app, mode);
-    return make_group("Options of every command", false,
-                      program->get_options([program](const CLI::Option* option) {
-                        return option != program->get_help_ptr() &&
-                               option != program->get_version_ptr();
-                      }));
+    const CLI::App* program = app;
+    while (program->get_parent()) program = program->get_parent();
+    const std::string below =
+        app->get_subcommands({}).empty() ? "" : Formatter::make_subcommands(app, mode);
+    if (program == app) return below;
+    return below + make_group("Options of every command", false,
+                              program->get_options([program](const CLI::Option* option) {
+                                return option != program->get_help_ptr() &&
+                                       option != program->get_version_ptr();
+                              }));
   }
 };
 
@@ -59,15 +62,20 @@ std::string describe_option(const CLI::App& program, const CLI::App* command,
 std::string describe_extra(const CLI::App& program, const CLI::App* command,
                            const std::string& word) {
   if (word.starts_with("-")) return describe_option(program, command, word);
-  if (command) return fmt::format("unexpected argument '{}'", word);
+  const CLI::App& owner = command ? *command : program;
   std::vector<std::string> known;
-  for (const CLI::App* sub : program.get_subcommands({})) known.push_back(sub->get_name());
+  for (const CLI::App* sub : owner.get_subcommands({})) known.push_back(sub->get_name());
+  if (known.empty()) return fmt::format("unexpected argument '{}'", word);
   return fmt::format("unknown command '{}'{}", word, config::hint(word, known, "commands"));
 }
 
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> used = program.get_subcommands();
-  const CLI::App* command = used.empty() ? nullptr : used.front();
+  const CLI::App* command = nullptr;
+  std::string called;  // "solver check "
+  for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
+    at = command = at->get_subcommands().front();
+    called += command->get_name() + " ";
+  }
   const std::vector<std::string> extras = program.remaining(true);
   const auto is = [&](CLI::ExitCodes code) {
     return error.get_exit_code() == static_cast<int>(code);
@@ -76,11 +84,12 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   const auto option =
       std::ranges::find_if(extras, [](const std::string& word) { return word.starts_with("-"); });
   const bool misspelt = is(CLI::ExitCodes::RequiredError) && option != extras.end();
-  const bool extra = is(CLI::ExitCodes::ExtrasError) && !extras.empty();
+  const bool group = command && !command->get_subcommands({}).empty();  // of commands
+  const bool extra = (is(CLI::ExitCodes::ExtrasError) || group) && !extras.empty();
   const std::string what = misspelt ? describe_option(program, command, *option)
                            : extra  ? describe_extra(program, command, extras.front())
                                     : error.what();
-  return fmt::format("{}; see 'stap {}--help'", what, command ? command->get_name() + " " : "");
+  return fmt::format("{}; see 'stap {}--help'", what, called);
 }
 
 void run(int argc, char** argv) {
@@ -112,6 +121,8 @@ void run(int argc, char** argv) {
   add_schema(program, globals);
   add_solve(program, globals);
   add_generate(program, globals);
+  add_init(program, globals);
+  add_solver(program, globals);
   add_run(program, globals);
   add_sweep(program, globals);
   add_table(program, globals);

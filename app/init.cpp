@@ -1,0 +1,58 @@
+#include <cctype>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "stap/study/starter.h"
+
+namespace stap::app {
+namespace {
+
+// The folder's name as that of a problem: two projects must not share what is cached.
+std::string label_of(const std::string& folder) {
+  namespace fs = std::filesystem;
+  fs::path path = fs::absolute(folder).lexically_normal();
+  if (path.filename().empty()) path = path.parent_path();
+  std::string label = path.filename().string().substr(0, 64);
+  for (char& c : label)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '-';
+  return label.empty() ? "my-problem" : label;
+}
+
+}  // namespace
+
+void run_init(const InitOptions& options, std::ostream& out) {
+  write_starter({.from = options.from,
+                 .language = options.language,
+                 .label = label_of(options.folder),
+                 .points = options.points},
+                options.folder);
+  out << fmt::format(
+      "{0} is a study with a solver of its own in {1}.\nNext: cd {0}, and read README.md\n",
+      options.folder, options.language);
+}
+
+void add_init(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<InitOptions>();
+  CLI::App* command =
+      program.add_subcommand("init", "Write a small study with a solver of your own to start from");
+  command->add_option("folder", options->folder, "New or empty folder")->required();
+  command->add_option("--from", options->from, "How the solver is reached: command or worker")
+      ->required()
+      ->check(CLI::IsMember(starter_kinds()));
+  command->add_option("--language", options->language, "python, c or fortran")
+      ->required()
+      ->check(CLI::IsMember(starter_languages()));
+  command->add_option("--points", options->points, "Points of the grid (default: 64)");
+  command->footer(
+      "command: a program that is started for every step, with files. worker: one that is started\n"
+      "once and then asked.\n"
+      "Example:\n  stap init my-study --from command --language python");
+  command->callback([options] { run_init(*options, std::cout); });
+}
+
+}  // namespace stap::app

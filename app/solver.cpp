@@ -1,0 +1,168 @@
+// `stap solver check` and `stap solver replay`.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "interrupt.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "stap/study/axes.h"
+#include "stap/study/presets.h"
+#include "stap/study/solver_advice.h"
+#include "stap/study/solver_probe.h"
+#include "stap/study/solver_replay.h"
+#include "stap/study/spending.h"
+
+namespace stap::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+Study study_of(const SolverCheckOptions& options, const Globals& globals) {
+  config::Value document = load_config(options.config, options.overlays);
+  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  apply_compute(globals, document);
+  return make_study(only_run(std::move(document), options.overrides, options.config),
+                    Purpose::generate);
+}
+
+// The advice needs what training takes; where that cannot be measured it does without.
+AdviceFacts facts_of(const Study& study, const Globals& globals, Console& console) {
+  AdviceFacts facts = advice_facts(study);
+  if (facts.rounds == 0) return facts;
+  try {
+    facts.training = measure_training(study, globals.threads);
+  } catch (const Error& error) {
+    console.warning(fmt::format("training was not measured: {}", error.what()));
+  }
+  return facts;
+}
+
+std::string announcement(const Study& study, const SolverProbe& probe, std::size_t calls) {
+  const std::size_t planned = planned_calls(probe.solver(), calls);
+  std::string text = fmt::format("solver check: {} calls of the solver at most", planned);
+  if (const auto known = known_step_seconds(study))
+    text += fmt::format(", about {:.2g} s", static_cast<double>(planned) * known->seconds);
+  return text;
+}
+
+// BUNDLE/replay-1, or the next number that is free.
+fs::path unused_below(const fs::path& bundle) {
+  for (int n = 1;; ++n)
+    if (fs::path path = bundle / fmt::format("replay-{}", n); !fs::exists(path)) return path;
+}
+
+void print_replay(const Bundle& bundle, const Replay& replay, std::ostream& out) {
+  out << fmt::format("before: {}\n", bundle.reason);
+  const bool works = replay.answer.status == Answer::Status::ok;
+  out << fmt::format(
+      "now:    {}, after {:.3g} s\n",
+      works ? "ok" : fmt::format("{}: {}", to_string(replay.answer.status), replay.answer.reason),
+      replay.seconds);
+  if (!replay.folder.empty()) out << fmt::format("files:  {}\n", replay.folder.string());
+  if (!replay.log.empty()) out << "the last lines of its log:\n" << replay.log << '\n';
+}
+
+}  // namespace
+
+void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
+                      std::ostream& out) {
+  disable_store_exit_handler();
+  const std::size_t calls = options.calls > 0 ? options.calls : kSolverCheckCalls;
+  const Study study = study_of(options, globals);
+  const InterruptGuard interrupt;
+  Console console(globals);
+  SolverCheck check;
+  try {
+    const SolverProbe probe(study, calls);
+    console.note(announcement(study, probe, calls));
+    check = check_solver(probe.solver(), calls, console, [&] { return interrupt.requested(); });
+  } catch (const Stopped&) {
+    console.note("interrupted");
+    interrupt.end_program();
+  }
+  console.finish();
+  if (const auto seconds = check.median_seconds())
+    keep_step_seconds(study, {*seconds, check.seconds.size(), "solver check"});
+  const std::vector<std::string> advice =
+      check.any_failed() ? std::vector<std::string>()
+                         : solver_advice(check, facts_of(study, globals, console));
+  if (options.json)
+    out << config::json_text(to_value(check, advice)) << '\n';
+  else
+    out << solver_check_text(check, advice);
+  std::vector<std::string> failed;
+  for (const CheckRow& row : check.rows)
+    if (row.verdict == CheckRow::Verdict::failed) failed.push_back(row.name);
+  if (!failed.empty())
+    throw Error(ErrorKind::solver,
+                fmt::format("the solver is not fit for a study: {}", fmt::join(failed, ", ")));
+}
+
+void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
+  disable_store_exit_handler();
+  const Bundle bundle = read_bundle(options.bundle);
+  config::Value document = bundle.document;
+  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  const InterruptGuard interrupt;
+  Replay done;
+  try {
+    done = replay(bundle, document, options.keep ? unused_below(options.bundle) : fs::path(),
+                  [&] { return interrupt.requested(); });
+  } catch (const Stopped&) {
+    interrupt.end_program();
+  }
+  print_replay(bundle, done, out);
+  if (done.answer.status != Answer::Status::ok)
+    throw Error(ErrorKind::solver, fmt::format("the query of {} still fails", options.bundle));
+}
+
+void add_solver(CLI::App& program, const Globals& globals) {
+  CLI::App* solver = program.add_subcommand(
+      "solver", "Look after a solver of your own: check it, replay failures");
+  solver->require_subcommand(1);
+  solver->footer("Example:\n  stap solver check study.yaml");
+
+  const auto check = std::make_shared<SolverCheckOptions>();
+  CLI::App* command = solver->add_subcommand(
+      "check", "Call the solver a few times and tell whether it is fit for a study");
+  command->add_option("config", check->config, "YAML file or run folder")->required();
+  command->add_option("setting", check->overrides, "key=value, for example solver.slots=2");
+  add_with(*command, check->overlays);
+  command
+      ->add_option("--calls", check->calls,
+                   fmt::format("Calls to make at most (default: {}); more try further initial "
+                               "conditions",
+                               kSolverCheckCalls))
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}));
+  command->add_flag("--json", check->json, "Print JSON");
+  command->footer(
+      "The exit code is 7 if something failed, 0 if there are but warnings.\n"
+      "Example:\n  stap solver check study.yaml\n"
+      "  stap solver check study.yaml 'solver.argv=[./other, \"{input}\", \"{output}\"]' --calls "
+      "4");
+  command->callback([check, &globals] { run_solver_check(*check, globals, std::cout); });
+
+  const auto replay = std::make_shared<SolverReplayOptions>();
+  command = solver->add_subcommand("replay", "Run a failed query again from what it left");
+  command->add_option("bundle", replay->bundle, "Folder, such as my-run/failures/001")->required();
+  command->add_option(
+      "setting", replay->overrides,
+      "key=value of the sections pde and solver, for example solver.limits.seconds=60");
+  command->add_flag("--keep", replay->keep, "Keep the program's files, below the bundle");
+  command->footer(
+      "The exit code is 7 if it still fails, 0 if it works now.\n"
+      "Example:\n  stap solver replay my-run/failures/001 --keep\n"
+      "  stap solver replay my-run/failures/001 'solver.argv=[./debug, \"{input}\", "
+      "\"{output}\"]'");
+  command->callback([replay] { run_solver_replay(*replay, std::cout); });
+}
+
+}  // namespace stap::app

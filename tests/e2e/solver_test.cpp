@@ -1,0 +1,269 @@
+// `stap solver check`, `solver replay`, `init` and what `check` and `run` say before they spend, as
+// a user runs them with programs of his own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "stap/couple/solver_table.h"
+#include "stap/study/starter.h"
+#include "support/process.h"
+
+namespace stap::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class SolverProgram : public ::testing::Test {
+ protected:
+  SolverProgram() {
+    setenv("STAP_CACHE", folder_.path("cache").c_str(), 1);
+    fs::create_directory(folder_.path("tmp"));
+    setenv("TMPDIR", folder_.path("tmp").c_str(), 1);
+  }
+  ~SolverProgram() override {
+    unsetenv("STAP_CACHE");
+    unsetenv("TMPDIR");
+  }
+
+  /// An executable script.
+  std::string script(const std::string& name, const std::string& lines) const {
+    const std::string path = folder_.file(name, "#!/bin/sh\n" + lines);
+    fs::permissions(path, fs::perms::owner_all);
+    return path;
+  }
+  /// A study of 31 solver steps with this program.
+  std::string study(const std::string& program) const {
+    return folder_.file("study.yaml", R"(
+pde: {name: external, label: mine, points: [16], dt: 0.25}
+solver: {name: command, argv: [)" + program +
+                                          R"(, "{input}", "{output}"], on_failure: skip}
+initial: {name: sines}
+network: {modes: [4], width: 4, lifting: 4, projection: 4, layers: 1}
+train: {epochs: 2}
+study: {steps: 5, pool: 30, test: 2, initial: 2, rounds: 1, budget: 11}
+compute: {device: cpu}
+method: random
+)");
+  }
+  std::vector<std::string> entries(const std::string& path) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_.path(path)))
+      names.push_back(entry.path().filename().string());
+    return names;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(SolverProgram, CheckSaysHowManyCallsThenWhatItFound) {
+  const std::string config =
+      study(script("copy", "cp $1 $2\necho call >> " + folder_.path("calls")));
+
+  const Finished result = run_stap({"solver", "check", config});
+
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(contains(result.err, "solver check: 9 calls of the solver at most"));
+  EXPECT_TRUE(contains(result.out, "the answer is the input"));  // cp makes no step
+  EXPECT_TRUE(contains(result.out, "8 calls were made"));
+  EXPECT_TRUE(contains(result.out, "advice"));
+  const std::string calls = content(folder_.path("calls"));
+  EXPECT_EQ(std::ranges::count(calls, '\n'), 8);
+  EXPECT_TRUE(entries("tmp").empty());
+}
+
+TEST_F(SolverProgram, CheckNoticesFilesLeftBehind) {
+  const std::string config =
+      study(script("untidy", "cp $1 $2\ntouch $TMPDIR/mine " + folder_.path("core.dump")));
+
+  const Finished result = run_stap({"solver", "check", config, "--calls", "2"});
+
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "1 in TMPDIR: mine"));
+  EXPECT_TRUE(contains(result.out, "core.dump"));
+}
+
+TEST_F(SolverProgram, CheckOfASolverThatFailsStopsSoonAndLeavesABundle) {
+  const std::string config = study(
+      script("fails", "echo call >> " + folder_.path("calls") + "\necho no licence >&2; exit 4"));
+
+  const Finished result = run_stap({"solver", "check", config});
+
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_TRUE(contains(result.out, "FAILED"));
+  EXPECT_TRUE(contains(result.out, "exit code 4: no licence"));
+  EXPECT_TRUE(contains(result.err, "not fit for a study: runs"));
+  EXPECT_EQ(content(folder_.path("calls")), "call\ncall\ncall\n");
+  const std::string from = "(kept in ";
+  const std::size_t begin = result.out.find(from) + from.size();
+  const std::string bundle = result.out.substr(begin, result.out.find(')', begin) - begin);
+  EXPECT_TRUE(fs::exists(bundle + "/input.npy")) << bundle;
+  EXPECT_TRUE(contains(content(bundle + "/log.txt"), "no licence"));
+}
+
+TEST_F(SolverProgram, CheckAsJson) {
+  const Finished result =
+      run_stap({"solver", "check", study(script("copy", "cp $1 $2")), "--json"});
+
+  const json check = json::parse(result.out);
+  EXPECT_EQ(check.at("format"), "solver-check/1");
+  EXPECT_EQ(check.at("failed"), false);
+  EXPECT_EQ(check.at("calls"), 8);
+  EXPECT_GT(check.at("seconds_a_step").get<double>(), 0.0);
+  EXPECT_EQ(check.at("rows").at(0).at("name"), "runs");
+}
+
+TEST_F(SolverProgram, CheckIsForProgramsOnly) {
+  const Finished result = run_stap({"solver", "check", "demo"});
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "built in"));
+}
+
+TEST_F(SolverProgram, AFailedQueryIsReplayedUntilItWorks) {
+  const std::string config = study(script("solver", "echo broken; exit 1"));
+  ASSERT_NE(run_stap({"run", config, "--out", folder_.path("r")}).exit_code, 0);
+  const std::string bundle = folder_.path("r/failures/001");
+  ASSERT_TRUE(fs::exists(bundle));
+
+  const Finished again = run_stap({"solver", "replay", bundle});
+  script("solver", "echo mended; cp $1 $2");
+  const Finished mended = run_stap({"solver", "replay", bundle, "--keep"});
+  const Finished other =
+      run_stap({"solver", "replay", bundle, R"(solver.argv=[/bin/cp, "{input}", "{output}"])"});
+
+  EXPECT_EQ(again.exit_code, 7);
+  EXPECT_TRUE(contains(again.out, "exit code 1: broken"));
+  EXPECT_TRUE(contains(again.err, "still fails"));
+  EXPECT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_TRUE(contains(mended.out, "now:    ok"));
+  EXPECT_TRUE(contains(mended.out, "mended"));
+  EXPECT_TRUE(fs::exists(bundle + "/replay-1"));
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_FALSE(fs::exists(bundle + "/replay-2"));
+  EXPECT_TRUE(entries("tmp").empty());
+}
+
+TEST_F(SolverProgram, ReplayOfNoBundleIsADataError) {
+  EXPECT_EQ(run_stap({"solver", "replay", folder_.path("tmp")}).exit_code, 3);
+}
+
+TEST_F(SolverProgram, CheckAndRunSayFirstWhatWillBeSpent) {
+  const std::string config = study(script("copy", "cp $1 $2"));
+
+  const Finished unknown = run_stap({"check", config});
+  const Finished as_json = run_stap({"check", config, "--json"});
+  ASSERT_EQ(run_stap({"solver", "check", config}).exit_code, 0);
+  const Finished known = run_stap({"check", config});
+  const Finished run = run_stap({"run", config, "--out", folder_.path("r")});
+
+  // 2 x 5 for the test set, 2 x 5 to begin with, 11 in the round.
+  EXPECT_EQ(unknown.out.rfind("# solver mine: 31 steps to be made", 0), 0u) << unknown.out;
+  EXPECT_TRUE(contains(unknown.out, "stap solver check CONFIG"));
+  EXPECT_EQ(json::parse(as_json.out).at("spending").at(0).at("steps"), 31);
+  EXPECT_TRUE(contains(known.out, "s a step"));
+  EXPECT_TRUE(contains(known.out, "solver check"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.err, "solver mine: 31 steps to be made"));
+  EXPECT_LT(run.err.find("31 steps to be made"), run.err.find("solver steps"));
+  // What check prints can be run.
+  EXPECT_EQ(run_stap({"check", folder_.file("again.yaml", known.out)}).exit_code, 0);
+}
+
+TEST_F(SolverProgram, BuiltInEquationsSayNothingOfIt) {
+  const Finished result = run_stap({"check", "demo"});
+
+  EXPECT_EQ(result.out.find("to be made"), std::string::npos);
+}
+
+// --- init ----------------------------------------------------------------------------------------
+
+struct Variant {
+  std::string from, language;
+};
+
+class InitProgram : public SolverProgram, public ::testing::WithParamInterface<Variant> {
+ protected:
+  Finished in_folder(const std::string& command) const {
+    return run_process(
+        {"/bin/sh", "-c", "PATH=/usr/bin:$PATH; cd '" + folder_.path("mine") + "' && " + command});
+  }
+};
+
+// Why a variant cannot be tried on this machine; empty: it can.
+std::string missing_for(const Variant& variant) {
+  const auto works = [](const std::string& command) {
+    return run_process({"/bin/sh", "-c", "PATH=/usr/bin:$PATH; " + command}).exit_code == 0;
+  };
+  if (variant.language == "fortran" && !works("gfortran --version"))
+    return "gfortran is not installed";
+  if (variant.language == "python" && !works("python3 -c 'import numpy'"))
+    return "python3 with NumPy is not installed";
+  return {};
+}
+
+TEST_P(InitProgram, BuildsPassesItsCheckAndRunsToItsTable) {
+  const Variant& variant = GetParam();
+  if (const std::string reason = missing_for(variant); !reason.empty()) GTEST_SKIP() << reason;
+  const Finished made = run_stap({"init", folder_.path("mine"), "--from", variant.from,
+                                  "--language", variant.language, "--points", "32"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string program = STAP_TEST_PROGRAM,
+                    small =
+                        " train.epochs=3 test=2 study.initial=2 rounds=1 budget=9 network.width=4";
+  if (variant.language != "python") {
+    const Finished built = in_folder("make");
+    ASSERT_EQ(built.exit_code, 0) << built.out << built.err;
+  }
+
+  const Finished checked = in_folder(program + " solver check study.yaml");
+  const Finished run = in_folder(program + " run study.yaml --out my-run" + small);
+  const Finished table = in_folder(program + " table my-run");
+
+  EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+  EXPECT_EQ(checked.out.find("warning"), std::string::npos) << checked.out;
+  EXPECT_EQ(checked.out.find("FAILED"), std::string::npos) << checked.out;
+  EXPECT_TRUE(contains(checked.out, "two half steps     ok"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(table.out, "sbal+stap"));
+  EXPECT_TRUE(contains(table.out, "mine: 8 steps, 32 points"));
+  EXPECT_TRUE(contains(content(folder_.path("mine/README.md")), "stap run study.yaml"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Starters, InitProgram,
+                         ::testing::Values(Variant{"command", "python"}, Variant{"command", "c"},
+                                           Variant{"command", "fortran"},
+                                           Variant{"worker", "python"}, Variant{"worker", "c"},
+                                           Variant{"worker", "fortran"}),
+                         [](const auto& info) {
+                           return info.param.from + "_" + info.param.language;
+                         });
+
+TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
+  const Finished result =
+      run_stap({"init", folder_.path(""), "--from", "command", "--language", "c"});
+
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "not an empty folder"));
+  EXPECT_FALSE(fs::exists(folder_.path("study.yaml")));
+}
+
+TEST_F(SolverProgram, HelpHasExamples) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"solver"}, {"solver", "check"}, {"solver", "replay"}, {"init"}}) {
+    std::vector<std::string> words = command;
+    words.push_back("--help");
+    const Finished result = run_stap(words);
+    EXPECT_EQ(result.exit_code, 0);
+    EXPECT_TRUE(contains(result.out, "Example:\n  stap " + command[0]));
+    EXPECT_TRUE(contains(result.out, "--threads"));
+  }
+  EXPECT_TRUE(contains(run_stap({"solver", "chek"}).err, "did you mean 'check'?"));
+}
+
+}  // namespace
+}  // namespace stap::test
