@@ -80,6 +80,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   const std::vector<SweepRun> runs = runs_of(options, document_of(options, globals));
 
   Console console(globals);
+  show_spending(runs, options.folder, console);
   const InterruptGuard interrupt;
   const auto start = std::chrono::steady_clock::now();
   const StopAsked stop(
