@@ -1,0 +1,111 @@
+// What goes between a worker and us; docs/worker-protocol.md has every byte of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stap/core/outline.h"
+#include "stap/core/solver.h"
+
+namespace stap {
+
+inline constexpr std::uint16_t kWorkerProtocol = 1;
+inline constexpr std::size_t kFrameHeader = 32;       ///< bytes
+inline constexpr std::size_t kWorkerTextMost = 4096;  ///< bytes of a token, a name or a reason
+
+enum class FrameType : std::uint16_t {
+  hello = 1,  ///< from the worker: who it is
+  setup,      ///< to it: the problem
+  ready,      ///< from it: queries may come
+  query,      ///< to it
+  answer,     ///< from it
+  failed,     ///< from it: why there is no answer, or why it cannot be set up
+  heartbeat,  ///< from it, at any time
+  end,        ///< to it: exit
+};
+std::string_view to_string(FrameType type);
+
+struct Frame {
+  FrameType type = FrameType::end;
+  std::uint64_t id = 0;
+  std::vector<std::byte> payload{};
+};
+
+// --- to the worker: whole frames -----------------------------------------------------------------
+std::vector<std::byte> frame_bytes(const Frame& frame);
+std::vector<std::byte> setup_frame(const Outline& outline, std::size_t slot);
+/// Parameters are those of the query, or where it has none those of the outline.
+std::vector<std::byte> query_frame(std::uint64_t id, const Query& query, const Outline& outline);
+
+// --- from the worker -----------------------------------------------------------------------------
+/// A frame that may come now. All others are out of turn.
+struct Expected {
+  FrameType type{};
+  std::uint64_t most = 0;           ///< bytes of its payload
+  std::optional<std::uint64_t> id;  ///< that it must have
+};
+
+/// Makes frames of a stream that comes in pieces. Nothing in the stream is believed: a header is
+/// checked against what is expected before anything is allocated for its payload.
+class FrameReader {
+ public:
+  void expect(std::vector<Expected> types) { expected_ = std::move(types); }
+  /// Where the next bytes go; empty while a frame waits to be taken, and behind a flaw.
+  std::span<std::byte> room();
+  /// That many bytes were put there.
+  void put(std::size_t bytes);
+  std::optional<Frame> take();
+  /// What is wrong with the stream ("sent ..."), after which nothing more of it is read; empty if
+  /// nothing is.
+  const std::string& flaw() const { return flaw_; }
+  /// True if the stream must not end here.
+  bool within_frame() const { return filled_ > 0; }
+
+ private:
+  void check_start();
+  void check_header();
+  void check_payload();
+
+  std::vector<Expected> expected_;
+  std::byte header_[kFrameHeader];
+  Frame frame_;
+  std::uint32_t checksum_ = 0;
+  std::size_t filled_ = 0;  // bytes of the frame, its header included
+  bool whole_ = false;
+  std::string flaw_;
+};
+
+struct Hello {
+  std::uint32_t protocol = 0;
+  std::uint32_t steps_most = 0;  ///< of a query; 0: any number
+  double heartbeat = 0.0;        ///< seconds between two signs while it computes; 0: it sends none
+  std::string token{}, name{};
+};
+struct WorkerFailure {
+  std::vector<double> states{};  ///< [made, C, X...]
+  bool retry = false;            ///< might help
+  std::string text{};
+};
+
+std::uint64_t hello_most();
+std::uint64_t answer_most(const Grid& grid, std::size_t steps);
+std::uint64_t failed_most(const Grid& grid, std::size_t steps);  ///< steps 0: not a query's
+
+// Each gives what is wrong with the payload, or nothing and the content.
+std::string read_hello(std::span<const std::byte> payload, Hello& hello);
+std::string read_ready(std::span<const std::byte> payload, const Grid& grid);
+std::string read_answer(std::span<const std::byte> payload, const Grid& grid, std::size_t steps,
+                        std::vector<double>& states);
+std::string read_failed(std::span<const std::byte> payload, const Grid& grid, std::size_t steps,
+                        WorkerFailure& failure);
+
+/// Bytes of a foreign program as text for a message: one line of valid UTF-8, white space is a
+/// blank, what cannot be shown a '?'.
+std::string plain_text(std::span<const std::byte> bytes);
+
+}  // namespace stap
