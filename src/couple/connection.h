@@ -1,0 +1,96 @@
+// How frames come and go: a stream socket, and where a worker finds it.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "couple/frames.h"
+
+namespace stap {
+
+/// An open file, closed at the end.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  int number() const { return number_; }  ///< -1: none
+
+ private:
+  int number_ = -1;
+};
+
+/// Frames over a stream socket, without ever waiting.
+class Connection {
+ public:
+  explicit Connection(Descriptor socket) : socket_(std::move(socket)) {}
+
+  FrameReader& reader() { return reader_; }
+  /// Sent by go_on(), behind what was given before.
+  void send(const std::vector<std::byte>& frame);
+  /// Sends what is to be sent and reads up to the end of a frame, as far as that goes now. True if
+  /// bytes came.
+  bool go_on();
+  std::optional<Frame> take() { return reader_.take(); }
+  /// The other side is gone: nothing more will come.
+  bool closed() const { return closed_; }
+  /// What to wait for.
+  pollfd wanted() const;
+
+ private:
+  Descriptor socket_;
+  FrameReader reader_;
+  std::vector<std::byte> outgoing_;
+  std::size_t sent_ = 0;  // of outgoing_
+  bool closed_ = false;
+};
+
+/// Both ends of a connection on this machine: ours, and one that blocks as programs expect it.
+/// Throws Error(unavailable).
+std::pair<Descriptor, Descriptor> make_socket_pair();
+
+/// Waits for a worker to connect back: on a Unix socket in a folder that nobody else may enter, or
+/// by TCP where an address of this machine is given. Removes what it made.
+class Listener {
+ public:
+  /// Below `folder` if a socket's short path allows that, else below /tmp. Throws
+  /// Error(unavailable) if it cannot listen.
+  Listener(const std::filesystem::path& folder, const std::string& address);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  int descriptor() const { return socket_.number(); }
+  /// For STAP_CONNECT: "unix:/path" or "tcp:host:port".
+  const std::string& where() const { return where_; }
+  /// A file of mode 0600 with this content. Throws Error(unavailable).
+  std::filesystem::path write_secret(const std::string& content) const;
+  /// One who has connected; none if nobody has.
+  Descriptor accept() const;
+
+ private:
+  void listen_unix();
+  void listen_tcp(const std::string& address);
+
+  std::filesystem::path folder_;  // private, ours
+  Descriptor socket_;
+  std::string where_;
+};
+
+/// 64 hexadecimal digits that nobody can guess. Throws Error(unavailable).
+std::string make_token();
+/// Takes as long for a token that is nearly right as for any other.
+bool same_token(const std::string& a, const std::string& b);
+
+}  // namespace stap

@@ -1,0 +1,374 @@
+#include "couple/worker_slot.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "couple/scratch.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+using std::chrono::duration;
+
+constexpr std::size_t kCallersMost = 16;  // that have connected and not said who they are
+constexpr int kFramesAtOnce = 64;         // of one look(), so that nobody keeps us from the others
+constexpr std::uintmax_t kLogMost = 16 << 20;  // bytes kept of what a worker prints for hours
+constexpr std::chrono::seconds kMoment{2};
+
+Slot::Clock::time_point later(Slot::Clock::time_point from, double seconds) {
+  // Longer than anybody waits, and no number that the clock cannot count.
+  const duration<double> wait(std::min(seconds, 1e8));
+  return from + std::chrono::duration_cast<Slot::Clock::duration>(wait);
+}
+
+}  // namespace
+
+WorkerSlot::WorkerSlot(const Outline& outline, WorkerSlotOptions options)
+    : outline_(outline), options_(std::move(options)) {}
+
+WorkerSlot::~WorkerSlot() {
+  if (connection_ && (state_ == State::idle || state_ == State::asking)) {
+    connection_->send(frame_bytes({FrameType::end, 0, {}}));
+    connection_->go_on();
+  }
+}
+
+void WorkerSlot::begin(const Query& query, int attempt) {
+  query_ = &query;
+  attempt_ = attempt;
+  outcome_ = {};
+  outcome_.answer.attempts = attempt;
+  why_.clear();
+  by_itself_ = false;
+  if (state_ == State::idle) {
+    // What came since the last answer: signs of life, its end, or something that it may not send.
+    for (int i = 0; i < kFramesAtOnce; ++i) {
+      connection_->go_on();
+      if (!connection_->take()) break;
+    }
+    if (connection_->reader().flaw().empty() && (connection_->closed() || dead())) {
+      connection_.reset();
+      process_.reset();
+      state_ = State::down;
+    }
+  }
+  if (state_ == State::idle)
+    ask();
+  else
+    start();
+}
+
+void WorkerSlot::start() {
+  state_ = State::starting;
+  started_ = Clock::now();
+  connection_.reset();
+  listener_.reset();
+  callers_.clear();
+  turned_away_.clear();
+  greeted_ = false;
+  try {
+    Launch launch;
+    launch.argv = options_.argv;
+    launch.env = options_.env;
+    launch.folder = options_.folder;
+    launch.grace = options_.grace;
+    launch.file_bytes_most = static_cast<std::uint64_t>(options_.limits.output);
+    const std::filesystem::path log = options_.folder / "log.txt";
+    const Descriptor err(
+        open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+    if (err.number() < 0)
+      throw Error(ErrorKind::storage, fmt::format("'{}' cannot be written", log.string()));
+    launch.err = err.number();
+    std::string connect = "pipe", token_file;
+    Descriptor theirs;
+    if (options_.connect == WorkerSlotOptions::Connect::pipe) {
+      auto [ours, other] = make_socket_pair();
+      connection_ = std::make_unique<Connection>(std::move(ours));
+      connection_->reader().expect({{FrameType::hello, hello_most(), {}}});
+      theirs = std::move(other);
+      launch.in = launch.out = theirs.number();
+      token_.clear();
+    } else {
+      listener_ = std::make_unique<Listener>(options_.folder, options_.address);
+      connect = listener_->where();
+      token_ = make_token();
+      if (options_.token_file) token_file = listener_->write_secret(token_).string();
+      launch.out = launch.err;
+    }
+    // All of them, so that none is taken from our own environment.
+    launch.env.push_back("STAP_CONNECT=" + connect);
+    launch.env.push_back("STAP_TOKEN=" + (token_file.empty() ? token_ : ""));
+    launch.env.push_back("STAP_TOKEN_FILE=" + token_file);
+    process_.emplace(launch);
+  } catch (const Error& error) {
+    fail(error.what(), false);
+  }
+}
+
+bool WorkerSlot::dead() {
+  return process_ && process_->ended();
+}
+
+std::optional<Outcome> WorkerSlot::look() {
+  if (state_ == State::starting) go_on_starting();
+  if (state_ == State::asking) go_on_asking();
+  if (state_ == State::idle && query_ != nullptr) {
+    query_ = nullptr;
+    return std::move(outcome_);
+  }
+  if (state_ == State::ending) return finish();
+  return std::nullopt;
+}
+
+void WorkerSlot::take_callers() {
+  for (;;) {
+    Descriptor socket = listener_->accept();
+    if (socket.number() < 0) break;
+    // The oldest makes room: nobody can fill the places by connecting and saying nothing.
+    if (callers_.size() == kCallersMost) callers_.erase(callers_.begin());
+    callers_.push_back(std::make_unique<Connection>(std::move(socket)));
+    callers_.back()->reader().expect({{FrameType::hello, hello_most(), {}}});
+  }
+  std::optional<Hello> found;
+  std::erase_if(callers_, [&](std::unique_ptr<Connection>& caller) {
+    if (found) return true;
+    caller->go_on();
+    const auto frame = caller->take();
+    Hello hello;
+    std::string flaw = frame ? read_hello(frame->payload, hello) : caller->reader().flaw();
+    if (frame && flaw.empty() && !same_token(hello.token, token_)) flaw = "gave a wrong token";
+    if (flaw.empty() && !frame) return caller->closed();
+    if (flaw.empty()) {
+      found = hello;
+      connection_ = std::move(caller);
+    } else {
+      turned_away_ = flaw;
+    }
+    return true;
+  });
+  if (!found) return;
+  listener_.reset();  // the token was for one
+  welcome(*found);
+}
+
+void WorkerSlot::welcome(const Hello& hello) {
+  hello_ = hello;
+  greeted_ = true;
+  if (hello.steps_most > 0 && hello.steps_most < options_.steps_at_once) {
+    breach(fmt::format("takes at most {} steps a call, but steps_at_once is {}: give it {}",
+                       hello.steps_most, options_.steps_at_once, hello.steps_most));
+    return;
+  }
+  connection_->send(setup_frame(outline_, options_.slot));
+  connection_->reader().expect({{FrameType::ready, 8, 0},
+                                {FrameType::failed, failed_most(outline_.grid, 0), {}},
+                                {FrameType::heartbeat, 0, {}}});
+}
+
+void WorkerSlot::go_on_starting() {
+  // Asked before reading: what it said before it ended is read then.
+  const bool ended = dead();
+  if (listener_) take_callers();
+  for (int i = 0; connection_ && state_ == State::starting && i < kFramesAtOnce; ++i) {
+    connection_->go_on();
+    const auto frame = connection_->take();
+    if (!frame) break;
+    if (frame->type == FrameType::hello) {
+      Hello hello;
+      if (const std::string flaw = read_hello(frame->payload, hello); !flaw.empty())
+        breach(flaw);
+      else
+        welcome(hello);
+    } else if (frame->type == FrameType::failed) {
+      WorkerFailure failure;
+      const std::string flaw = read_failed(frame->payload, outline_.grid, 0, failure);
+      breach(flaw.empty() ? fmt::format("says: {}", failure.text) : flaw);
+    } else if (frame->type == FrameType::ready) {
+      if (const std::string flaw = read_ready(frame->payload, outline_.grid); !flaw.empty())
+        breach(flaw);
+      else
+        ask();
+      return;
+    }
+  }
+  if (state_ != State::starting) return;
+  const double limit = options_.limits.start;
+  if (connection_ && !connection_->reader().flaw().empty())
+    breach(connection_->reader().flaw());
+  else if (ended || (connection_ && connection_->closed()))
+    gone("it ended before it was ready");
+  else if (limit > 0 && Clock::now() >= later(started_, limit))
+    fail(fmt::format("it was not ready within {} s{}{}", limit,
+                     greeted_ ? ", although it was connected" : " and did not say hello",
+                     turned_away_.empty() ? "" : fmt::format("; one who tried {}", turned_away_)),
+         false);
+}
+
+void WorkerSlot::ask() {
+  state_ = State::asking;
+  const std::size_t given = query_->params.size(), named = outline_.parameters.size();
+  if (given > 0 && given != named) {
+    fail(fmt::format("the query has {} parameters, but the problem names {}", given, named), false);
+    return;
+  }
+  std::error_code ignored;
+  const std::filesystem::path log = options_.folder / "log.txt";
+  // It appends, so it goes on at the beginning.
+  if (std::filesystem::file_size(log, ignored) > kLogMost && !ignored)
+    std::filesystem::resize_file(log, 0, ignored);
+  ++id_;
+  connection_->reader().expect({{FrameType::answer, answer_most(outline_.grid, query_->steps), id_},
+                                {FrameType::failed, failed_most(outline_.grid, query_->steps), id_},
+                                {FrameType::heartbeat, 0, {}}});
+  connection_->send(query_frame(id_, *query_, outline_));
+  asked_ = sign_ = Clock::now();
+}
+
+void WorkerSlot::go_on_asking() {
+  const bool ended = dead();
+  for (int i = 0; i < kFramesAtOnce; ++i) {
+    if (connection_->go_on()) sign_ = Clock::now();
+    const auto frame = connection_->take();
+    if (!frame) break;
+    if (frame->type == FrameType::heartbeat) continue;
+    Answer& answer = outcome_.answer;
+    answer.seconds = duration<double>(Clock::now() - asked_).count();
+    std::string flaw;
+    if (frame->type == FrameType::answer) {
+      flaw = read_answer(frame->payload, outline_.grid, query_->steps, answer.states);
+      answer.status = Answer::Status::ok;
+    } else {
+      WorkerFailure failure;
+      flaw = read_failed(frame->payload, outline_.grid, query_->steps, failure);
+      answer.status = Answer::Status::failed;
+      answer.states = std::move(failure.states);
+      answer.reason = failure.text.empty() ? "the worker gave no reason" : failure.text;
+      outcome_.worth_a_retry = failure.retry;
+    }
+    if (!flaw.empty()) {
+      breach(flaw);
+      return;
+    }
+    connection_->reader().expect({{FrameType::heartbeat, 0, {}}});
+    state_ = State::idle;
+    return;
+  }
+  if (!connection_->reader().flaw().empty())
+    breach(connection_->reader().flaw());
+  else if (ended || connection_->closed())
+    gone(connection_->reader().within_frame() ? "the worker ended in the middle of its answer"
+                                              : "the worker ended during the query");
+  else if (Clock::now() >= due())
+    fail(fmt::format("no sign of the worker for {:.3g} s, although it wanted to send one every "
+                     "{:.3g} s",
+                     duration<double>(Clock::now() - sign_).count(), hello_.heartbeat),
+         true);
+}
+
+void WorkerSlot::breach(const std::string& flaw) {
+  fail(fmt::format("{} {}", state_ == State::starting ? "it" : "the worker", flaw), false);
+}
+
+void WorkerSlot::gone(std::string why) {
+  fail(std::move(why), true);
+  by_itself_ = true;
+  end_at_ = Clock::now() + kMoment;
+}
+
+void WorkerSlot::fail(std::string why, bool retry) {
+  Answer& answer = outcome_.answer;
+  outcome_.lost = state_ == State::starting;
+  outcome_.worth_a_retry = retry && !outcome_.lost;
+  answer.status = Answer::Status::failed;
+  answer.states.clear();
+  if (state_ == State::asking) answer.seconds = duration<double>(Clock::now() - asked_).count();
+  if (outcome_.lost) {
+    answer.attempts = attempt_ - 1;
+    why = "the worker did not come up: " + why;
+  }
+  why_ = std::move(why);
+  connection_.reset();
+  listener_.reset();
+  callers_.clear();
+  state_ = State::ending;
+  end_at_ = Clock::now();
+}
+
+std::optional<Outcome> WorkerSlot::finish() {
+  if (process_ && !process_->ended()) {
+    if (Clock::now() >= end_at_) {
+      process_->end();
+      end_at_ = Clock::time_point::max();
+    }
+    return std::nullopt;
+  }
+  std::string& reason = outcome_.answer.reason = why_;
+  if (process_ && by_itself_) {
+    const Ending ending = *process_->ended();
+    if (ending.start_error != 0)
+      reason = fmt::format("the worker did not come up: it {}", ending.text());
+    else
+      reason += fmt::format(" ({})", ending.text());
+  }
+  if (const std::string words = last_words(options_.folder / "log.txt"); !words.empty())
+    reason += fmt::format("; last words of its log: {}", words);
+  process_.reset();
+  query_ = nullptr;
+  state_ = State::down;
+  return std::move(outcome_);
+}
+
+void WorkerSlot::end(const std::string& why) {
+  if (state_ == State::ending) {
+    why_ = fmt::format("{} ({})", why, why_);  // it was failing already
+    end_at_ = std::min(end_at_, Clock::now());
+    outcome_.lost = outcome_.worth_a_retry = false;
+    return;
+  }
+  if (state_ != State::starting && state_ != State::asking) return;
+  fail(why, false);
+  why_ = why;
+  outcome_.lost = false;
+  outcome_.answer.attempts = attempt_;
+}
+
+void WorkerSlot::watch(std::vector<pollfd>& descriptors) const {
+  if (process_ && query_ != nullptr) descriptors.push_back({process_->descriptor(), POLLIN, 0});
+  if (connection_ && !connection_->closed() && query_ != nullptr)
+    descriptors.push_back(connection_->wanted());
+  if (listener_) descriptors.push_back({listener_->descriptor(), POLLIN, 0});
+  for (const auto& caller : callers_) descriptors.push_back(caller->wanted());
+}
+
+Slot::Clock::time_point WorkerSlot::due() const {
+  switch (state_) {
+    case State::starting:
+      if (options_.limits.start > 0) return later(started_, options_.limits.start);
+      break;
+    case State::asking:
+      if (hello_.heartbeat > 0)
+        return later(sign_, std::max(2 * hello_.heartbeat, options_.limits.silence));
+      break;
+    case State::idle:
+      if (query_ != nullptr) return Clock::time_point();
+      break;
+    case State::ending:
+      return process_ ? end_at_ : Clock::time_point();
+    case State::down:
+      break;
+  }
+  return Clock::time_point::max();
+}
+
+std::string WorkerSlot::where() const {
+  return process_ ? fmt::format("process {}", process_->warden()) : "no process";
+}
+
+}  // namespace stap

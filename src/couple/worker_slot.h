@@ -1,0 +1,96 @@
+// A solver that is started once and then asked again and again.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "couple/connection.h"
+#include "couple/process.h"
+#include "couple/slot.h"
+#include "stap/core/outline.h"
+#include "stap/couple/solver_options.h"
+
+namespace stap {
+
+struct WorkerSlotOptions {
+  enum class Connect {
+    pipe,    ///< its stdin and stdout are the connection
+    socket,  ///< it connects back, from behind whatever starts it
+  };
+
+  std::vector<std::string> argv;  ///< as execvp takes it
+  std::vector<std::string> env{};
+  std::filesystem::path folder{};  ///< its own, where it works; exists. Its log is log.txt there
+  Connect connect = Connect::pipe;
+  std::string address{};    ///< of this machine, for TCP instead of a Unix socket: "127.0.0.1"
+  bool token_file = false;  ///< the token in a file of mode 0600 instead of the environment
+  double grace = 10.0;      ///< seconds
+  SolverLimits limits{};    ///< start, silence and output count here
+  std::size_t steps_at_once = 1;
+  std::size_t slot = 0;  ///< number, told to the program
+};
+
+/// One worker, started by the first query and again by the one after it was lost. While idle it
+/// may end as it likes. What it says is believed only as far as it follows the protocol: anything
+/// else fails the query and ends it.
+class WorkerSlot final : public Slot {
+ public:
+  WorkerSlot(const Outline& outline, WorkerSlotOptions options);
+  /// Tells it to end, and ends it.
+  ~WorkerSlot() override;
+
+  void begin(const Query& query, int attempt) override;
+  void watch(std::vector<pollfd>& descriptors) const override;
+  std::optional<Outcome> look() override;
+  void end(const std::string& why) override;
+  std::string where() const override;
+  Clock::time_point due() const override;
+  bool getting_ready() const override { return state_ == State::starting; }
+
+ private:
+  enum class State { down, starting, idle, asking, ending };
+
+  void start();
+  void take_callers();
+  void go_on_starting();
+  void welcome(const Hello& hello);
+  void ask();
+  void go_on_asking();
+  /// The query's outcome, once nothing of the worker is left.
+  void fail(std::string why, bool retry);
+  /// What it said is wrong; while it starts, it did not come up.
+  void breach(const std::string& flaw);
+  /// It is going by itself: given a moment, so that how it ended can be told.
+  void gone(std::string why);
+  std::optional<Outcome> finish();
+  bool dead();
+
+  Outline outline_;
+  WorkerSlotOptions options_;
+  State state_ = State::down;
+  std::optional<Process> process_;
+  std::unique_ptr<Listener> listener_;
+  std::vector<std::unique_ptr<Connection>> callers_;  // who have not yet said who they are
+  std::string turned_away_;                           // why, of the last of them
+  std::string token_;
+  std::unique_ptr<Connection> connection_;
+  bool greeted_ = false;  // its hello came
+  Hello hello_;
+
+  const Query* query_ = nullptr;
+  int attempt_ = 0;
+  std::uint64_t id_ = 0;  // of the frame: queries that are asked again have new ones
+  Clock::time_point started_{}, asked_{}, sign_{};
+  Outcome outcome_;
+  std::string why_;             // of a failure
+  bool by_itself_ = false;      // how it ended belongs to the reason
+  Clock::time_point end_at_{};  // when to end what should be ending by itself
+};
+
+}  // namespace stap

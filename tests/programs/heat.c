@@ -1,0 +1,2 @@
+/* The example that users get, as they get it. */
+#include "../../interfaces/c/heat.c"
