@@ -21,6 +21,9 @@ struct Outcome {
   bool lost = false;           ///< not the query's fault (a worker that did not come up): not a try
 };
 
+/// Why a query is ended that nobody asks about any more: no failure, so nothing is kept of it.
+constexpr const char* kNotWanted = "not wanted any more";
+
 /// Never waits and never throws about the solver: what goes wrong is an outcome. SlotQueue
 /// (slot_queue.h) keeps time limits, tries again, and ends what is slow.
 class Slot {

@@ -108,8 +108,9 @@ class SlotQueue final : public SolverQueue {
     for (Place& place : places_)
       if (!place.busy && place.rest_until <= now) return &place;
     if (places_.size() >= rules_.slots) return nullptr;
+    std::unique_ptr<Slot> slot = make_slot_(places_.size());  // which may throw
     Place& place = places_.emplace_back();
-    place.slot = make_slot_(places_.size() - 1);
+    place.slot = std::move(slot);
     return &place;
   }
 
@@ -134,7 +135,7 @@ class SlotQueue final : public SolverQueue {
     const auto job = jobs_.find(*place.id);
     if (job != jobs_.end()) place.abandoned = std::move(job->second.query);
     place.id.reset();
-    if (!std::exchange(place.ending, true)) place.slot->end("not wanted any more");
+    if (!std::exchange(place.ending, true)) place.slot->end(kNotWanted);
   }
 
   // Seconds that a query of so many steps may take; 0: any.
@@ -142,15 +143,17 @@ class SlotQueue final : public SolverQueue {
     const SolverLimits& limits = rules_.limits;
     if (limits.seconds > 0) return limits.seconds;
     if (known_ < kAnswersForLimit || limits.factor <= 0) return 0.0;
-    return std::max(limits.least, limits.factor * median() * static_cast<double>(steps));
+    return std::max(limits.least, limits.factor * median_ * static_cast<double>(steps));
   }
 
-  // Of a step's seconds.
-  double median() const {
+  void count(double seconds_of_a_step) {
+    ++known_;
+    recent_.push_back(seconds_of_a_step);
+    if (recent_.size() > kRecent) recent_.pop_front();
     std::vector<double> sorted(recent_.begin(), recent_.end());
     const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
     std::nth_element(sorted.begin(), middle, sorted.end());
-    return *middle;
+    median_ = *middle;
   }
 
   // Waits for something to happen until then, and takes what has.
@@ -174,10 +177,10 @@ class SlotQueue final : public SolverQueue {
         if (const double most = limit(jobs_.at(*place.id).query->steps); most > 0)
           wake = std::min(wake, place.begun + ticks(most));
     }
-    wake = std::min(wake, Clock::now() + kLookAtAll);
-    const double left = Seconds(wake - Clock::now()).count();
-    const int waited = left <= 0 ? 0 : static_cast<int>(std::ceil(left * 1000));
-    poll(descriptors.data(), descriptors.size(), waited);
+    const auto now = Clock::now();
+    wake = std::clamp(wake, now, now + kLookAtAll);  // any time point there is may have been given
+    const double left = Seconds(wake - now).count();
+    poll(descriptors.data(), descriptors.size(), static_cast<int>(std::ceil(left * 1000)));
     const bool all = Clock::now() - looked_ >= kLookAtAll;
     if (all) looked_ = Clock::now();
     std::size_t from = 0;
@@ -202,7 +205,7 @@ class SlotQueue final : public SolverQueue {
                         ? fmt::format("ended after {:.3g} s, the time limit", taken)
                         : fmt::format("ended after {:.3g} s: {:g} times the median of {:.3g} s a "
                                       "step, and at least {:g} s, are the time limit",
-                                      taken, rules_.limits.factor, median(), rules_.limits.least));
+                                      taken, rules_.limits.factor, median_, rules_.limits.least));
   }
 
   void take(Place& place, Outcome outcome) {
@@ -228,11 +231,8 @@ class SlotQueue final : public SolverQueue {
       return;
     }
     answer.attempts = std::max(job.tries, 1);
-    if (answer.status == Answer::Status::ok) {
-      ++known_;
-      recent_.push_back(answer.seconds / static_cast<double>(job.query->steps));
-      if (recent_.size() > kRecent) recent_.pop_front();
-    }
+    if (answer.status == Answer::Status::ok)
+      count(answer.seconds / static_cast<double>(job.query->steps));
     replies_.push_back({id, std::move(answer)});
     jobs_.erase(found);
   }
@@ -244,6 +244,7 @@ class SlotQueue final : public SolverQueue {
   std::deque<std::uint64_t> waiting_;
   std::deque<Reply> replies_;
   std::deque<double> recent_;  // seconds of a step
+  double median_ = 0.0;        // of them
   std::size_t known_ = 0, busy_ = 0;
   bool held_ = false;
   Clock::time_point looked_{};  // at all slots
