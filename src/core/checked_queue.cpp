@@ -112,6 +112,8 @@ class CheckedQueue final : public SolverQueue {
   }
 
   void hold() override { inner_->hold(); }
+  std::vector<const Query*> questions() const override { return inner_->questions(); }
+  bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
 
   // A query that is asked in parts has been running since its first.
   std::vector<Running> running() const override {

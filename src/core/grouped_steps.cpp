@@ -46,6 +46,8 @@ class GroupedQueue final : public SolverQueue {
 
   void hold() override { inner_->hold(); }
   std::vector<Running> running() const override { return inner_->running(); }
+  std::vector<const Query*> questions() const override { return inner_->questions(); }
+  bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
 
  private:
   // Turns an answer in single steps into one in groups.

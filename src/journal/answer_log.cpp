@@ -64,6 +64,8 @@ LoggedAnswer read_answer(const Value& body, const std::string& where) {
   answer.reason = field<std::string>(body, "reason", where);
   answer.attempts = field<int>(body, "attempts", where);
   answer.seconds = field<double>(body, "seconds", where);
+  if (body.find("input_hash") != nullptr)
+    answer.input_hash = hex_field<std::uint64_t>(body, "input_hash", where);
   return answer;
 }
 
@@ -218,7 +220,6 @@ LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
       return;
     }
     LoggedAnswers::Entry entry{read_answer(line.body, where), {}};
-    entry.answer.input_hash = hex_field<std::uint64_t>(line.body, "input_hash", where);
     if (entry.answer.status == kOk) entry.place = read_place(line.body, where);
     answers.entries_.insert_or_assign({entry.answer.candidate, entry.answer.step},
                                       std::move(entry));

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "run/correspondence.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -44,6 +45,37 @@ void Counter::serve(Clock::time_point until) {
   }
   for (const std::size_t which : touched) ask(which);
   give_back_stragglers();
+}
+
+bool Counter::waits_for_people() const {
+  return open() && !queue_->ready() && queue_->running().empty() && !queue_->questions().empty();
+}
+
+std::vector<Question> Counter::questions(std::span<const Run> runs) {
+  people_.clear();
+  std::vector<std::uint64_t> keys;
+  for (const RoundPurchase* purchase : purchases_) keys.push_back(run_key(purchase->run()));
+  std::vector<Question> all;
+  for (const Query* query : queue_->questions()) {
+    const auto [owner, id, steps] = asked_.at(query->id);
+    const Run& run = purchases_[owner]->run();
+    const AnswerRecord subject = purchases_[owner]->subject(id);
+    const std::size_t acquisition = run.transitions.acquisitions;
+    all.push_back(
+        {question_id(keys[owner], acquisition, subject.candidate, subject.step, subject.input_hash),
+         static_cast<std::size_t>(&run - runs.data()), acquisition, subject.candidate, subject.step,
+         *query});
+    people_.emplace(all.back().id, query->id);
+  }
+  return all;
+}
+
+bool Counter::answer(Reply reply) {
+  const auto found = people_.find(reply.id);
+  if (found == people_.end()) return false;
+  reply.id = found->second;
+  people_.erase(found);
+  return queue_->answer(std::move(reply));
 }
 
 void Counter::collect(Clock::time_point until) {

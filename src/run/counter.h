@@ -41,6 +41,12 @@ class Counter {
   /// if failures are more than the solver's policy bears: those do not count then, so that whoever
   /// goes on asks again.
   void serve(Clock::time_point until);
+  /// Nothing will come before somebody has answered.
+  bool waits_for_people() const;
+  /// What they are asked, with positions of runs in `runs`.
+  std::vector<Question> questions(std::span<const Run> runs);
+  /// An answer, by Question::id; false if it is to none of these.
+  bool answer(Reply reply);
   /// From now on nothing is begun.
   void hold() { queue_->hold(); }
   /// Adds what runs.
@@ -74,6 +80,7 @@ class Counter {
   std::vector<RoundPurchase*> purchases_;
   std::unordered_map<std::uint64_t, Asked> asked_;
   std::uint64_t next_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> people_;  // numbers by Question::id
   std::vector<std::pair<std::size_t, Reply>> replies_;  // and whose they are: recorded, not taken
   AnswerTimes times_;
   Breaker breaker_;

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "run/correspondence.h"
 #include "run/phases.h"
 #include "run/purchase.h"
 #include "run/training.h"
@@ -19,15 +20,17 @@ namespace {
 
 class Loop {
  public:
-  Loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop)
+  Loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop, ByHand* by_hand)
       : runs_(runs),
         threads_(threads),
         observer_(observer),
         stop_(stop),
+        by_hand_(by_hand),
         account_(runs, observer),
-        groups_(make_groups(runs, threads)) {}
+        groups_(make_groups(runs, threads)),
+        market_(runs) {}
 
-  // Throws Stopped.
+  // Throws Stopped and Waiting.
   void go() {
     buy(Run::Phase::initial);
     while (std::ranges::any_of(runs_, [](const Run& r) { return r.phase != Run::Phase::done; })) {
@@ -74,17 +77,32 @@ class Loop {
                      ? std::string("buying the initial trajectories")
                      : fmt::format("{}, selecting and buying", round_text(purchases[0]->run())));
     const auto start = std::chrono::steady_clock::now();
-    try {
-      market_.buy(purchases, observer_, stop_);
-    } catch (const Stopped&) {
+    const auto note = [&] {
       note_buying(phase, purchases, std::chrono::steady_clock::now() - start);
+    };
+    try {
+      market_.buy(purchases, observer_, stop_,
+                  [&](std::vector<Question> open) { return answers_to(std::move(open)); });
+    } catch (const Stopped&) {
+      note();
+      throw;
+    } catch (const Waiting&) {
+      note();
       throw;
     }
-    note_buying(phase, purchases, std::chrono::steady_clock::now() - start);
+    note();
     for (auto& purchase : purchases) {
       purchase->finish(observer_);
       purchase.reset();
     }
+  }
+
+  // What was told, once; then what is open is left to be asked.
+  std::vector<Reply> answers_to(std::vector<Question> open) {
+    if (by_hand_ == nullptr) return {};
+    std::vector<Reply> replies = sort_out(*by_hand_, runs_, open);
+    if (replies.empty()) by_hand_->open = std::move(open);
+    return replies;
   }
 
   // They buy side by side: each has its share of the time.
@@ -111,6 +129,7 @@ class Loop {
   int threads_;
   Observer& observer_;
   const StopAsked& stop_;
+  ByHand* by_hand_;  // may be null
   Account account_;
   std::vector<Group> groups_;
   Market market_;
@@ -118,12 +137,16 @@ class Loop {
 
 }  // namespace
 
-LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop) {
+LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop,
+                 ByHand* by_hand) {
   try {
-    Loop(runs, threads, observer, stop).go();
+    Loop(runs, threads, observer, stop, by_hand).go();
+    if (by_hand != nullptr) sort_out(*by_hand, runs, {});  // none was asked for: known, or wrong
     return LoopEnd::finished;
   } catch (const Stopped&) {
     return LoopEnd::stopped;
+  } catch (const Waiting&) {
+    return LoopEnd::waiting;
   }
 }
 

@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kPatience{200}, kGlance{10};
 
 }  // namespace
 
-Market::Market() = default;
+Market::Market(std::span<const Run> runs) : runs_(runs) {}
 Market::~Market() = default;
 
 Counter& Market::counter_of(const Solver& solver) {
@@ -48,8 +48,19 @@ void Market::wind_down(Observer& observer, const StopAsked& stop) {
   }
 }
 
+void Market::ask_people(const AnswerQuestions& answer) {
+  std::vector<Question> open;
+  for (const auto& counter : counters_)
+    for (Question& question : counter->questions(runs_)) open.push_back(std::move(question));
+  std::vector<Reply> replies = answer ? answer(std::move(open)) : std::vector<Reply>{};
+  if (replies.empty()) throw Waiting();
+  for (Reply& reply : replies)
+    for (const auto& counter : counters_)
+      if (counter->answer(reply)) break;
+}
+
 void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer,
-                 const StopAsked& stop) {
+                 const StopAsked& stop, const AnswerQuestions& answer) {
   const auto look = [&] {
     if (!stop || !stop()) return;
     wind_down(observer, stop);
@@ -63,10 +74,14 @@ void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Obse
       for (const auto& counter : counters_)
         if (counter->ready()) counter->serve(Clock::now());
     }
-    while (const auto open = std::ranges::count_if(counters_, &Counter::open)) {
+    while (std::ranges::any_of(counters_, &Counter::open)) {
+      const auto comes = [](const auto& c) { return c->open() && !c->waits_for_people(); };
+      const auto open = std::ranges::count_if(counters_, comes);
+      look();
+      if (open == 0) ask_people(answer);
       for (const auto& counter : counters_) {
         look();
-        if (counter->open()) counter->serve(Clock::now() + (open == 1 ? kPatience : kGlance));
+        if (comes(counter)) counter->serve(Clock::now() + (open == 1 ? kPatience : kGlance));
       }
     }
   } catch (...) {

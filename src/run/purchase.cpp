@@ -177,6 +177,10 @@ void RoundPurchase::take(const Reply& reply) {
   --open_queries_;
 }
 
+AnswerRecord RoundPurchase::subject(std::uint64_t id) const {
+  return buyer_->records_of({id, {.reason = "?"}}).front();
+}
+
 void RoundPurchase::give_back(std::uint64_t id, std::string why) {
   const Reply reply{id, {.status = Answer::Status::refused, .reason = std::move(why)}};
   record(reply);

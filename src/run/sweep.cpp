@@ -54,8 +54,24 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder) {
 
 }  // namespace
 
+std::vector<SweepRun> runs_in(const fs::path& folder) {
+  const fs::path order = folder / "sweep.json";
+  std::error_code error;
+  if (fs::exists(folder / "config.yaml", error) || !fs::exists(order, error))
+    return {{"", RunFolder(folder).read_config().document}};
+  std::vector<SweepRun> runs;
+  const config::Value sweep = read_document(order);
+  const config::Value* names = sweep.find("runs");
+  if (names == nullptr || !names->is_list()) throw_bad_field("runs", order);
+  for (const config::Value& name : *names->list()) {
+    if (name.text() == nullptr) throw_bad_field("runs", order);
+    runs.push_back({*name.text(), RunFolder(folder / *name.text()).read_config().document});
+  }
+  return runs;
+}
+
 LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int threads,
-              Observer& observer, const StopAsked& stop) {
+              Observer& observer, const StopAsked& stop, ByHand* by_hand) {
   // All configurations first: a mistake in the last run must not show after an hour.
   std::vector<Study> studies;
   for (const SweepRun& run : runs) {
@@ -85,7 +101,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   } catch (const Stopped&) {
     return LoopEnd::stopped;
   }
-  return run_loop(open, threads, observer, stop);
+  return run_loop(open, threads, observer, stop, by_hand);
 }
 
 }  // namespace stap

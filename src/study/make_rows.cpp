@@ -132,6 +132,11 @@ class RowMaker::Walk {
         throw Stopped();
       }
       std::vector<Reply> replies = receive();
+      if (replies.empty() && queue_->running().empty() && !queue_->questions().empty())
+        throw Error(ErrorKind::config,
+                    fmt::format("the {} needs {}, but it answers by hand: give a file of states, "
+                                "and of trajectories for a test set, or none of these",
+                                wanted_.phase, leg_.solver.name()));
       for (Reply& reply : replies) take(reply);
       enter();
       if (!replies.empty()) observer_.progress(progress_);

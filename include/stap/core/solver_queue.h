@@ -54,6 +54,11 @@ class SolverQueue {
   virtual void hold() {}
   /// What is under way by itself, while nobody waits for it; none for a solver of this process.
   virtual std::vector<Running> running() const { return {}; }
+  /// Queries that somebody must be asked, whose answers are brought by answer(): those of a solver
+  /// that is a person. Valid until the queue is used again.
+  virtual std::vector<const Query*> questions() const { return {}; }
+  /// An answer to one of them, which next() then gives. False if it is none of them.
+  virtual bool answer(Reply) { return false; }
 };
 
 }  // namespace stap

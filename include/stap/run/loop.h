@@ -4,11 +4,13 @@
 
 #include "stap/core/observer.h"
 #include "stap/core/stop.h"
+#include "stap/run/by_hand.h"
 #include "stap/run/run.h"
 
 namespace stap {
 
-enum class LoopEnd { finished, stopped };
+/// waiting: for answers of people.
+enum class LoopEnd { finished, stopped, waiting };
 
 /// The loop over a list of runs, which move together: initial trajectories are bought; then, until
 /// every run has R + 1 evaluations, all are trained, evaluated, and plan and buy. Members of runs
@@ -18,7 +20,11 @@ enum class LoopEnd { finished, stopped };
 /// up within a second, a block of the solver or an epoch (but what runs outside this process is
 /// waited for, unless stop.now()), what was bought or trained by then is on disk, and the same call
 /// goes on. `threads`: 0 = all. Throws Error(solver) where a solver fails more than its policy
-/// bears: all else that it answered is on disk, and the same call asks again.
-LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop = {});
+/// bears: all else that it answered is on disk, and the same call asks again. Where a solver is a
+/// person it goes on as far as it can with what was told, `by_hand` (null: nothing), says there
+/// what is still to be asked, and the same call goes on with the answers; throws Error(data), and
+/// nothing was recorded, for what was told but does not fit.
+LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop = {},
+                 ByHand* by_hand = nullptr);
 
 }  // namespace stap
