@@ -10,7 +10,7 @@ install(TARGETS stap EXPORT stapTargets
 install(EXPORT stapTargets NAMESPACE stap:: DESTINATION ${stap_package_dir})
 install(DIRECTORY include/stap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/stap)
+install(DIRECTORY examples interfaces DESTINATION ${CMAKE_INSTALL_DATADIR}/stap)
 
 if(TARGET stap_warden)
   install(TARGETS stap_warden RUNTIME DESTINATION libexec/stap)

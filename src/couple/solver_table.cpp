@@ -46,6 +46,8 @@ config::Registry<CoupledRow>& table() {
           {{"command", "a program that is started for every call, with files for input and output",
             &command_fields()},
            made(&command_fields, &make_command_solver)},
+          {{"worker", "a program that is started once and asked again and again", &worker_fields()},
+           made(&worker_fields, &make_worker_solver)},
       });
   return rows;
 }
