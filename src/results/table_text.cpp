@@ -59,8 +59,10 @@ std::string aligned(const Lines& lines) {
 Lines compact(const ProblemTable& table, Metric metric, const TableView& view) {
   const bool paper = view.paper;
   const MetricInfo& about = info(metric);
+  // Of a problem that was never published the scale says nothing.
+  const bool both = about.two_scales && !table.published_problem.empty();
   std::vector<std::string> head{"method", "seeds", fmt::format("log {}", about.title)};
-  if (about.two_scales) head.push_back("published scale");
+  if (both) head.push_back("published scale");
   if (paper) head.push_back("paper");
   head.push_back("difference, 95 %");
   if (paper) head.push_back("paper, difference");
@@ -74,7 +76,7 @@ Lines compact(const ProblemTable& table, Metric metric, const TableView& view) {
       line.push_back(entry_text({mean, spread, errors.diverged}));
     };
     add(cell.log.mean, cell.log.deviation);
-    if (about.two_scales) add(on_published_scale(cell.log.mean, table, metric), cell.log.deviation);
+    if (both) add(on_published_scale(cell.log.mean, table, metric), cell.log.deviation);
     const Published* published = published_of(table, row, metric);
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     if (paper) add(published ? published->mean : none, published ? published->deviation : none);
