@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
+#include "stap/data/import.h"
 #include "stap/nn/compute.h"
 #include "stap/study/axes.h"
 
@@ -161,6 +162,16 @@ struct InitOptions {
 };
 void run_init(const InitOptions& options, std::ostream& out);
 void add_init(CLI::App& program, const Globals& globals);
+
+struct ImportCommandOptions {
+  std::vector<std::string> files;
+  std::string as, output, outputs;
+  bool all_times = false;
+  ImportOptions reading;
+  bool json = false;
+};
+void run_import(const ImportCommandOptions& options, const Globals& globals, std::ostream& out);
+void add_import(CLI::App& program, const Globals& globals);
 
 void run_schema(std::ostream& out);
 void add_schema(CLI::App& program, const Globals& globals);

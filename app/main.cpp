@@ -130,6 +130,7 @@ void run(int argc, char** argv) {
   add_predict(program, globals);
   add_evaluate(program, globals);
   add_export(program, globals);
+  add_import(program, globals);
 
   try {
     program.parse(argc, argv);

@@ -5,6 +5,7 @@
 
 #include "stap/data/npy.h"
 #include "stap/data/store.h"
+#include "stap/data/transitions.h"
 #include "support/environment.h"
 #include "support/process.h"
 #include "support/small_study.h"
@@ -49,6 +50,27 @@ TEST_F(Exports, TheWell) {
   EXPECT_EQ(WellCheck::complaints(folder_->path("a.hdf5")), std::vector<std::string>{});
   const Array<double> u = read_array(folder_->path("a.hdf5"), "t0_fields/u");
   EXPECT_EQ(u.shape, (std::vector<std::size_t>{summary["trajectories"], 6, 32}));
+}
+
+// There and back: the same transitions, but in single precision.
+TEST_F(Exports, TheWellComesBackAsTransitions) {
+  ASSERT_EQ(run_export("the-well", "b.hdf5").exit_code, 0);
+
+  const Finished result = run_stap({"import", folder_->path("b.hdf5"), "--as", "transitions",
+                                    "--out", folder_->path("back.h5")});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const TransitionSet before = read_transitions(folder_->path("run/transitions.h5"));
+  const TransitionSet back = read_transitions(folder_->path("back.h5"));
+  EXPECT_EQ(back.equation, before.equation);
+  ASSERT_EQ(back.count(), before.count());
+  for (std::size_t i = 0; i < before.count(); ++i) {
+    EXPECT_EQ(back.origins[i].step, before.origins[i].step);
+    for (std::size_t v = 32 * i; v < 32 * (i + 1); ++v) {
+      EXPECT_EQ(back.inputs[v], double{static_cast<float>(before.inputs[v])});
+      EXPECT_EQ(back.outputs[v], double{static_cast<float>(before.outputs[v])});
+    }
+  }
 }
 
 TEST_F(Exports, Npy) {

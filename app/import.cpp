@@ -1,0 +1,126 @@
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+
+namespace stap::app {
+namespace {
+
+ImportAs purpose_of(const ImportCommandOptions& options) {
+  if (options.all_times && options.as != "pool")
+    throw Error(ErrorKind::config, "--all-times is for --as pool: every state becomes a candidate");
+  if (options.as == "pool") return options.all_times ? ImportAs::all_states : ImportAs::pool;
+  return options.as == "test" ? ImportAs::test : ImportAs::transitions;
+}
+
+std::string rows_text(const ImportCommandOptions& options, const Imported& imported) {
+  if (options.as == "pool") return fmt::format("{} initial conditions", imported.rows);
+  if (options.as == "test")
+    return fmt::format("{} trajectories of {} times", imported.rows, imported.data.times);
+  return fmt::format("{} transitions of {} trajectories", imported.rows,
+                     imported.data.trajectories);
+}
+
+config::Value summary_of(const ImportCommandOptions& options, const Imported& imported) {
+  const ForeignData& data = imported.data;
+  config::Value value;
+  value.set("output", options.output);
+  value.set("as", options.as);
+  value.set("layout", data.layout);
+  if (!data.name.empty()) value.set("name", data.name);
+  value.set("rows", imported.rows);
+  value.set("trajectories", data.trajectories);
+  value.set("times", data.times);
+  value.set("channels",
+            config::Value(config::Value::List(data.channels.begin(), data.channels.end())));
+  value.set("points", config::Value(config::Value::List(data.points.begin(), data.points.end())));
+  value.set("lengths",
+            config::Value(config::Value::List(data.lengths.begin(), data.lengths.end())));
+  value.set("dt", data.dt);
+  value.set("notes", config::Value(config::Value::List(data.notes.begin(), data.notes.end())));
+  return value;
+}
+
+}  // namespace
+
+void run_import(const ImportCommandOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+  const Imported imported =
+      import_files(files, purpose_of(options), options.reading, options.output, options.outputs);
+  const ForeignData& data = imported.data;
+  if (options.json) {
+    out << config::json_text(summary_of(options, imported)) << '\n';
+    return;
+  }
+  Console console(globals);
+  for (const std::string& note : data.notes) console.note(note);
+  const std::string lengths = data.lengths.empty()
+                                  ? "lengths not known"
+                                  : fmt::format("lengths {:g}", fmt::join(data.lengths, " x "));
+  const std::string dt =
+      data.dt > 0 ? fmt::format("steps of {:g}", data.dt) : std::string("steps not known");
+  out << fmt::format("{}: {} ({}): channels {} on {} points, {}, {}\n", options.output,
+                     rows_text(options, imported), data.layout, fmt::join(data.channels, ", "),
+                     shape_text(data.points), lengths, dt);
+}
+
+void add_import(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<ImportCommandOptions>();
+  CLI::App* command = program.add_subcommand(
+      "import", "Make a pool, a test set or first transitions of data that others made");
+  command->add_option("file", options->files, "HDF5 or .npy files, one behind the other")
+      ->required();
+  command
+      ->add_option("--as", options->as,
+                   "pool: the first state of every trajectory; test: whole trajectories; "
+                   "transitions: every two states in a row, for the section `first` of a study")
+      ->required()
+      ->check(CLI::IsMember({"pool", "test", "transitions"}));
+  command->add_option("--out", options->output, "HDF5 file to write")->required();
+  ImportOptions& reading = options->reading;
+  command
+      ->add_option("--format", reading.format,
+                   "auto, npy, the-well, pdebench (four layouts), stap (our own files)")
+      ->check(CLI::IsMember({"auto", "npy", "the-well", "pdebench", "stap"}))
+      ->capture_default_str();
+  command->add_option("--field", reading.fields,
+                      "Take this field only, and others named so, in their order");
+  command->add_option("--time-stride", reading.time_stride, "Take every N-th state of a trajectory")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32))
+      ->capture_default_str();
+  command->add_option("--trajectories", reading.trajectories, "Take the first N only")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
+  command->add_option("--dt", reading.dt, "Time between two states of the file, where it says none")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--lengths", reading.lengths,
+                   "Lengths of the domain, one for each axis, where the file says none: 1,2.5")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  command->add_option("--layout", reading.layout,
+                      "Axes of a .npy file, a letter each: b trajectories, t times, c channels, x, "
+                      "y (default: btcx or btcxy; for --as pool bcx or bcxy)");
+  command->add_option("--name", reading.name, "Name of the problem, where the file says none");
+  command->add_flag("--all-times", options->all_times,
+                    "With --as pool: take every state, not only the first of a trajectory");
+  command->add_option("--outputs", options->outputs,
+                      "With --as transitions: file with the state after each state of FILE");
+  command->add_flag("--json", options->json, "Print the summary as JSON");
+  command->footer(
+      "Single precision is widened. Files are read as data only: what they keep in other files is\n"
+      "refused.\n"
+      "Example:\n  stap import flow.hdf5 --as test --out test.h5 --field velocity --trajectories "
+      "50");
+  command->callback([options, &globals] { run_import(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+// Data that others made, as files that studies take. docs/data.md has the layouts.
+namespace stap {
+
+struct ImportOptions {
+  std::string format = "auto";        ///< or npy, the-well, pdebench, stap
+  std::vector<std::string> fields{};  ///< these and in this order; none: all that vary
+  std::size_t time_stride = 1;        ///< every so many-th state
+  std::size_t trajectories = 0;       ///< the first so many of all files together; 0: all
+  double dt = 0.0;                    ///< between two states of a file; 0: as the file says
+  std::vector<double> lengths{};      ///< of the domain; none: as the file says
+  std::string layout{};               ///< of .npy files: a letter an axis, b t c x y, as "btxyc"
+  std::string name{};                 ///< of the problem; empty: as the file says
+};
+
+/// Trajectories of a file that is not ours, as it describes them. Their values stay in the file
+/// until they are read.
+struct ForeignData {
+  std::string layout;                 ///< which it was found to have
+  std::string name;                   ///< of the problem; empty: not known
+  std::vector<std::string> channels;  ///< names
+  std::vector<std::size_t> points;    ///< X...: one or two axes
+  std::vector<double> lengths;        ///< empty: not known
+  double dt = 0.0;                    ///< between two states that are read; 0: not known
+  std::size_t trajectories = 0, times = 0;
+  std::vector<std::string> notes;  ///< what one should know about it
+  /// The states of a trajectory, [T, C, X...].
+  std::function<std::vector<double>(std::size_t trajectory)> read;
+  /// What made each of them (StateSource of stap/results/export.h), [T]; empty: not said.
+  std::function<std::vector<double>(std::size_t trajectory)> sources;
+};
+/// `times_expected`: whether a `.npy` file of the usual layout has times. Throws Error(data), with
+/// file and shapes, for what has none of the layouts, or fields of different sizes, Error(config)
+/// for options that do not fit the file.
+ForeignData open_foreign(const std::filesystem::path& file, const ImportOptions& options,
+                         bool times_expected);
+
+enum class ImportAs {
+  pool,         ///< `states` [B, C, X...]: the first state of every trajectory
+  all_states,   ///< the same of every state
+  test,         ///< `trajectory` [B, T, C, X...]
+  transitions,  ///< stap/data/transitions.h: every two states in a row
+};
+
+struct Imported {
+  ForeignData data;      ///< of the first file; `trajectories` and `notes` are of all of them
+  std::size_t rows = 0;  ///< initial conditions, trajectories or transitions that were written
+};
+
+/// Reads files of one kind, one behind the other, and writes them as one of ours: in double, with
+/// the attributes of StateInfo where the lengths are known, and the hash of their values.
+/// `outputs`, for transitions only, names a file with the state after each of the one file's.
+/// Throws Error(data) also for files that do not go together and values that are not finite,
+/// Error(config) if transitions lack lengths, Error(storage).
+Imported import_files(std::span<const std::filesystem::path> files, ImportAs as,
+                      const ImportOptions& options, const std::filesystem::path& out,
+                      const std::filesystem::path& outputs = {});
+
+}  // namespace stap
