@@ -315,6 +315,44 @@ Array<double> read_array(const fs::path& path, const std::string& name) {
   return array;
 }
 
+std::vector<std::size_t> read_shape(const fs::path& path, const std::string& name) {
+  const Input input(path);
+  const Handle dataset = input.dataset(name);
+  return input
+      .extent(Handle(H5Dget_space(dataset.get()), H5Sclose), fmt::format("dataset '{}'", name))
+      .shape;
+}
+
+Array<double> read_rows(const fs::path& path, const std::string& name, std::size_t first,
+                        std::size_t count) {
+  const Input input(path);
+  const std::string what = fmt::format("dataset '{}'", name);
+  const Handle dataset = input.dataset(name);
+  input.expect_numbers(Handle(H5Dget_type(dataset.get()), H5Tclose), what);
+  const Handle space(H5Dget_space(dataset.get()), H5Sclose);
+  Extent extent = input.extent(space, what);
+  if (extent.shape.empty() || first > extent.shape[0] || count > extent.shape[0] - first)
+    input.fail(fmt::format("{} has shape {}, expected rows {} to {}", what,
+                           shape_text(extent.shape), first, first + count));
+  const std::size_t values = extent.shape[0] == 0 ? 0 : extent.values / extent.shape[0] * count;
+  input.check_size(values, sizeof(double), what);
+  std::vector<hsize_t> start(extent.shape.size(), 0);
+  std::vector<hsize_t> counts(extent.shape.begin(), extent.shape.end());
+  start[0] = first;
+  counts[0] = count;
+  extent.shape[0] = count;
+  Array<double> array{std::move(extent.shape), std::vector<double>(values)};
+  if (values == 0) return array;
+  const hsize_t all = values;
+  const Handle memory(H5Screate_simple(1, &all, nullptr), H5Sclose);
+  if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, counts.data(),
+                          nullptr) < 0 ||
+      H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
+              array.values.data()) < 0)
+    input.damaged(what);
+  return array;
+}
+
 Array<std::int64_t> read_integers(const fs::path& path, const std::string& name) {
   const Input input(path);
   const std::string what = fmt::format("dataset '{}'", name);
@@ -380,6 +418,21 @@ std::string read_text_attribute(const fs::path& path, const std::string& object,
   return read_strings(input, type, space, 1, what, [&](hid_t memory, void* buffer) {
     return H5Aread(attribute.get(), memory, buffer);
   })[0];
+}
+
+std::vector<std::string> read_text_list(const fs::path& path, const std::string& object,
+                                        const std::string& name) {
+  const Input input(path);
+  const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
+  const Handle attribute = input.attribute(object, name);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  const Extent extent = input.extent(space, what);
+  input.check_size(extent.values, 1, what);
+  if (extent.values == 0) return {};
+  return read_strings(input, type, space, extent.values, what, [&](hid_t memory, void* buffer) {
+    return H5Aread(attribute.get(), memory, buffer);
+  });
 }
 
 StateInfo read_state_info(const fs::path& path) {

@@ -35,7 +35,12 @@ std::string shape_text(std::span<const std::size_t> shape);
 
 /// A dataset of real numbers, integers or booleans, as double.
 Array<double> read_array(const std::filesystem::path& path, const std::string& dataset);
-/// The same of whole numbers; real ones are refused.
+/// Its shape, without its values.
+std::vector<std::size_t> read_shape(const std::filesystem::path& path, const std::string& dataset);
+/// Rows `first` .. `first` + `count` - 1 of its first axis; they must be there.
+Array<double> read_rows(const std::filesystem::path& path, const std::string& dataset,
+                        std::size_t first, std::size_t count);
+/// A dataset of whole numbers; real ones are refused.
 Array<std::int64_t> read_integers(const std::filesystem::path& path, const std::string& dataset);
 /// A dataset of strings.
 Array<std::string> read_text(const std::filesystem::path& path, const std::string& dataset);
@@ -49,6 +54,9 @@ Array<double> read_attribute(const std::filesystem::path& path, const std::strin
                              const std::string& name);
 std::string read_text_attribute(const std::filesystem::path& path, const std::string& object,
                                 const std::string& name);
+/// A list of texts; an empty list may be of any type.
+std::vector<std::string> read_text_list(const std::filesystem::path& path,
+                                        const std::string& object, const std::string& name);
 
 /// What a file says about its states. Throws Error(data) also if it names no grid, or none that can
 /// be.

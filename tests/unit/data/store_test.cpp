@@ -95,6 +95,23 @@ TEST(Store, ReadsNumbersOfEveryKindAsDouble) {
             (std::vector<std::string>{"none", "one", "params/lifting.fcs.0.weight", "whole"}));
 }
 
+TEST(Store, ReadsRowsAndShapesWithoutTheRest) {
+  const TemporaryFolder folder;
+  H5File(folder.path("a.h5")).dataset("x", {4, 2, 3}, counting(24), H5T_IEEE_F32LE);
+  const std::string file = folder.path("a.h5");
+
+  const Array<double> rows = read_rows(file, "x", 1, 2);
+
+  EXPECT_EQ(rows.shape, (Sizes{2, 2, 3}));
+  EXPECT_EQ(rows.values.front(), 6.0);
+  EXPECT_EQ(rows.values.back(), 17.0);
+  EXPECT_EQ(read_rows(file, "x", 4, 0).values.size(), 0u);
+  EXPECT_EQ(read_shape(file, "x"), (Sizes{4, 2, 3}));
+  EXPECT_SAYS(data_error([&] { read_rows(file, "x", 3, 2); }), "4 x 2 x 3, expected rows 3 to 5");
+  EXPECT_SAYS(data_error([&] { read_rows(file, "x", 5, 0); }), "expected rows");
+  EXPECT_SAYS(data_error([&] { read_shape(file, "y"); }), "no dataset 'y'");
+}
+
 // Booleans as other programs store them: an enumeration of two bytes.
 TEST(Store, ReadsBooleans) {
   const TemporaryFolder folder;
