@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 using config::Value;
 
 constexpr std::size_t kNamesShown = 5;
+constexpr std::size_t kFirstStates = 3;  // a program may draw them, which takes its time
 
 fs::path make_private(const fs::path& place, const char* name) {
   std::error_code error;
@@ -106,7 +107,7 @@ std::vector<std::vector<double>> initial_states(const Study& study, std::size_t 
 
 }  // namespace
 
-SolverProbe::SolverProbe(const Study& study, std::size_t states_most) {
+SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   if (!study.pde || !study.pde.row->outline || !study.solver)
     throw Error(ErrorKind::config,
                 "the study's solver is built in: there is a solver to check where pde is external "
@@ -115,8 +116,9 @@ SolverProbe::SolverProbe(const Study& study, std::size_t states_most) {
   if (given.find("argv") == nullptr)
     throw Error(ErrorKind::config, fmt::format("solver {} starts no program: nothing can be asked",
                                                study.solver.row->name));
-  solver_.states = initial_states(study, std::max<std::size_t>(states_most, 1));
-  if (study.initial) solver_.time = -make_sampler(study, study.grid)->warm_up();
+  solver_.states =
+      initial_states(study, calls_most > kSolverCheckCalls ? calls_most : kFirstStates);
+  if (study.drawn()) solver_.time = -make_sampler(study, study.grid)->warm_up();
   const bool command = study.solver.row->name == "command";
   const Value* format = given.find("format");
   const bool described =

@@ -37,7 +37,7 @@ std::size_t solver_number(const Study& study, const char* key) {
 
 // Learned steps that lead from a drawn state to the last state of an initial condition.
 std::size_t steps_before(const Study& study) {
-  if (!study.initial) return 0;
+  if (!study.drawn()) return 0;
   const auto sampler = make_sampler(study, study.grid);
   const double length =
       warm_up_before(cluster_start(study.options.cluster, study.dt), sampler->warm_up());

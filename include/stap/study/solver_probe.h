@@ -14,10 +14,10 @@ namespace stap {
 /// noticed. Folders go with this object, but for bundles of failed queries.
 class SolverProbe {
  public:
-  /// `states_most`: initial conditions to have at hand. Throws Error(config) for a solver that is
-  /// built in or no program, Error(data) for a file of initial conditions that cannot be read, and
-  /// Error(storage).
-  SolverProbe(const Study& study, std::size_t states_most);
+  /// `calls_most`: of the check. Throws Error(config) for a solver that is built in or no program,
+  /// Error(data) for a file of initial conditions that cannot be read, Error(solver) for a program
+  /// that cannot draw them, and Error(storage).
+  SolverProbe(const Study& study, std::size_t calls_most);
   ~SolverProbe();
   SolverProbe(const SolverProbe&) = delete;
   SolverProbe& operator=(const SolverProbe&) = delete;
