@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test bench asan format check clean help
+.PHONY: program demo test test-solvers bench asan format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -27,6 +27,12 @@ test:  ## install what is missing, build everything, run all tests
 	@cmake --build build/release -j $(JOBS)
 	@tools/run-tests build/release
 
+test-solvers:  ## run examples/solvers: FreeFem++, SUNDIALS, SciPy, Open MPI, Fortran
+	@tools/install-deps build solvers
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@examples/solvers/run-all
+
 bench:  ## run the benchmarks: build/release/bench.json and a table of it
 	@tools/install-deps build bench
 	@cmake --preset release
@@ -50,4 +56,4 @@ clean:  ## remove everything that was built
 	rm -rf build
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
