@@ -32,6 +32,10 @@ class CommandSlot final : public Slot {
   std::optional<Outcome> look() override;
   void end(const std::string& why) override;
   std::string where() const override;
+  /// At once, where it could not even be begun.
+  Clock::time_point due() const override {
+    return not_begun_ ? Clock::time_point::min() : Clock::time_point::max();
+  }
 
  private:
   void start();

@@ -210,8 +210,11 @@ std::optional<Ending> Process::ended() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   Ending ending;
   if (n == sizeof report) {
-    ending = {report.code, report.signal, report.start_error,
+    ending = {report.code,
+              report.signal,
+              report.start_error,
               static_cast<std::size_t>(report.left_behind),
+              static_cast<double>(report.microseconds) * 1e-6,
               static_cast<std::uint64_t>(report.memory_peak_kib) * 1024};
   } else {
     // Somebody has ended the warden, and the program with it, but not what that has started.

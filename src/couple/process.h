@@ -27,6 +27,7 @@ struct Ending {
   int signal = 0;                 ///< or the signal that ended it
   int start_error = 0;            ///< or the errno with which it could not be started
   std::size_t left_behind = 0;    ///< processes of it that were still there, and were ended
+  double seconds = 0.0;           ///< from its start to its end
   std::uint64_t memory_peak = 0;  ///< bytes, of its largest process
 
   bool good() const { return code == 0 && signal == 0 && start_error == 0; }

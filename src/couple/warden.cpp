@@ -24,10 +24,14 @@ constexpr long kLeaveMs = 200, kAskMs = 1000, kAgainMs = 20;
 constexpr long kGoneGraceMs = 8000;  // when nobody waits for it any more
 constexpr long kInVainMs = 10000;    // of SIGKILL: then nobody shall wait for it
 
-long now_ms() {
+std::int64_t now_us() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<long>(now.tv_sec) * 1000 + now.tv_nsec / 1000000;
+  return std::int64_t{now.tv_sec} * 1000000 + now.tv_nsec / 1000;
+}
+
+long now_ms() {
+  return static_cast<long>(now_us() / 1000);
 }
 
 // Signals as a program expects them: those that we ignore would stay ignored.
@@ -103,6 +107,7 @@ class Watch {
       return;
     }
     const pid_t self = getpid();
+    started_us_ = now_us();
     program_ = fork();
     if (program_ == 0) {
       setpgid(0, 0);
@@ -162,6 +167,7 @@ class Watch {
         report_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       }
       program_ended_ = true;
+      report_.microseconds = now_us() - started_us_;
       if (stage_ == Stage::killing) continue;  // the time to ask is over for all of it
       next_ms_ = now_ms() + kLeaveMs;
       stage_ = Stage::leaving;
@@ -226,6 +232,7 @@ class Watch {
   int signals_ = -1;
   pid_t program_ = -1;
   Stage stage_ = Stage::running;
+  std::int64_t started_us_ = 0;
   long next_ms_ = 0;  // when something is to be done
   long killing_since_ms_ = 0;
   bool program_ended_ = false, gone_ = false;

@@ -9,6 +9,7 @@ namespace stap {
 struct WardenReport {
   std::int32_t code = 0, signal = 0, start_error = 0, left_behind = 0;
   std::int64_t memory_peak_kib = 0;
+  std::int64_t microseconds = 0;  ///< from its start to its end, whoever looks when
 };
 
 /// What it is told through its socket, a byte each. The socket's end means kEnd: we are gone.
