@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/couple/by_hand.h"
 #include "stap/study/clusters.h"
 #include "stap/study/method.h"
 
@@ -70,6 +71,27 @@ void check_spending(const Study& study, const Sampler* sampler, config::Complain
                    fmt::format("is missing: {} would evolve every candidate of the pool over {:g} "
                                "by your solver; say so, or give 0 for none",
                                sampler->name(), sampler->warm_up()));
+}
+
+// Before a run can ask anything, its pool and test set must be there.
+void check_by_hand(const Study& study, const Sampler* sampler, config::Complaints& complaints) {
+  if (study.test_file.empty() && study.options.test > 0)
+    complaints.add("study.test",
+                   fmt::format("is {}, but the solver is asked by hand, which makes no test set: "
+                               "give test: {{name: file, path: ...}}, or 0 for none",
+                               study.options.test),
+                   origin_of(study.given, {"study.test", "solver"}));
+  if (sampler != nullptr && (sampler->warm_up() > 0 || study.options.cluster > 1))
+    complaints.add(
+        "initial",
+        fmt::format("has a warm-up of {:g}{}, but the solver is asked by hand, which makes no "
+                    "pool: give initial: {{name: file, path: ...}}{}",
+                    sampler->warm_up(),
+                    study.options.cluster > 1
+                        ? fmt::format(" (for clusters of {})", study.options.cluster)
+                        : "",
+                    study.options.cluster > 1 ? "" : ", or initial.warm_up: 0"),
+        origin_of(study.given, {"initial.warm_up", "initial", "solver"}));
 }
 
 std::unique_ptr<Planner> try_planner(const Study& study, config::Complaints& complaints) {
@@ -144,7 +166,10 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   std::unique_ptr<Sampler> sampler;
   if (study.drawn())
     sampler = attempt("initial", complaints, [&] { return make_sampler(study, study.grid); });
-  if (external) check_spending(study, sampler.get(), complaints);
+  if (external && study.solver.row->name == kByHand)
+    check_by_hand(study, sampler.get(), complaints);
+  else if (external)
+    check_spending(study, sampler.get(), complaints);
   check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);
   if (purpose == Purpose::generate) return;
   try {
