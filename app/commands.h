@@ -91,6 +91,21 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
 void add_run(CLI::App& program, const Globals& globals);
 void add_sweep(CLI::App& program, const Globals& globals);
 
+struct AskOptions {
+  std::string folder;                 ///< of a run or a sweep
+  std::string output = "queries.h5";  ///< a file, or a folder
+  std::size_t limit = 0;              ///< 0: all
+};
+void run_ask(const AskOptions& options, const Globals& globals, std::ostream& out);
+void add_ask(CLI::App& program, const Globals& globals);
+
+struct TellOptions {
+  std::string folder;   ///< of a run or a sweep
+  std::string answers;  ///< a file, or a folder
+};
+void run_tell(const TellOptions& options, const Globals& globals, std::ostream& out);
+void add_tell(CLI::App& program, const Globals& globals);
+
 struct TableOptions {
   std::string folder, baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format

@@ -125,6 +125,8 @@ void run(int argc, char** argv) {
   add_solver(program, globals);
   add_run(program, globals);
   add_sweep(program, globals);
+  add_ask(program, globals);
+  add_tell(program, globals);
   add_table(program, globals);
   add_analyse(program, globals);
   add_predict(program, globals);

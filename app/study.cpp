@@ -13,10 +13,9 @@
 #include "interrupt.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
-#include "stap/results/table.h"
-#include "stap/results/table_format.h"
 #include "stap/run/sweep.h"
 #include "stap/study/presets.h"
+#include "study_end.h"
 
 namespace stap::app {
 namespace {
@@ -89,15 +88,9 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
                (limit && std::chrono::steady_clock::now() - start > *limit);
       },
       [&] { return interrupt.now(); });
-  const LoopEnd end = drive(runs, options.folder, globals.threads, console, stop);
-  console.finish();
-  if (end == LoopEnd::stopped) {
-    console.note(fmt::format("stopped; the same command continues in {}", options.folder));
-    if (interrupt.requested()) interrupt.end_program();
-    return;
-  }
-  out << tables_text(make_tables(read_results(options.folder))) << "results in " << options.folder
-      << '\n';
+  ByHand by_hand;
+  const LoopEnd end = drive(runs, options.folder, globals.threads, console, stop, &by_hand);
+  report_end(end, options.folder, by_hand, interrupt, console, out);
 }
 
 void add_run(CLI::App& program, const Globals& globals) {

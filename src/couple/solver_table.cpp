@@ -9,6 +9,7 @@
 
 #include "couple/coupled_solver.h"
 #include "stap/core/error.h"
+#include "stap/couple/by_hand.h"
 
 namespace stap {
 namespace {
@@ -48,6 +49,11 @@ config::Registry<CoupledRow>& table() {
            made(&command_fields, &make_command_solver)},
           {{"worker", "a program that is started once and asked again and again", &worker_fields()},
            made(&worker_fields, &make_worker_solver)},
+          {{kByHand, "somebody else, who computes elsewhere: 'stap ask', 'stap tell'",
+            &by_hand_fields()},
+           [](const config::AnyOptions& options, const Outline& outline, const CoupleContext&) {
+             return make_by_hand_solver(outline, options.as(by_hand_fields()));
+           }},
       });
   return rows;
 }

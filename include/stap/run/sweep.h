@@ -11,6 +11,7 @@ namespace stap {
 
 /// Opens the runs (each in `folder`/name; in `folder` itself if the name is empty) and drives them
 /// to their end, as run_loop() does. Pool and test set are made once for all runs that share them.
+/// Queries that fail leave their bundles in `folder`/failures.
 LoopEnd drive(const std::vector<SweepRun>& runs, const std::filesystem::path& folder, int threads,
               Observer& observer, const StopAsked& stop, ByHand* by_hand = nullptr);
 

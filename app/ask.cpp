@@ -1,0 +1,94 @@
+// `stap ask`: what a run wants to know from a solver that is a person.
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "by_hand.h"
+#include "commands.h"
+#include "stap/core/error.h"
+#include "stap/couple/by_hand.h"
+#include "stap/data/store.h"
+#include "stap/run/question_file.h"
+#include "stap/study/study.h"
+#include "study_end.h"
+
+namespace stap::app {
+
+std::vector<SweepRun> runs_by_hand(const std::string& folder, const Globals& globals) {
+  std::vector<SweepRun> runs = runs_in(folder);
+  for (SweepRun& run : runs) {
+    const config::Value* solver = run.document.find("solver");
+    const config::Value* name = solver != nullptr ? solver->find("name") : nullptr;
+    if (name == nullptr || name->text() == nullptr || *name->text() != kByHand) {
+      config::Value by_hand;
+      by_hand.set("name", kByHand);
+      run.document.set("solver", std::move(by_hand));
+    }
+    apply_compute(globals, run.document);
+  }
+  return runs;
+}
+
+namespace {
+
+// What the questions are about.
+Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Question>& questions) {
+  const auto of = [&](std::size_t run) {
+    const Study study = make_study(runs[run].document, Purpose::look);
+    return study.pde.row->outline(study.pde.options);
+  };
+  std::set<std::size_t> who;
+  for (const Question& question : questions) who.insert(question.run);
+  const Outline outline = of(*who.begin());
+  for (const std::size_t run : who)
+    if (!(of(run).grid == outline.grid))
+      throw Error(ErrorKind::config,
+                  fmt::format("{} and {} are about states of different grids: ask for one of them",
+                              runs[*who.begin()].name, runs[run].name));
+  return outline;
+}
+
+}  // namespace
+
+void run_ask(const AskOptions& options, const Globals& globals, std::ostream& out) {
+  disable_store_exit_handler();
+  const std::vector<SweepRun> runs = runs_by_hand(options.folder, globals);
+  Console console(globals);
+  const InterruptGuard interrupt;
+  ByHand by_hand;
+  const LoopEnd end =
+      drive(runs, options.folder, globals.threads, console, interrupt.stop(), &by_hand);
+  if (end != LoopEnd::waiting)
+    return report_end(end, options.folder, by_hand, interrupt, console, out);
+  console.finish();
+  std::vector<Question>& open = by_hand.open;
+  const std::size_t all = open.size();
+  if (options.limit > 0 && open.size() > options.limit) open.resize(options.limit);
+  std::vector<std::string> names;
+  for (const SweepRun& run : runs) names.push_back(run.name.empty() ? options.folder : run.name);
+  write_questions(options.output, open, outline_of(runs, open), names);
+  out << fmt::format("{} of {} queries in {}; bring answers by: stap tell {} {}\n", open.size(),
+                     all, options.output, options.folder,
+                     options.output.ends_with("5") ? "answers.h5" : options.output);
+}
+
+void add_ask(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<AskOptions>();
+  CLI::App* command = program.add_subcommand(
+      "ask", "Write what a run wants to know from its solver, to be answered by hand");
+  command->add_option("run", options->folder, "Folder of a run or a sweep")->required();
+  command->add_option("--out", options->output,
+                      "File (.h5) or folder for the queries (default: queries.h5)");
+  command->add_option("--limit", options->limit, "The most queries (default: all that wait)");
+  command->footer(
+      "queries.h5 holds `id`, `state` [n,C,X...], `time`, `steps` and more; a folder has one of "
+      "its "
+      "own\nfor each, with input.npy and query.json.\n"
+      "Example:\n  stap ask my-run --out queries.h5");
+  command->callback([options, &globals] { run_ask(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app
