@@ -165,7 +165,8 @@ Outcome CommandSlot::failed(const std::string& reason, bool worth_a_retry) {
   outcome.answer.reason = reason;
   outcome.answer.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   fs::path bundle;
-  if (keep_bundle(folder_, context_.failures, options_.failures_kept, context_.recipe,
+  if (ended_because_ != kNotWanted &&
+      keep_bundle(folder_, context_.failures, options_.failures_kept, context_.recipe,
                   outline_.grid, *query_, attempt_, reason, bundle))
     outcome.answer.reason += fmt::format(" (kept in {})", bundle.string());
   return outcome;

@@ -29,17 +29,22 @@ class KeepingSlot final : public Slot {
   void begin(const Query& query, int attempt) override {
     query_ = &query;
     attempt_ = attempt;
+    wanted_ = true;
     slot_->begin(query, attempt);
   }
   void watch(std::vector<pollfd>& descriptors) const override { slot_->watch(descriptors); }
-  void end(const std::string& why) override { slot_->end(why); }
+  void end(const std::string& why) override {
+    wanted_ = why != kNotWanted;
+    slot_->end(why);
+  }
   std::string where() const override { return slot_->where(); }
   Clock::time_point due() const override { return slot_->due(); }
   bool getting_ready() const override { return slot_->getting_ready(); }
 
   std::optional<Outcome> look() override {
     std::optional<Outcome> outcome = slot_->look();
-    if (outcome && outcome->answer.status == Answer::Status::failed) keep(outcome->answer);
+    if (outcome && wanted_ && outcome->answer.status == Answer::Status::failed)
+      keep(outcome->answer);
     return outcome;
   }
 
@@ -67,6 +72,7 @@ class KeepingSlot final : public Slot {
   std::unique_ptr<Slot> slot_;
   const Query* query_ = nullptr;
   int attempt_ = 0;
+  bool wanted_ = true;  // by whoever asked
 };
 
 class WorkerSolver final : public CoupledSolver {
