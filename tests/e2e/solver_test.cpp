@@ -76,6 +76,17 @@ TEST_F(SolverProgram, CheckSaysHowManyCallsThenWhatItFound) {
   EXPECT_TRUE(entries("tmp").empty());
 }
 
+// A call that takes long enough to be ended under way; that is no failure.
+TEST_F(SolverProgram, CheckEndsACallAndLeavesNothing) {
+  const std::string config = study(script("slow", "cp $1 $2; exec sleep 0.21"));
+
+  const Finished result = run_stap({"solver", "check", config, "--calls", "7"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_TRUE(contains(result.out, "SIGTERM            ok       ended after"));
+  EXPECT_TRUE(entries("tmp").empty());
+}
+
 TEST_F(SolverProgram, CheckNoticesFilesLeftBehind) {
   const std::string config =
       study(script("untidy", "cp $1 $2\ntouch $TMPDIR/mine " + folder_.path("core.dump")));
@@ -239,8 +250,8 @@ INSTANTIATE_TEST_SUITE_P(Starters, InitProgram,
                                            Variant{"command", "fortran"},
                                            Variant{"worker", "python"}, Variant{"worker", "c"},
                                            Variant{"worker", "fortran"}),
-                         [](const auto& info) {
-                           return info.param.from + "_" + info.param.language;
+                         [](const auto& variant) {
+                           return variant.param.from + "_" + variant.param.language;
                          });
 
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
