@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <csignal>
 
 #include <fmt/format.h>
 
@@ -25,6 +28,13 @@ std::vector<std::size_t> shape_of(const Grid& grid) {
   std::vector<std::size_t> shape{grid.channels};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   return shape;
+}
+
+// Whether it may work a little later: no processes, no memory, a program that is being replaced.
+bool is_passing(int start_error) {
+  for (const int error : {EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY, EINTR})
+    if (start_error == error) return true;
+  return false;
 }
 
 }  // namespace
@@ -50,14 +60,16 @@ void CommandSlot::begin(const Query& query, int attempt) {
   attempt_ = attempt;
   ended_because_.clear();
   not_begun_.reset();
+  folder_.clear();
   begun_ = Clock::now();
   try {
     start();
   } catch (const Error& error) {
-    not_begun_ = failed(error.what(), false);
-  } catch (const fs::filesystem_error& error) {
+    not_begun_ = failed(error.what(), false, error.kind() == ErrorKind::unavailable);
+  } catch (const std::exception& error) {
     not_begun_ = failed(error.what(), false);
   }
+  if (not_begun_) remove_folder(folder_);
 }
 
 void CommandSlot::start() {
@@ -67,6 +79,7 @@ void CommandSlot::start() {
   output_ = folder_ / (npy ? "output.npy" : "output.h5");
   if (!options_.files_from.empty())
     fs::copy(options_.files_from, folder_, fs::copy_options::recursive);
+  fs::remove_all(output_);  // an old one would be taken for the answer
   if (npy) {
     write_npy(input_, shape_of(outline_.grid), query_->state, false);
   } else {
@@ -116,15 +129,21 @@ std::optional<Outcome> CommandSlot::look() {
     fs::create_directories(context_.kept, ignored);
     fs::copy(folder_, context_.kept / folder_.filename(), fs::copy_options::recursive, ignored);
   }
-  fs::remove_all(folder_, ignored);
+  remove_folder(folder_);
   return outcome;
 }
 
 Outcome CommandSlot::judge(const Ending& ending) {
+  if (ended_because_ == kNotWanted) return {};
   if (!ended_because_.empty()) return failed(ended_because_, false);
+  if (ending.start_error != 0) return failed(ending.text(), false, is_passing(ending.start_error));
+  if (ending.signal == SIGXFSZ)
+    return failed(fmt::format("it wrote a file of more than {} bytes (limits.output)",
+                              static_cast<std::uint64_t>(options_.limits.output)),
+                  false);
   if (!ending.good()) {
     const std::string words = last_words(folder_ / "log.txt");
-    return failed(ending.text() + (words.empty() ? "" : ": " + words), ending.start_error == 0);
+    return failed(ending.text() + (words.empty() ? "" : ": " + words), true);
   }
   if (files_below(folder_, options_.limits.files) > options_.limits.files)
     return failed(fmt::format("it left more than {} files (limits.files)", options_.limits.files),
@@ -134,6 +153,18 @@ Outcome CommandSlot::judge(const Ending& ending) {
     outcome.answer.states = read_output();
   } catch (const Error& error) {
     return failed(fmt::format("exit code 0, but {}", error.what()), false);
+  }
+  std::vector<double>& states = outcome.answer.states;
+  const auto bad = std::ranges::find_if_not(states, [](double v) { return std::isfinite(v); });
+  if (bad != states.end()) {  // what was made before it counts
+    const auto at = static_cast<std::size_t>(bad - states.begin()), one = outline_.grid.values();
+    const double value = *bad;
+    states.resize(at / one * one);
+    Outcome flawed = failed(fmt::format("exit code 0, but value {} of step {} in {} is {}",
+                                        at % one, at / one + 1, output_.filename().string(), value),
+                            false);
+    flawed.answer.states = std::move(states);
+    return flawed;
   }
   outcome.answer.status = Answer::Status::ok;
   outcome.answer.seconds = ending.seconds;
@@ -145,6 +176,8 @@ std::vector<double> CommandSlot::read_output() const {
   std::error_code error;
   if (!fs::exists(output_, error))
     throw Error(ErrorKind::data, fmt::format("there is no {}", output_.filename().string()));
+  if (!fs::is_regular_file(output_, error))  // to open another kind may take for ever
+    throw Error(ErrorKind::data, fmt::format("{} is no file", output_.filename().string()));
   const std::size_t values = query_->steps * outline_.grid.values();
   Array<double> array = options_.format == CommandOptions::Format::npy
                             ? read_npy(output_, values)
@@ -159,13 +192,14 @@ std::vector<double> CommandSlot::read_output() const {
   return std::move(array.values);
 }
 
-Outcome CommandSlot::failed(const std::string& reason, bool worth_a_retry) {
+Outcome CommandSlot::failed(const std::string& reason, bool worth_a_retry, bool lost) {
   Outcome outcome;
   outcome.worth_a_retry = worth_a_retry;
+  outcome.lost = lost;
   outcome.answer.reason = reason;
   outcome.answer.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   fs::path bundle;
-  if (ended_because_ != kNotWanted &&
+  if (!lost && !folder_.empty() && ended_because_ != kNotWanted &&
       keep_bundle(folder_, context_.failures, options_.failures_kept, context_.recipe,
                   outline_.grid, *query_, attempt_, reason, bundle))
     outcome.answer.reason += fmt::format(" (kept in {})", bundle.string());
@@ -175,6 +209,10 @@ Outcome CommandSlot::failed(const std::string& reason, bool worth_a_retry) {
 void CommandSlot::end(const std::string& why) {
   ended_because_ = why;
   if (process_) process_->end();
+}
+
+CommandSlot::Clock::time_point CommandSlot::due() const {
+  return not_begun_ ? Clock::time_point::min() : Clock::time_point::max();
 }
 
 std::string CommandSlot::where() const {

@@ -32,16 +32,13 @@ class CommandSlot final : public Slot {
   std::optional<Outcome> look() override;
   void end(const std::string& why) override;
   std::string where() const override;
-  /// At once, where it could not even be begun.
-  Clock::time_point due() const override {
-    return not_begun_ ? Clock::time_point::min() : Clock::time_point::max();
-  }
+  Clock::time_point due() const override;
 
  private:
   void start();
   Outcome judge(const Ending& ending);
   std::vector<double> read_output() const;
-  Outcome failed(const std::string& reason, bool worth_a_retry);
+  Outcome failed(const std::string& reason, bool worth_a_retry, bool lost = false);
 
   const CommandOptions& options_;
   const Outline& outline_;

@@ -1,14 +1,14 @@
 #include "couple/scratch.h"
 
-#include <signal.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <fstream>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "stap-scratch-";
+constexpr std::string_view kPrefix = "stap-scratch-", kLock = ".lock";
 
 [[noreturn]] void cannot_make(const fs::path& folder, int error) {
   throw Error(ErrorKind::storage,
@@ -29,21 +29,113 @@ constexpr std::string_view kPrefix = "stap-scratch-";
                           folder.string(), std::generic_category().message(error)));
 }
 
-// Folders of ours whose process is gone.
+// A lock on a scratch folder, as long as the descriptor is open; -1: somebody has it, or the file
+// system has no locks.
+int take_lock(const fs::path& folder, int flags) {
+  const int file = open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  if (file < 0) return -1;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  const int error = errno;
+  close(file);
+  errno = error;
+  return -1;
+}
+
+// Folders of ours that nobody has locked. Where locks do not work nothing is removed.
 void remove_old(const fs::path& place) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(place, error)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    pid_t pid = 0;
-    const char* digits = name.data() + kPrefix.size();
-    const auto [end, failure] = std::from_chars(digits, name.data() + name.size(), pid);
-    if (failure != std::errc() || *end != '-' || pid <= 0) continue;
+    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
     struct stat status {};
     const bool ours = lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                       status.st_uid == geteuid();
-    if (ours && kill(pid, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), error);
+    if (!ours) continue;
+    if (const int lock = take_lock(entry.path(), 0); lock >= 0) {
+      remove_folder(entry.path());
+      close(lock);
+    } else if (errno == ENOENT) {
+      rmdir(entry.path().c_str());  // killed before it was locked, or about to be: it sees that
+    }
   }
+}
+
+// What was opened must be a file: opening a pipe would wait for somebody to write.
+int open_file(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status {};
+  if (file >= 0 && (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
+    close(file);
+    return -1;
+  }
+  return file;
+}
+
+// The last bytes of a file.
+std::string tail(const fs::path& path, std::size_t most) {
+  const int file = open_file(path);
+  if (file < 0) return {};
+  const off_t size = lseek(file, 0, SEEK_END);
+  std::string text(std::min(static_cast<std::size_t>(std::max<off_t>(size, 0)), most), '\0');
+  const off_t from = size - static_cast<off_t>(text.size());
+  const ssize_t n = text.empty() ? 0 : pread(file, text.data(), text.size(), from);
+  close(file);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  return text;
+}
+
+// Gives us back the rights on a folder and those in it.
+void unlock_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->symlink_status(error).type() == fs::file_type::directory) unlock_folder(at->path());
+}
+
+// Makes a folder fit to be kept: no pipes and sockets, nothing huge. What was left out.
+std::vector<std::string> cut_down(const fs::path& folder) {
+  constexpr std::uintmax_t kFileMost = 64 << 20;
+  constexpr std::size_t kLogMost = 1 << 20;
+  std::vector<fs::path> unfit;
+  std::error_code error;
+  if (const fs::path log = folder / "log.txt"; fs::is_regular_file(log, error)) {
+    const std::uintmax_t size = fs::file_size(log, error);
+    if (!error && size > kLogMost)
+      write_text(log, fmt::format("[{} bytes before are left out]\n", size - kLogMost) +
+                          tail(log, kLogMost));
+  }
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code unknown;
+    const fs::file_type type = at->symlink_status(unknown).type();
+    const bool fit = type == fs::file_type::directory || type == fs::file_type::symlink ||
+                     (type == fs::file_type::regular && at->file_size(unknown) <= kFileMost);
+    if (!fit) unfit.push_back(at->path());
+  }
+  std::vector<std::string> names;
+  for (const fs::path& path : unfit) {
+    fs::remove(path, error);
+    names.push_back(path.lexically_relative(folder).string());
+  }
+  return names;
+}
+
+// Moves a folder to a name; false: that is taken. Throws what copying to another file system does.
+bool move_to(const fs::path& folder, const fs::path& name) {
+  std::error_code error;
+  fs::rename(folder, name, error);
+  if (!error) return true;
+  if (error != std::errc::cross_device_link) return false;
+  fs::path aside = name;
+  aside += fmt::format(".tmp-{}", getpid());
+  try {
+    fs::copy(folder, aside, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    fs::rename(aside, name, error);
+  } catch (...) {
+    remove_folder(aside);
+    throw;
+  }
+  remove_folder(error ? aside : folder);
+  return !error;
 }
 
 }  // namespace
@@ -53,14 +145,33 @@ Scratch::Scratch(const fs::path& place) {
   const fs::path base = !place.empty() ? place : fs::temp_directory_path(error);
   make_folder(base);
   remove_old(base);
-  std::string name = (base / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
-  if (mkdtemp(name.data()) == nullptr) cannot_make(name, errno);
-  path_ = name;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    std::string name = (base / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
+    if (mkdtemp(name.data()) == nullptr) cannot_make(name, errno);
+    path_ = name;
+    lock_ = take_lock(path_, O_CREAT);
+    struct stat status {};
+    if (lock_ >= 0 && fstat(lock_, &status) == 0 && status.st_nlink > 0) return;
+    // Another process may have taken it for an old one just now. Where there are no locks nobody
+    // removes anything.
+    if (lock_ < 0 && errno != ENOENT && errno != EWOULDBLOCK) return;
+    if (lock_ >= 0) close(std::exchange(lock_, -1));
+  }
+  cannot_make(path_, EBUSY);
 }
 
 Scratch::~Scratch() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  remove_folder(path_);
+  if (lock_ >= 0) close(lock_);
+}
+
+void remove_folder(const fs::path& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) return;
+  unlock_folder(folder);
+  fs::remove_all(folder, error);
 }
 
 fs::path Scratch::make(const std::string& name) const {
@@ -70,14 +181,8 @@ fs::path Scratch::make(const std::string& name) const {
 }
 
 std::string last_words(const fs::path& log) {
-  constexpr std::streamoff kTail = 4096;
-  constexpr std::size_t kMost = 200;
-  std::ifstream file(log, std::ios::binary | std::ios::ate);
-  if (!file) return {};
-  const std::streamoff size = file.tellg();
-  std::string text(static_cast<std::size_t>(std::min(size, kTail)), '\0');
-  file.seekg(size - static_cast<std::streamoff>(text.size()));
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  constexpr std::size_t kTail = 4096, kMost = 200;
+  std::string text = tail(log, kTail);
   const auto is_space = [](unsigned char c) { return c <= ' '; };
   while (!text.empty() && is_space(static_cast<unsigned char>(text.back()))) text.pop_back();
   text.erase(0, text.find_last_of('\n') + 1);
@@ -105,12 +210,19 @@ bool keep_bundle(const fs::path& folder, const fs::path& failures, std::size_t k
     std::error_code error;
     const auto there = std::distance(fs::directory_iterator(failures, error), {});
     if (error || there >= static_cast<std::ptrdiff_t>(kept)) return false;
+    make_folder(folder);
+    unlock_folder(folder);
+    const std::vector<std::string> left_out = cut_down(folder);
     config::Value about;
     about.set("format", "bundle/1");
     about.set("reason", reason);
     about.set("attempt", attempt);
     about.set("time", query.time);
     about.set("steps", query.steps);
+    if (!left_out.empty()) {
+      config::Value::List names(left_out.begin(), left_out.end());
+      about.set("left_out", config::Value(std::move(names)));
+    }
     for (const char* section : {"pde", "solver"})
       if (const config::Value* value = recipe.find(section)) about.set(section, *value);
     std::vector<std::size_t> shape{grid.channels};
@@ -119,13 +231,7 @@ bool keep_bundle(const fs::path& folder, const fs::path& failures, std::size_t k
     write_text(folder / "bundle.json", config::json_text(about) + "\n");
     for (std::size_t n = 1; n <= kept; ++n) {
       bundle = failures / fmt::format("{:03}", n);
-      if (fs::exists(bundle)) continue;
-      fs::rename(folder, bundle, error);
-      if (error) {  // another file system
-        fs::copy(folder, bundle, fs::copy_options::recursive);
-        fs::remove_all(folder, error);
-      }
-      return true;
+      if (!fs::exists(bundle) && move_to(folder, bundle)) return true;
     }
   } catch (const std::exception&) {  // a full disk must not make it worse
   }

@@ -18,13 +18,14 @@ namespace stap::test {
 namespace {
 
 using Clock = SolverQueue::Clock;
-using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
 
-Outcome ok(double seconds = 0.001) {
+Outcome ok(double taken = 0.001) {
   Outcome outcome;
   outcome.answer.status = Answer::Status::ok;
   outcome.answer.states = {1.0};
-  outcome.answer.seconds = seconds;
+  outcome.answer.seconds = taken;
   return outcome;
 }
 Outcome failed(bool worth_a_retry) {
@@ -112,7 +113,7 @@ Query query(std::uint64_t id, std::size_t steps = 1) {
 }
 
 /// All replies that come in this time.
-std::vector<Reply> replies_of(SolverQueue& queue, Clock::duration most = 5s) {
+std::vector<Reply> replies_of(SolverQueue& queue, Clock::duration most = seconds(5)) {
   std::vector<Reply> replies;
   const auto until = Clock::now() + most;
   while (queue.open() > 0) {
@@ -174,11 +175,11 @@ TEST(SlotQueue, WaitsNoLongerThanItIsTold) {
   const auto queue = queue_of(world, {});
   queue->submit(query(1));
 
-  EXPECT_FALSE(queue->next(Clock::now() - 1s));
+  EXPECT_FALSE(queue->next(Clock::now() - seconds(1)));
   const auto before = Clock::now();
-  EXPECT_FALSE(queue->next(before + 20ms));
+  EXPECT_FALSE(queue->next(before + milliseconds(20)));
 
-  EXPECT_GE(Clock::now() - before, 20ms);
+  EXPECT_GE(Clock::now() - before, milliseconds(20));
   EXPECT_EQ(queue->open(), 1u);
 }
 
@@ -298,11 +299,11 @@ TEST(SlotQueue, GettingReadyDoesNotCount) {
   const auto queue = queue_of(world, {.limits = {.seconds = 0.03}});
   queue->submit(query(1));
 
-  EXPECT_FALSE(queue->next(Clock::now() + 100ms));
+  EXPECT_FALSE(queue->next(Clock::now() + milliseconds(100)));
   EXPECT_TRUE(world.ended.empty());
   world.getting_ready.clear();
 
-  EXPECT_TRUE(queue->next(Clock::now() + 5s));
+  EXPECT_TRUE(queue->next(Clock::now() + seconds(5)));
   EXPECT_EQ(world.ended.size(), 1u);
 }
 
@@ -319,7 +320,8 @@ TEST(SlotQueue, TimeLimitByRuleBeginsWithEightAnswers) {
     ASSERT_EQ(replies_of(*queue).size(), known);
     queue->submit(query(99));
 
-    const auto reply = queue->next(Clock::now() + (known < 8 ? 200ms : 5000ms));
+    const auto reply =
+        queue->next(Clock::now() + (known < 8 ? milliseconds(200) : milliseconds(5000)));
 
     ASSERT_EQ(reply.has_value(), known >= 8);
     if (!reply) continue;
@@ -338,9 +340,9 @@ TEST(SlotQueue, TimeLimitByRuleGrowsWithStepsAndHasAFloor) {
     const auto queue = queue_of(world, {.limits = {.factor = 2, .least = least}});
     for (std::uint64_t id = 0; id < 8; ++id) queue->submit(query(id, id % 4 + 1));
     EXPECT_EQ(replies_of(*queue).size(), 8u);
-    queue->submit(query(99, steps));
     const auto begun = Clock::now();
-    EXPECT_TRUE(queue->next(begun + 5s));
+    queue->submit(query(99, steps));
+    EXPECT_TRUE(queue->next(begun + seconds(5)));
     return std::chrono::duration<double>(Clock::now() - begun).count();
   };
 
@@ -362,7 +364,7 @@ TEST(SlotQueue, FailuresDoNotCountForTheTimeLimit) {
   ASSERT_EQ(replies_of(*queue).size(), 20u);
   queue->submit(query(99));
 
-  EXPECT_FALSE(queue->next(Clock::now() + 100ms));
+  EXPECT_FALSE(queue->next(Clock::now() + milliseconds(100)));
   EXPECT_TRUE(world.ended.empty());
 }
 
@@ -377,7 +379,7 @@ TEST(SlotQueue, NoFactorNoLimit) {
   ASSERT_EQ(replies_of(*queue).size(), 20u);
   queue->submit(query(99));
 
-  EXPECT_FALSE(queue->next(Clock::now() + 100ms));
+  EXPECT_FALSE(queue->next(Clock::now() + milliseconds(100)));
 }
 
 TEST(SlotQueue, GivesBackWhatWaitsAndWhatRuns) {
@@ -426,7 +428,7 @@ TEST(SlotQueue, HoldingBeginsNothingMore) {
 
   queue->hold();
   queue->submit(query(4));
-  const auto replies = replies_of(*queue, 50ms);
+  const auto replies = replies_of(*queue, milliseconds(50));
 
   EXPECT_EQ(ids_of(replies), std::vector<std::uint64_t>{2});
   EXPECT_EQ(queue->open(), 3u);
@@ -562,7 +564,7 @@ TEST(SlotQueue, EveryQueryGetsExactlyOneReply) {
         if (queue->give_back(id)) given_back.insert(id);
       }
     }
-    const auto until = Clock::now() + 20s;
+    const auto until = Clock::now() + seconds(20);
     while (queue->open() > 0 && Clock::now() < until) take(until);
 
     ASSERT_EQ(queue->open(), 0u) << "seed " << seed;
