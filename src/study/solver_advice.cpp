@@ -66,8 +66,7 @@ std::string about_slots(const SolverCheck& check, const AdviceFacts& facts) {
         std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(facts.cores) / each));
     text = fmt::format("slots: {} {}: one call keeps {:.2g} of {} cores busy", fit, now,
                        *check.cores, facts.cores);
-    if (*check.cores < 0.5)
-      text += ", so it waits for something; if that is not this machine, there may be more";
+    if (*check.cores < 0.5) text += ", so it waits: if for another machine, there may be more";
   } else {
     text = fmt::format("slots: as many as {} cores hold, one or more for each call {}", facts.cores,
                        now);

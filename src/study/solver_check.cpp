@@ -125,6 +125,11 @@ class Checking {
     Answer answer;
     double wall = 0.0;  // seconds from the question to the reply
     bool ok() const { return answer.status == Answer::Status::ok; }
+    bool refused() const { return answer.status == Answer::Status::refused; }
+    // "fails: exit code 3"
+    std::string trouble() const {
+      return fmt::format("{}: {}", refused() ? "is refused" : "fails", answer.reason);
+    }
     State last(std::size_t values) const {
       return {answer.states.end() - static_cast<std::ptrdiff_t>(values), answer.states.end()};
     }
@@ -188,9 +193,7 @@ class Checking {
         break;
       }
       ++failed;
-      if (trouble.empty())
-        trouble = fmt::format("initial condition {} {}: {}", i, to_string(told.answer.status),
-                              told.answer.reason);
+      if (trouble.empty()) trouble = fmt::format("initial condition {} {}", i, told.trouble());
     }
     if (answer_.empty()) {
       row("runs", Verdict::failed,
@@ -215,8 +218,7 @@ class Checking {
     const Told told = ask(answer_, asked_.time + dt());
     if (!told.ok())
       return row(name, Verdict::failed,
-                 fmt::format("from its own answer it cannot go on: it was {}: {}",
-                             to_string(told.answer.status), told.answer.reason));
+                 fmt::format("from its own answer it cannot go on: it {}", told.trouble()));
     second_ = told.answer.states;
     found_.seconds.push_back(told.answer.seconds);
     row(name, Verdict::ok, "it goes on from its own answer");
@@ -228,9 +230,7 @@ class Checking {
     if (!can(1, twice)) return;
     const Told told = ask(input_, asked_.time);
     if (!told.ok())
-      return row(twice, Verdict::failed,
-                 fmt::format("the second time it {}: {}", to_string(told.answer.status),
-                             told.answer.reason));
+      return row(twice, Verdict::failed, fmt::format("the second time it {}", told.trouble()));
     found_.seconds.push_back(told.answer.seconds);
     noise_ = difference(answer_, told.answer.states);
     if (noise_ == 0.0) {
@@ -277,8 +277,7 @@ class Checking {
     const Told told = ask(input_, asked_.time + dt());
     if (!told.ok())
       return row(name, Verdict::warning,
-                 fmt::format("at time {:g} the same state was {}: {}", asked_.time + dt(),
-                             to_string(told.answer.status), told.answer.reason));
+                 fmt::format("at time {:g} the same state {}", asked_.time + dt(), told.trouble()));
     found_.seconds.push_back(told.answer.seconds);
     if (equal(told.answer.states, answer_))
       return row(name, Verdict::ok, "the time makes no difference");
@@ -307,9 +306,9 @@ class Checking {
     const auto told = ask(*solver, *queue, {input_, answer_}, {asked_.time, asked_.time + dt()});
     for (const Told& one : told)
       if (!one.ok())
-        return row(name, Verdict::failed,
-                   fmt::format("beside another it {}: {}; do they share a file or a port?",
-                               to_string(one.answer.status), one.answer.reason));
+        return row(
+            name, Verdict::failed,
+            fmt::format("beside another it {}; do they share a file or a port?", one.trouble()));
     if (!equal(told[0].answer.states, answer_) || !equal(told[1].answer.states, second_))
       return row(name, Verdict::failed,
                  fmt::format("beside another the answer is another (relative difference {:.2g}): "
@@ -333,7 +332,7 @@ class Checking {
     const double moved = distance(state, input_);
     if (!(moved > 0)) return row(name, Verdict::not_checked, "the initial condition is 0");
     const Told told = ask(state, asked_.time);
-    if (told.answer.status == Answer::Status::refused)
+    if (told.refused())
       return row(name, Verdict::not_checked,
                  fmt::format("the guard refuses it: {}", told.answer.reason));
     if (!told.ok())
@@ -362,8 +361,7 @@ class Checking {
     State state = input_;
     for (double& v : state) v *= 2.0;
     const Told told = ask(state, asked_.time);
-    if (told.answer.status == Answer::Status::refused)
-      return row(name, Verdict::ok, "the guard refuses it, which costs nothing");
+    if (told.refused()) return row(name, Verdict::ok, "the guard refuses it, which costs nothing");
     if (!told.ok())
       return row(name, Verdict::warning,
                  fmt::format("fails: {}; networks may ask about such states: pde.guard refuses "
@@ -391,9 +389,7 @@ class Checking {
     for (const double time : {asked_.time, asked_.time + 0.5 * dt()}) {
       const Told told = ask(*solver, *queue, {state}, {time}).front();
       if (!told.ok())
-        return row(
-            name, Verdict::warning,
-            fmt::format("half a step {}: {}", to_string(told.answer.status), told.answer.reason));
+        return row(name, Verdict::warning, fmt::format("half a step {}", told.trouble()));
       state = told.answer.states;
       if (time == asked_.time && same_bits(state, answer_))
         return row(name, Verdict::not_checked, "the program takes no notice of dt");
@@ -411,9 +407,7 @@ class Checking {
     if (!can(1, name)) return;
     const Told told = ask(input_, asked_.time, 2);
     if (!told.ok())
-      return row(name, Verdict::failed,
-                 fmt::format("a call of 2 steps {}: {}", to_string(told.answer.status),
-                             told.answer.reason));
+      return row(name, Verdict::failed, fmt::format("a call of 2 steps {}", told.trouble()));
     State both = answer_;
     both.insert(both.end(), second_.begin(), second_.end());
     const double by = difference(told.answer.states, both);
@@ -444,9 +438,7 @@ class Checking {
         found_.seconds.push_back(told.answer.seconds);
         continue;
       }
-      if (failed++ == 0)
-        trouble = fmt::format("initial condition {} {}: {}", i, to_string(told.answer.status),
-                              told.answer.reason);
+      if (failed++ == 0) trouble = fmt::format("initial condition {} {}", i, told.trouble());
     }
     if (asked == 0) return;
     row("more initial conditions", failed > 0 ? Verdict::warning : Verdict::ok,

@@ -166,6 +166,10 @@ Replay replay(const Bundle& bundle, const Value& document, const fs::path& keep,
     }
     result.seconds = std::chrono::duration<double>(SolverQueue::Clock::now() - begun).count();
   }
+  // What is said to be kept is gone with the place, or told apart from the reason.
+  if (const std::size_t at = result.answer.reason.find(" (kept in " + place.path().string());
+      at != std::string::npos)
+    result.answer.reason.resize(at);
   // A call that went well may still have given a wrong answer, so its files can be in either.
   for (const fs::path& above : {context.kept, context.failures})
     for (const fs::path& folder : folders_in(above)) {

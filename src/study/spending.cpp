@@ -193,6 +193,7 @@ std::vector<ExpectedSpending> expected_spending(std::span<const Study> studies,
       all.push_back({.problem = study.pde.row->outline(study.pde.options).name,
                      .first = static_cast<std::size_t>(&study - studies.data()),
                      .slots = solver_number(study, "slots"),
+                     .program = config::find_path(study.effective, "solver.argv") != nullptr,
                      .parts = {}});
     }
     const std::size_t at_once = solver_number(study, "steps_at_once");
@@ -251,7 +252,9 @@ std::string spending_text(const ExpectedSpending& spending,
                         number_of(spending.cached_steps, "step is", "steps are"));
   if (spending.answered_steps > 0)
     text += fmt::format("\n  {} answered already", spending.answered_steps);
-  if (!seconds) return text + "\n  seconds are not known: 'stap solver check CONFIG' measures them";
+  if (!seconds)
+    return text + "\n  seconds are not known" +
+           (spending.program ? ": 'stap solver check CONFIG' measures them" : "");
   return text + fmt::format("\n  about {}: {:.3g} s a step ({}, {}){}",
                             duration_text(wall_seconds(spending, seconds->seconds)),
                             seconds->seconds, number_of(seconds->answers, "step", "steps"),

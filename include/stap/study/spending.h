@@ -27,6 +27,7 @@ struct ExpectedSpending {
   std::size_t first = 0;  ///< index of the first study that asks it
   std::size_t runs = 0;   ///< that buy
   std::size_t slots = 1;  ///< of the solver
+  bool program = true;    ///< it can be called at any time, so it can be checked
   std::vector<SpendingPart> parts;
   std::size_t cached_steps =
       0;  ///< of a warm-up and a test set that are made already: not in parts

@@ -208,7 +208,7 @@ TEST(SolverCheck, OneInitialConditionThatFailsIsAWarning) {
 
   const SolverCheck check = bench.run();
 
-  EXPECT_TRUE(found(check, "runs", Verdict::warning, "initial condition 0 failed: unlucky"));
+  EXPECT_TRUE(found(check, "runs", Verdict::warning, "initial condition 0 fails: unlucky"));
   EXPECT_TRUE(found(check, "same input twice", Verdict::ok));
   EXPECT_FALSE(check.any_failed());
 }
@@ -415,7 +415,7 @@ TEST(SolverCheck, MoreCallsTryFurtherInitialConditions) {
   const SolverCheck check = bench.run(20);
 
   EXPECT_TRUE(found(check, "more initial conditions", Verdict::warning,
-                    "1 of 2 failed: initial condition 2 failed: too steep"));
+                    "1 of 2 failed: initial condition 2 fails: too steep"));
 }
 
 TEST(SolverCheck, CanBeStopped) {
