@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -182,10 +184,14 @@ fs::path Scratch::make(const std::string& name) const {
 
 std::string last_words(const fs::path& log) {
   constexpr std::size_t kTail = 4096, kMost = 200;
-  std::string text = tail(log, kTail);
-  const auto is_space = [](unsigned char c) { return c <= ' '; };
-  while (!text.empty() && is_space(static_cast<unsigned char>(text.back()))) text.pop_back();
-  text.erase(0, text.find_last_of('\n') + 1);
+  const auto says_something = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  std::istringstream lines(tail(log, kTail));
+  std::string text;
+  for (std::string line; std::getline(lines, line);)  // rulers around a message say nothing
+    if (std::ranges::any_of(line, says_something)) text = line;
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.pop_back();
   if (text.size() > kMost) text = "..." + text.substr(text.size() - kMost);
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) >= 127) c = '?';

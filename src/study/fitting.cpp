@@ -143,25 +143,35 @@ void check_sizes(const Study& study, config::Complaints& complaints) {
                                o.trust_quantile, o.members));
 }
 
+// Sets the grid and dt of the solver; false, and a complaint, if there can be none.
+bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
+  const bool external = study.pde.row->outline != nullptr;
+  if (study.solver && !external)
+    complaints.add("solver", fmt::format("is for pde: external, but pde is {}, which is built in",
+                                         study.pde.row->name));
+  if (external) {
+    const auto outline = attempt("pde", complaints, [&] {
+      return std::make_optional(study.pde.row->outline(study.pde.options));
+    });
+    if (!outline) return false;
+    study.grid = outline->grid;
+    study.dt = outline->dt;
+    // To look at the rest it need not be there.
+    if (!study.solver && purpose == Purpose::check) return true;
+  }
+  const auto solver = attempt(external && study.solver ? "solver" : "pde", complaints,
+                              [&] { return make_solver(study, 1); });
+  if (!solver) return external;
+  study.grid = solver->grid();
+  study.dt = solver->dt();
+  return true;
+}
+
 }  // namespace
 
 void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
-  if (!study.pde) return;
-  if (study.solver && !study.pde.row->outline)
-    complaints.add("solver", fmt::format("is for pde: external, but pde is {}, which is built in",
-                                         study.pde.row->name));
+  if (!study.pde || !set_grid(study, purpose, complaints)) return;
   const bool external = study.pde.row->outline && study.solver;
-  const auto outline =
-      external
-          ? attempt("pde", complaints,
-                    [&] { return std::make_optional(study.pde.row->outline(study.pde.options)); })
-          : std::nullopt;
-  if (external && !outline) return;
-  const auto solver =
-      attempt(external ? "solver" : "pde", complaints, [&] { return make_solver(study, 1); });
-  if (!solver && !outline) return;
-  study.grid = solver ? solver->grid() : outline->grid;
-  study.dt = solver ? solver->dt() : outline->dt;
   check_files(study, complaints);
   std::unique_ptr<Sampler> sampler;
   if (study.drawn())

@@ -708,6 +708,7 @@ TEST(LastWords, AreTheLastLineThatSaysSomething) {
   EXPECT_EQ(words("one\ntwo\n\n  \n"), "two");
   EXPECT_EQ(words(""), "");
   EXPECT_EQ(words("\n\n"), "");
+  EXPECT_EQ(words("it is lost\n---------\n"), "it is lost");
   EXPECT_EQ(words("a\tb\x01\xff"), "a?b??");
   EXPECT_EQ(words(std::string(300, 'x')), "..." + std::string(200, 'x'));
   EXPECT_EQ(last_words(folder.path("nothing")), "");
