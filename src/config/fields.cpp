@@ -80,6 +80,20 @@ std::optional<std::string> read_word(const Constraint&, const Value& value) {
   return json_text(value, 0);
 }
 
+// Where a value was written.
+std::filesystem::path folder_of(const Value& value) {
+  return absolute(value.origin().folder() / ".").lexically_normal();
+}
+
+// {here} in words becomes that folder.
+void say_where(std::vector<std::string>& words, const Value& value) {
+  constexpr std::string_view kHere = "{here}";
+  const std::string here = (folder_of(value) / "").parent_path().string();
+  for (std::string& word : words)
+    for (std::size_t at = 0; (at = word.find(kHere, at)) != std::string::npos; at += here.size())
+      word.replace(at, kHere.size(), here);
+}
+
 std::vector<std::string> names(const std::vector<FieldInfo>& fields) {
   std::vector<std::string> result;
   for (const FieldInfo& field : fields) result.push_back(field.name);
@@ -314,22 +328,17 @@ void read_member(std::vector<std::size_t>& member, const Constraint& allowed, co
 void read_member(std::vector<std::string>& member, const Constraint& allowed, const Value& value,
                  const std::string& path, Complaints& complaints) {
   read_list(member, allowed, value, path, complaints, "a list of texts", read_word);
+  say_where(member, value);
 }
 
 void read_member(Arguments& member, const Constraint& allowed, const Value& value,
                  const std::string& path, Complaints& complaints) {
-  constexpr std::string_view kHere = "{here}";
-  std::vector<std::string> words;
+  std::vector<std::string>& words = member.words;
   read_list(words, allowed, value, path, complaints, "a list of a program and its arguments",
             read_word);
-  const std::filesystem::path folder = absolute(value.origin().folder() / ".").lexically_normal();
-  const std::string here = (folder / "").parent_path().string();
-  for (std::string& word : words)
-    for (std::size_t at = 0; (at = word.find(kHere, at)) != std::string::npos; at += here.size())
-      word.replace(at, kHere.size(), here);
+  say_where(words, value);
   if (!words.empty() && words[0].find('/') != std::string::npos)
-    words[0] = (folder / words[0]).lexically_normal().string();
-  member.words = std::move(words);
+    words[0] = (folder_of(value) / words[0]).lexically_normal().string();
 }
 
 std::optional<std::int64_t> read_choice(const Constraint& allowed, const Value& value,

@@ -18,7 +18,7 @@ std::vector<config::Field<Options>> common_fields() {
   const auto in = []<class T>(T O::*member) -> T Options::* { return member; };
   return {
       {"argv", in(&O::argv), "the program and its arguments, a list; {here}: this file's folder"},
-      {"env", in(&O::env), "added to the environment: NAME=value"},
+      {"env", in(&O::env), "added to the environment: NAME=value; {here}: this file's folder"},
       {"slots", in(&O::slots), "queries at the same time", config::between(1, 100000)},
       {"steps_at_once", in(&O::steps_at_once), "the most consecutive steps that are one call",
        config::between(1, 1000000)},

@@ -227,9 +227,15 @@ std::optional<Ending> Process::ended() {
   return ending_;
 }
 
+void Process::leave() {
+  if (!ending_) tell(kWardenLeave);
+}
+
 void Process::end(bool now) {
-  if (ending_) return;
-  const char order = now ? kWardenKill : kWardenEnd;
+  if (!ending_) tell(now ? kWardenKill : kWardenEnd);
+}
+
+void Process::tell(char order) {
   // It may have ended by itself: then its report is there.
   if (send(control_, &order, 1, MSG_NOSIGNAL) < 0) return;
 }

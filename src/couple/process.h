@@ -55,10 +55,14 @@ class Process {
   std::optional<Ending> ended();
   /// Asks it to end (SIGTERM, and SIGKILL after its grace); `now`: SIGKILL at once. Does not wait.
   void end(bool now = false);
+  /// It was told to leave: it has two seconds for that before it is ended. Does not wait.
+  void leave();
   /// Of the warden, whose descendants are all that was started.
   int warden() const { return warden_; }
 
  private:
+  void tell(char order);
+
   int control_ = -1;  // our end of the warden's socket
   int warden_ = -1;
   std::optional<Ending> ending_;

@@ -21,6 +21,7 @@ namespace {
 
 // What leaves in this time by itself was not left behind; then it is asked to, then made to.
 constexpr long kLeaveMs = 200, kAskMs = 1000, kAgainMs = 20;
+constexpr long kPartMs = 2000;       // to leave by itself, when it was told to
 constexpr long kGoneGraceMs = 8000;  // when nobody waits for it any more
 constexpr long kInVainMs = 10000;    // of SIGKILL: then nobody shall wait for it
 
@@ -187,19 +188,28 @@ class Watch {
       if (grace_ms_ > kGoneGraceMs) grace_ms_ = kGoneGraceMs;
     }
     if (n > 0 && order == kWardenKill) grace_ms_ = 0;
-    if (stage_ == Stage::running) {
-      // The launcher first, and never with SIGKILL first: it takes its ranks along.
-      if (grace_ms_ > 0) kill(program_, SIGTERM);
-      stage_ = Stage::ending;
-    } else if (grace_ms_ > 0) {
-      return;
+    if (n > 0 && order == kWardenLeave && stage_ == Stage::running) {
+      stage_ = Stage::parting;
+      next_ms_ = now_ms() + kPartMs;
+    } else if (stage_ == Stage::running || (stage_ == Stage::parting && n > 0)) {
+      ask_to_end();
+    } else if (grace_ms_ == 0) {
+      next_ms_ = now_ms();
     }
+  }
+
+  // The launcher first, and never with SIGKILL first: it takes its ranks along.
+  void ask_to_end() {
+    if (grace_ms_ > 0) kill(program_, SIGTERM);
+    stage_ = Stage::ending;
     next_ms_ = now_ms() + grace_ms_;
   }
 
   void press() {
     if (stage_ == Stage::running || now_ms() < next_ms_) return;
     switch (stage_) {
+      case Stage::parting:
+        return ask_to_end();
       case Stage::leaving:
         report_.left_behind = signal_children(SIGTERM);
         stage_ = Stage::asked;
@@ -225,7 +235,7 @@ class Watch {
     return left > 0 ? static_cast<int>(left) : 0;
   }
 
-  enum class Stage { running, ending, leaving, asked, killing };
+  enum class Stage { running, parting, ending, leaving, asked, killing };
 
   int socket_;
   long grace_ms_;

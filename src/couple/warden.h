@@ -12,8 +12,9 @@ struct WardenReport {
   std::int64_t microseconds = 0;  ///< from its start to its end, whoever looks when
 };
 
-/// What it is told through its socket, a byte each. The socket's end means kEnd: we are gone.
-constexpr char kWardenEnd = 'T', kWardenKill = 'K';
+/// What it is told through its socket, a byte each: end it; at once; it is about to leave by
+/// itself, so end it only if it does not. The socket's end means kWardenEnd, too: we are gone.
+constexpr char kWardenEnd = 'T', kWardenKill = 'K', kWardenLeave = 'L';
 
 /// Leads a session. Starts argv (as execvp takes it; 0, 1 and 2 and the folder are the program's
 /// already) in a group of its own there and becomes the parent of all that it leaves behind (a

@@ -37,6 +37,7 @@ WorkerSlot::~WorkerSlot() {
   if (connection_ && (state_ == State::idle || state_ == State::asking)) {
     connection_->send(frame_bytes({FrameType::end, 0, {}}));
     connection_->go_on();
+    if (process_ && state_ == State::idle) process_->leave();
   }
 }
 
