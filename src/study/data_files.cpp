@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -132,6 +134,50 @@ TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
   check_finite(set.states.values(), file, grid.values(), set.times, "test trajectory");
   set.sha256 = hash(set.states.values());
   return set;
+}
+
+FirstTransitions read_first(const fs::path& file, const Grid& grid, std::size_t cluster,
+                            std::size_t steps, std::size_t pool, bool keep_times) {
+  const TransitionSet all = read_transitions(file);
+  const Grid clusters = cluster_grid(grid, cluster);
+  if (all.cluster != cluster || all.grid.channels != clusters.channels ||
+      all.grid.points != clusters.points)
+    throw Error(ErrorKind::data,
+                fmt::format("{} holds transitions of {} in clusters of {}, expected {} in clusters "
+                            "of {}",
+                            file.string(), all.grid.shape_text(), all.cluster,
+                            clusters.shape_text(), cluster));
+  FirstTransitions first;
+  first.set = {.grid = clusters, .cluster = cluster, .equation = all.equation, .dt = all.dt};
+  TransitionSet& set = first.set;
+  // Trajectories as they were numbered there, cut where they are too long.
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> numbers;
+  for (std::size_t i = 0; i < all.count(); ++i) {
+    const Provenance& origin = all.origins[i];
+    if (keep_times && origin.step >= steps) {
+      ++first.left_out;
+      continue;
+    }
+    const auto [at, fresh] = numbers.emplace(
+        std::tuple(origin.acquisition, origin.candidate, origin.step / steps), numbers.size());
+    set.origins.push_back({0, pool + at->second, origin.step % steps});
+    const std::size_t values = clusters.values();
+    for (const auto& [from, to] :
+         {std::pair(&all.inputs, &set.inputs), {&all.outputs, &set.outputs}})
+      to->insert(to->end(), from->begin() + static_cast<std::ptrdiff_t>(i * values),
+                 from->begin() + static_cast<std::ptrdiff_t>((i + 1) * values));
+  }
+  if (set.count() == 0)
+    throw Error(ErrorKind::data,
+                fmt::format("{} holds no transition of the first {} steps of a trajectory",
+                            file.string(), steps));
+  check_finite(set.inputs, file, clusters.values(), 1, "the input of transition");
+  check_finite(set.outputs, file, clusters.values(), 1, "the output of transition");
+  Sha256 sum;
+  sum.add(std::as_bytes(std::span(set.inputs)));
+  sum.add(std::as_bytes(std::span(set.outputs)));
+  first.sha256 = sum.hex();
+  return first;
 }
 
 }  // namespace stap

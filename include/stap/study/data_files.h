@@ -6,6 +6,7 @@
 
 #include "stap/core/grid.h"
 #include "stap/core/states.h"
+#include "stap/data/transitions.h"
 
 namespace stap {
 
@@ -34,6 +35,20 @@ Pool read_pool(const std::filesystem::path& file, const Grid& grid, std::size_t 
 /// one channel. Of longer ones the first `times` times are taken; 0: all.
 TestSet read_test_set(const std::filesystem::path& file, const Grid& grid, std::size_t times,
                       std::size_t count);
+
+/// Transitions that one has before a study begins, for trajectories of `steps` steps of clusters.
+/// Their trajectories count as candidates `pool`, `pool` + 1, ... behind the pool. Longer ones are
+/// cut into several, or, where `keep_times` (networks that know the time), what is behind `steps`
+/// is left out. `sha256` is of inputs and outputs. Throws Error(data), also for another grid or
+/// cluster, none left, or a value that is not finite.
+struct FirstTransitions {
+  TransitionSet set;
+  std::string sha256;
+  std::size_t left_out = 0;
+};
+FirstTransitions read_first(const std::filesystem::path& file, const Grid& grid,
+                            std::size_t cluster, std::size_t steps, std::size_t pool,
+                            bool keep_times);
 
 /// Where a file (pool.h5, test.h5) of a data key (generate.h) is in the cache, or would be; empty
 /// if there is no cache.

@@ -124,5 +124,60 @@ TEST_F(NpyData, ValuesThatAreNotFiniteAreNamed) {
                        "test trajectory 1 is not finite at time 1"));
 }
 
+// Two trajectories of five steps and one step of a third, as a file of transitions has them.
+void write_first(const std::string& path, const Grid& grid) {
+  TransitionSet set{.grid = grid, .equation = "mine", .dt = 0.5, .acquisitions = 2};
+  for (std::size_t candidate : {7u, 3u})
+    for (std::size_t step = 0; step < 5; ++step) set.origins.push_back({0, candidate, step});
+  set.origins.push_back({1, 7, 2});  // bought later: another trajectory
+  set.inputs = counting(11 * grid.values());
+  set.outputs = counting(11 * grid.values());
+  for (double& value : set.outputs) value += 0.5;
+  write_transitions(path, set);
+}
+
+TEST_F(NpyData, FirstTransitionsAreNumberedBehindThePool) {
+  write_first(folder_.path("t.h5"), line_);
+
+  const FirstTransitions first = read_first(folder_.path("t.h5"), line_, 1, 5, 100, true);
+
+  ASSERT_EQ(first.set.count(), 11u);
+  EXPECT_EQ(first.set.origins[4], (Provenance{0, 100, 4}));
+  EXPECT_EQ(first.set.origins[5], (Provenance{0, 101, 0}));
+  EXPECT_EQ(first.set.origins[10], (Provenance{0, 102, 2}));
+  EXPECT_EQ(first.set.inputs, counting(33));
+  EXPECT_EQ(first.set.acquisitions, 0u);
+  EXPECT_EQ(first.left_out, 0u);
+}
+
+// A trajectory that is longer than the study's is two; where networks know the time, it ends.
+TEST_F(NpyData, LongFirstTrajectoriesAreCut) {
+  write_first(folder_.path("t.h5"), line_);
+
+  const FirstTransitions cut = read_first(folder_.path("t.h5"), line_, 1, 3, 10, false);
+  ASSERT_EQ(cut.set.count(), 11u);
+  EXPECT_EQ(cut.set.origins[2], (Provenance{0, 10, 2}));
+  EXPECT_EQ(cut.set.origins[3], (Provenance{0, 11, 0}));
+  EXPECT_EQ(cut.set.origins[5], (Provenance{0, 12, 0}));
+  EXPECT_EQ(cut.set.origins[10], (Provenance{0, 14, 2}));
+
+  const FirstTransitions ended = read_first(folder_.path("t.h5"), line_, 1, 3, 10, true);
+  EXPECT_EQ(ended.left_out, 4u);
+  ASSERT_EQ(ended.set.count(), 7u);
+  EXPECT_EQ(ended.set.origins[3], (Provenance{0, 11, 0}));
+  EXPECT_EQ(ended.set.inputs[9], 15.0);  // the fourth that is left is the sixth of the file
+  EXPECT_NE(ended.sha256, cut.sha256);
+}
+
+TEST_F(NpyData, FirstTransitionsOfAnotherGridAreRefused) {
+  write_first(folder_.path("t.h5"), line_);
+
+  EXPECT_TRUE(
+      contains(data_error([&] { read_first(folder_.path("t.h5"), plane_, 1, 5, 9, false); }),
+               "holds transitions of 1 x 3 in clusters of 1, expected 2 x 3 x 4"));
+  data_error([&] { read_first(folder_.path("t.h5"), line_, 2, 5, 9, false); });
+  data_error([&] { read_first(folder_.path("none.h5"), line_, 1, 5, 9, false); });
+}
+
 }  // namespace
 }  // namespace stap
