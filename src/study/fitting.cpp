@@ -42,6 +42,7 @@ void check_files(const Study& study, config::Complaints& complaints) {
   const bool drawn = study.drawn() || study.given.find("initial") == nullptr;
   if (!drawn) check_file("initial", study.initial_file, complaints);
   if (study.given.find("test") != nullptr) check_file("test", study.test_file, complaints);
+  if (study.given.find("first") != nullptr) check_file("first", study.first_file, complaints);
   if (!drawn && study.given.find("test") == nullptr && study.options.test > 0)
     complaints.add(
         "study.test",
@@ -130,6 +131,10 @@ void check_method(const Study& study, const Planner& planner, config::Complaints
 void check_sizes(const Study& study, config::Complaints& complaints) {
   const StudyOptions& o = study.options;
   check_budget_clusters(o, complaints);
+  if (o.initial == 0 && study.first_file.empty())
+    complaints.add("study.initial",
+                   "is 0, but something must be there to start with: choose at least 1, or give "
+                   "first: {name: file, path: ...}");
   if (o.pool > 0 && o.initial >= o.pool)
     complaints.add("study.initial",
                    fmt::format("is {}, but the pool has {} initial conditions: choose fewer or a "

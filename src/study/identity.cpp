@@ -53,6 +53,8 @@ Value to_value(const Identity& identity) {
   if (identity.test_trajectories > 0) value.set("test_trajectories", identity.test_trajectories);
   set_known("pool_file", identity.pool_file);
   set_known("test_file", identity.test_file);
+  set_known("first_sha256", identity.first_sha256);
+  set_known("first_file", identity.first_file);
   set_known("data_key", identity.data_key);
   return value;
 }
@@ -80,6 +82,8 @@ Identity read_identity(const Value& value, const std::string& where) {
     identity.test_trajectories = field<std::uint64_t>(value, "test_trajectories", where);
   identity.pool_file = text_or_empty(value, "pool_file", where);
   identity.test_file = text_or_empty(value, "test_file", where);
+  identity.first_sha256 = text_or_empty(value, "first_sha256", where);
+  identity.first_file = text_or_empty(value, "first_file", where);
   identity.data_key = text_or_empty(value, "data_key", where);
   return identity;
 }

@@ -181,7 +181,8 @@ void check_described(const std::filesystem::path& file, const Solver& solver, Ob
   if (is_npy(file) || !has_attribute(file, "/", "dt") || !has_attribute(file, "/", "lengths"))
     return;
   const StateInfo info = read_state_info(file);
-  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); };
+  // Coordinates of others are often in single precision.
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); };
   if (info.dt > 0 && !near(info.dt, solver.dt()))
     throw Error(ErrorKind::data, fmt::format("{} is of steps of {:g}, but the study's are {:g}",
                                              file.string(), info.dt, solver.dt()));
@@ -219,6 +220,20 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
     problem.identity.test_file = study.test_file.string();
   }
   DataSource(study, solver, std::move(request), observer, stop).fill(problem);
+  if (!study.first_file.empty()) {
+    check_described(study.first_file, *solver, observer);
+    FirstTransitions first =
+        read_first(study.first_file, solver->grid(), o.cluster, o.pattern_steps(),
+                   problem.pool.states.count(), study.network.time_input);
+    if (first.left_out > 0)
+      observer.warning(
+          fmt::format("{}: {} transitions behind step {} are left out, since "
+                      "network.time_input is on",
+                      study.first_file.string(), first.left_out, o.steps));
+    problem.first = std::move(first.set);
+    problem.identity.first_sha256 = first.sha256;
+    problem.identity.first_file = study.first_file.string();
+  }
   problem.identity.pool_sha256 = problem.pool.sha256;
   if (problem.test) {
     problem.identity.test_sha256 = problem.test->sha256;

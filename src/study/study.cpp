@@ -145,6 +145,10 @@ std::vector<config::Family> study_families() {
       config::named_family(
           "test", "where test trajectories come from, unless they are made like the pool",
           std::vector{file_entry("a file of trajectories, as 'stap generate' writes test.h5")}),
+      config::named_family(
+          "first", "transitions that one already has: in the training set from the beginning",
+          std::vector{file_entry("a file of transitions, as 'stap import' writes it, or that of "
+                                 "another run")}),
       config::plain_family("network", "shape of the Fourier neural operator", fno_fields()),
       config::plain_family("train", "how networks are trained", fit_fields()),
       config::plain_family("study", "sizes and seeds of a study", study_fields()),
@@ -178,6 +182,7 @@ Study read_study(Value document, Purpose purpose, config::Complaints& complaints
   else if (!study.initial)
     study.initial_file = sections.options("initial", file_fields()).path;
   study.test_file = sections.options("test", file_fields()).path;
+  study.first_file = sections.options("first", file_fields()).path;
   study.base = sections.choice("base", selector_table());
   study.steps = sections.choice("steps", chooser_table());
   study.planner = sections.choice("planner", planner_table());

@@ -29,7 +29,9 @@ struct Identity {
   std::string test_sha256;            ///< empty: there is no test set
   std::size_t test_trajectories = 0;
   std::string pool_file, test_file;  ///< where they were read; empty: they are in the cache
-  std::string data_key;              ///< their name there; empty if nothing was made
+  std::string first_sha256{};        ///< of transitions there were before; empty: none
+  std::string first_file{};
+  std::string data_key;  ///< their name there; empty if nothing was made
 };
 config::Value to_value(const Identity& identity);
 /// The way back; `where` is for messages. Throws Error(data) for what is missing or no problem.
@@ -41,6 +43,9 @@ struct Problem {
   Pool pool;
   std::optional<TestSet> test;
   Identity identity;
+  /// Transitions that are in every training set from the beginning and cost nothing: of acquisition
+  /// 0 and of candidates behind the pool. May be none.
+  TransitionSet first{};
 };
 
 /// What must be made for a study: nothing of what comes from files.

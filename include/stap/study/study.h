@@ -37,6 +37,7 @@ struct Study {
   config::Choice<SamplerRow> initial;  ///< nothing where one of the next two is
   std::optional<ProgramSamplerOptions> initial_program;
   std::filesystem::path initial_file, test_file;  ///< absolute; empty: drawn
+  std::filesystem::path first_file;               ///< absolute; empty: none
   config::Choice<SelectorRow> base;               ///< both of these,
   config::Choice<ChooserRow> steps;
   config::Choice<PlannerRow> planner;  ///< or this one

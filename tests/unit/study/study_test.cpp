@@ -71,6 +71,8 @@ TEST(Study, ShortKeysReachTheStudySection) {
 TEST(Study, BadInputIsSaidClearly) {
   EXPECT_NE(complaint({"budget=0"}).find("study.budget"), std::string::npos);
   EXPECT_NE(complaint({"study.initial=400"}).find("the pool has 400"), std::string::npos);
+  EXPECT_NE(complaint({"study.initial=0"}).find("choose at least 1, or give first"),
+            std::string::npos);
   EXPECT_NE(complaint({"members=1"}).find("at least 2"), std::string::npos);
   EXPECT_NE(complaint({"method=qbc", "members=1"}).find("qbc"), std::string::npos);
   EXPECT_EQ(complaint({"method=random", "members=1"}), "");
@@ -225,6 +227,9 @@ TEST(StudyFiles, MustBeThereToRunAndNeedNotToLook) {
   EXPECT_NE(complaint_about(text).find("a.yaml:2:29: initial.path is "), std::string::npos);
   EXPECT_NE(complaint_about(text).find("gone.h5, and there is no such file"), std::string::npos);
   EXPECT_NE(complaint_about("extends: demo\ntest: {name: file}\n").find("test.path is missing"),
+            std::string::npos);
+  EXPECT_NE(complaint_about("extends: demo\nfirst: {name: file, path: gone.h5}\n")
+                .find("a.yaml:2:27: first.path is "),
             std::string::npos);
   EXPECT_NO_THROW(make_study(document, Purpose::look));
 }
