@@ -74,7 +74,7 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
     one->erase("compute");
     one->erase("solver");  // how a solver is reached is no part of what it is
     // Where states come from does not matter: what they are is compared by its hash.
-    for (const char* section : {"initial", "test"})
+    for (const char* section : {"initial", "test", "first"})
       if (Value* source = one->find(section); source != nullptr)
         for (const char* key : {"path", "argv", "scratch", "seconds"}) source->erase(key);
   }
@@ -98,7 +98,7 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
 
 // The problem itself, wherever it was found.
 Value essence(Value identity) {
-  for (const char* key : {"pool_file", "test_file", "data_key"}) identity.erase(key);
+  for (const char* key : {"pool_file", "test_file", "first_file", "data_key"}) identity.erase(key);
   return identity;
 }
 
@@ -107,9 +107,10 @@ bool check_manifest(const RunFolder& folder, const Manifest& mine, Observer& obs
   const Manifest theirs = folder.read_manifest();
   const auto differing = differences(essence(mine.identity), essence(theirs.identity));
   if (!differing.empty())
-    throw Error(ErrorKind::data,
-                fmt::format("{} was begun with another problem, pool or test set:\n  {}",
-                            folder.path().string(), fmt::join(differing, "\n  ")));
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} was begun with another problem, pool, test set or first transitions:\n  {}",
+                    folder.path().string(), fmt::join(differing, "\n  ")));
   if (mine.instruction_set != theirs.instruction_set)
     observer.warning(
         fmt::format("{} was begun with instruction set {}, this is {}: the result will "

@@ -52,7 +52,9 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
 void evaluate_round(Run& run, Committee& committee) {
   config::Value head;
   head.set("round", run.round);
-  head.set("transitions", run.transitions.count());
+  const std::size_t first = run.problem->first.count();
+  head.set("transitions", run.transitions.count() - first);  // that were bought
+  if (first > 0) head.set("first", first);
   const std::optional<TestSet>& test = run.problem->test;
   const std::optional<Metrics> metrics = timed(run, "evaluate", [&]() -> std::optional<Metrics> {
     if (test) return on_test_set(run, committee, *test);

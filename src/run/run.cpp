@@ -57,9 +57,21 @@ void check_fits(const Study& study, const Problem& problem) {
         "or a larger pool",
         o.initial, pool.count());
   });
-  require(!is.pool_sha256.empty() && is.test_sha256.empty() == !problem.test, [] {
-    return std::string("the problem's identity does not have the hashes of its pool and test set");
-  });
+  require(!is.pool_sha256.empty() && is.test_sha256.empty() == !problem.test &&
+              is.first_sha256.empty() == (problem.first.count() == 0),
+          [] {
+            return std::string(
+                "the problem's identity does not have the hashes of its pool, test set and first "
+                "transitions");
+          });
+  require(problem.first.count() == 0 ||
+              (problem.first.grid == clusters && problem.first.cluster == o.cluster),
+          [&] {
+            return fmt::format("the problem's first transitions are of {}, but its states of {}",
+                               problem.first.grid.shape_text(), clusters.shape_text());
+          });
+  require(o.initial > 0 || problem.first.count() > 0,
+          [] { return std::string("study.initial is 0, and the problem has no transitions"); });
   const std::size_t tests = problem.test ? problem.test->trajectories() : 0;
   require(o.test == 0 || tests == o.test, [&] {
     return fmt::format("the problem has {} test trajectories, but study.test is {}", tests, o.test);
@@ -122,7 +134,15 @@ void load_training(Run& run) {
                      run.stream("weights").split("member", static_cast<std::uint64_t>(m))));
 }
 
-// The training set as far as its ledgers are in the journal; empty if nothing was bought.
+// What was there before anything was bought.
+void add_first(TransitionSet& set, const TransitionSet& first) {
+  set.origins = first.origins;
+  set.inputs = first.inputs;
+  set.outputs = first.outputs;
+}
+
+// The training set as far as its ledgers are in the journal; what was there before if nothing was
+// bought.
 TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
   const fs::path file = run.folder.transitions_file();
   const Identity& identity = run.problem->identity;
@@ -138,6 +158,7 @@ TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
   }
   // Killed before the ledger was written: the purchase is walked again, from the answers.
   if (set.acquisitions == ledgers + 1) drop_last_acquisition(set);
+  if (set.acquisitions == 0) add_first(set, run.problem->first);
   if (set.acquisitions != ledgers)
     throw Error(ErrorKind::data,
                 fmt::format("{} has {} acquisitions, but the journal the ledgers of {}: one of "
@@ -212,7 +233,8 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
   }
   // Known before anything is paid for.
   const std::vector<Purchase> initial = initial_plan(run.study.options).purchases;
-  if (std::ranges::all_of(initial, [&](const Purchase& p) { return run.held_back(p.candidate); }))
+  if (training_rows(run).empty() &&
+      std::ranges::all_of(initial, [&](const Purchase& p) { return run.held_back(p.candidate); }))
     throw Error(ErrorKind::config,
                 fmt::format("study.validation holds back all {} initial trajectories of this seed: "
                             "choose a smaller share, more of them or another seed",

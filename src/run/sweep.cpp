@@ -26,8 +26,9 @@ class Problems {
   std::shared_ptr<const Problem> of(const Study& study) {
     const DataRequest request = data_request(study);
     std::string key = config::yaml_text(data_document(request));
-    key += fmt::format("{}\n{}\n{} {}", study.initial_file.string(), study.test_file.string(),
-                       study.options.pool, study.options.test);
+    key += fmt::format("{}\n{}\n{}\n{} {} {}", study.initial_file.string(),
+                       study.test_file.string(), study.first_file.string(), study.options.pool,
+                       study.options.test, study.network.time_input);
     std::shared_ptr<const Problem>& problem = made_[key];
     if (!problem)
       problem = std::make_shared<Problem>(make_problem(study, threads_, observer_, stop_));

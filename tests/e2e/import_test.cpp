@@ -69,6 +69,43 @@ TEST(ImportProgram, APoolAndATestSetFeedARun) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
 }
 
+// Data that are there take the place of the initial trajectories: round 0 costs nothing.
+TEST(ImportProgram, TransitionsAreTheFirstOfARun) {
+  const TemporaryFolder folder;
+  const ScopedVariable cache("STAP_CACHE", "off");
+  write_tensor(folder.path("train.hdf5"), 4, 6);
+  const Finished import = run_stap({"import", folder.path("train.hdf5"), "--as", "transitions",
+                                    "--name", "burgers", "--out", folder.path("first.h5")});
+  ASSERT_EQ(import.exit_code, 0) << import.err;
+  folder.file("study.yaml",
+              "extends: demo\n"
+              "pde: {name: burgers, points: 32, dt: 0.0625}\n"
+              "first: {name: file, path: first.h5}\n");
+  std::vector<std::string> words{"run", folder.path("study.yaml"), "--out", folder.path("run"),
+                                 "--quiet"};
+  for (const std::string& setting : small_study()) words.push_back(setting);
+  words.push_back("study.initial=0");
+
+  const Finished run = run_stap(words);
+
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Array<double> inputs = read_array(folder.path("run/transitions.h5"), "inputs");
+  EXPECT_EQ(inputs.shape[0], 20u + 18u);  // 4 trajectories of 5 steps, two rounds of 9
+  EXPECT_EQ(inputs.values[0], noise(1)[0]);
+  const std::string metrics = content(folder.path("run/metrics.jsonl"));
+  const auto first = nlohmann::json::parse(metrics.substr(0, metrics.find('\n')));
+  EXPECT_EQ(first["transitions"], 0);
+  EXPECT_EQ(first["first"], 20);
+
+  // Another file under the same name is another study.
+  write_tensor(folder.path("train.hdf5"), 3, 6);
+  run_stap({"import", folder.path("train.hdf5"), "--as", "transitions", "--out",
+            folder.path("first.h5")});
+  const Finished other = run_stap(words);
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_TRUE(contains(other.err, "first_sha256"));
+}
+
 TEST(ImportProgram, NpyFilesAndTheirAxes) {
   const TemporaryFolder folder;
   write_npy(folder.path("a.npy"), Sizes{2, 3, 4}, noise(24));
