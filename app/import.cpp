@@ -92,8 +92,10 @@ void add_import(CLI::App& program, const Globals& globals) {
                    "auto, npy, the-well, pdebench (four layouts), stap (our own files)")
       ->check(CLI::IsMember({"auto", "npy", "the-well", "pdebench", "stap"}))
       ->capture_default_str();
-  command->add_option("--field", reading.fields,
-                      "Take this field only, and others named so, in their order");
+  command
+      ->add_option("--field", reading.fields,
+                   "Take this field only, and others named so, in their order")
+      ->allow_extra_args(false);
   command->add_option("--time-stride", reading.time_stride, "Take every N-th state of a trajectory")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32))
       ->capture_default_str();
@@ -105,6 +107,7 @@ void add_import(CLI::App& program, const Globals& globals) {
       ->add_option("--lengths", reading.lengths,
                    "Lengths of the domain, one for each axis, where the file says none: 1,2.5")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::PositiveNumber);
   command->add_option("--layout", reading.layout,
                       "Axes of a .npy file, a letter each: b trajectories, t times, c channels, x, "

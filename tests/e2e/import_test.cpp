@@ -138,6 +138,8 @@ TEST(ImportProgram, MistakesAreSaid) {
   EXPECT_TRUE(contains(refused(3, {folder.path("no.hdf5"), "--as", "pool"}), "no such file"));
   EXPECT_TRUE(contains(refused(2, {file, "--as", "weights"}), "transitions"));
   EXPECT_TRUE(contains(refused(2, {file, "--as", "pool", "--field", "v"}), "it has: tensor"));
+  // An option takes one word: the file behind it is a file.
+  EXPECT_TRUE(contains(refused(2, {"--as", "pool", "--field", "v", file}), "it has: tensor"));
   EXPECT_TRUE(contains(refused(2, {file, "--as", "test", "--all-times"}), "--as pool"));
   EXPECT_TRUE(contains(refused(3, {file, "--as", "pool", "--format", "npy"}), "not a .npy file"));
   EXPECT_EQ(folder.entries(), 1u);
