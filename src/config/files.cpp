@@ -25,13 +25,13 @@ void make_folder(const fs::path& path) {
                 fmt::format("cannot make {}: {}", path.string(), error.message()));
 }
 
-void write_text(const fs::path& path, const std::string& text) {
+void write_text(const fs::path& path, const std::string& text, bool forced) {
   PendingFile pending(path);
   std::ofstream out(pending.temporary(), std::ios::binary);
   out << text;
   out.close();
   if (!out) throw Error(ErrorKind::storage, fmt::format("cannot write {}", path.string()));
-  pending.commit();
+  pending.commit(forced);
 }
 
 void remove_leftovers(const fs::path& folder,

@@ -81,12 +81,12 @@ void PendingFile::check_room(std::uintmax_t bytes) const {
                               std::strerror(problem != 0 ? problem : errno)));
 }
 
-void PendingFile::commit() {
-  if (!sync(temporary_) || std::rename(temporary_.c_str(), target_.c_str()) != 0)
+void PendingFile::commit(bool forced) {
+  if ((forced && !sync(temporary_)) || std::rename(temporary_.c_str(), target_.c_str()) != 0)
     fail(target_, std::strerror(errno));
   temporary_.clear();
   // The file is in place; only a power cut could still undo the renaming.
-  if (!sync(folder_of(target_))) fail(target_, std::strerror(errno));
+  if (forced && !sync(folder_of(target_))) fail(target_, std::strerror(errno));
 }
 
 std::string pending_target(const std::string& name) {

@@ -22,8 +22,9 @@ class PendingFile {
   /// Makes sure that the temporary file can grow to this many bytes; it stays empty. Throws
   /// Error(storage) if the disk or a limit does not allow it.
   void check_room(std::uintmax_t bytes) const;
-  /// Forces the temporary file to disk and renames it to the target. Throws Error(storage).
-  void commit();
+  /// Forces the temporary file to disk (unless it may be lost) and renames it to the target. Throws
+  /// Error(storage).
+  void commit(bool forced = true);
 
  private:
   std::filesystem::path target_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -88,6 +87,17 @@ void Counter::count_running(WindingDown& end) const {
   for (const Running& one : queue_->running())
     if (const auto asked = asked_.find(one.id); asked != asked_.end())
       end.add(times_.usual(asked->second.steps), one.seconds);
+}
+
+void Counter::add_running(std::map<const Run*, RunStatus>& statuses) const {
+  for (Running& one : queue_->running()) {
+    const auto asked = asked_.find(one.id);
+    if (asked == asked_.end()) continue;
+    const RoundPurchase& purchase = *purchases_[asked->second.owner];
+    const AnswerRecord subject = purchase.subject(asked->second.id);
+    statuses[&purchase.run()].running.push_back(
+        {subject.candidate, subject.step, one.seconds, std::move(one.where)});
+  }
 }
 
 void Counter::keep() {

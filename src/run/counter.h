@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -47,6 +48,8 @@ class Counter {
   std::vector<Question> questions(std::span<const Run> runs);
   /// An answer, by Question::id; false if it is to none of these.
   bool answer(Reply reply);
+  /// Adds what runs to the status of the runs it is for.
+  void add_running(std::map<const Run*, RunStatus>& statuses) const;
   /// From now on nothing is begun.
   void hold() { queue_->hold(); }
   /// Adds what runs.

@@ -34,14 +34,33 @@ class Loop {
   void go() {
     buy(Run::Phase::initial);
     while (std::ranges::any_of(runs_, [](const Run& r) { return r.phase != Run::Phase::done; })) {
+      for (const Run& run : runs_)
+        if (run.phase == Run::Phase::train) show(run, {.phase = "train"});
       for (Group& group : groups_) fit(group, account_, stop_);
       evaluate();
       buy(Run::Phase::acquire);
     }
   }
 
+  // For who looks from outside, when it has ended.
+  void show_end(const char* phase, const std::string& error = {}) const {
+    for (const Run& run : runs_) {
+      const auto found = cut_off_.find(&run);
+      RunStatus status = found != cut_off_.end() ? found->second : RunStatus{};
+      status.phase = run.phase == Run::Phase::done ? "done" : phase;
+      status.error = error;
+      show(run, std::move(status));
+    }
+  }
+
  private:
   using Purchases = std::vector<std::unique_ptr<RoundPurchase>>;
+
+  static void show(const Run& run, RunStatus status) {
+    status.round = run.round;
+    status.rounds = run.study.options.rounds;
+    run.folder.write_status(status);
+  }
 
   void look() const {
     if (stop_ && stop_()) throw Stopped();
@@ -54,6 +73,7 @@ class Loop {
         if (run.phase != Run::Phase::evaluate) continue;
         look();
         account_.say(fmt::format("{}, evaluating", round_text(run)));
+        show(run, {.phase = "evaluate"});
         const auto committee = committee_of(group, r, stop_);
         evaluate_round(run, *committee);
       }
@@ -83,11 +103,9 @@ class Loop {
     try {
       market_.buy(purchases, observer_, stop_,
                   [&](std::vector<Question> open) { return answers_to(std::move(open)); });
-    } catch (const Stopped&) {
+    } catch (...) {
       note();
-      throw;
-    } catch (const Waiting&) {
-      note();
+      for (const auto& purchase : purchases) cut_off_[&purchase->run()] = purchase->status();
       throw;
     }
     note();
@@ -133,20 +151,28 @@ class Loop {
   Account account_;
   std::vector<Group> groups_;
   Market market_;
+  std::map<const Run*, RunStatus> cut_off_;  // purchases that did not come to their end
 };
 
 }  // namespace
 
 LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop,
                  ByHand* by_hand) {
+  Loop loop(runs, threads, observer, stop, by_hand);
   try {
-    Loop(runs, threads, observer, stop, by_hand).go();
+    loop.go();
     if (by_hand != nullptr) sort_out(*by_hand, runs, {});  // none was asked for: known, or wrong
+    loop.show_end("done");
     return LoopEnd::finished;
   } catch (const Stopped&) {
+    loop.show_end("stopped");
     return LoopEnd::stopped;
   } catch (const Waiting&) {
+    loop.show_end("waiting");
     return LoopEnd::waiting;
+  } catch (const Error& error) {
+    loop.show_end("failed", error.what());
+    throw;
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ using Clock = SolverQueue::Clock;
 
 // Waiting for a reply: between two looks at `stop`, and where there are other queues to look at.
 constexpr std::chrono::milliseconds kPatience{200}, kGlance{10};
+constexpr std::chrono::seconds kShowEvery{1};
 
 }  // namespace
 
@@ -48,6 +50,16 @@ void Market::wind_down(Observer& observer, const StopAsked& stop) {
   }
 }
 
+// Tells those who look from outside, now and then.
+void Market::show(std::span<const std::unique_ptr<RoundPurchase>> purchases) {
+  if (Clock::now() - shown_ < kShowEvery) return;
+  shown_ = Clock::now();
+  std::map<const Run*, RunStatus> statuses;
+  for (const auto& purchase : purchases) statuses[&purchase->run()] = purchase->status();
+  for (const auto& counter : counters_) counter->add_running(statuses);
+  for (const auto& [run, status] : statuses) run->folder.write_status(status);
+}
+
 void Market::ask_people(const AnswerQuestions& answer) {
   std::vector<Question> open;
   for (const auto& counter : counters_)
@@ -74,10 +86,12 @@ void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Obse
       for (const auto& counter : counters_)
         if (counter->ready()) counter->serve(Clock::now());
     }
+    shown_ = {};
     while (std::ranges::any_of(counters_, &Counter::open)) {
       const auto comes = [](const auto& c) { return c->open() && !c->waits_for_people(); };
       const auto open = std::ranges::count_if(counters_, comes);
       look();
+      show(purchases);
       if (open == 0) ask_people(answer);
       for (const auto& counter : counters_) {
         look();

@@ -85,7 +85,32 @@ RoundPurchase::RoundPurchase(Run& run, Committee& committee, StatesView<const fl
       recorded_(run.answers.recorded(run.transitions.acquisitions)),
       passes_(
           initial_ ? initial_plan(run.study.options).cost() : run.study.options.pattern_budget(),
-          initial_ ? OnUnstable::drop : run.study.options.on_unstable) {}
+          initial_ ? OnUnstable::drop : run.study.options.on_unstable),
+      budget_(passes_.budget()),
+      spent_(recorded_.count() - recorded_.in_vain().size()) {
+  for (const AnswerKey& key : recorded_.in_vain())
+    count(status_of(recorded_.find(key.candidate, key.step)->status));
+}
+
+// For status.json.
+void RoundPurchase::count(Answer::Status status) {
+  const bool failed = status == Answer::Status::failed;
+  failed_ += failed ? 1 : 0;
+  refused_ += status == Answer::Status::refused ? 1 : 0;
+  if (status == Answer::Status::ok || (failed && run_.study.options.charge_failed)) ++spent_;
+}
+
+RunStatus RoundPurchase::status() const {
+  const std::size_t frames = run_.study.options.cluster;
+  return {.phase = initial_ ? "initial" : "acquire",
+          .round = run_.round,
+          .rounds = run_.study.options.rounds,
+          .budget = budget_ * frames,
+          .spent = std::min(spent_, budget_) * frames,
+          .failed = failed_,
+          .refused = refused_,
+          .open = open_queries_};
+}
 
 std::vector<Query> RoundPurchase::ask() {
   for (;;) {
@@ -167,8 +192,10 @@ AnswerRecord RoundPurchase::record(const Reply& reply) {
                     .seconds = end.seconds,
                     .attempts = end.attempts,
                     .input_hash = end.input_hash};
-  for (AnswerRecord& record : records)
+  for (AnswerRecord& record : records) {
+    count(record.status);
     run_.answers.append(run_.transitions.acquisitions, to_logged(std::move(record)));
+  }
   return last;
 }
 

@@ -51,6 +51,8 @@ class RoundPurchase {
   void give_back(std::uint64_t id, std::string why);
   /// What an open query is about: candidate, step and input_hash.
   AnswerRecord subject(std::uint64_t id) const;
+  /// How it is doing, but for what runs.
+  RunStatus status() const;
   /// Queries of the pass under way: all that were asked, those without a reply, and those that were
   /// given back.
   std::size_t asked() const { return asked_; }
@@ -71,6 +73,7 @@ class RoundPurchase {
  private:
   void begin();
   void begin_pass();
+  void count(Answer::Status status);
   Plan plan_pass();
 
   Run& run_;
@@ -86,6 +89,7 @@ class RoundPurchase {
   Passes passes_;
   std::unique_ptr<Buyer> buyer_;  // of the pass under way
   std::size_t asked_ = 0, open_queries_ = 0, given_back_ = 0;
+  std::size_t budget_, spent_ = 0, failed_ = 0, refused_ = 0;  // of the whole purchase
   double planning_seconds_ = 0.0;
 };
 
@@ -119,12 +123,14 @@ class Market {
  private:
   void wind_down(Observer& observer, const StopAsked& stop);
   void ask_people(const AnswerQuestions& answer);
+  void show(std::span<const std::unique_ptr<RoundPurchase>> purchases);
   Counter& counter_of(const Solver& solver);
   std::vector<Query> ask(RoundPurchase& purchase);
 
   std::span<const Run> runs_;
   RoundPurchase* asked_ = nullptr;  // the last one
   std::vector<std::unique_ptr<Counter>> counters_;
+  std::chrono::steady_clock::time_point shown_{};  // in status.json
 };
 
 }  // namespace stap

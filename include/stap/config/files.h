@@ -13,8 +13,9 @@ namespace stap {
 
 /// Makes a folder and those above it. Throws Error(storage).
 void make_folder(const std::filesystem::path& path);
-/// Puts a small text file in its place in one step. Throws Error(storage).
-void write_text(const std::filesystem::path& path, const std::string& text);
+/// Puts a small text file in its place in one step; `forced` to disk, or one that a power cut may
+/// take. Throws Error(storage).
+void write_text(const std::filesystem::path& path, const std::string& text, bool forced = true);
 /// Removes what killed processes were writing when they died, below a folder in which nobody else
 /// works now: temporary files, named as ours are, of files that are ours. `ours` is asked about the
 /// path of such a file, relative to the folder.

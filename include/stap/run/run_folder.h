@@ -70,6 +70,8 @@ class RunFolder {
   void write_metrics(std::span<const std::string> lines) const;
   /// In the place of those of the round before.
   void write_extracts(const RunExtracts& extracts) const;
+  /// Not forced to disk; what cannot be written is not.
+  void write_status(const RunStatus& status) const;
   void add_timing(const Timing& timing) const;
   void add_losses(std::span<const Loss> losses) const;
   /// Drops the losses of epochs that will be trained again: from this one of this round on.

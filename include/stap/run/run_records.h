@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "stap/acquire/ledger.h"
 #include "stap/config/value.h"
@@ -32,6 +33,23 @@ struct RunExtracts {
   std::size_t round = 0;  ///< whose committee they show
   Extracts extracts;
   StateInfo states;
+};
+/// How a run is doing, for people and programs that look at it from outside; never read by a run.
+struct RunStatus {
+  struct Query {
+    std::size_t candidate = 0, step = 0;
+    double seconds = 0.0;  ///< so far
+    std::string where{};   ///< slot and process
+  };
+
+  /// initial, train, evaluate, acquire or done; stopped, waiting (for answers of people), failed.
+  std::string phase{};
+  std::size_t round = 0, rounds = 0;
+  std::size_t budget = 0, spent = 0;    ///< solver steps of the purchase under way
+  std::size_t failed = 0, refused = 0;  ///< of its queries
+  std::size_t open = 0;                 ///< queries without an answer,
+  std::vector<Query> running{};         ///< and those of them that a slot works on
+  std::string error{};                  ///< with which it ended
 };
 struct CommitteeFile {
   std::size_t round = 0;

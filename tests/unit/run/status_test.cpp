@@ -1,0 +1,115 @@
+// status.json: how a run is doing, for who looks from outside.
+#include <gtest/gtest.h>
+
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/couple/by_hand.h"
+#include "support/fake_study.h"
+
+namespace stap {
+namespace {
+
+using test::drive_fake;
+using test::fake_study;
+using test::TemporaryFolder;
+
+config::Value status_in(const std::string& folder) {
+  return read_json(RunFolder(folder).status_file());
+}
+std::string text_of(const config::Value& status, const char* key) {
+  return field<std::string>(status, key, "status.json");
+}
+std::size_t number_of(const config::Value& status, const char* key) {
+  return field<std::uint64_t>(status, key, "status.json");
+}
+
+TEST(Status, SaysThatItIsDone) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+
+  ASSERT_EQ(drive_fake(study, temporary.path("run"), test::willing_solver(study)),
+            LoopEnd::finished);
+
+  const config::Value status = status_in(temporary.path("run"));
+  EXPECT_EQ(text_of(status, "format"), "status/1");
+  EXPECT_EQ(text_of(status, "phase"), "done");
+  EXPECT_EQ(text_of(status, "error"), "");
+  EXPECT_EQ(number_of(status, "round"), 2u);
+  EXPECT_EQ(number_of(status, "rounds"), 2u);
+  EXPECT_EQ(number_of(status, "process"), static_cast<std::size_t>(getpid()));
+}
+
+TEST(Status, SaysWhatRunsWhileStepsAreBought) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path("run");
+  const Study study = fake_study({"study.initial=3"});
+  const auto solver = test::willing_solver(study, {.polls = 1, .slots = 2, .running = 2.5});
+  std::optional<config::Value> seen;
+  solver->watch = [&](const std::vector<Query>&) {
+    if (!seen && std::filesystem::exists(RunFolder(folder).status_file())) seen = status_in(folder);
+  };
+
+  drive_fake(study, folder, solver, [&] { return seen.has_value(); });
+
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(text_of(*seen, "phase"), "initial");
+  EXPECT_EQ(number_of(*seen, "budget"), 12u);
+  EXPECT_EQ(number_of(*seen, "left"), 12u);
+  EXPECT_EQ(number_of(*seen, "open"), 3u);
+  const config::Value::List& running = *seen->find("running")->list();
+  ASSERT_EQ(running.size(), 2u);
+  EXPECT_EQ(text_of(running[0], "where"), "slot of the fake");
+  EXPECT_EQ(field<double>(running[0], "seconds", "status.json"), 2.5);
+  EXPECT_EQ(number_of(running[0], "step"), 0u);
+}
+
+TEST(Status, SaysHowFarItCameAndWhyItEnded) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path("run");
+  const Study study = fake_study({"study.initial=3"});
+  const auto solver = std::make_shared<test::FarSolver>(
+      study.grid, study.dt,
+      [](std::span<const double>, double time) {
+        return time > 0.3 ? test::Fate::failed : test::Fate::ok;
+      },
+      test::Manners{.policy = {.abort = true}});
+
+  EXPECT_THROW(drive_fake(study, folder, solver), Error);
+
+  const config::Value failed = status_in(folder);
+  EXPECT_EQ(text_of(failed, "phase"), "failed");
+  EXPECT_NE(text_of(failed, "error").find("told to fail"), std::string::npos);
+  EXPECT_EQ(number_of(failed, "failed"), 3u);
+  EXPECT_EQ(number_of(failed, "spent"), 9u);  // two steps of each, and the failures
+
+  // The failures were revoked, so what is left is more.
+  const auto willing = test::willing_solver(study, {.polls = 1});
+  ASSERT_EQ(drive_fake(study, folder, willing, [&] { return willing->computed >= 1; }),
+            LoopEnd::stopped);
+  const config::Value stopped = status_in(folder);
+  EXPECT_EQ(text_of(stopped, "phase"), "stopped");
+  EXPECT_EQ(number_of(stopped, "failed"), 0u);
+  EXPECT_EQ(number_of(stopped, "spent"), 7u);
+  EXPECT_EQ(number_of(stopped, "left"), 5u);
+}
+
+TEST(Status, SaysThatItWaitsForPeople) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+  const std::shared_ptr<const Solver> person = make_by_hand_solver({.name = "far",
+                                                                    .grid = study.grid,
+                                                                    .channels = {"u"},
+                                                                    .dt = study.dt,
+                                                                    .guard_min = {},
+                                                                    .guard_max = {},
+                                                                    .parameters = {}});
+
+  ASSERT_EQ(drive_fake(study, temporary.path("run"), person), LoopEnd::waiting);
+
+  const config::Value status = status_in(temporary.path("run"));
+  EXPECT_EQ(text_of(status, "phase"), "waiting");
+  EXPECT_EQ(number_of(status, "open"), 2u);
+}
+
+}  // namespace
+}  // namespace stap
