@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -155,14 +153,9 @@ Outcome CommandSlot::judge(const Ending& ending) {
     return failed(fmt::format("exit code 0, but {}", error.what()), false);
   }
   std::vector<double>& states = outcome.answer.states;
-  const auto bad = std::ranges::find_if_not(states, [](double v) { return std::isfinite(v); });
-  if (bad != states.end()) {  // what was made before it counts
-    const auto at = static_cast<std::size_t>(bad - states.begin()), one = outline_.grid.values();
-    const double value = *bad;
-    states.resize(at / one * one);
-    Outcome flawed = failed(fmt::format("exit code 0, but value {} of step {} in {} is {}",
-                                        at % one, at / one + 1, output_.filename().string(), value),
-                            false);
+  if (const std::string flaw = cut_at_flaw(states, outline_.grid.values()); !flaw.empty()) {
+    Outcome flawed =
+        failed(fmt::format("exit code 0, but in {} {}", output_.filename().string(), flaw), false);
     flawed.answer.states = std::move(states);
     return flawed;
   }
@@ -199,7 +192,7 @@ Outcome CommandSlot::failed(const std::string& reason, bool worth_a_retry, bool 
   outcome.answer.reason = reason;
   outcome.answer.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   fs::path bundle;
-  if (!lost && !folder_.empty() && ended_because_ != kNotWanted &&
+  if (!lost && !folder_.empty() &&
       keep_bundle(folder_, context_.failures, options_.failures_kept, context_.recipe,
                   outline_.grid, *query_, attempt_, reason, bundle))
     outcome.answer.reason += fmt::format(" (kept in {})", bundle.string());

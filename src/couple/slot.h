@@ -24,6 +24,10 @@ struct Outcome {
 /// Why a query is ended that nobody asks about any more: no failure, so nothing is kept of it.
 constexpr const char* kNotWanted = "not wanted any more";
 
+/// Where the first value stands that is not finite, "value 3 of step 2 is nan"; empty: nowhere.
+/// What is kept are the states before that one.
+std::string cut_at_flaw(std::vector<double>& states, std::size_t values);
+
 /// Never waits and never throws about the solver: what goes wrong is an outcome. SlotQueue
 /// (slot_queue.h) keeps time limits, tries again, and ends what is slow.
 class Slot {
@@ -47,6 +51,8 @@ class Slot {
   virtual Clock::time_point due() const { return Clock::time_point::max(); }
   /// True while the query waits for what is to compute it: a query's time limit begins behind that.
   virtual bool getting_ready() const { return false; }
+  /// Ends what stays between queries; none runs. Asked again and again: true once nothing is left.
+  virtual bool let_go() { return true; }
 };
 
 }  // namespace stap

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr Seconds kRestAfterLoss{0.2};  // times the number of losses
 // A slot may have a clock of its own (a worker that is silent), so it is looked at in between.
 constexpr std::chrono::seconds kLookAtAll{1};
 
+constexpr std::chrono::milliseconds kLetGo{2};  // between two looks at what is ending
+
 Clock::duration ticks(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
 }
@@ -32,11 +35,18 @@ class SlotQueue final : public SolverQueue {
   SlotQueue(SlotRules rules, std::function<std::unique_ptr<Slot>(std::size_t)> make_slot)
       : rules_(std::move(rules)), make_slot_(std::move(make_slot)) {}
 
-  // What runs is ended, and waited for as long as that may take, so that its folders can go.
+  // What runs is ended, and waited for as long as that may take, so that its folders can go; so is
+  // what stays between queries.
   ~SlotQueue() override {
     cancel();
     const auto until = Clock::now() + ticks(rules_.grace + 2.0);
     while (busy_ > 0 && Clock::now() < until) pump(until);
+    const auto is_gone = [](Place& place) { return place.busy || place.slot->let_go(); };
+    while (Clock::now() < until)
+      if (std::erase_if(places_, is_gone); places_.empty())
+        break;
+      else
+        std::this_thread::sleep_for(kLetGo);
   }
 
   void submit(Query query) override {

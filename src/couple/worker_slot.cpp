@@ -47,7 +47,7 @@ void WorkerSlot::begin(const Query& query, int attempt) {
   outcome_ = {};
   outcome_.answer.attempts = attempt;
   why_.clear();
-  by_itself_ = false;
+  by_itself_ = unheard_ = false;
   if (state_ == State::idle) {
     // What came since the last answer: signs of life, its end, or something that it may not send.
     for (int i = 0; i < kFramesAtOnce; ++i) {
@@ -263,10 +263,14 @@ void WorkerSlot::go_on_asking() {
   }
   if (!connection_->reader().flaw().empty())
     breach(connection_->reader().flaw());
-  else if (ended || connection_->closed())
-    gone(connection_->reader().within_frame() ? "the worker ended in the middle of its answer"
-                                              : "the worker ended during the query");
-  else if (Clock::now() >= due())
+  else if (ended || connection_->closed()) {
+    if (connection_->reader().within_frame()) {
+      gone("the worker ended in the middle of its answer");
+    } else {
+      gone("the worker ended during the query");
+      unheard_ = true;
+    }
+  } else if (Clock::now() >= due())
     fail(fmt::format("no sign of the worker for {:.3g} s, although it wanted to send one every "
                      "{:.3g} s",
                      duration<double>(Clock::now() - sign_).count(), hello_.heartbeat),
@@ -317,6 +321,8 @@ std::optional<Outcome> WorkerSlot::finish() {
       reason = fmt::format("the worker did not come up: it {}", ending.text());
     else
       reason += fmt::format(" ({})", ending.text());
+    // It may end while it is idle, and may have done so before it heard of the query.
+    outcome_.lost = outcome_.lost || (unheard_ && ending.good());
   }
   if (const std::string words = last_words(options_.folder / "log.txt"); !words.empty())
     reason += fmt::format("; last words of its log: {}", words);
@@ -366,6 +372,21 @@ Slot::Clock::time_point WorkerSlot::due() const {
       break;
   }
   return Clock::time_point::max();
+}
+
+bool WorkerSlot::let_go() {
+  if (!process_ || process_->ended()) return true;
+  if (state_ == State::idle) {
+    connection_->send(frame_bytes({FrameType::end, 0, {}}));
+    connection_->go_on();
+    connection_.reset();
+    state_ = State::ending;
+    end_at_ = Clock::now() + kMoment;
+  } else if (Clock::now() >= end_at_) {
+    process_->end();
+    end_at_ = Clock::time_point::max();
+  }
+  return false;
 }
 
 std::string WorkerSlot::where() const {

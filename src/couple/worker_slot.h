@@ -52,6 +52,7 @@ class WorkerSlot final : public Slot {
   std::string where() const override;
   Clock::time_point due() const override;
   bool getting_ready() const override { return state_ == State::starting; }
+  bool let_go() override;
 
  private:
   enum class State { down, starting, idle, asking, ending };
@@ -90,6 +91,7 @@ class WorkerSlot final : public Slot {
   Outcome outcome_;
   std::string why_;             // of a failure
   bool by_itself_ = false;      // how it ended belongs to the reason
+  bool unheard_ = false;        // nothing came of it since it was asked
   Clock::time_point end_at_{};  // when to end what should be ending by itself
 };
 

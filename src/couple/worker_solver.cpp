@@ -40,11 +40,19 @@ class KeepingSlot final : public Slot {
   std::string where() const override { return slot_->where(); }
   Clock::time_point due() const override { return slot_->due(); }
   bool getting_ready() const override { return slot_->getting_ready(); }
+  bool let_go() override { return slot_->let_go(); }
 
   std::optional<Outcome> look() override {
     std::optional<Outcome> outcome = slot_->look();
-    if (outcome && wanted_ && outcome->answer.status == Answer::Status::failed)
-      keep(outcome->answer);
+    if (!outcome) return outcome;
+    Answer& answer = outcome->answer;
+    if (answer.status == Answer::Status::ok)
+      if (const std::string flaw = cut_at_flaw(answer.states, outline_.grid.values());
+          !flaw.empty()) {
+        answer.status = Answer::Status::failed;
+        answer.reason = "in its answer " + flaw;
+      }
+    if (wanted_ && answer.status == Answer::Status::failed) keep(answer);
     return outcome;
   }
 
