@@ -1,27 +1,15 @@
 // Solvers that misbehave: zoo ANIMAL INPUT OUTPUT [STEPS]
 //
-// Reads a state (.npy), makes one harmless step of it, u -> 0.5 u + 0.25 (left + right), and writes
-// that, unless the animal is bad. Which queries are bad is a function of the state: about a third
-// of them. ZOO_BAD=always|never decides otherwise.
+// Reads a state (.npy), makes its steps and writes what they give, unless the query is bad and the
+// animal does something else.
 //
-//   ZOO_LOG    a file that gets a line "good HASH" or "bad HASH" for every start
-//   ZOO_NOTES  a folder where animals with a memory keep it
 //   ZOO_FILE   what `foreign` copies to OUTPUT
-//   ZOO_NAP    milliseconds that a good one takes
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
+#include "zoo.h"
+
 #include <math.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 enum { kValuesMost = 1 << 20, kHeadMost = 4096 };
 
@@ -31,22 +19,6 @@ static char head[kHeadMost];  // of INPUT: magic, version, length, text
 static size_t head_bytes;
 static double u[kValuesMost], v[kValuesMost];
 static size_t values;
-static uint64_t hash;
-
-static void fail(const char* what) {
-  fprintf(stderr, "zoo: %s: %s\n", what, strerror(errno));
-  exit(99);
-}
-
-static void nap(long milliseconds) {
-  struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-  }
-}
-
-static void sleep_forever(void) {
-  for (;;) nap(1000);
-}
 
 static void read_input(void) {
   FILE* file = fopen(input, "rb");
@@ -56,14 +28,6 @@ static void read_input(void) {
   if (head_bytes > kHeadMost || fread(head + 10, 1, text, file) != text) fail(input);
   values = fread(u, sizeof(double), kValuesMost, file);
   fclose(file);
-  hash = 14695981039346656037u;  // FNV-1a
-  for (size_t i = 0; i < values * sizeof(double); ++i)
-    hash = (hash ^ ((const unsigned char*)u)[i]) * 1099511628211u;
-}
-
-static void step(void) {
-  for (size_t i = 0; i < values; ++i)
-    v[i] = 0.5 * u[i] + 0.25 * (u[(i + 1) % values] + u[(i + values - 1) % values]);
 }
 
 // An array of doubles whose header says `descr` and `shape`, of which `count` values are written.
@@ -88,15 +52,6 @@ static void write_array(const char* path, const char* descr, const char* shape, 
     fail(path);
 }
 
-// What is expected: a state of the input's shape.
-static void write_good(const char* path) {
-  step();
-  FILE* file = fopen(path, "wb");
-  if (file == NULL || fwrite(head, 1, head_bytes, file) != head_bytes ||
-      fwrite(v, sizeof(double), values, file) != values || fclose(file) != 0)
-    fail(path);
-}
-
 // "(1, 8)" of a state with one channel.
 static const char* shape_of(size_t channels, size_t points) {
   static char text[64];
@@ -104,12 +59,21 @@ static const char* shape_of(size_t channels, size_t points) {
   return text;
 }
 
+// What is expected: a state of the input's shape, or so many.
+static void write_good(const char* path) {
+  char shape[64];
+  snprintf(shape, sizeof shape, "(%d, 1, %zu)", steps, values);
+  for (int s = 0; s < steps; ++s)
+    make_step(s == 0 ? u : v + (size_t)(s - 1) * values, v + (size_t)s * values, values);
+  write_array(path, "<f8", steps == 1 ? shape_of(1, values) : shape, (size_t)steps * values);
+}
+
 // True the first time that a process asks about this input.
 static int first_time(void) {
   const char* notes = getenv("ZOO_NOTES");
   if (notes == NULL) fail("ZOO_NOTES is not set");
   char path[kHeadMost];
-  snprintf(path, sizeof path, "%s/%016llx", notes, (unsigned long long)hash);
+  snprintf(path, sizeof path, "%s/%016llx", notes, (unsigned long long)hash_of(u, values));
   const int file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (file >= 0) close(file);
   return file >= 0;
@@ -162,11 +126,11 @@ static void hangs_below(void) {  // as a script does that waits for a program
 }
 static void no_output(void) {}
 static void nan_output(void) {
-  u[values / 2] = NAN;
+  u[values / 2] = (double)NAN;
   write_good(output);
 }
 static void inf_output(void) {
-  u[0] = INFINITY;
+  u[0] = (double)INFINITY;
   write_good(output);
 }
 static void wrong_shape(void) {
@@ -195,7 +159,7 @@ static void objects(void) {
 static void garbage(void) {
   FILE* file = fopen(output, "wb");
   if (file == NULL) fail(output);
-  uint64_t x = hash;
+  uint64_t x = hash_of(u, values);
   for (int i = 0; i < 4096; ++i) {
     x = x * 6364136223846793005u + 1442695040888963407u;
     fputc((int)(x >> 56), file);
@@ -348,7 +312,7 @@ static void reads_stdin(void) {
   write_good(output);
 }
 static void single_precision(void) {
-  step();
+  make_step(u, v, values);
   static float w[kValuesMost];
   for (size_t i = 0; i < values; ++i) w[i] = (float)v[i];
   memcpy(v, w, values * sizeof(float));
@@ -417,16 +381,6 @@ static const struct {
     {"foreign", foreign},
 };
 
-static void note(const char* word) {
-  const char* path = getenv("ZOO_LOG");
-  if (path == NULL) return;
-  char line[128];
-  const int length = snprintf(line, sizeof line, "%s %016llx\n", word, (unsigned long long)hash);
-  const int file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (file < 0 || write(file, line, (size_t)length) != length) fail(path);
-  close(file);
-}
-
 int main(int argc, char** argv) {
   if (argc < 4) {
     fprintf(stderr, "zoo: expected ANIMAL INPUT OUTPUT [STEPS]\n");
@@ -436,12 +390,7 @@ int main(int argc, char** argv) {
   output = argv[3];
   if (argc > 4) steps = atoi(argv[4]);
   read_input();
-  const char* decided = getenv("ZOO_BAD");
-  const int bad = decided == NULL ? hash % 3 == 0 : strcmp(decided, "always") == 0;
-  note(bad ? "bad" : "good");
-  if (!bad) {
-    const char* milliseconds = getenv("ZOO_NAP");
-    if (milliseconds != NULL) nap(atol(milliseconds));
+  if (!is_bad(u, values)) {
     write_good(output);
     return 0;
   }

@@ -296,7 +296,7 @@ TEST_F(Command, NotANumberIsAFailureThatLeavesABundle) {
 
   const std::string why = reason();
 
-  EXPECT_TRUE(contains(why, "value 3 of step 1 in output.npy is nan"));
+  EXPECT_TRUE(contains(why, "in output.npy value 3 of step 1 is nan"));
   EXPECT_TRUE(fs::exists(context_.failures / "001/output.npy"));
 }
 
@@ -310,7 +310,7 @@ TEST_F(Command, StatesBeforeAFlawAreKept) {
 
   EXPECT_EQ(answer.status, Answer::Status::failed);
   EXPECT_EQ(answer.states, std::vector<double>(6, 1.0));
-  EXPECT_TRUE(contains(answer.reason, "value 2 of step 2 in output.npy is inf"));
+  EXPECT_TRUE(contains(answer.reason, "in output.npy value 2 of step 2 is inf"));
 }
 
 TEST_F(Command, WhatIsNoArrayIsAFailure) {
