@@ -4,6 +4,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "couple/placeholders.h"
@@ -30,11 +34,16 @@ Array<double> output_of(const ProgramCall& call) {
   };
   Process process(launch);
   close(launch.out);
-  pollfd ends{process.descriptor(), POLLIN, 0};
-  if (poll(&ends, 1, static_cast<int>(call.seconds_most * 1000)) == 0)
-    refuse(fmt::format("did not end within {:g} s", call.seconds_most));
-  const Ending ending = process.ended().value_or(Ending{});
-  if (!ending.good()) refuse(ending.text());
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(call.seconds_most);
+  std::optional<Ending> ending;
+  while (!(ending = process.ended())) {  // a signal of ours ends a wait, but not the program
+    const double left = std::chrono::duration<double>(until - Clock::now()).count();
+    if (left <= 0) refuse(fmt::format("did not end within {:g} s", call.seconds_most));
+    pollfd ends{process.descriptor(), POLLIN, 0};
+    poll(&ends, 1, static_cast<int>(std::min(left * 1000, 1e6)) + 1);
+  }
+  if (!ending->good()) refuse(ending->text());
   try {
     return read_npy(output, call.values_most);
   } catch (const Error& error) {

@@ -67,6 +67,11 @@ void check_spending(const Study& study, const Sampler* sampler, config::Complain
                    fmt::format("is missing: test trajectories are {} solver steps each, so say how "
                                "many (0: none), or give test: {{name: file, path: ...}}",
                                study.options.steps));
+  if (study.initial_program && !given("study.pool"))
+    complaints.add("study.pool",
+                   fmt::format("is missing: your program is started for every candidate, and {} "
+                               "would be drawn; say how many",
+                               study.options.pool));
   if (sampler != nullptr && sampler->warm_up() > 0 && !given("initial.warm_up"))
     complaints.add("initial.warm_up",
                    fmt::format("is missing: {} would evolve every candidate of the pool over {:g} "

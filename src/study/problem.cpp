@@ -159,7 +159,8 @@ DataRequest data_request(const Study& study) {
   if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
   if (study.initial_program) {  // the same program, wherever it lies
     std::vector<std::string> words = study.initial_program->argv.words;
-    if (!words.empty()) words[0] = fs::path(words[0]).filename().string();
+    for (std::string& word : words)
+      if (fs::path(word).is_absolute()) word = fs::path(word).filename().string();
     request.initial.set("argv", config::Value::List(words.begin(), words.end()));
     request.initial.erase("scratch");
     request.initial.erase("seconds");

@@ -33,11 +33,17 @@ class ProgramSampler final : public Sampler {
   }
 
   std::vector<double> draw_one(std::uint64_t seed) const {
-    Array<double> array = output_of({.argv = options_.argv,
-                                     .placeholders = {{"seed", fmt::format("{}", seed)}},
-                                     .scratch = options_.scratch,
-                                     .seconds_most = options_.seconds,
-                                     .values_most = grid().values()});
+    Array<double> array;
+    try {
+      array = output_of({.argv = options_.argv,
+                         .placeholders = {{"seed", fmt::format("{}", seed)}},
+                         .scratch = options_.scratch,
+                         .seconds_most = options_.seconds,
+                         .values_most = grid().values()});
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("the initial condition of seed {} cannot be drawn: {}",
+                                            seed, error.what()));
+    }
     std::vector<std::size_t> wanted{grid().channels};
     wanted.insert(wanted.end(), grid().points.begin(), grid().points.end());
     if (array.shape != wanted)
