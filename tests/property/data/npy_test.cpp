@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
 #include <regex>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -92,8 +94,8 @@ std::optional<Array<double>> reference(const std::string& file) {
 }
 
 bool same(const Array<double>& a, const Array<double>& b) {
-  return a.shape == b.shape && a.values.size() == b.values.size() &&
-         std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
+  return a.shape == b.shape &&
+         std::ranges::equal(std::as_bytes(std::span(a.values)), std::as_bytes(std::span(b.values)));
 }
 
 // A valid file of random shape and values.
