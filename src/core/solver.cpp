@@ -56,9 +56,13 @@ void Solver::solve(std::span<const Query> queries, std::span<Answer> answers) co
     query.id = i;
     queue->submit(std::move(query));
   }
-  while (queue->open() > 0)
+  while (queue->open() > 0) {
     if (auto reply = queue->next(SolverQueue::Clock::now() + std::chrono::seconds(1)))
       answers[reply->id] = std::move(reply->answer);
+    else if (!queue->questions().empty() && queue->running().empty())
+      throw Error(ErrorKind::config,
+                  fmt::format("{} is asked by hand: nobody answers while one waits", name_));
+  }
 }
 
 std::vector<std::string> Solver::channels() const {

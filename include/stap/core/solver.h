@@ -73,7 +73,8 @@ class Solver {
   /// src/core/checked_queue.h). The solver must outlive it.
   std::unique_ptr<SolverQueue> open() const;
   /// Asks queries[i] for answers[i], and waits: for tests and small programs. Ids do not matter.
-  /// Throws as submit() of the queue does, and Error(internal) if the spans differ in length.
+  /// Throws as submit() of the queue does, Error(internal) if the spans differ in length, and
+  /// Error(config) for a solver that is asked by hand.
   void solve(std::span<const Query> queries, std::span<Answer> answers) const;
   /// The same problem with another learned step, or null where there is none but this. Throws
   /// Error(config) for a step it cannot make.

@@ -5,6 +5,7 @@
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/solver_queue.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -55,6 +56,16 @@ TEST(ByHandQueue, AnAnswerIsCheckedLikeAnyOther) {
   EXPECT_EQ(first->answer.states, (std::vector<double>{1, 2, 12, 2}));
   EXPECT_EQ(second->answer.status, Status::ok);
   EXPECT_EQ(queue->open(), 0u);
+}
+
+TEST(ByHandSolver, CannotBeWaitedFor) {
+  const auto solver = make_by_hand_solver(kOutline);
+  const Query query{.state = {1, 2}};
+  Answer answer;
+
+  test::expect_error(ErrorKind::config, "by hand", [&] {
+    solver->solve({&query, 1}, {&answer, 1});
+  });
 }
 
 TEST(ByHandQueue, GivesBackWhatNobodyWantsAnyMore) {
