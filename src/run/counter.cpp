@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/shared_queue.h"
 #include "run/correspondence.h"
 #include "stap/core/error.h"
 
@@ -22,7 +23,7 @@ constexpr double kSlow = 3.0, kSlowAtLeast = 1.0;
 Counter::Counter(const Solver& solver, Ask ask)
     : solver_(solver),
       ask_(std::move(ask)),
-      queue_(solver.open()),
+      queue_(solver.dear() ? make_shared_queue(solver.open()) : solver.open()),
       breaker_(solver.failure_policy()) {}
 
 void Counter::add(RoundPurchase& purchase) {

@@ -51,11 +51,17 @@ void Market::wind_down(Observer& observer, const StopAsked& stop) {
 }
 
 // Tells those who look from outside, now and then.
-void Market::show(std::span<const std::unique_ptr<RoundPurchase>> purchases) {
+void Market::show(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer) {
   if (Clock::now() - shown_ < kShowEvery) return;
   shown_ = Clock::now();
   std::map<const Run*, RunStatus> statuses;
-  for (const auto& purchase : purchases) statuses[&purchase->run()] = purchase->status();
+  Progress progress{.phase = "buying", .done = 0, .total = 0, .unit = "solver steps"};
+  for (const auto& purchase : purchases) {
+    const RunStatus& status = statuses[&purchase->run()] = purchase->status();
+    progress.done += status.spent;
+    progress.total += status.budget;
+  }
+  observer.progress(progress);
   for (const auto& counter : counters_) counter->add_running(statuses);
   for (const auto& [run, status] : statuses) run->folder.write_status(status);
 }
@@ -91,7 +97,7 @@ void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Obse
       const auto comes = [](const auto& c) { return c->open() && !c->waits_for_people(); };
       const auto open = std::ranges::count_if(counters_, comes);
       look();
-      show(purchases);
+      show(purchases, observer);
       if (open == 0) ask_people(answer);
       for (const auto& counter : counters_) {
         look();

@@ -123,7 +123,7 @@ class Market {
  private:
   void wind_down(Observer& observer, const StopAsked& stop);
   void ask_people(const AnswerQuestions& answer);
-  void show(std::span<const std::unique_ptr<RoundPurchase>> purchases);
+  void show(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer);
   Counter& counter_of(const Solver& solver);
   std::vector<Query> ask(RoundPurchase& purchase);
 
