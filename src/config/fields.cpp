@@ -73,11 +73,9 @@ void read_list(std::vector<T>& member, const Constraint& allowed, const Value& v
   member = std::move(result);
 }
 
-// What a scalar says, as it would be written.
+// Numbers are refused: how they were written is not known any more.
 std::optional<std::string> read_word(const Constraint&, const Value& value) {
-  if (const std::string* text = value.text()) return *text;
-  if (value.is_null() || value.is_list() || value.is_map()) return std::nullopt;
-  return json_text(value, 0);
+  return value.text() ? std::optional(*value.text()) : std::nullopt;
 }
 
 // Where a value was written.
@@ -327,15 +325,16 @@ void read_member(std::vector<std::size_t>& member, const Constraint& allowed, co
 
 void read_member(std::vector<std::string>& member, const Constraint& allowed, const Value& value,
                  const std::string& path, Complaints& complaints) {
-  read_list(member, allowed, value, path, complaints, "a list of texts", read_word);
+  read_list(member, allowed, value, path, complaints,
+            "a list of texts (quote what looks like a number)", read_word);
   say_where(member, value);
 }
 
 void read_member(Arguments& member, const Constraint& allowed, const Value& value,
                  const std::string& path, Complaints& complaints) {
   std::vector<std::string>& words = member.words;
-  read_list(words, allowed, value, path, complaints, "a list of a program and its arguments",
-            read_word);
+  read_list(words, allowed, value, path, complaints,
+            "a list of a program and its arguments (quote what looks like a number)", read_word);
   say_where(words, value);
   if (!words.empty() && words[0].find('/') != std::string::npos)
     words[0] = (folder_of(value) / words[0]).lexically_normal().string();

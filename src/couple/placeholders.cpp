@@ -35,6 +35,11 @@ std::vector<std::string> filled_in(const std::vector<std::string>& argv,
       } else if (close != std::string::npos) {
         filled += value_of(word.substr(i + 1, close - i - 1), known);
         i = close;
+      } else if (brace) {
+        throw Error(ErrorKind::config,
+                    fmt::format("argv has '{}' in it, where a brace is not closed; write '{{{{' "
+                                "for a brace",
+                                word));
       } else {
         filled += word[i];
       }

@@ -233,6 +233,7 @@ bool keep_bundle(const fs::path& folder, const fs::path& failures, std::size_t k
       if (const config::Value* value = recipe.find(section)) about.set(section, *value);
     std::vector<std::size_t> shape{grid.channels};
     shape.insert(shape.end(), grid.points.begin(), grid.points.end());
+    fs::remove(folder / "input.npy", error);  // what is there now may be a link
     write_npy(folder / "input.npy", shape, query.state, false);
     write_text(folder / "bundle.json", config::json_text(about) + "\n");
     for (std::size_t n = 1; n <= kept; ++n) {

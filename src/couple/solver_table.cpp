@@ -18,14 +18,17 @@ namespace fs = std::filesystem;
 
 // Whether a program of this name can be started.
 bool is_there(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
+  const auto can_be_run = [](const fs::path& file) {
+    std::error_code error;
+    return access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, error);
+  };
+  if (program.find('/') != std::string::npos) return can_be_run(program);
   const char* path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
   while (true) {
     const std::size_t colon = rest.find(':');
     const fs::path folder(rest.substr(0, colon));
-    if (access((folder / program).c_str(), X_OK) == 0 && !fs::is_directory(folder / program))
-      return true;
+    if (can_be_run(folder / program)) return true;
     if (colon == std::string_view::npos) return false;
     rest.remove_prefix(colon + 1);
   }
@@ -67,12 +70,12 @@ void check_program(const SolverOptions& options) {
                 "argv is empty, expected a program and its arguments: argv: [./solver, "
                 "\"{input}\", \"{output}\"]");
   if (!is_there(argv[0]))
-    throw Error(
-        ErrorKind::config,
-        fmt::format("argv names the program {}, which {}", argv[0],
-                    argv[0].find('/') == std::string::npos
-                        ? "is not in PATH; one beside the configuration is ./" + argv[0]
-                        : (fs::exists(argv[0]) ? "cannot be run (chmod +x)" : "does not exist")));
+    throw Error(ErrorKind::config,
+                fmt::format("argv names the program {}, which {}", argv[0],
+                            argv[0].find('/') == std::string::npos
+                                ? "is not in PATH; one beside the configuration is ./" + argv[0]
+                                : (access(argv[0].c_str(), F_OK) == 0 ? "cannot be run (chmod +x)"
+                                                                      : "does not exist")));
   for (const std::string& entry : options.env)
     if (entry.find('=') == std::string::npos || entry[0] == '=')
       throw Error(ErrorKind::config, fmt::format("env has '{}', expected NAME=value", entry));

@@ -193,13 +193,17 @@ void Counter::give_up() const {
   const bool abort = solver_.failure_policy().abort;
   throw Error(
       ErrorKind::solver,
-      fmt::format("{}: {}, so no more is asked{}:{}\n"
-                  "everything that was answered is kept, and {} not count: mend the solver and "
-                  "give the same command again, which asks once more; {} goes on in spite of them",
-                  solver_.name(), breaker_.verdict(),
-                  failures.size() > kShown ? ", the last of them" : "", text,
-                  failures.size() == 1 ? "this failure does" : "these failures do",
-                  abort ? "solver.on_failure=skip" : "solver.breaker=false"));
+      fmt::format(
+          "{}: {}, so no more is asked{}:{}\n"
+          "everything that was answered is kept, and {} (those of earlier rounds do): mend "
+          "the solver and give the same command again, which asks once more; {} goes on in "
+          "spite of them",
+          solver_.name(), breaker_.verdict(), failures.size() > kShown ? ", the last of them" : "",
+          text,
+          failures.size() == 1
+              ? "this failure does not count"
+              : fmt::format("the {} failures of this purchase do not count", failures.size()),
+          abort ? "solver.on_failure=skip" : "solver.breaker=false"));
 }
 
 }  // namespace stap

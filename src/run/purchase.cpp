@@ -229,6 +229,16 @@ void RoundPurchase::finish(Observer& observer) {
   const std::size_t acquisition = run_.transitions.acquisitions;
   Delivery delivery = passes_.deliver();
   TransitionSet& set = run_.transitions;
+  if (initial_ && delivery.bought.empty() && budget_ > 0 && solver().dear()) {
+    // A run that has nothing to begin with ends here, and a mended solver must be able to begin it.
+    revoke(run_.answers.recorded(acquisition).in_vain(), "no initial trajectory could be solved");
+    throw Error(ErrorKind::solver,
+                fmt::format("{}: no step of the initial trajectories could be solved: {}\n"
+                            "mend the solver and give the same command again, which asks once more",
+                            text(),
+                            delivery.ledger.reasons.empty() ? std::string("nothing was asked")
+                                                            : delivery.ledger.reasons[0]));
+  }
   // No room to spare: these are the largest things in memory.
   const std::size_t values = delivery.bought.size() * set.grid.values();
   set.inputs.reserve(set.inputs.size() + values);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPointsLeast = 8;
+constexpr std::size_t kPointsLeast = 32, kPointsMost = 1 << 20;  // the network has 16 modes
 
 // What differs between languages, beside the sources themselves.
 struct Language {
@@ -89,9 +89,9 @@ const std::vector<std::string>& starter_languages() {
 std::vector<StarterFile> starter_files(const StarterOptions& options) {
   check_known(options.from, starter_kinds(), "kind of solver");
   check_known(options.language, starter_languages(), "language");
-  if (options.points < kPointsLeast)
-    throw Error(ErrorKind::config,
-                fmt::format("{} points, expected at least {}", options.points, kPointsLeast));
+  if (options.points < kPointsLeast || options.points > kPointsMost)
+    throw Error(ErrorKind::config, fmt::format("{} points, expected {} to {}", options.points,
+                                               kPointsLeast, kPointsMost));
   const Language& language = *std::ranges::find(
       languages(), options.language, [](const Language& l) { return std::string(l.name); });
   const bool worker = options.from == "worker";

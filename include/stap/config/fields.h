@@ -29,7 +29,7 @@
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
 // std::size_t, double, std::string, an enum (with choices), std::filesystem::path (relative to the
 // file that names it; made absolute), std::vector<double>, std::vector<std::size_t>,
-// std::vector<std::string> (numbers as they are written, {here}: the file's folder),
+// std::vector<std::string> ({here}: the file's folder),
 // config::Arguments, or a struct
 // with Fields of its own: {"steps", &O::steps, "text", steps_fields()}. family.h gathers entries
 // (name + fields) for `list`, `check` and `schema`.

@@ -75,7 +75,7 @@ TEST_F(ExternalStudy, FindsItsProgramBesideTheFile) {
 }
 
 TEST_F(ExternalStudy, SaysHereWhereTheFileIs) {
-  const Study study = make_study(document({"solver.argv=[sh, '{here}/x', 'a{here}', 5]"}));
+  const Study study = make_study(document({"solver.argv=[sh, '{here}/x', 'a{here}', '5']"}));
   const config::Value* argv = config::find_path(study.effective, "solver.argv");
 
   // A setting of the command line is written in the working folder.
@@ -103,6 +103,9 @@ TEST_F(ExternalStudy, ComplainsAboutItsSolver) {
   EXPECT_TRUE(contains(complaint({"solver.argv=[no-such-program-at-all]"}), "is not in PATH"));
   EXPECT_TRUE(contains(complaint({"solver.argv=[sh, '{inputs}']"}), "did you mean 'input'?"));
   EXPECT_TRUE(contains(complaint({"solver.steps_at_once=4"}), "put {steps} into it"));
+  EXPECT_TRUE(contains(complaint({"solver.argv=[sh, 007]"}), "quote what looks like a number"));
+  EXPECT_TRUE(contains(complaint({"solver.argv=[sh, '{input']"}), "a brace is not closed"));
+  EXPECT_TRUE(contains(complaint({"solver.argv=[/]"}), "cannot be run"));
   EXPECT_TRUE(contains(complaint({"solver.env=[A]"}), "expected NAME=value"));
 
   config::Value built_in = document();
