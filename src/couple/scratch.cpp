@@ -43,6 +43,16 @@ int take_lock(const fs::path& folder, int flags) {
   return -1;
 }
 
+// The lock goes last: should we be killed in between, the next one still finds it.
+void remove_scratch(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> inside;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != kLock) inside.push_back(at->path());
+  for (const fs::path& path : inside) remove_folder(path);
+  remove_folder(folder);
+}
+
 // Folders of ours that nobody has locked. Where locks do not work nothing is removed.
 void remove_old(const fs::path& place) {
   std::error_code error;
@@ -53,7 +63,7 @@ void remove_old(const fs::path& place) {
                       status.st_uid == geteuid();
     if (!ours) continue;
     if (const int lock = take_lock(entry.path(), 0); lock >= 0) {
-      remove_folder(entry.path());
+      remove_scratch(entry.path());
       close(lock);
     } else if (errno == ENOENT) {
       rmdir(entry.path().c_str());  // killed before it was locked, or about to be: it sees that
@@ -163,7 +173,7 @@ Scratch::Scratch(const fs::path& place) {
 }
 
 Scratch::~Scratch() {
-  remove_folder(path_);
+  remove_scratch(path_);
   if (lock_ >= 0) close(lock_);
 }
 

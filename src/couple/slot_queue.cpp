@@ -1,5 +1,7 @@
 #include "couple/slot_queue.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -28,6 +30,15 @@ constexpr std::chrono::milliseconds kLetGo{2};  // between two looks at what is 
 
 Clock::duration ticks(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
+}
+
+// Every slot has a few sockets open, and many systems allow 1024 unless they are asked for more.
+void allow_descriptors(std::size_t slots) {
+  const rlim_t wanted = 4 * static_cast<rlim_t>(slots) + 256;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 class SlotQueue final : public SolverQueue {
@@ -235,7 +246,8 @@ class SlotQueue final : public SolverQueue {
       return;
     }
     Answer& answer = outcome.answer;
-    if (answer.status == Answer::Status::failed && outcome.worth_a_retry && !timed_out &&
+    const bool again = outcome.worth_a_retry || outcome.lost;
+    if (answer.status == Answer::Status::failed && again && !timed_out &&
         job.tries <= static_cast<int>(rules_.retries)) {
       waiting_.push_back(id);
       return;
@@ -264,6 +276,7 @@ class SlotQueue final : public SolverQueue {
 
 std::unique_ptr<SolverQueue> make_slot_queue(
     SlotRules rules, std::function<std::unique_ptr<Slot>(std::size_t slot)> make_slot) {
+  allow_descriptors(rules.slots);
   return std::make_unique<SlotQueue>(std::move(rules), std::move(make_slot));
 }
 

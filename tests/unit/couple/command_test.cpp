@@ -451,6 +451,23 @@ TEST_F(Command, WithoutDescriptorsItWaitsForSome) {
   EXPECT_EQ(reply->answer.attempts, 1);
 }
 
+TEST_F(Command, ManySlotsAreNotKeptFromDescriptorsThatTheyMayHave) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit few{64, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &few);
+  options_.slots = 70;
+  shell("sleep 0.5; cp \"$1\" \"$2\"");
+  const std::vector<Query> queries(70, query());
+  std::vector<Answer> answers(70);
+
+  solver()->solve(queries, answers);
+  setrlimit(RLIMIT_NOFILE, &limit);
+
+  for (const Answer& answer : answers)
+    EXPECT_EQ(answer.status, Answer::Status::ok) << answer.reason;
+}
+
 // --- bundles ---------------------------------------------------------------------------------
 
 TEST_F(Command, ABundleHoldsWhatIsNeededToRunItAgain) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "stap/core/error.h"
 #include "support/contains.h"
@@ -477,6 +478,32 @@ TEST_P(ProcessTest, ManyAtOnceEndAsTheyShould) {
   for (int i = 0; i < 40; ++i) EXPECT_EQ(wait_for(all[static_cast<std::size_t>(i)]).code, i);
   EXPECT_TRUE(nobody_left());
 }
+
+// Takes 8 s: for make test-zoo.
+class ProcessSlow : public ProcessTest {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ProcessSlow);
+
+// As long a grace as may be asked for: nobody waits for it any more, so it is cut.
+TEST_P(ProcessSlow, ALongGraceIsCutWhenWeAreKilled) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Launch what = shell("trap '' TERM; touch " + up() + "; sleep 60");
+    what.grace = 3600;
+    Process process(what);
+    is_up();
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  ASSERT_TRUE(fs::exists(up()));
+
+  EXPECT_TRUE(nobody_left(15.0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, ProcessSlow,
+                         ::testing::ValuesIn(std::getenv("STAP_TEST_ZOO") != nullptr
+                                                 ? std::vector<bool>{false, true}
+                                                 : std::vector<bool>{}),
+                         [](const auto& about) { return about.param ? "ByFork" : "ByProgram"; });
 
 }  // namespace
 }  // namespace stap::test

@@ -46,6 +46,7 @@ struct World {
   std::function<std::optional<Outcome>(const Query& query, int attempt)> fate =
       [](const Query&, int) { return ok(); };
   bool heeds_end = true;  ///< what is ended ends
+  int let_go = 0;         ///< how often an idle slot must be asked to go
   std::set<std::size_t> getting_ready{};
   std::vector<std::pair<std::uint64_t, int>> begun{};  ///< id, attempt
   std::vector<std::string> ended{};                    ///< why
@@ -92,6 +93,10 @@ class FakeSlot final : public Slot {
                                                   : Clock::time_point::max();
   }
   bool getting_ready() const override { return world_.getting_ready.contains(number_); }
+  bool let_go() override {
+    EXPECT_EQ(query_, nullptr);
+    return world_.let_go == 0 || --world_.let_go == 0;
+  }
 
  private:
   World& world_;
@@ -245,17 +250,20 @@ TEST(SlotQueue, ALostSlotIsNoTry) {
   EXPECT_EQ(replies[0].answer.attempts, 1);
 }
 
-TEST(SlotQueue, ThreeLossesAreAFailure) {
-  World world;
-  world.fate = [](const Query&, int) { return lost(); };
-  const auto queue = queue_of(world, {.retries = 9});
-  queue->submit(query(5));
+TEST(SlotQueue, TheThirdLossIsATryLikeOthers) {
+  for (const std::size_t retries : {0, 2}) {
+    World world;
+    world.fate = [](const Query&, int) { return lost(); };
+    const auto queue = queue_of(world, {.retries = retries});
+    queue->submit(query(5));
 
-  const auto replies = replies_of(*queue);
+    const auto replies = replies_of(*queue);
 
-  EXPECT_EQ(world.begun.size(), 3u);
-  ASSERT_EQ(replies.size(), 1u);
-  EXPECT_EQ(replies[0].answer.status, Answer::Status::failed);
+    EXPECT_EQ(world.begun.size(), 3u + retries);
+    ASSERT_EQ(replies.size(), 1u);
+    EXPECT_EQ(replies[0].answer.status, Answer::Status::failed);
+    EXPECT_EQ(replies[0].answer.attempts, 1 + static_cast<int>(retries));
+  }
 }
 
 // Other queries are not kept waiting while one slot rests.
@@ -478,6 +486,18 @@ TEST(SlotQueue, EndsWhatRunsWhenItIsDropped) {
   EXPECT_EQ(world.ended.size(), 3u);
   EXPECT_EQ(world.running, 0u);
   EXPECT_EQ(world.begun.size(), 3u);
+}
+
+// A worker stays when a query has ended: it must be gone before its folder is.
+TEST(SlotQueue, WaitsForIdleSlotsWhenItIsDropped) {
+  World world;
+  world.let_go = 7;
+  {
+    const auto queue = queue_of(world, {.slots = 2});
+    for (std::uint64_t id : {1, 2}) queue->submit(query(id));
+    replies_of(*queue);
+  }
+  EXPECT_EQ(world.let_go, 0);
 }
 
 TEST(SlotQueue, DoesNotWaitForEverWhenItIsDropped) {
