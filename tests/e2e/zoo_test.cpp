@@ -2,8 +2,10 @@
 // run goes on with the others and ends, its ledger adds up, every failure says why and leaves a
 // bundle, and no process and no folder is left.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "stap/data/transitions.h"
 #include "support/zoo.h"
@@ -339,6 +341,66 @@ INSTANTIATE_TEST_SUITE_P(
         {"wrong_token", "it ended before it was ready", "on_failure: skip", true},
     })),
     name_of);
+
+// --- MPI -------------------------------------------------------------------------------------
+
+class ZooMpi : public Zoo {
+ protected:
+  void SetUp() override {
+    if (system("command -v mpicc mpirun > /dev/null") != 0)
+      GTEST_SKIP() << "there is no Open MPI (openmpi-bin, libopenmpi-dev)";
+    ASSERT_EQ(system(("mpicc -O1 -o " + folder_.path("zoo_mpi") +
+                      " " STAP_TEST_SOURCE_DIR "/tests/programs/mpi/zoo_mpi.c")
+                         .c_str()),
+              0);
+  }
+  // Limits are long: four ranks on two busy cores take seconds to come up.
+  std::string study(const Animal& animal, double seconds, const std::string& more_env = "") {
+    return folder_.study("study", "command",
+                         "mpirun, --allow-run-as-root, --oversubscribe, -n, 4, " +
+                             folder_.path("zoo_mpi, ") + animal.name + R"(, "{input}", "{output}")",
+                         "on_failure: skip\n  slots: 2\n  breaker: false\n  limits: {seconds: " +
+                             std::to_string(seconds) + "}",
+                         ", TMPDIR=/tmp" + more_env, "pool: 8, initial: 3, rounds: 1, budget: 3");
+  }
+};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ZooMpi);
+
+TEST_P(ZooMpi, LeavesNoRankBehind) {
+  const Finished result = folder_.run(study(GetParam(), 12));
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(processes_with(folder_.mark()).empty());
+  const Books b = read_books(folder_.path("run/journal.jsonl"));
+  EXPECT_EQ(b.bought + b.charged + b.unspent, b.budget);
+  expect_bad_ones_failed(b, GetParam().reason);
+  expect_right_numbers();
+}
+
+TEST_P(ZooMpi, LeavesNoRankBehindWhenStapIsKilled) {
+  const std::string config = study(GetParam(), 600, ", ZOO_BAD=always");
+  folder_.set_environment();
+  const pid_t child = start_stap(folder_.command(config, "run"));
+  // A warden, mpirun and four ranks, at least.
+  ASSERT_TRUE(eventually([&] { return processes_with(folder_.mark()).size() >= 6; }, 30.0));
+
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+
+  EXPECT_TRUE(eventually([&] { return processes_with(folder_.mark()).empty(); }, 15.0));
+  std::filesystem::remove_all(folder_.path("scratch"));  // the next start of stap would do it
+  std::filesystem::create_directory(folder_.path("scratch"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ZooMpi,
+                         ::testing::ValuesIn(without_slow({
+                             {"hangs", "ended after 12", "", true},
+                             {"hangs_deaf", "ended after 12", "", true},
+                             {"one_segfaults", "exit code 139", "", true},
+                             // mpirun waits for what still has its streams.
+                             {"one_leaves", "ended after 12", "", true},
+                         })),
+                         name_of);
 
 }  // namespace
 }  // namespace stap::test
