@@ -192,9 +192,7 @@ class SlotQueue final : public SolverQueue {
       place.slot->watch(descriptors);
       owners.emplace_back(s, descriptors.size());
       wake = std::min(wake, place.slot->due());
-      // A time limit is for the query, not for getting ready.
-      if (place.slot->getting_ready()) place.begun = Clock::now();
-      if (place.id && !place.ending)
+      if (place.id && !place.ending && !place.slot->getting_ready())
         if (const double most = limit(jobs_.at(*place.id).query->steps); most > 0)
           wake = std::min(wake, place.begun + ticks(most));
     }
@@ -210,9 +208,13 @@ class SlotQueue final : public SolverQueue {
                                      descriptors.begin() + static_cast<std::ptrdiff_t>(end),
                                      [](const pollfd& d) { return d.revents != 0; });
       from = end;
-      if (moved || all || places_[s].slot->due() <= Clock::now())
-        if (auto outcome = places_[s].slot->look()) take(places_[s], *std::move(outcome));
-      check_time(places_[s]);
+      Place& place = places_[s];
+      // A time limit is for the query, not for getting ready.
+      const bool got_ready = place.slot->getting_ready();
+      if (moved || all || place.slot->due() <= Clock::now())
+        if (auto outcome = place.slot->look()) take(place, *std::move(outcome));
+      if (got_ready) place.begun = Clock::now();
+      check_time(place);
     }
   }
 

@@ -45,8 +45,9 @@ struct World {
   /// What becomes of a try; nothing: it hangs until it is ended.
   std::function<std::optional<Outcome>(const Query& query, int attempt)> fate =
       [](const Query&, int) { return ok(); };
-  bool heeds_end = true;  ///< what is ended ends
-  int let_go = 0;         ///< how often an idle slot must be asked to go
+  bool heeds_end = true;   ///< what is ended ends
+  bool ends_lost = false;  ///< and says that it was lost
+  int let_go = 0;          ///< how often an idle slot must be asked to go
   std::set<std::size_t> getting_ready{};
   std::vector<std::pair<std::uint64_t, int>> begun{};  ///< id, attempt
   std::vector<std::string> ended{};                    ///< why
@@ -76,6 +77,7 @@ class FakeSlot final : public Slot {
     if (why_ && world_.heeds_end) {
       outcome_ = failed(true);
       outcome_->answer.reason = *why_;
+      outcome_->lost = world_.ends_lost;
     }
     if (!outcome_) return std::nullopt;
     query_ = nullptr;
@@ -311,8 +313,25 @@ TEST(SlotQueue, GettingReadyDoesNotCount) {
   EXPECT_TRUE(world.ended.empty());
   world.getting_ready.clear();
 
-  EXPECT_TRUE(queue->next(Clock::now() + seconds(5)));
+  const auto ready = Clock::now();
+  EXPECT_TRUE(queue->next(ready + seconds(5)));
   EXPECT_EQ(world.ended.size(), 1u);
+  EXPECT_GE(Clock::now() - ready, milliseconds(29));  // of 30: it may have looked just before
+}
+
+// A worker that was ended while it came up is lost, but that is what was wanted.
+TEST(SlotQueue, WhatIsEndedIsNotBegunAgain) {
+  World world;
+  world.fate = [](const Query&, int) { return std::nullopt; };
+  world.ends_lost = true;
+  const auto queue = queue_of(world, {.retries = 3, .limits = {.seconds = 0.03}});
+  queue->submit(query(1));
+
+  const auto replies = replies_of(*queue);
+
+  EXPECT_EQ(world.begun.size(), 1u);
+  ASSERT_EQ(replies.size(), 1u);
+  EXPECT_EQ(replies[0].answer.status, Answer::Status::failed);
 }
 
 // Nobody knows what is slow before eight answers are there.
@@ -563,8 +582,7 @@ TEST(SlotQueue, EveryQueryGetsExactlyOneReply) {
                           .retries = rng.split("retries").below(0, 3),
                           .limits = {.seconds = 0.002}};
     const auto queue = queue_of(world, rules);
-    std::map<std::uint64_t, int> replies;
-    std::set<std::uint64_t> given_back;
+    std::map<std::uint64_t, int> wanted, replies;  // by id, which may be used again
     std::uint64_t next = 0;
     const auto take = [&](Clock::time_point until) {
       if (queue->open() == 0) return;
@@ -576,12 +594,17 @@ TEST(SlotQueue, EveryQueryGetsExactlyOneReply) {
     for (std::uint64_t turn = 0; turn < 120; ++turn) {
       const double u = rng.split("turns").uniform(turn);
       if (u < 0.5) {
+        ++wanted[next];
         queue->submit(query(next++));
       } else if (u < 0.9) {
         take(Clock::now());
       } else if (next > 0) {
         const std::uint64_t id = rng.split("ids").below(turn, next);
-        if (queue->give_back(id)) given_back.insert(id);
+        if (!queue->give_back(id)) continue;
+        if (u < 0.95)
+          queue->submit(query(id));
+        else
+          --wanted[id];
       }
     }
     const auto until = Clock::now() + seconds(20);
@@ -589,7 +612,7 @@ TEST(SlotQueue, EveryQueryGetsExactlyOneReply) {
 
     ASSERT_EQ(queue->open(), 0u) << "seed " << seed;
     for (std::uint64_t id = 0; id < next; ++id)
-      EXPECT_EQ(replies[id], given_back.contains(id) ? 0 : 1) << "seed " << seed << ", id " << id;
+      EXPECT_EQ(replies[id], wanted[id]) << "seed " << seed << ", id " << id;
     EXPECT_LE(world.most, rules.slots);
   }
 }
