@@ -47,7 +47,7 @@ void WorkerSlot::begin(const Query& query, int attempt) {
   outcome_ = {};
   outcome_.answer.attempts = attempt;
   why_.clear();
-  by_itself_ = unheard_ = false;
+  by_itself_ = unheard_ = started_again_ = false;
   if (state_ == State::idle) {
     // What came since the last answer: signs of life, its end, or something that it may not send.
     for (int i = 0; i < kFramesAtOnce; ++i) {
@@ -314,6 +314,16 @@ std::optional<Outcome> WorkerSlot::finish() {
     }
     return std::nullopt;
   }
+  if (process_ && unheard_ && !started_again_ && process_->ended()->good()) {
+    // It may end while it is idle, and may have done so before it heard of the query.
+    started_again_ = true;
+    by_itself_ = unheard_ = false;
+    outcome_ = {};
+    outcome_.answer.attempts = attempt_;
+    process_.reset();
+    start();
+    return std::nullopt;
+  }
   std::string& reason = outcome_.answer.reason = why_;
   if (process_ && by_itself_) {
     const Ending ending = *process_->ended();
@@ -321,8 +331,6 @@ std::optional<Outcome> WorkerSlot::finish() {
       reason = fmt::format("the worker did not come up: it {}", ending.text());
     else
       reason += fmt::format(" ({})", ending.text());
-    // It may end while it is idle, and may have done so before it heard of the query.
-    outcome_.lost = outcome_.lost || (unheard_ && ending.good());
   }
   if (const std::string words = last_words(options_.folder / "log.txt"); !words.empty())
     reason += fmt::format("; last words of its log: {}", words);
@@ -335,6 +343,7 @@ std::optional<Outcome> WorkerSlot::finish() {
 void WorkerSlot::end(const std::string& why) {
   if (state_ == State::ending) {
     why_ = fmt::format("{} ({})", why, why_);  // it was failing already
+    unheard_ = false;
     end_at_ = std::min(end_at_, Clock::now());
     outcome_.lost = outcome_.worth_a_retry = false;
     return;

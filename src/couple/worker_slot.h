@@ -92,6 +92,7 @@ class WorkerSlot final : public Slot {
   std::string why_;             // of a failure
   bool by_itself_ = false;      // how it ended belongs to the reason
   bool unheard_ = false;        // nothing came of it since it was asked
+  bool started_again_ = false;  // for the same query
   Clock::time_point end_at_{};  // when to end what should be ending by itself
 };
 

@@ -357,7 +357,7 @@ class ZooMpi : public Zoo {
   // Limits are long: four ranks on two busy cores take seconds to come up.
   std::string study(const Animal& animal, double seconds, const std::string& more_env = "") {
     return folder_.study("study", "command",
-                         "mpirun, --allow-run-as-root, --oversubscribe, -n, 4, " +
+                         "mpirun, --allow-run-as-root, --oversubscribe, -n, \"4\", " +
                              folder_.path("zoo_mpi, ") + animal.name + R"(, "{input}", "{output}")",
                          "on_failure: skip\n  slots: 2\n  breaker: false\n  limits: {seconds: " +
                              std::to_string(seconds) + "}",
