@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "stap/core/error.h"
 #include "stap/study/starter.h"
 
 namespace stap::app {
@@ -26,6 +27,7 @@ std::string label_of(const std::string& folder) {
 }  // namespace
 
 void run_init(const InitOptions& options, std::ostream& out) {
+  if (options.folder.empty()) throw Error(ErrorKind::config, "no folder was named to write to");
   write_starter({.from = options.from,
                  .language = options.language,
                  .label = label_of(options.folder),

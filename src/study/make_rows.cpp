@@ -325,7 +325,7 @@ std::vector<double> RowMaker::drawn(const RowsWanted& wanted, std::size_t index)
 
 std::string RowMaker::trouble(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
                               const Answer& answer) const {
-  const std::string_view status = to_string(answer.status);
+  const char* what = answer.status == Answer::Status::refused ? "was refused" : "failed";
   if (&leg.solver != solver_.get())
     return fmt::format("{}: initial condition {} of the {} cannot be warmed up: {}",
                        sampler_.name(), trip.index, wanted.phase, answer.reason);
@@ -333,9 +333,9 @@ std::string RowMaker::trouble(const Leg& leg, const RowsWanted& wanted, const Tr
   if (step < wanted.lead)
     return fmt::format(
         "{}: initial condition {} of the {} cannot be warmed up: step {} of the {} that make its "
-        "cluster was {}: {}",
-        sampler_.name(), trip.index, wanted.phase, step, wanted.lead - 1, status, answer.reason);
-  return fmt::format("test trajectory {} was {} at step {} of {}: {}", trip.index, status,
+        "cluster {}: {}",
+        sampler_.name(), trip.index, wanted.phase, step, wanted.lead - 1, what, answer.reason);
+  return fmt::format("test trajectory {} {} at step {} of {}: {}", trip.index, what,
                      step - wanted.lead + 1, wanted.steps, answer.reason);
 }
 

@@ -550,13 +550,13 @@ TEST(Generate, ARowThatCannotBeComputedIsNamed) {
   EXPECT_TRUE(contains(message("test", 2, Fate::refused),
                        "test trajectory 40 was refused at step 3 of 4: told to refuse"));
   EXPECT_TRUE(contains(message("test", 0, Fate::failed),
-                       "test trajectory 40 was failed at step 1 of 4: told to fail"));
+                       "test trajectory 40 failed at step 1 of 4: told to fail"));
   EXPECT_TRUE(contains(message("pool", before, Fate::failed),
                        "naming: initial condition 40 of the pool cannot be warmed up"));
   EXPECT_TRUE(contains(message("test", before, Fate::not_finite),
                        "naming: initial condition 40 of the test set cannot be warmed up"));
   EXPECT_TRUE(contains(message("pool", before, Fate::failed, 2),
-                       "step 1 of the 1 that make its cluster was failed: told to fail"));
+                       "step 1 of the 1 that make its cluster failed: told to fail"));
 }
 
 // --- a solver of the user's own fails ------------------------------------------------------------
@@ -622,7 +622,7 @@ TEST(Generate, DrawsThatFailAreReplacedByTheNext) {
   ASSERT_EQ(told.warnings.size(), 2u);
   EXPECT_TRUE(contains(told.warnings[0], "pool: 2 of 232 draws failed")) << told.warnings[0];
   EXPECT_TRUE(contains(told.warnings[1], "test set: 5 of 106 draws failed")) << told.warnings[1];
-  EXPECT_TRUE(contains(told.warnings[1], "test trajectory 102 was failed at step 1 of 3"))
+  EXPECT_TRUE(contains(told.warnings[1], "test trajectory 102 failed at step 1 of 3"))
       << told.warnings[1];
 
   for (std::size_t moment : {1u, 90u, 240u, 420u, 560u, 630u}) {
@@ -656,7 +656,7 @@ TEST(Generate, TooManyThatFailEndItAndDoNotCount) {
   });
 
   EXPECT_TRUE(contains(text, "test set: 11 of 101 draws failed, and at most 10 may")) << text;
-  EXPECT_TRUE(contains(text, "test trajectory 92 was failed at step 2 of 3: told to fail")) << text;
+  EXPECT_TRUE(contains(text, "test trajectory 92 failed at step 2 of 3: told to fail")) << text;
   EXPECT_TRUE(contains(text, "the same command again")) << text;
   ASSERT_TRUE(make(folder.path(), {.solver = failing({}, {.policy = kBreaker})}).finished);
   EXPECT_TRUE(essence(folder.path()) == essence(plain.path()));
