@@ -447,6 +447,11 @@ TEST_P(ProcessTest, AFileThatGrowsTooLargeEndsIt) {
 
 // No descriptors, no processes: that says something of this machine, not of the program.
 TEST_P(ProcessTest, WithoutDescriptorsItSaysSoAndLeavesNone) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP()
+      << "UBSan itself opens descriptors to look at an object's type, and takes their lack "
+         "for a wrong one";
+#endif
   const auto count = [] {
     return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
   };
