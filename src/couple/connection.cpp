@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "core/private_folder.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -30,13 +31,6 @@ namespace {
 
 bool would_wait(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
-// mkdtemp makes folders that only we may enter.
-std::filesystem::path make_private_folder(const std::string& pattern) {
-  std::string path = pattern;
-  if (mkdtemp(path.data()) == nullptr) cannot(fmt::format("make a folder '{}'", pattern));
-  return path;
 }
 
 }  // namespace
@@ -94,7 +88,7 @@ Listener::Listener(const std::filesystem::path& folder, const std::string& addre
   // What a socket's path may have, less what mkdtemp and we append.
   constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - sizeof "/stap-XXXXXX/socket";
   const bool fits = folder.native().size() <= kMost;
-  folder_ = make_private_folder((fits ? folder.string() : "/tmp") + "/stap-XXXXXX");
+  folder_ = make_private_folder(fits ? folder : "/tmp", "stap");
   try {
     if (address.empty())
       listen_unix();

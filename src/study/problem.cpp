@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/private_folder.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/npy.h"
@@ -45,13 +46,7 @@ bool is_there(const fs::path& path) {
 // A folder of this process alone, for where there is no cache.
 class PrivateFolder {
  public:
-  PrivateFolder() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "stap-data-XXXXXX").string();
-    if (error || mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorKind::storage, fmt::format("cannot make a folder {}", name));
-    path_ = name;
-  }
+  PrivateFolder() : path_(make_private_folder({}, "stap-data")) {}
   ~PrivateFolder() {
     std::error_code ignored;
     fs::remove_all(path_, ignored);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/private_folder.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/study/data_files.h"
@@ -22,15 +23,8 @@ constexpr std::size_t kNamesShown = 5;
 constexpr std::size_t kFirstStates = 3;  // a program may draw them, which takes its time
 
 fs::path make_private(const fs::path& place, const char* name) {
-  std::error_code error;
-  const fs::path base = place.empty() ? fs::temp_directory_path(error) : place;
   if (!place.empty()) make_folder(place);
-  std::string path = (base / fmt::format("{}-XXXXXX", name)).string();
-  if (error || mkdtemp(path.data()) == nullptr)
-    throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}; solver.scratch names "
-                                                "another place",
-                                                path));
-  return path;
+  return make_private_folder(place, name);
 }
 
 std::set<std::string> names_in(const fs::path& folder) {

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/private_folder.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/solver_queue.h"
@@ -75,11 +76,7 @@ class Place {
       make_folder(path_);
       return;
     }
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "stap-replay-XXXXXX").string();
-    if (error || mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}", name));
-    path_ = name;
+    path_ = make_private_folder({}, "stap-replay");
   }
   ~Place() {
     std::error_code ignored;

@@ -26,7 +26,7 @@ struct SolverLimits {
 struct SolverOptions {
   enum class OnFailure { skip, retry, abort };
 
-  config::Arguments argv;         ///< the program and its arguments; see command.h, worker.h
+  config::Arguments argv;         ///< the program and its arguments; see solver_table.h
   std::vector<std::string> env;   ///< "NAME=value", added to the environment
   std::size_t slots = 1;          ///< queries at the same time
   std::size_t steps_at_once = 1;  ///< the most steps that are one call
