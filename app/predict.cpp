@@ -16,8 +16,8 @@
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/eval/rollout.h"
+#include "stap/folder/run_folder.h"
 #include "stap/run/model_of.h"
-#include "stap/run/run_folder.h"
 
 namespace stap::app {
 namespace {

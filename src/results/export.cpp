@@ -10,7 +10,7 @@
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/well_file.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 

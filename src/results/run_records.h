@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "stap/folder/run_folder.h"
 #include "stap/results/chosen_steps.h"
 #include "stap/results/run_analysis.h"
-#include "stap/run/run_folder.h"
 
 namespace stap {
 

@@ -9,7 +9,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 #include "stap/study/method.h"
 #include "stap/study/study.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
-#include "stap/run/manifest.h"
+#include "stap/folder/manifest.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 

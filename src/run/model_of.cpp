@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
 #include "stap/nn/model_file.h"
-#include "stap/run/run_folder.h"
 
 namespace stap {
 namespace fs = std::filesystem;

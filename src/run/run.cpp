@@ -8,7 +8,7 @@
 #include "run/phases.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
-#include "stap/run/claim.h"
+#include "stap/folder/claim.h"
 
 namespace stap {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/run/claim.h"
+#include "stap/folder/claim.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 #include "support/contains.h"
 #include "support/process.h"
 #include "support/processes.h"

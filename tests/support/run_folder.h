@@ -5,7 +5,7 @@
 #include <string>
 
 #include "stap/config/value.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
-#include "stap/run/manifest.h"
+#include "stap/folder/manifest.h"
 
 // What a run's folder says about its errors. Only its files are read: no solver is made and nothing
 // is computed again.

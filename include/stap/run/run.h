@@ -10,9 +10,9 @@
 #include "stap/core/observer.h"
 #include "stap/core/rng.h"
 #include "stap/data/transitions.h"
+#include "stap/folder/run_folder.h"
 #include "stap/journal/answer_log.h"
 #include "stap/nn/engine.h"
-#include "stap/run/run_folder.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 

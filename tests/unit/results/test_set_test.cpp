@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "stap/core/error.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 #include "support/contains.h"

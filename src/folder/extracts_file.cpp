@@ -7,7 +7,7 @@
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 
 namespace stap {
 namespace {

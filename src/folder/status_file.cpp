@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "stap/core/error.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 
 namespace stap {
 

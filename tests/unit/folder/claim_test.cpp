@@ -1,4 +1,4 @@
-#include "stap/run/claim.h"
+#include "stap/folder/claim.h"
 
 #include <gtest/gtest.h>
 

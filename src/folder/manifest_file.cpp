@@ -5,7 +5,7 @@
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/core/version.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 
 namespace stap {
 namespace {

@@ -1,4 +1,4 @@
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 
 #include <gtest/gtest.h>
 

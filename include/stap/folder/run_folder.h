@@ -10,10 +10,10 @@
 #include "stap/acquire/plan.h"
 #include "stap/config/files.h"
 #include "stap/data/transitions.h"
+#include "stap/folder/manifest.h"
+#include "stap/folder/run_records.h"
 #include "stap/journal/answer_log.h"
 #include "stap/nn/model_file.h"
-#include "stap/run/manifest.h"
-#include "stap/run/run_records.h"
 
 namespace stap {
 

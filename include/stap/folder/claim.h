@@ -3,8 +3,8 @@
 #include <cstddef>
 
 #include "stap/core/observer.h"
+#include "stap/folder/run_folder.h"
 #include "stap/journal/answer_log.h"
-#include "stap/run/run_folder.h"
 
 namespace stap {
 

@@ -1,5 +1,5 @@
 // Plans of rounds/NN, and ledgers of what became of them.
-#include "run/plan_file.h"
+#include "folder/plan_file.h"
 
 #include <charconv>
 
@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
-#include "stap/run/run_folder.h"
+#include "stap/folder/run_folder.h"
 
 namespace stap {
 namespace {

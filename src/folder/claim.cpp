@@ -1,4 +1,4 @@
-#include "stap/run/claim.h"
+#include "stap/folder/claim.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/pending_file.h"
-#include "run/plan_file.h"
+#include "folder/plan_file.h"
 #include "stap/core/error.h"
 #include "stap/study/study.h"
 
