@@ -417,7 +417,7 @@ TEST_F(AnalyseProgram, FailedAnswersCostTime) {
 // A folder that an earlier version wrote: its table is printed, going on is refused.
 TEST_F(AnalyseProgram, RunsOfAnEarlierVersionAreReadNotContinued) {
   const fs::path folder = folder_.path("old");
-  fs::copy(std::string(STAP_TEST_SOURCE_DIR) + "/tests/unit/run/data/run-1", folder,
+  fs::copy(std::string(STAP_TEST_SOURCE_DIR) + "/tests/unit/folder/data/run-1", folder,
            fs::copy_options::recursive);
   const std::string before = content(folder / "journal.jsonl");
 

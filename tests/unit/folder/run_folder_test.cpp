@@ -352,7 +352,7 @@ TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
 // A folder as the version before wrote it: one initial trajectory and four bought steps, each of
 // 16 values.
 TEST(RunFolderOfAnEarlierVersion, CanBeLookedAt) {
-  const RunFolder old(fs::path(STAP_TEST_SOURCE_DIR) / "tests/unit/run/data/run-1");
+  const RunFolder old(fs::path(STAP_TEST_SOURCE_DIR) / "tests/unit/folder/data/run-1");
 
   const RunConfig config = old.read_config();
   const Manifest manifest = old.read_manifest();
