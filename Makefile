@@ -46,11 +46,12 @@ bench:  ## run the benchmarks: build/release/bench.json and a table of it
 	@cmake --build build/release -j $(JOBS) --target stap_bench
 	@tools/bench build/release
 
-asan:  ## unit and property tests under AddressSanitizer and UBSan
+asan:  ## unit and property tests over a library under AddressSanitizer and UBSan
 	@tools/install-deps build test
-	@cmake --preset asan
-	@cmake --build build/asan -j $(JOBS) --target stap_unit_tests stap_property_tests
-	@tools/run-tests build/asan -L 'unit|property'
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_sanitized_tests
+	@RC_PARAMS="seed=1 max_success=25" tools/run-shards build/release/tests/stap_sanitized_tests \
+	  build/release/sanitized.xml
 
 format:  ## rewrite the sources in the project's style
 	@tools/check-format --fix

@@ -15,6 +15,18 @@ function(stap_precompile target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
+# What the library's sources need, however it is built.
+function(stap_library_needs target)
+  target_compile_definitions(${target} PRIVATE STAP_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${target} PRIVATE fmt::fmt yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json
+                        stap_hdf5 Threads::Threads $<BUILD_INTERFACE:stap_warnings>)
+  if(STAP_PRECOMPILE)
+    stap_precompile(${target} PRIVATE <algorithm> <chrono> <cmath> <filesystem> <fstream>
+                    <functional> <map> <memory> <numeric> <optional> <span> <string> <string_view>
+                    <vector> <fmt/format.h> <fmt/ranges.h>)
+  endif()
+endfunction()
+
 # Kernels (*.isa.cpp) are compiled once per instruction set, each time in a namespace of its own
 # (STAP_ISA, see src/core/simd.h); src/core/isa.cpp picks the set at run time.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
@@ -26,17 +38,14 @@ set(stap_isa_flags_portable "")
 set(stap_isa_flags_avx2 -mavx2 -mfma)
 set(stap_isa_flags_avx512 -mavx2 -mfma -mavx512f -mavx512dq -mavx512vl -mavx512bw)
 
-function(stap_add_isa_sources target)
+# Kernels get `optimisation` whatever the preset: without, debug tests would crawl.
+function(stap_add_isa_sources target optimisation)
   foreach(isa IN LISTS stap_isas)
     add_library(${target}_${isa} OBJECT ${ARGN})
     target_include_directories(${target}_${isa} PRIVATE
       ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
     target_compile_definitions(${target}_${isa} PRIVATE STAP_ISA=${isa})
-    # -O3 in every preset but asan; kernels without optimisation would make debug tests crawl. (-Og
-    # and -g1 of asan halve what -O1 and -g take to compile; tests run as fast, and a report names
-    # the same functions, files and lines.)
-    target_compile_options(${target}_${isa} PRIVATE ${stap_isa_flags_${isa}}
-      $<$<NOT:$<CONFIG:Asan>>:-O3>)
+    target_compile_options(${target}_${isa} PRIVATE ${stap_isa_flags_${isa}} ${optimisation})
     target_link_libraries(${target}_${isa} PRIVATE stap_warnings)
     set_target_properties(${target}_${isa} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${isa}>)

@@ -23,7 +23,7 @@ std::span<const Preset> presets() {
 
 }  // namespace stap
 ")
-target_sources(stap PRIVATE ${PROJECT_BINARY_DIR}/presets.cpp)
+list(APPEND stap_sources ${PROJECT_BINARY_DIR}/presets.cpp)
 
 # So do the published numbers, for `stap table --paper`.
 set(published ${PROJECT_SOURCE_DIR}/src/results/published.csv)
@@ -40,4 +40,4 @@ std::string_view published_csv() {
 
 }  // namespace stap
 ")
-target_sources(stap PRIVATE ${PROJECT_BINARY_DIR}/published_csv.cpp)
+list(APPEND stap_sources ${PROJECT_BINARY_DIR}/published_csv.cpp)

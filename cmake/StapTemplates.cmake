@@ -23,4 +23,4 @@ std::span<const StarterSource> starter_sources() {
 
 }  // namespace stap
 ")
-target_sources(stap PRIVATE ${PROJECT_BINARY_DIR}/starter_sources.cpp)
+list(APPEND stap_sources ${PROJECT_BINARY_DIR}/starter_sources.cpp)

@@ -25,6 +25,7 @@
 #include "support/contains.h"
 #include "support/environment.h"
 #include "support/processes.h"
+#include "support/sanitized.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -433,11 +434,9 @@ TEST_F(Command, TheGuardRefusesBeforeAnythingIsStarted) {
 
 // No descriptors left: that says nothing about the query, so it is not one of its tries.
 TEST_F(Command, WithoutDescriptorsItWaitsForSome) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP()
-      << "UBSan itself opens descriptors to look at an object's type, and takes their lack "
-         "for a wrong one";
-#endif
+  if (test::sanitized())
+    GTEST_SKIP() << "UBSan itself opens descriptors to look at an object's type, and takes their "
+                    "lack for a wrong one";
   const auto s = solver();
   const auto queue = s->open();
   rlimit limit{};

@@ -18,6 +18,7 @@
 #include "stap/core/error.h"
 #include "support/contains.h"
 #include "support/processes.h"
+#include "support/sanitized.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -447,11 +448,9 @@ TEST_P(ProcessTest, AFileThatGrowsTooLargeEndsIt) {
 
 // No descriptors, no processes: that says something of this machine, not of the program.
 TEST_P(ProcessTest, WithoutDescriptorsItSaysSoAndLeavesNone) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP()
-      << "UBSan itself opens descriptors to look at an object's type, and takes their lack "
-         "for a wrong one";
-#endif
+  if (test::sanitized())
+    GTEST_SKIP() << "UBSan itself opens descriptors to look at an object's type, and takes their "
+                    "lack for a wrong one";
   const auto count = [] {
     return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
   };

@@ -90,7 +90,8 @@ TEST(OpenRun, RefusesARunOfAnEarlierVersionAndTouchesNothing) {
   const TemporaryFolder temporary;
   Observer quiet;
   const std::string folder = temporary.path("run-1");
-  fs::copy(STAP_TEST_SOURCE_DIR "/tests/unit/folder/data/run-1", folder, fs::copy_options::recursive);
+  fs::copy(STAP_TEST_SOURCE_DIR "/tests/unit/folder/data/run-1", folder,
+           fs::copy_options::recursive);
   const std::string before = test::lasting_bytes(folder);
   config::Value document = config::read_yaml(folder + "/config.yaml");
   document.erase("format");
