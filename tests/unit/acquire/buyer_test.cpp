@@ -7,10 +7,12 @@
 #include "stap/core/hash64.h"
 #include "support/fake_committee.h"
 #include "support/fake_solver.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
 
+using test::error_text;
 using test::FakeCommittee;
 using test::FarSolver;
 using test::Fate;
@@ -21,17 +23,6 @@ constexpr double kDt = 0.5;
 
 std::uint64_t hash_of(const std::vector<double>& state) {
   return hash64(std::as_bytes(std::span(state)));
-}
-
-std::string complaint(const std::function<void()>& act, ErrorKind kind) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
 }
 
 // Candidates 0 .. 3 are {c, 0.1}; the mean model adds 1 to value 1.
@@ -209,12 +200,12 @@ TEST(Buyer, RefusesRecordsOfAnotherInput) {
                       [&](std::size_t, std::size_t) { return record; });
   };
 
-  const std::string other = complaint([&] { with_record()->ask(); }, ErrorKind::data);
+  const std::string other = error_text(ErrorKind::data, [&] { with_record()->ask(); });
   EXPECT_NE(other.find("candidate 1, step 0 is one to another input"), std::string::npos) << other;
   record.input_hash = 0;  // not known: taken as it is
   EXPECT_TRUE(with_record()->ask().empty());
   record.state.pop_back();
-  const std::string size = complaint([&] { with_record()->ask(); }, ErrorKind::data);
+  const std::string size = error_text(ErrorKind::data, [&] { with_record()->ask(); });
   EXPECT_NE(size.find("has 1 values, expected 2"), std::string::npos) << size;
 }
 

@@ -7,6 +7,7 @@
 #include "stap/acquire/planner.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -16,14 +17,7 @@ using test::World;
 
 template <class Act>
 std::string config_error(const Act& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::config, act);
 }
 
 void expect_in(const std::string& part, const std::string& text) {

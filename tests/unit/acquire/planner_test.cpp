@@ -5,10 +5,12 @@
 #include "stap/acquire/methods.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
 
+using test::error_text;
 using test::World;
 
 // What a joint method may do wrong.
@@ -64,16 +66,6 @@ const config::Fields<BackwardsOptions>& backwards_fields() {
   return fields;
 }
 
-std::string message(const std::function<void()>& act, ErrorKind kind) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(Planner, AJointMethodCanBeAddedAndSpends) {
   if (planner_table().find("unit-backwards") == nullptr)
     add_planner({{"unit-backwards", "the last candidates first", &backwards_fields()},
@@ -107,12 +99,12 @@ TEST(Planner, RefusesACommitteeAndTrajectoriesThatItCannotTake) {
   World alone = test::linear_world(1, 1, 4, 3), long_ones = test::linear_world(1, 2, 10, 3);
   const Backwards planner(2);
 
-  EXPECT_NE(message([&] { planner.begin(*alone.committee, alone.candidates(), Rng(1)); },
-                    ErrorKind::config)
+  EXPECT_NE(error_text(ErrorKind::config,
+                       [&] { planner.begin(*alone.committee, alone.candidates(), Rng(1)); })
                 .find("backwards needs a committee of at least 2 members"),
             std::string::npos);
-  EXPECT_NE(message([&] { planner.begin(*long_ones.committee, long_ones.candidates(), Rng(1)); },
-                    ErrorKind::config)
+  EXPECT_NE(error_text(ErrorKind::config,
+                       [&] { planner.begin(*long_ones.committee, long_ones.candidates(), Rng(1)); })
                 .find("backwards takes trajectories of at most 9 steps"),
             std::string::npos);
 }
@@ -137,8 +129,8 @@ TEST(Spending, AMethodThatBreaksItsPromiseIsNamed) {
   world.open = {0, 2, 3, 5};
   const auto broken = [&](const Fault& fault) {
     const Backwards planner(2, fault);
-    return message([&] { spend(4, planner, *world.committee, world.candidates(), Rng(1)); },
-                   ErrorKind::internal);
+    return error_text(ErrorKind::internal,
+                      [&] { spend(4, planner, *world.committee, world.candidates(), Rng(1)); });
   };
 
   EXPECT_EQ(broken([](Plan& plan) { plan.purchases[1].candidate = 5; }),
@@ -183,25 +175,22 @@ TEST(MethodTables, ANameMeansOneMethod) {
     return std::unique_ptr<Planner>();
   };
 
-  EXPECT_NE(message(
-                [&] {
-                  add_planner({{"sbal", "x", &no_fields()}, no_planner});
-                },
-                ErrorKind::config)
+  EXPECT_NE(error_text(ErrorKind::config,
+                       [&] {
+                         add_planner({{"sbal", "x", &no_fields()}, no_planner});
+                       })
                 .find("there is a selector of that name"),
             std::string::npos);
-  EXPECT_NE(message(
-                [&] {
-                  add_chooser({{"full", "x", &no_fields()}, {}});
-                },
-                ErrorKind::config)
+  EXPECT_NE(error_text(ErrorKind::config,
+                       [&] {
+                         add_chooser({{"full", "x", &no_fields()}, {}});
+                       })
                 .find("a name that is taken"),
             std::string::npos);
-  EXPECT_NE(message(
-                [&] {
-                  add_selector({{"a+b", "x", &no_fields()}, {}});
-                },
-                ErrorKind::config)
+  EXPECT_NE(error_text(ErrorKind::config,
+                       [&] {
+                         add_selector({{"a+b", "x", &no_fields()}, {}});
+                       })
                 .find("expected letters, digits"),
             std::string::npos);
 }

@@ -5,24 +5,15 @@
 #include <filesystem>
 
 #include "stap/core/error.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
-
-std::string error_text(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 TEST(JsonLines, AreReadWithTheirPlaces) {
   const TemporaryFolder folder;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stap/core/error.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap::config {
@@ -21,14 +22,7 @@ Value parsed(std::string_view text) {
 
 /// The message of the Error(config) that parsing must throw.
 std::string parse_error(std::string_view text) {
-  try {
-    parsed(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    return error.what();
-  }
-  ADD_FAILURE() << "no error for: " << text;
-  return "";
+  return test::error_text(ErrorKind::config, [&] { parsed(text); });
 }
 
 // Expected kinds from the YAML 1.2 core schema (section 10.3.2).

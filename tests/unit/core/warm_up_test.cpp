@@ -6,6 +6,7 @@
 
 #include "stap/core/error.h"
 #include "support/fake_solver.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -43,13 +44,7 @@ class Clockwork final : public BatchSolver {
 
 template <class Act>
 std::string complaint(Act act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    return error.what();
-  }
-  return "";
+  return test::config_complaint(act);
 }
 
 TEST(WarmUp, IsTheSolversOwnStepWhereItOffersOne) {

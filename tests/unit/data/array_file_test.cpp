@@ -10,25 +10,16 @@
 
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
 using Sizes = std::vector<std::size_t>;
-
-std::string error_text(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 void write(const std::string& path) {
   const std::vector<double> values{1, 0.1, -3, std::nan(""), 5, 6}, one{7};

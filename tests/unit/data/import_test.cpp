@@ -15,6 +15,7 @@
 #include "stap/data/well_file.h"
 #include "support/contains.h"
 #include "support/h5_writing.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -22,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::contains;
+using test::error_text;
 using test::H5File;
 using test::TemporaryFolder;
 using Sizes = std::vector<std::size_t>;
@@ -36,17 +38,6 @@ Values every(double step, std::size_t n, double first = 0.0) {
   Values values;
   for (std::size_t i = 0; i < n; ++i) values.push_back(first + step * static_cast<double>(i));
   return values;
-}
-
-std::string refusal(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 class Import : public ::testing::Test {
@@ -166,10 +157,10 @@ TEST_F(Import, ADatasetForEachField) {
   const Imported two = import(ImportAs::pool, {.fields = {"pressure", "density"}});
   EXPECT_EQ(two.data.channels, (std::vector<std::string>{"pressure", "density"}));
   EXPECT_EQ(read("states").values[0], 300.0);
-  EXPECT_TRUE(contains(refusal(ErrorKind::config,
-                               [&] {
-                                 import(ImportAs::pool, {.fields = { "Vz" }});
-                               }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::config,
+                                  [&] {
+                                    import(ImportAs::pool, {.fields = { "Vz" }});
+                                  }),
                        "no field 'Vz' that varies; it has: density, Vx, Vy, pressure"));
 }
 
@@ -239,7 +230,7 @@ TEST_F(Import, VelocityWithItsComponentsLast) {
   EXPECT_EQ(trajectory.values[((1 * 3 + 2) * 3 + 2) * 4 + 1], 500 + (1 * 3 + 2) * 4 + 1);
   EXPECT_EQ(read_state_info(out_).dt, 0.5);
 
-  EXPECT_TRUE(contains(refusal(ErrorKind::config, [&] { import(ImportAs::transitions); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { import(ImportAs::transitions); }),
                        "give --lengths"));
   // A pool without them is one that says nothing about itself.
   import(ImportAs::pool, {.fields = { "velocity" }});
@@ -331,10 +322,10 @@ TEST_F(Import, TheWell) {
 
   EXPECT_EQ(import(ImportAs::pool, {.fields = {"v"}}).data.channels,
             (std::vector<std::string>{"v_x", "v_y"}));
-  EXPECT_TRUE(contains(refusal(ErrorKind::config,
-                               [&] {
-                                 import(ImportAs::pool, {.fields = { "speed" }});
-                               }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::config,
+                                  [&] {
+                                    import(ImportAs::pool, {.fields = { "speed" }});
+                                  }),
                        "'speed'"));
 }
 
@@ -362,10 +353,10 @@ TEST_F(Import, TransitionsOfTheWellKnowWhatTheSolverMade) {
   EXPECT_EQ(set.origins, (std::vector<Provenance>{{0, 0, 1}, {0, 0, 2}, {0, 1, 1}}));
   EXPECT_EQ(set.inputs, (Values{2, 3, 4, 5, 12, 13}));
   EXPECT_EQ(set.outputs, (Values{4, 5, 6, 7, 14, 15}));
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { import(ImportAs::test); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { import(ImportAs::test); }),
                        "trajectory 1 is not finite at time 0"));
   EXPECT_TRUE(contains(
-      refusal(ErrorKind::config, [&] { import(ImportAs::transitions, {.time_stride = 2}); }),
+      error_text(ErrorKind::config, [&] { import(ImportAs::transitions, {.time_stride = 2}); }),
       "leave --time-stride at 1"));
 }
 
@@ -406,13 +397,13 @@ TEST_F(Import, NpyOfInputsAndOutputs) {
   EXPECT_EQ(set.dt, 0.5);
 
   write_npy(outputs, Sizes{2, 2, 4}, counting(16));
-  EXPECT_TRUE(contains(refusal(ErrorKind::data,
-                               [&] {
-                                 import_files(inputs, ImportAs::transitions, {.lengths = {1.0}},
-                                              out_, outputs);
-                               }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::data,
+                                  [&] {
+                                    import_files(inputs, ImportAs::transitions, {.lengths = {1.0}},
+                                                 out_, outputs);
+                                  }),
                        "outputs.npy: has 2 x 1 states"));
-  refusal(ErrorKind::config, [&] { import_files(inputs, ImportAs::pool, {}, out_, outputs); });
+  error_text(ErrorKind::config, [&] { import_files(inputs, ImportAs::pool, {}, out_, outputs); });
 }
 
 TEST_F(Import, FilesOfOursBecomeTransitions) {
@@ -439,7 +430,7 @@ TEST_F(Import, SeveralFilesAreOneBehindTheOther) {
 
   H5File(second).dataset("tensor", {1, 3, 5}, counting(15));
   EXPECT_TRUE(
-      contains(refusal(ErrorKind::data, [&] { import_files(files, ImportAs::test, {}, out_); }),
+      contains(error_text(ErrorKind::data, [&] { import_files(files, ImportAs::test, {}, out_); }),
                "second.hdf5: has 3 times of [u] on 5 points"));
 }
 
@@ -455,7 +446,7 @@ TEST_F(Import, TheHashOfTheValuesIsWritten) {
 
 TEST_F(Import, WhatDoesNotFitIsSaid) {
   const auto said = [&](ErrorKind kind, const ImportOptions& options = {}) {
-    return refusal(kind, [&] { import(ImportAs::test, options); });
+    return error_text(kind, [&] { import(ImportAs::test, options); });
   };
 
   EXPECT_TRUE(contains(said(ErrorKind::data), "no such file"));
@@ -480,7 +471,7 @@ TEST_F(Import, TimesMustHaveOneInterval) {
     file.dataset("tensor", {1, 3, 4}, counting(12));
     file.dataset("t-coordinate", {3}, {0, 1, 3});
   }
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { import(ImportAs::test); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { import(ImportAs::test); }),
                        "expected the same interval"));
   EXPECT_EQ(import(ImportAs::test, {.dt = 1.0}).rows, 1u);
 
@@ -490,7 +481,7 @@ TEST_F(Import, TimesMustHaveOneInterval) {
     file.dataset("tensor", {1, 3, 4}, counting(12));
     file.dataset("t-coordinate", {5}, every(1, 5));
   }
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { import(ImportAs::test); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { import(ImportAs::test); }),
                        "'t-coordinate' has 5 entries, expected 3"));
 }
 
@@ -503,7 +494,7 @@ TEST_F(Import, ContentOfOtherFilesIsNotRead) {
       fill(file);
     }
     const std::string text =
-        refusal(ErrorKind::data, [&] { import(ImportAs::test, {.format = "pdebench"}); });
+        error_text(ErrorKind::data, [&] { import(ImportAs::test, {.format = "pdebench"}); });
     EXPECT_FALSE(fs::exists(out_));
     return text;
   };
@@ -564,7 +555,7 @@ TEST_F(Import, ForeignFiltersAreRefused) {
     H5Pclose(creation);
   }
 
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { import(ImportAs::test); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { import(ImportAs::test); }),
                        "needs the filter plug-in 32123"));
   H5Zunregister(kFilter);
 }

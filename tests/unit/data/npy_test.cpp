@@ -11,6 +11,7 @@
 
 #include "stap/core/error.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -18,23 +19,13 @@ namespace {
 
 using test::contains;
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
 using Sizes = std::vector<std::size_t>;
 using Values = std::vector<double>;
 
 std::string golden(const std::string& name) {
   return std::string(STAP_TEST_GOLDEN_DIR "/npy/") + name;
-}
-
-std::string error_text(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 // A file by the format's description: magic, version, length of the header, header, bytes.

@@ -8,6 +8,7 @@
 
 #include "stap/core/error.h"
 #include "support/h5_writing.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 // Read by the leak checker of the asan build: HDF5 1.10 loses some memory over damaged files.
@@ -34,14 +35,7 @@ const bool kNoExitHandler = (disable_store_exit_handler(), true);
 
 // The message of the Error(data) that `act` throws; empty, and a failure, if it does not.
 std::string data_error(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::data, act);
 }
 
 #define EXPECT_SAYS(message, part) \

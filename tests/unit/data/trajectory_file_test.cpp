@@ -10,6 +10,7 @@
 
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -23,14 +24,7 @@ const Grid kLine = make_grid(1, {4}, {1.0});
 const TrajectoryInfo kInfo{.pde = "burgers", .dt = 0.25, .options = "points: 4\n"};
 
 std::string storage_error(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::storage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::storage, act);
 }
 
 States<double> states_of(std::size_t rows, double first) {

@@ -8,6 +8,7 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "support/h5_writing.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -18,14 +19,7 @@ using test::H5File;
 using test::TemporaryFolder;
 
 std::string data_error(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::data, act);
 }
 
 // Three transitions of two acquisitions on a grid of 2 x 3 values.

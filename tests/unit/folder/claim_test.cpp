@@ -7,6 +7,7 @@
 #include <map>
 
 #include "stap/core/error.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -15,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
 
 Value document(int rounds = 2, int seed = 0, const char* device = "cpu") {
@@ -49,16 +51,6 @@ class ClaimTest : public ::testing::Test {
   ClaimedFolder claimed(const Value& config = document(), const Manifest& of = manifest()) {
     return claim(RunFolder(path()), config, of, listener_);
   }
-  std::string refused(ErrorKind kind, const std::function<void()>& act) const {
-    try {
-      act();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), kind) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
-  }
   // Every file below the run's folder with its content.
   std::string all() const {
     std::map<std::string, std::string> files;
@@ -85,7 +77,7 @@ TEST_F(ClaimTest, MakesAFolderAndOpensItAgain) {
   EXPECT_EQ(identity_text(again.folder.read_manifest(), "name"), "burgers");
   EXPECT_EQ(again.ledgers, 0u);
   EXPECT_EQ(listener_.warnings, "");
-  expect_says(refused(ErrorKind::storage, [&] { claimed(); }), "in use");
+  expect_says(error_text(ErrorKind::storage, [&] { claimed(); }), "in use");
 }
 
 TEST_F(ClaimTest, CountsLedgers) {
@@ -99,18 +91,18 @@ TEST_F(ClaimTest, CountsLedgers) {
     ClaimedFolder twice = claimed();
     twice.log.note("ledger", to_value(1, {}));
   }
-  expect_says(refused(ErrorKind::data, [&] { claimed(); }), "journal.jsonl, line 3");
+  expect_says(error_text(ErrorKind::data, [&] { claimed(); }), "journal.jsonl, line 3");
 }
 
 TEST_F(ClaimTest, OtherConfigurationsAreRefusedWithTheDifferences) {
   { claimed(); }
   const std::string before = all();
 
-  const std::string message = refused(ErrorKind::config, [&] { claimed(document(1, 5)); });
+  const std::string message = error_text(ErrorKind::config, [&] { claimed(document(1, 5)); });
   expect_says(message, "study.rounds: 1 here, 2 there");
   expect_says(message, "study.seed: 5 here, 0 there");
   // More rounds do not excuse the rest.
-  expect_says(refused(ErrorKind::config, [&] { claimed(document(3, 5)); }),
+  expect_says(error_text(ErrorKind::config, [&] { claimed(document(3, 5)); }),
               "study.seed: 5 here, 0 there");
 
   EXPECT_EQ(all(), before);
@@ -132,7 +124,7 @@ TEST_F(ClaimTest, AnEarlierVersionIsNotContinued) {
   folder_.file("run/config.yaml", config.replace(config.find("run/2"), 5, "run/1"));
   const std::string before = all();
 
-  expect_says(refused(ErrorKind::data, [&] { claimed(); }),
+  expect_says(error_text(ErrorKind::data, [&] { claimed(); }),
               "was begun by an earlier version (run/1): table and analyse read it, it cannot be "
               "continued; start anew in another folder");
 
@@ -144,7 +136,7 @@ TEST_F(ClaimTest, AnotherProblemIsRefused) {
   { claimed(document(), manifest("aa", "there.h5")); }
 
   EXPECT_NO_THROW(claimed(document(), manifest("aa", "elsewhere.h5")));
-  expect_says(refused(ErrorKind::data, [&] { claimed(document(), manifest("bb")); }),
+  expect_says(error_text(ErrorKind::data, [&] { claimed(document(), manifest("bb")); }),
               "pool_sha256: \"bb\" here, \"aa\" there");
 }
 
@@ -199,7 +191,7 @@ TEST_F(ClaimTest, FoldersOfOtherThingsAreNotTouched) {
     fs::create_directories(path());
     folder_.file(std::string("run/") + name, text);
     const std::string before = all();
-    expect_says(refused(ErrorKind::config, [&] { claimed(); }),
+    expect_says(error_text(ErrorKind::config, [&] { claimed(); }),
                 std::string("holds ") + name + " and no run");
     EXPECT_EQ(all(), before) << name;
   };
@@ -216,16 +208,16 @@ TEST_F(ClaimTest, FoldersOfOtherThingsAreNotTouched) {
   fs::create_directories(path());
   folder_.file("mine", "");
   fs::create_symlink(folder_.path("mine"), path() + "/journal.jsonl");
-  refused(ErrorKind::config, [&] { claimed(); });
+  error_text(ErrorKind::config, [&] { claimed(); });
   fs::remove_all(path());
   folder_.file("run", "a file");
-  expect_says(refused(ErrorKind::config, [&] { claimed(); }), "is a file");
+  expect_says(error_text(ErrorKind::config, [&] { claimed(); }), "is a file");
 }
 
 TEST_F(ClaimTest, AFolderThatCannotBeLookedIntoIsAStorageError) {
   fs::create_symlink("run", path());  // a link to itself
 
-  refused(ErrorKind::storage, [&] { claimed(); });
+  error_text(ErrorKind::storage, [&] { claimed(); });
 }
 
 TEST_F(ClaimTest, RemovesOnlyItsOwnLeftovers) {
@@ -277,7 +269,7 @@ TEST_F(ClaimTest, ARunWithoutItsJournalOrAnswersIsDamaged) {
       else
         fs::remove(file);
 
-      expect_says(refused(ErrorKind::data, [&] { claimed(); }), file);
+      expect_says(error_text(ErrorKind::data, [&] { claimed(); }), file);
 
       EXPECT_EQ(content(other), untouched);
       folder_.file(std::string("run/") + name, kept);

@@ -9,12 +9,14 @@
 #include <map>
 
 #include "stap/core/error.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
 
 // Answers that differ in everything, states of different lengths among them.
@@ -60,17 +62,6 @@ class AnswerLogTest : public ::testing::Test {
     while (n < kGroups * kEach && answers.find(100 + n, n % 3) == answer(n)) ++n;
     return answers.count() == n ? static_cast<int>(n) : -1;
   }
-  static std::string error_text(ErrorKind kind, const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), kind) << error.what();
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
-  }
-
   TemporaryFolder folder_;
 };
 

@@ -12,12 +12,14 @@
 
 #include "reference/crc32c.h"
 #include "stap/core/error.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
 
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
 
 config::Value body(int number) {
@@ -45,17 +47,6 @@ void append(const std::string& path, const char* type, const config::Value& valu
   Journal journal(path);
   journal.append(type, value);
   journal.commit();
-}
-
-std::string error_text(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 TEST(Journal, KeepsWhatWasCommitted) {

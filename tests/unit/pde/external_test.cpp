@@ -3,6 +3,7 @@
 #include "stap/core/error.h"
 #include "stap/pde/external.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -20,13 +21,7 @@ ExternalOptions two_channels() {
 }
 
 std::string refusal_of(const ExternalOptions& options) {
-  try {
-    outline_of(options);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    return error.what();
-  }
-  return "";
+  return test::config_complaint([&] { outline_of(options); });
 }
 
 TEST(External, IsWhatItsOptionsSay) {

@@ -11,6 +11,7 @@
 #include "stap/data/store.h"
 #include "support/contains.h"
 #include "support/fake_study.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 #include "support/well_check.h"
 
@@ -19,23 +20,13 @@ namespace {
 
 using test::contains;
 using test::content;
+using test::error_text;
 using test::TemporaryFolder;
 using Values = std::vector<double>;
 constexpr auto kUnknown = StateSource::unknown;
 constexpr auto kInitial = StateSource::initial;
 constexpr auto kSolver = StateSource::solver;
 constexpr auto kMean = StateSource::mean_model;
-
-std::string refusal(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 // Candidate 7 in full, candidate 3 by the pattern 01011, candidate 5 by 10000. State t of candidate
 // c holds 100 c + 10 t + (0, 1, 2, ...).
@@ -116,7 +107,7 @@ TEST(Export, StepsThatCannotBeAreDamage) {
   TrainingData data = by_hand(kLine);
   data.steps = 4;
 
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { put_together(data); }), "step 4"));
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { put_together(data); }), "step 4"));
 }
 
 TEST(Export, TheWellHasStatesAndWhatMadeThem) {
@@ -161,9 +152,9 @@ TEST(Export, NpyHasTheTransitions) {
   EXPECT_TRUE(contains(readme, "n = 9 transitions; channels u, v; 3 x 2 points"));
   EXPECT_EQ(folder.entries(), 1u);
   // What is there is not written over.
-  EXPECT_TRUE(contains(refusal(ErrorKind::config, [&] { export_npy(data, folder.path("out")); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { export_npy(data, folder.path("out")); }),
                        "not empty"));
-  refusal(ErrorKind::storage, [&] { export_npy(data, "/proc/no/out"); });
+  error_text(ErrorKind::storage, [&] { export_npy(data, "/proc/no/out"); });
 }
 
 // Values lie with x contiguous, as viewers have it, and the text names only what is there.
@@ -200,7 +191,7 @@ TEST(Export, XdmfOfALine) {
   EXPECT_TRUE(contains(content(folder.path("a.xmf")), "Dimensions=\"1 1 3\""));
   EXPECT_EQ(read_array(folder.path("a.h5"), "0_2_u").values, (Values{720, 721, 722}));
   EXPECT_TRUE(contains(
-      refusal(ErrorKind::config, [&] { export_xdmf(by_hand(kLine), folder.path("a.h5")); }),
+      error_text(ErrorKind::config, [&] { export_xdmf(by_hand(kLine), folder.path("a.h5")); }),
       ".xdmf"));
 }
 
@@ -230,7 +221,7 @@ TEST(Export, ARunsTrainingSetIsReadFromItsFolder) {
 
 TEST(Export, AFolderWithoutATrainingSetIsRefused) {
   const TemporaryFolder folder;
-  refusal(ErrorKind::data, [&] { read_training_data(folder.path("nothing")); });
+  error_text(ErrorKind::data, [&] { read_training_data(folder.path("nothing")); });
 }
 
 }  // namespace

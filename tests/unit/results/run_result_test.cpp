@@ -8,6 +8,7 @@
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 #include "support/run_folder.h"
 #include "support/temporary_folder.h"
 
@@ -31,14 +32,7 @@ std::string line(int round, const std::string& rmse) {
 }
 
 std::string refusal(const std::filesystem::path& folder) {
-  try {
-    read_result(folder);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data);
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::data, [&] { read_result(folder); });
 }
 
 // The demo has 64 points and the lines say 77: what a run says is read, not made again.

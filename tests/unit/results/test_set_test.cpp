@@ -11,6 +11,7 @@
 #include "support/contains.h"
 #include "support/environment.h"
 #include "support/h5_writing.h"
+#include "support/refusals.h"
 #include "support/run_folder.h"
 #include "support/temporary_folder.h"
 
@@ -55,14 +56,7 @@ class FindTestSet : public ::testing::Test {
   }
 
   std::string refusal(const RunResult& run) const {
-    try {
-      find_test_set(run, kGrid);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::data);
-      return error.what();
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {};
+    return test::error_text(ErrorKind::data, [&] { find_test_set(run, kGrid); });
   }
 
   TemporaryFolder folder_;

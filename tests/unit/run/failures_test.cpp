@@ -9,6 +9,7 @@
 #include "stap/run/loop.h"
 #include "support/contains.h"
 #include "support/fake_study.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -49,14 +50,7 @@ struct Breaking {
 };
 
 std::string error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::solver) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::solver, act);
 }
 
 std::map<std::string, std::size_t> statuses_in(const std::string& folder) {

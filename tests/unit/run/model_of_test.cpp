@@ -5,6 +5,7 @@
 #include "stap/core/error.h"
 #include "stap/nn/model_file.h"
 #include "support/networks.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -13,14 +14,7 @@ namespace {
 using test::TemporaryFolder;
 
 std::string data_error(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::data, act);
 }
 
 void touch(const TemporaryFolder& folder, const std::string& name) {

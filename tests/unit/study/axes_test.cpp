@@ -8,6 +8,7 @@
 #include "stap/study/method.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -22,16 +23,12 @@ Value yaml(const std::string& text) {
 
 // The message of the Error(config) that taking these axes, or making their runs, throws.
 std::string complaint(const std::string& document, const Texts& settings, const Texts& grid) {
-  try {
+  return test::config_complaint([&] {
     Value value = yaml(document);
     for (const std::string& setting : settings) apply_setting(value, setting);
     const auto axes = take_axes(value, settings, grid);
     expand_grid(value, axes);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    return error.what();
-  }
-  return "";
+  });
 }
 testing::AssertionResult says(const std::string& text, const std::string& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();

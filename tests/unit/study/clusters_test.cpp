@@ -6,18 +6,13 @@
 
 #include "stap/core/error.h"
 #include "stap/study/presets.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
 
 std::string complaint(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config) << error.what();
-    return error.what();
-  }
-  return "";
+  return test::config_complaint(act);
 }
 testing::AssertionResult says(const std::string& text, const std::string& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();

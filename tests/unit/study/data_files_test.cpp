@@ -10,6 +10,7 @@
 #include "stap/data/npy.h"
 #include "support/contains.h"
 #include "support/h5_writing.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -27,14 +28,7 @@ std::vector<double> counting(std::size_t n) {
 }
 
 std::string data_error(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::data) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return test::error_text(ErrorKind::data, act);
 }
 
 class NpyData : public ::testing::Test {

@@ -9,6 +9,7 @@
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -40,13 +41,7 @@ class ExternalStudy : public ::testing::Test {
     return value;
   }
   std::string complaint_about(const config::Value& value) const {
-    try {
-      make_study(value);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::config);
-      return error.what();
-    }
-    return "";
+    return test::config_complaint([&] { make_study(value); });
   }
   std::string complaint(const std::vector<std::string>& settings) const {
     return complaint_about(document(settings));

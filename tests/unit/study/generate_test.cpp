@@ -18,6 +18,7 @@
 #include "support/data_making.h"
 #include "support/environment.h"
 #include "support/fake_solver.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -26,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::contains;
 using test::content;
+using test::error_text;
 using test::FakeSolver;
 using test::FarSolver;
 using test::Fate;
@@ -75,17 +77,6 @@ std::size_t recorded_in(const fs::path& folder) {
   if (fs::exists(folder / "journal.jsonl"))
     read_answers(folder / "journal.jsonl", [&](std::size_t, const LoggedAnswer&) { ++answers; });
   return answers;
-}
-
-std::string refusal(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 // By hand: the fake's rule from the drawn state, time 0 behind the warm-up.
@@ -399,7 +390,7 @@ TEST(Generate, DamageIsSaid) {
   const TemporaryFolder folder;
   make(folder.path());
   folder.file("pool.h5", "text");
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(folder.path()); }), "pool.h5"));
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(folder.path()); }), "pool.h5"));
 
   // One bit of a state that was recorded.
   const TemporaryFolder cut;
@@ -408,7 +399,7 @@ TEST(Generate, DamageIsSaid) {
   std::string bytes = content(cut.path("answers.bin"));
   bytes[16 + 5 * 64] ^= 1;
   cut.file("answers.bin", bytes);
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(cut.path()); }), "answers.bin"));
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(cut.path()); }), "answers.bin"));
 }
 
 // The configuration says to which questions the answers belong.
@@ -420,7 +411,8 @@ TEST(Generate, AnswersToOtherQuestionsAreNotUsed) {
   };
   begin();
   fs::remove(folder.path("config.yaml"));
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(folder.path()); }), "no config.yaml"));
+  EXPECT_TRUE(
+      contains(error_text(ErrorKind::data, [&] { make(folder.path()); }), "no config.yaml"));
 
   fs::remove_all(folder.path());
   begin();
@@ -429,7 +421,7 @@ TEST(Generate, AnswersToOtherQuestionsAreNotUsed) {
   folder.file("config.yaml", config);
   Making other;
   other.request.data_seed = 1;
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(folder.path(), other); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(folder.path(), other); }),
                        "recorded for another state"));
 }
 
@@ -438,22 +430,22 @@ TEST(Generate, FoldersOfOthersAreRefused) {
   make(folder.path("d"));
   Making other;
   other.request.data_seed = 1;
-  EXPECT_TRUE(contains(refusal(ErrorKind::config, [&] { make(folder.path("d"), other); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { make(folder.path("d"), other); }),
                        "data_seed: 1 here, 0 there"));
 
   fs::create_directory(folder.path("mine"));
   folder.file("mine/thesis.tex", "text");
-  EXPECT_TRUE(
-      contains(refusal(ErrorKind::config, [&] { make(folder.path("mine")); }), "holds thesis.tex"));
+  EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { make(folder.path("mine")); }),
+                       "holds thesis.tex"));
   EXPECT_FALSE(fs::exists(folder.path("mine/journal.jsonl")));
-  EXPECT_TRUE(contains(refusal(ErrorKind::config, [&] { make(folder.path("mine/thesis.tex")); }),
+  EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { make(folder.path("mine/thesis.tex")); }),
                        "is a file"));
   fs::create_directory(folder.path("run"));
   folder.file("run/config.yaml", "format: run/1\n");
-  refusal(ErrorKind::data, [&] { make(folder.path("run")); });
-  refusal(ErrorKind::storage, [&] { make("/proc/no/data"); });
+  error_text(ErrorKind::data, [&] { make(folder.path("run")); });
+  error_text(ErrorKind::storage, [&] { make("/proc/no/data"); });
   fs::create_directory_symlink(folder.path("loop"), folder.path("loop"));
-  refusal(ErrorKind::storage, [&] { make(folder.path("loop")); });
+  error_text(ErrorKind::storage, [&] { make(folder.path("loop")); });
 }
 
 TEST(Generate, AnotherProcessInTheFolderIsInUse) {
@@ -470,7 +462,7 @@ TEST(Generate, WhatTheDiskCannotHoldIsRefusedBeforeItIsMade) {
     Making making{.solver = solver};
     making.request.pool = pool;
 
-    refusal(ErrorKind::storage, [&] { make(folder.path(), making); });
+    error_text(ErrorKind::storage, [&] { make(folder.path(), making); });
 
     EXPECT_EQ(solver->computed, 0u);
     EXPECT_FALSE(fs::exists(folder.path("config.yaml")));
@@ -482,7 +474,8 @@ TEST(Generate, RequestsThatCannotBeAreConfigErrorsAndLeaveNothing) {
   const auto message = [&](const std::function<void(Making&)>& change) {
     Making making;
     change(making);
-    const std::string text = refusal(ErrorKind::config, [&] { make(folder.path("bad"), making); });
+    const std::string text =
+        error_text(ErrorKind::config, [&] { make(folder.path("bad"), making); });
     EXPECT_FALSE(fs::exists(folder.path("bad")));
     return text;
   };
@@ -540,7 +533,7 @@ TEST(Generate, ARowThatCannotBeComputedIsNamed) {
     making.request.cluster = lead;
     making.request.steps = 4;
     making.warm_up = static_cast<double>(lead) * kDt;
-    const std::string text = refusal(ErrorKind::numerics, [&] { make(folder.path(), making); });
+    const std::string text = error_text(ErrorKind::numerics, [&] { make(folder.path(), making); });
     EXPECT_GE(recorded_in(folder.path()), 40u);
     EXPECT_FALSE(fs::exists(folder.path(std::string(stream) + ".h5")));
     return text;
@@ -651,7 +644,7 @@ TEST(Generate, TooManyThatFailEndItAndDoNotCount) {
   const TemporaryFolder folder, plain;
   make(plain.path(), {.solver = failing({}, {})});
 
-  const std::string text = refusal(ErrorKind::solver, [&] {
+  const std::string text = error_text(ErrorKind::solver, [&] {
     make(folder.path(), {.solver = failing(many, {.policy = kBreaker})});
   });
 
@@ -673,7 +666,7 @@ TEST(Generate, ABrokenSolverIsNotAskedForAllRows) {
   const TemporaryFolder folder;
 
   const std::string text =
-      refusal(ErrorKind::solver, [&] { make(folder.path(), {.solver = broken}); });
+      error_text(ErrorKind::solver, [&] { make(folder.path(), {.solver = broken}); });
 
   EXPECT_TRUE(contains(text, "pool: the first 3 answers all failed")) << text;
   EXPECT_EQ(broken->computed, 3u);
@@ -683,7 +676,7 @@ TEST(Generate, ABrokenSolverIsNotAskedForAllRows) {
 TEST(Generate, OneFailureIsEnoughToAbort) {
   const TemporaryFolder folder;
 
-  const std::string text = refusal(ErrorKind::solver, [&] {
+  const std::string text = error_text(ErrorKind::solver, [&] {
     make(folder.path(), {.solver = failing(kFew, {.policy = {.abort = true, .breaker = true}})});
   });
 

@@ -14,6 +14,7 @@
 #include "stap/study/axes.h"
 #include "stap/study/method.h"
 #include "stap/study/study.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -23,13 +24,7 @@ using config::Value;
 using test::TemporaryFolder;
 
 std::string complaint(const std::string& name, const std::vector<std::string>& overlays = {}) {
-  try {
-    load_config(name, overlays);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config) << error.what();
-    return error.what();
-  }
-  return "";
+  return test::config_complaint([&] { load_config(name, overlays); });
 }
 testing::AssertionResult says(const std::string& text, const std::string& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();

@@ -20,6 +20,7 @@
 #include "support/environment.h"
 #include "support/fake_solver.h"
 #include "support/h5_writing.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -28,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::contains;
 using test::content;
+using test::error_text;
 using test::FakeSolver;
 using test::Recorder;
 using test::ScopedVariable;
@@ -55,18 +57,6 @@ bool same(const Problem& a, const Problem& b) {
          a.test.has_value() == b.test.has_value() &&
          (!a.test || (same(a.test->states, b.test->states) && a.test->times == b.test->times &&
                       a.test->sha256 == b.test->sha256));
-}
-
-template <class Act>
-std::string refusal(ErrorKind kind, const Act& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
 }
 
 class ProblemTest : public ::testing::Test {
@@ -275,7 +265,8 @@ TEST_F(ProblemTest, AnEntryThatWasBegunAndCannotBeGoneOnWithIsSaid) {
   std::ofstream(entry(study()) / "config.yaml") << config::yaml_text(document);
   Recorder record;
 
-  EXPECT_TRUE(contains(refusal(ErrorKind::storage, [&] { make(study(), record); }), "answers.bin"));
+  EXPECT_TRUE(
+      contains(error_text(ErrorKind::storage, [&] { make(study(), record); }), "answers.bin"));
 
   EXPECT_TRUE(record.warnings.empty());
 }
@@ -375,7 +366,7 @@ TEST_F(ProblemTest, ARowThatCannotBeComputedIsNamedAndNothingIsMade) {
   const Study of = study({"pde.max_abs=0.001", "initial.warm_up=0"});
   Observer silent;
 
-  const std::string message = refusal(ErrorKind::numerics, [&] { make_problem(of, 1, silent); });
+  const std::string message = error_text(ErrorKind::numerics, [&] { make_problem(of, 1, silent); });
 
   EXPECT_TRUE(contains(message, "test trajectory 0 was refused at step 1 of 3"));
   EXPECT_FALSE(fs::exists(entry(of) / "test.h5"));
@@ -396,8 +387,9 @@ TEST_F(ProblemTest, ATestSetMayBeAbsent) {
 TEST_F(ProblemTest, ASolverThatIsNotTheStudysIsRefused) {
   Observer silent;
   const auto message = [&](const Grid& grid, double dt) {
-    return refusal(ErrorKind::config,
-                   [&] { make_problem(study(), std::make_shared<FakeSolver>(grid, dt), silent); });
+    return error_text(ErrorKind::config, [&] {
+      make_problem(study(), std::make_shared<FakeSolver>(grid, dt), silent);
+    });
   };
 
   EXPECT_TRUE(contains(message(make_grid(1, {8}, {1.0}), kDt), "fake works on states of 1 x 8"));
@@ -469,7 +461,7 @@ TEST_F(ProblemFiles, EitherMayBeDrawnOrMissing) {
 
   EXPECT_FALSE(make(study_of_files(pool_file(), "", ", test: 0")).test);
   EXPECT_TRUE(
-      contains(refusal(ErrorKind::config, [&] { study_of_files(pool_file(), "", ", test: 5"); }),
+      contains(error_text(ErrorKind::config, [&] { study_of_files(pool_file(), "", ", test: 5"); }),
                "no test trajectories can be drawn"));
 }
 
@@ -485,12 +477,12 @@ TEST_F(ProblemFiles, LessThanIsThereMayBeAskedForAndMoreNot) {
   EXPECT_TRUE(
       std::ranges::equal(some.test->states.values(), all.test->states.values().first(2 * 4 * 16)));
   EXPECT_TRUE(
-      contains(refusal(ErrorKind::data,
-                       [&] { make(study_of_files(pool_file(), test_file(), ", pool: 21")); }),
+      contains(error_text(ErrorKind::data,
+                          [&] { make(study_of_files(pool_file(), test_file(), ", pool: 21")); }),
                "holds 20 initial conditions, but 21 are wanted"));
   EXPECT_TRUE(
-      contains(refusal(ErrorKind::data,
-                       [&] { make(study_of_files(pool_file(), test_file(), ", test: 6")); }),
+      contains(error_text(ErrorKind::data,
+                          [&] { make(study_of_files(pool_file(), test_file(), ", test: 6")); }),
                "holds 5 test trajectories, but 6 are wanted"));
 }
 
@@ -505,7 +497,7 @@ TEST_F(ProblemFiles, LongerTrajectoriesAreCutAndShorterRefused) {
   EXPECT_EQ(problem.test->states.row(3)[15], 63.0);
   EXPECT_EQ(problem.test->states.row(4)[0], 96.0);  // the second begins behind six states
   EXPECT_TRUE(
-      contains(refusal(ErrorKind::data, [&] { make(study_of_files(pool_file(), shorter)); }),
+      contains(error_text(ErrorKind::data, [&] { make(study_of_files(pool_file(), shorter)); }),
                "trajectories of 3 times, expected 4"));
 }
 
@@ -522,10 +514,12 @@ TEST_F(ProblemFiles, ValuesThatAreNotFiniteAreRefused) {
   const std::string pool = write("nan_pool.h5", "states", {4, 1, 16}, kNan),
                     test = write("nan_test.h5", "trajectory", {3, 4, 1, 16}, kNan);
 
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(pool, test_file())); }),
-                       "nan_pool.h5: initial condition 3 is not finite"));
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(pool_file(), test)); }),
-                       "nan_test.h5: test trajectory 2 is not finite"));
+  EXPECT_TRUE(
+      contains(error_text(ErrorKind::data, [&] { make(study_of_files(pool, test_file())); }),
+               "nan_pool.h5: initial condition 3 is not finite"));
+  EXPECT_TRUE(
+      contains(error_text(ErrorKind::data, [&] { make(study_of_files(pool_file(), test)); }),
+               "nan_test.h5: test trajectory 2 is not finite"));
   // What is not taken does not matter.
   EXPECT_EQ(make(study_of_files(pool, test_file(), ", pool: 3")).pool.states.count(), 3u);
 }
@@ -534,10 +528,10 @@ TEST_F(ProblemFiles, FilesOfAnotherGridAreRefused) {
   const std::string other = write("other.h5", "states", {4, 1, 8}, 31);
   const std::string text = folder_.file("text.h5", "text");
 
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(other, test_file())); }),
-                       "other.h5"));
-  EXPECT_TRUE(contains(refusal(ErrorKind::data, [&] { make(study_of_files(text, test_file())); }),
-                       "text.h5"));
+  EXPECT_TRUE(contains(
+      error_text(ErrorKind::data, [&] { make(study_of_files(other, test_file())); }), "other.h5"));
+  EXPECT_TRUE(contains(
+      error_text(ErrorKind::data, [&] { make(study_of_files(text, test_file())); }), "text.h5"));
 }
 
 // The same numbers in another kind of file are the same data.

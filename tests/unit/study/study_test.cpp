@@ -7,6 +7,7 @@
 #include "stap/study/method.h"
 #include "stap/study/presets.h"
 #include "support/fake_solver.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -20,13 +21,7 @@ config::Value demo(const std::vector<std::string>& settings = {}) {
 
 // What a bad configuration says.
 std::string complaint(const std::vector<std::string>& settings) {
-  try {
-    make_study(demo(settings));
-  } catch (const Error& e) {
-    EXPECT_EQ(e.kind(), ErrorKind::config);
-    return e.what();
-  }
-  return "";
+  return test::config_complaint([&] { make_study(demo(settings)); });
 }
 
 TEST(Study, DemoPresetIsComplete) {
