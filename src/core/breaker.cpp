@@ -48,4 +48,9 @@ void Breaker::settle() {
   for (Seen& seen : last_) seen.failure.reset();
 }
 
+std::size_t Breaker::settled() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(last_, [](const Seen& s) { return s.failed && !s.failure; }));
+}
+
 }  // namespace stap

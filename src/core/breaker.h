@@ -32,8 +32,10 @@ class Breaker {
   const std::string& verdict() const { return verdict_; }
   /// Those that tripped it and all behind them, in the order in which they came.
   std::vector<Failure> failures() const;
-  /// What failed so far stands: it counts, but is no failure to speak of any more.
+  /// What failed so far stands: it goes on to be counted, but is not among failures() any more.
   void settle();
+  /// Failures that tripped it and stand.
+  std::size_t settled() const;
 
  private:
   struct Seen {

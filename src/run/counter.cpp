@@ -190,20 +190,26 @@ void Counter::give_up() const {
        ++i)
     text += fmt::format("\n  {}, candidate {}, step {}: {}", purchases_[failures[i].owner]->text(),
                         failures[i].candidate, failures[i].step, failures[i].reason);
-  const bool abort = solver_.failure_policy().abort;
+  // Networks have learned and plans were made from rounds that are closed.
+  const std::string stand =
+      breaker_.settled() == 0
+          ? ""
+          : fmt::format(
+                "; {} more were of earlier rounds, which are closed, and stand in their "
+                "ledgers",
+                breaker_.settled());
   throw Error(
       ErrorKind::solver,
       fmt::format(
           "{}: {}, so no more is asked{}:{}\n"
-          "everything that was answered is kept, and {} (those of earlier rounds do): mend "
-          "the solver and give the same command again, which asks once more; {} goes on in "
-          "spite of them",
+          "everything that was bought is kept, and {} not count{}: mend the solver and "
+          "give the same command again, which asks once more; {} goes on in spite of them",
           solver_.name(), breaker_.verdict(), failures.size() > kShown ? ", the last of them" : "",
           text,
-          failures.size() == 1
-              ? "this failure does not count"
-              : fmt::format("the {} failures of this purchase do not count", failures.size()),
-          abort ? "solver.on_failure=skip" : "solver.breaker=false"));
+          failures.size() == 1 ? std::string("this failure does")
+                               : fmt::format("these {} failures do", failures.size()),
+          stand,
+          solver_.failure_policy().abort ? "solver.on_failure=skip" : "solver.breaker=false"));
 }
 
 }  // namespace stap

@@ -39,8 +39,8 @@ class Counter {
   bool open() const { return queue_->open() > 0; }
   bool ready() const { return open() && queue_->ready(); }
   /// Takes the replies that are there, waiting for the first until about then. Throws Error(solver)
-  /// if failures are more than the solver's policy bears: those do not count then, so that whoever
-  /// goes on asks again.
+  /// if failures are more than the solver's policy bears: those of these purchases do not count
+  /// then, so that whoever goes on asks again; those of purchases that are done stand.
   void serve(Clock::time_point until);
   /// Nothing will come before somebody has answered.
   bool waits_for_people() const;

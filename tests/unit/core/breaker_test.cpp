@@ -64,6 +64,7 @@ TEST(Breaker, FailuresThatAreSettledCountButAreNotNamed) {
 
   EXPECT_TRUE(breaker.tripped());
   EXPECT_EQ(named(breaker), (std::vector<std::size_t>{100, 101, 102, 103, 104}));
+  EXPECT_EQ(breaker.settled(), 6u);
 }
 
 }  // namespace

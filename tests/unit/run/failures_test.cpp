@@ -132,6 +132,30 @@ TEST(Failures, TheFirstThreeStopTheRunAndDoNotCount) {
   EXPECT_TRUE(statuses_in(folder).empty());
 }
 
+// Two rounds of six steps: all of the first and five of the second fail. Broken by: revoking what
+// is in a closed ledger, or saying that it does not count.
+TEST(Failures, ThoseOfClosedRoundsStandAndAreSaid) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path("run");
+  const Study study =
+      fake_study({"pool=60", "study.initial=4", "budget=6", "rounds=2", "on_unstable=refill"});
+  const std::size_t initial = 4 * study.options.steps;
+  const Breaking solver(study, initial, {.polls = 1, .policy = kBreaker}, 0.0);
+
+  const std::string text = error_of([&] { drive_fake(study, folder, solver.solver); });
+
+  EXPECT_TRUE(contains(text, "these 5 failures do not count; 6 more were of earlier rounds"))
+      << text;
+  EXPECT_EQ(statuses_in(folder),
+            (std::map<std::string, std::size_t>{{"ok", initial}, {"failed", 6}}));
+  solver.mend();
+  ASSERT_EQ(drive_fake(study, folder, solver.solver), LoopEnd::finished);
+  const auto ledgers = RunFolder(folder).read_ledgers();
+  EXPECT_EQ(ledgers.at(1).charged_failures, 6u);
+  EXPECT_EQ(ledgers.at(2).failed, 0u);
+  EXPECT_EQ(ledgers.at(2).bought, 6u);
+}
+
 TEST(Failures, WithoutABreakerTheyAreCharged) {
   const TemporaryFolder temporary;
   const Study study = fake_study(kLarge);
