@@ -63,6 +63,13 @@ void CommandSlot::begin(const Query& query, int attempt) {
   try {
     start();
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::storage) {  // no fault of the solver's
+      remove_folder(folder_);
+      throw Error(ErrorKind::storage,
+                  fmt::format("{}\nno step is charged for it: once there is room the same command "
+                              "goes on",
+                              error.what()));
+    }
     not_begun_ = failed(error.what(), false, error.kind() == ErrorKind::unavailable);
   } catch (const std::exception& error) {
     not_begun_ = failed(error.what(), false);
@@ -75,9 +82,7 @@ void CommandSlot::start() {
   const bool npy = options_.format == CommandOptions::Format::npy;
   input_ = folder_ / (npy ? "input.npy" : "input.h5");
   output_ = folder_ / (npy ? "output.npy" : "output.h5");
-  if (!options_.files_from.empty())
-    fs::copy(options_.files_from, folder_, fs::copy_options::recursive);
-  fs::remove_all(output_);  // an old one would be taken for the answer
+  if (!options_.files_from.empty()) copy_template();
   if (npy) {
     write_npy(input_, shape_of(outline_.grid), query_->state, false);
   } else {
@@ -109,6 +114,16 @@ void CommandSlot::start() {
     throw;
   }
   close(log);
+}
+
+void CommandSlot::copy_template() const {
+  std::error_code error;
+  fs::copy(options_.files_from, folder_, fs::copy_options::recursive, error);
+  if (!error) fs::remove_all(output_, error);  // an old one would be taken for the answer
+  if (error)
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot copy the template {} to {}: {}", options_.files_from.string(),
+                            folder_.string(), error.message()));
 }
 
 void CommandSlot::watch(std::vector<pollfd>& descriptors) const {

@@ -36,6 +36,7 @@ class CommandSlot final : public Slot {
 
  private:
   void start();
+  void copy_template() const;
   Outcome judge(const Ending& ending);
   std::vector<double> read_output() const;
   Outcome failed(const std::string& reason, bool worth_a_retry, bool lost = false);

@@ -28,8 +28,10 @@ constexpr const char* kNotWanted = "not wanted any more";
 /// What is kept are the states before that one.
 std::string cut_at_flaw(std::vector<double>& states, std::size_t values);
 
-/// Never waits and never throws about the solver: what goes wrong is an outcome. SlotQueue
-/// (slot_queue.h) keeps time limits, tries again, and ends what is slow.
+/// Never waits and never throws about the solver: what goes wrong is an outcome. What is no fault
+/// of the solver's, a folder or an input of ours that cannot be written, is Error(storage) from
+/// begin() or look(): the query has not begun then. SlotQueue (slot_queue.h) keeps time limits,
+/// tries again, and ends what is slow.
 class Slot {
  public:
   using Clock = std::chrono::steady_clock;

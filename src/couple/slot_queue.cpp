@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <exception>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -73,7 +74,8 @@ class SlotQueue final : public SolverQueue {
   std::optional<Reply> next(Clock::time_point until) override {
     for (;;) {
       begin_what_can();
-      if (replies_.empty()) pump(until);
+      if (replies_.empty()) pump(broken_ ? Clock::now() : until);
+      if (replies_.empty() && broken_) std::rethrow_exception(std::exchange(broken_, nullptr));
       if (!replies_.empty()) {
         Reply reply = std::move(replies_.front());
         replies_.pop_front();
@@ -136,19 +138,43 @@ class SlotQueue final : public SolverQueue {
   }
 
   void begin_what_can() {
-    while (!held_ && !waiting_.empty()) {
-      Place* place = busy_ < rules_.slots ? free_place() : nullptr;
-      if (place == nullptr) return;
-      const std::uint64_t id = waiting_.front();
-      waiting_.pop_front();
-      Job& job = jobs_.at(id);
-      place->busy = true;
-      place->ending = false;
-      place->id = id;
-      place->begun = Clock::now();
-      ++busy_;
-      place->slot->begin(*job.query, ++job.tries);
+    while (!held_ && !waiting_.empty() && !broken_) try {
+        Place* place = busy_ < rules_.slots ? free_place() : nullptr;
+        if (place == nullptr) return;
+        begin(*place);
+      } catch (...) {
+        broken_ = std::current_exception();
+      }
+  }
+
+  void begin(Place& place) {
+    const std::uint64_t id = waiting_.front();
+    Job& job = jobs_.at(id);
+    place.begun = Clock::now();
+    place.slot->begin(*job.query, job.tries + 1);
+    ++job.tries;
+    waiting_.pop_front();
+    place.busy = true;
+    place.ending = false;
+    place.id = id;
+    ++busy_;
+  }
+
+  // Has the place no use, its query waits again.
+  std::optional<Outcome> look_at(Place& place) {
+    try {
+      return place.slot->look();
+    } catch (...) {
+      broken_ = std::current_exception();
     }
+    place.busy = false;
+    --busy_;
+    place.abandoned.reset();
+    if (const auto id = std::exchange(place.id, std::nullopt)) {
+      --jobs_.at(*id).tries;
+      waiting_.push_front(*id);
+    }
+    return std::nullopt;
   }
 
   void give_up(Place& place) {
@@ -212,7 +238,7 @@ class SlotQueue final : public SolverQueue {
       // A time limit is for the query, not for getting ready.
       const bool got_ready = place.slot->getting_ready();
       if (moved || all || place.slot->due() <= Clock::now())
-        if (auto outcome = place.slot->look()) take(place, *std::move(outcome));
+        if (auto outcome = look_at(place)) take(place, *std::move(outcome));
       if (got_ready) place.begun = Clock::now();
       check_time(place);
     }
@@ -271,7 +297,8 @@ class SlotQueue final : public SolverQueue {
   double median_ = 0.0;        // of them
   std::size_t known_ = 0, busy_ = 0;
   bool held_ = false;
-  Clock::time_point looked_{};  // at all slots
+  std::exception_ptr broken_{};  // what a slot threw: nothing begins until it is told
+  Clock::time_point looked_{};   // at all slots
 };
 
 }  // namespace

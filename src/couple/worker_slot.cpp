@@ -109,6 +109,11 @@ void WorkerSlot::start() {
     launch.env.push_back("STAP_TOKEN_FILE=" + token_file);
     process_.emplace(launch);
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::storage) {  // no fault of the worker's
+      query_ = nullptr;
+      state_ = State::down;
+      throw;
+    }
     fail(error.what(), false);
   }
 }

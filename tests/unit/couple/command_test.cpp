@@ -25,6 +25,7 @@
 #include "support/contains.h"
 #include "support/environment.h"
 #include "support/processes.h"
+#include "support/refusals.h"
 #include "support/sanitized.h"
 #include "support/temporary_folder.h"
 
@@ -609,6 +610,28 @@ TEST_F(Command, NothingIsLeftInScratch) {
   s->solve(queries, answers);
 
   EXPECT_EQ(scratch_entries(), 0u);
+}
+
+TEST_F(Command, WhatWeCannotWriteIsNoFailureOfTheProgram) {
+  const auto full = [&](const std::string& part) {
+    expect_error(ErrorKind::storage, part, [&] { ask(); });
+    EXPECT_EQ(bundles(), 0u);
+  };
+  {
+    const auto s = solver();
+    const auto queue = s->open();
+    fs::remove_all(options_.scratch);
+    queue->submit(query());
+    expect_error(ErrorKind::storage, "solver.scratch names another place",
+                 [&] { queue->next(Clock::now() + seconds(2)); });
+  }
+  options_.files_from = folder_.path("template");
+  fs::create_directories(folder_.path("template/input.npy"));  // in the way of the input
+  full("input.npy");
+  fs::create_directories(folder_.path("template"));
+  fs::remove_all(folder_.path("template/input.npy"));
+  fs::create_directories(folder_.path("template/log.txt"));
+  full("log.txt");
 }
 
 TEST(Scratch, RemovesWhatDeadProcessesHaveLeft) {

@@ -13,6 +13,7 @@
 #include "stap/core/error.h"
 #include "stap/core/rng.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 
 namespace stap::test {
 namespace {
@@ -63,10 +64,11 @@ class FakeSlot final : public Slot {
 
   void begin(const Query& query, int attempt) override {
     ASSERT_EQ(query_, nullptr) << "begun while a query runs";
+    std::optional<Outcome> fate = world_.fate(query, attempt);  // which may throw
     query_ = &query;
     id_ = query.id;
     why_.reset();
-    outcome_ = world_.fate(query, attempt);
+    outcome_ = std::move(fate);
     world_.begun.emplace_back(query.id, attempt);
     world_.most = std::max(world_.most, ++world_.running);
   }
@@ -553,11 +555,35 @@ TEST(SlotQueue, ASlotThatCannotBeMadeLosesNoQuery) {
     return std::make_unique<FakeSlot>(world, number);
   });
 
-  EXPECT_THROW(queue->submit(query(1)), Error);
+  queue->submit(query(1));
+  EXPECT_THROW(queue->next(Clock::now()), Error);
   EXPECT_THROW(queue->next(Clock::now()), Error);
   const auto replies = replies_of(*queue);
 
   EXPECT_EQ(ids_of(replies), std::vector<std::uint64_t>{1});
+}
+
+// A full disk of ours is nobody's failure. Broken by: an answer that is lost with the error, a
+// query that is not asked again, or one that has been tried.
+TEST(SlotQueue, WhatASlotThrowsComesBehindTheAnswersAndIsNoTry) {
+  World world;
+  bool full = true;
+  world.fate = [&](const Query& what, int) {
+    if (what.id == 2 && full) throw Error(ErrorKind::storage, "no room");
+    return std::optional(ok());
+  };
+  const auto queue = queue_of(world, {.slots = 3});
+  for (std::uint64_t id : {1, 2, 3}) queue->submit(query(id));
+
+  const auto first = queue->next(Clock::now() + seconds(5));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->id, 1u);
+  expect_error(ErrorKind::storage, "no room", [&] { queue->next(Clock::now() + seconds(5)); });
+  full = false;
+  const auto replies = replies_of(*queue);
+
+  EXPECT_EQ(ids_of(replies), (std::vector<std::uint64_t>{2, 3}));
+  for (const Reply& reply : replies) EXPECT_EQ(reply.answer.attempts, 1);
 }
 
 // Whatever the slots do and whenever it is asked, every query that was not given back gets exactly

@@ -13,6 +13,7 @@
 #include "support/couple/asking.h"
 #include "support/process.h"
 #include "support/processes.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -276,6 +277,17 @@ TEST_F(Worker, ThatCannotBeStartedDoesNotComeUp) {
   WorkerSlot slot(outline_, missing);
 
   expect_lost(ask(slot, query_of(outline_)), "it cannot be started: No such file or directory");
+}
+
+TEST_F(Worker, WhoseLogWeCannotWriteHasNotFailed) {
+  WorkerSlot slot(outline_, options("plain"));
+  std::filesystem::create_directory(folder_.path("log.txt"));
+  const Query query = query_of(outline_);
+
+  test::expect_error(ErrorKind::storage, "log.txt", [&] { slot.begin(query, 1); });
+
+  std::filesystem::remove(folder_.path("log.txt"));
+  expect_answer(ask(slot, query), outline_, query);
 }
 
 TEST_F(Worker, ThatEndsEarlyDoesNotComeUp) {
