@@ -1,28 +1,133 @@
 #include "core/private_folder.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
 
 namespace stap {
+namespace {
 
-std::filesystem::path make_private_folder(const std::filesystem::path& place,
-                                          const std::string& name) {
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLock = ".lock";
+
+[[noreturn]] void cannot_make(const fs::path& folder, const std::error_code& error) {
+  throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}: {}; is TMPDIR or "
+                                              "solver.scratch a place that can be written?",
+                                              folder.string(), error.message()));
+}
+
+// A lock on a folder, as long as the descriptor is open; -1: somebody has it, or the file system
+// has no locks.
+int take_lock(const fs::path& folder, int flags) {
+  const int file = open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+  if (file < 0) return -1;
+  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
+  const int error = errno;
+  close(file);
+  errno = error;
+  return -1;
+}
+
+std::vector<fs::path> inside(const fs::path& folder) {
   std::error_code error;
-  const std::filesystem::path base =
-      place.empty() ? std::filesystem::temp_directory_path(error) : place;
+  std::vector<fs::path> all;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->path().filename() != kLock) all.push_back(at->path());
+  return all;
+}
+
+// The lock goes last: should we be killed in between, the next one still finds it.
+void remove_locked(const fs::path& folder) {
+  for (const fs::path& path : inside(folder)) remove_folder(path);
+  remove_folder(folder);
+}
+
+// Folders of ours that nobody has locked. Where locks do not work nothing is removed.
+void remove_old(const fs::path& place, const std::string& prefix) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(place, error)) {
+    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    struct stat status {};
+    const bool ours = lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                      status.st_uid == geteuid();
+    if (!ours) continue;
+    if (const int lock = take_lock(entry.path(), 0); lock >= 0) {
+      remove_locked(entry.path());
+      close(lock);
+    } else if (errno == ENOENT) {
+      rmdir(entry.path().c_str());  // killed before it was locked, or about to be: it sees that
+    }
+  }
+}
+
+}  // namespace
+
+fs::path make_private_folder(const fs::path& place, const std::string& name) {
+  std::error_code error;
+  const fs::path base = place.empty() ? fs::temp_directory_path(error) : place;
   std::string path = (base / (name + "-XXXXXX")).string();
   if (!error && mkdtemp(path.data()) == nullptr) error.assign(errno, std::generic_category());
-  if (error)
-    throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}: {}; is TMPDIR or "
-                                                "solver.scratch a place that can be written?",
-                                                path, error.message()));
+  if (error) cannot_make(path, error);
   return path;
+}
+
+void unlock_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (at->symlink_status(error).type() == fs::file_type::directory) unlock_folder(at->path());
+}
+
+void remove_folder(const fs::path& folder) {
+  if (folder.empty()) return;
+  std::error_code error;
+  fs::remove_all(folder, error);
+  if (!error) return;
+  unlock_folder(folder);
+  fs::remove_all(folder, error);
+}
+
+PrivateFolder::PrivateFolder(const fs::path& place, const std::string& name) {
+  std::error_code error;
+  const fs::path base = !place.empty() ? place : fs::temp_directory_path(error);
+  fs::create_directories(base, error);
+  if (error) cannot_make(base, error);
+  remove_old(base, name + "-");
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    path_ = make_private_folder(base, fmt::format("{}-{}", name, getpid()));
+    lock_ = take_lock(path_, O_CREAT);
+    struct stat status {};
+    if (lock_ >= 0 && fstat(lock_, &status) == 0 && status.st_nlink > 0) return;
+    // Another process may have taken it for an old one just now. Where there are no locks nobody
+    // removes anything.
+    if (lock_ < 0 && errno != ENOENT && errno != EWOULDBLOCK) return;
+    if (lock_ >= 0) close(std::exchange(lock_, -1));
+  }
+  cannot_make(path_, std::make_error_code(std::errc::device_or_resource_busy));
+}
+
+PrivateFolder::~PrivateFolder() {
+  if (!path_.empty()) remove_locked(path_);
+  if (lock_ >= 0) close(lock_);
+}
+
+void PrivateFolder::leave() {
+  if (inside(path_).empty()) return;
+  std::error_code ignored;
+  fs::remove(path_ / kLock, ignored);
+  path_.clear();
 }
 
 }  // namespace stap

@@ -1,7 +1,6 @@
 #include "couple/scratch.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,52 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "stap-scratch-", kLock = ".lock";
-
 [[noreturn]] void cannot_make(const fs::path& folder, int error) {
   throw Error(ErrorKind::storage,
               fmt::format("cannot make the folder {}: {}; solver.scratch names another place",
                           folder.string(), std::generic_category().message(error)));
-}
-
-// A lock on a scratch folder, as long as the descriptor is open; -1: somebody has it, or the file
-// system has no locks.
-int take_lock(const fs::path& folder, int flags) {
-  const int file = open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-  if (file < 0) return -1;
-  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
-  const int error = errno;
-  close(file);
-  errno = error;
-  return -1;
-}
-
-// The lock goes last: should we be killed in between, the next one still finds it.
-void remove_scratch(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> inside;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->path().filename() != kLock) inside.push_back(at->path());
-  for (const fs::path& path : inside) remove_folder(path);
-  remove_folder(folder);
-}
-
-// Folders of ours that nobody has locked. Where locks do not work nothing is removed.
-void remove_old(const fs::path& place) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(place, error)) {
-    if (!entry.path().filename().string().starts_with(kPrefix)) continue;
-    struct stat status {};
-    const bool ours = lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-                      status.st_uid == geteuid();
-    if (!ours) continue;
-    if (const int lock = take_lock(entry.path(), 0); lock >= 0) {
-      remove_scratch(entry.path());
-      close(lock);
-    } else if (errno == ENOENT) {
-      rmdir(entry.path().c_str());  // killed before it was locked, or about to be: it sees that
-    }
-  }
 }
 
 // What was opened must be a file: opening a pipe would wait for somebody to write.
@@ -93,14 +50,6 @@ std::string tail(const fs::path& path, std::size_t most) {
   close(file);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   return text;
-}
-
-// Gives us back the rights on a folder and those in it.
-void unlock_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::permissions(folder, fs::perms::owner_all, fs::perm_options::add, error);
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    if (at->symlink_status(error).type() == fs::file_type::directory) unlock_folder(at->path());
 }
 
 // Makes a folder fit to be kept: no pipes and sockets, nothing huge. What was left out.
@@ -152,42 +101,8 @@ bool move_to(const fs::path& folder, const fs::path& name) {
 
 }  // namespace
 
-Scratch::Scratch(const fs::path& place) {
-  std::error_code error;
-  const fs::path base = !place.empty() ? place : fs::temp_directory_path(error);
-  make_folder(base);
-  remove_old(base);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    std::string name = (base / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
-    if (mkdtemp(name.data()) == nullptr) cannot_make(name, errno);
-    path_ = name;
-    lock_ = take_lock(path_, O_CREAT);
-    struct stat status {};
-    if (lock_ >= 0 && fstat(lock_, &status) == 0 && status.st_nlink > 0) return;
-    // Another process may have taken it for an old one just now. Where there are no locks nobody
-    // removes anything.
-    if (lock_ < 0 && errno != ENOENT && errno != EWOULDBLOCK) return;
-    if (lock_ >= 0) close(std::exchange(lock_, -1));
-  }
-  cannot_make(path_, EBUSY);
-}
-
-Scratch::~Scratch() {
-  remove_scratch(path_);
-  if (lock_ >= 0) close(lock_);
-}
-
-void remove_folder(const fs::path& folder) {
-  if (folder.empty()) return;
-  std::error_code error;
-  fs::remove_all(folder, error);
-  if (!error) return;
-  unlock_folder(folder);
-  fs::remove_all(folder, error);
-}
-
 fs::path Scratch::make(const std::string& name) const {
-  fs::path folder = path_ / name;
+  fs::path folder = path() / name;
   if (mkdir(folder.c_str(), 0700) != 0) cannot_make(folder, errno);
   return folder;
 }
@@ -224,7 +139,9 @@ bool keep_bundle(const fs::path& folder, const fs::path& failures, std::size_t k
   try {
     make_folder(failures);
     std::error_code error;
-    const auto there = std::distance(fs::directory_iterator(failures, error), {});
+    const auto there = std::count_if(
+        fs::directory_iterator(failures, error), fs::directory_iterator(),
+        [](const auto& entry) { return !entry.path().filename().string().starts_with('.'); });
     if (error || there >= static_cast<std::ptrdiff_t>(kept)) return false;
     make_folder(folder);
     unlock_folder(folder);

@@ -5,33 +5,26 @@
 #include <filesystem>
 #include <string>
 
+#include "core/private_folder.h"
 #include "stap/config/value.h"
 #include "stap/core/solver.h"
 
 namespace stap {
 
-/// A folder of this process below `place` (empty: the system's for temporary files), of mode 0700,
-/// removed with its content in the end. A lock says that it is in use, also to other machines that
-/// share `place`: what processes that are gone have left there is removed when one is made.
+/// A folder of this process below `place` (empty: the system's for temporary files), with folders
+/// of queries in it.
 class Scratch {
  public:
   /// Throws Error(storage).
-  explicit Scratch(const std::filesystem::path& place);
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  explicit Scratch(const std::filesystem::path& place) : folder_(place, "stap-scratch") {}
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return folder_.path(); }
   /// A new folder in it, of mode 0700. Throws Error(storage).
   std::filesystem::path make(const std::string& name) const;
 
  private:
-  std::filesystem::path path_;
-  int lock_ = -1;
+  PrivateFolder folder_;
 };
-
-/// Removes a folder and all in it, whatever rights a program has taken away there. Never throws.
-void remove_folder(const std::filesystem::path& folder);
 
 /// The last line of a log that says something, at most 200 characters, made printable; empty: none.
 std::string last_words(const std::filesystem::path& log);

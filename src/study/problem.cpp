@@ -43,22 +43,6 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
-// A folder of this process alone, for where there is no cache.
-class PrivateFolder {
- public:
-  PrivateFolder() : path_(make_private_folder({}, "stap-data")) {}
-  ~PrivateFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  PrivateFolder(const PrivateFolder&) = delete;
-  PrivateFolder& operator=(const PrivateFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // Makes and reads the data of one study.
 class DataSource {
  public:
@@ -86,9 +70,9 @@ class DataSource {
             "data are not cached: {}; set STAP_CACHE to a folder, or to 'off'", error.what()));
       }
     }
-    const PrivateFolder folder;
-    make(folder.path());
-    read(folder.path(), problem);
+    const PrivateFolder folder({}, "stap-data");
+    make(folder.path() / "data");
+    read(folder.path() / "data", problem);
   }
 
  private:

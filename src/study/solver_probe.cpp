@@ -22,11 +22,6 @@ using config::Value;
 constexpr std::size_t kNamesShown = 5;
 constexpr std::size_t kFirstStates = 3;  // a program may draw them, which takes its time
 
-fs::path make_private(const fs::path& place, const char* name) {
-  if (!place.empty()) make_folder(place);
-  return make_private_folder(place, name);
-}
-
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
   std::error_code error;
@@ -124,15 +119,17 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
 
   const Value* scratch = given.find("scratch");
   const bool placed = scratch != nullptr && scratch->text() != nullptr && !scratch->text()->empty();
-  folder_ = make_private(placed ? fs::path(*scratch->text()) : fs::path(), "stap-check");
-  failures_ = make_private({}, "stap-failures");
-  make_folder(folder_ / "scratch");
-  make_folder(folder_ / "tmp");
+  folder_ = std::make_unique<PrivateFolder>(placed ? fs::path(*scratch->text()) : fs::path(),
+                                            "stap-check");
+  failures_ = std::make_unique<PrivateFolder>(fs::path(), "stap-failures");
+  const fs::path folder = folder_->path();
+  make_folder(folder / "scratch");
+  make_folder(folder / "tmp");
 
-  CoupleContext context{.failures = failures_};
+  CoupleContext context{.failures = failures_->path()};
   for (const char* name : {"pde", "solver"}) context.recipe.set(name, *study.effective.find(name));
   solver_.make = [outline = study.pde.row->outline(study.pde.options),
-                  section = section_for(given, folder_), context](const SolverVariant& variant) {
+                  section = section_for(given, folder), context](const SolverVariant& variant) {
     Value changed = section;
     if (changed.find("slots") != nullptr) changed.set("slots", variant.slots);
     const auto choice = solver_table().choose(changed);
@@ -142,13 +139,13 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   };
 
   std::error_code error;
-  std::vector<std::pair<std::string, Watched>> watched{
-      {"solver.scratch", {folder_ / "scratch", {}}}, {"TMPDIR", {folder_ / "tmp", {}}}};
+  std::vector<std::pair<std::string, Watched>> watched{{"solver.scratch", {folder / "scratch", {}}},
+                                                       {"TMPDIR", {folder / "tmp", {}}}};
   std::set<fs::path> outside{fs::current_path(error)};
   const fs::path beside = config::origin_of(study.given, "solver").folder();
   if (!beside.empty()) outside.insert(fs::absolute(beside, error).lexically_normal());
-  for (const fs::path& folder : outside)
-    if (!folder.empty()) watched.push_back({folder.string(), {folder, names_in(folder)}});
+  for (const fs::path& place : outside)
+    if (!place.empty()) watched.push_back({place.string(), {place, names_in(place)}});
   solver_.left_behind = [watched] {
     std::vector<std::string> all;
     for (const auto& [called, place] : watched)
@@ -158,9 +155,11 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
 }
 
 SolverProbe::~SolverProbe() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-  fs::remove(failures_, ignored);  // unless there is a bundle in it
+  failures_->leave();
+}
+
+const fs::path& SolverProbe::failures() const {
+  return failures_->path();
 }
 
 }  // namespace stap

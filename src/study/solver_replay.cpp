@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -71,25 +72,18 @@ std::string log_tail(const fs::path& file) {
 // A folder for the programs' files, which goes in the end unless it is to be kept.
 class Place {
  public:
-  explicit Place(const fs::path& keep) : kept_(!keep.empty()), path_(keep) {
-    if (kept_) {
+  explicit Place(const fs::path& keep) : path_(keep) {
+    if (kept())
       make_folder(path_);
-      return;
-    }
-    path_ = make_private_folder({}, "stap-replay");
+    else
+      passing_.emplace(fs::path(), "stap-replay");
   }
-  ~Place() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  const fs::path& path() const { return path_; }
-  bool kept() const { return kept_; }
+  const fs::path& path() const { return passing_ ? passing_->path() : path_; }
+  bool kept() const { return !path_.empty(); }
 
  private:
-  bool kept_;
   fs::path path_;
+  std::optional<PrivateFolder> passing_;
 };
 
 std::vector<fs::path> folders_in(const fs::path& path) {

@@ -76,8 +76,13 @@ TEST_F(SolverProgram, CheckSaysHowManyCallsThenWhatItFound) {
   EXPECT_TRUE(entries("tmp").empty());
 }
 
-// A call that takes long enough to be ended under way; that is no failure.
+// A call that takes long enough to be ended under way; that is no failure. What a check before it
+// has left, which was killed, goes as well.
 TEST_F(SolverProgram, CheckEndsACallAndLeavesNothing) {
+  for (const char* name : {"stap-check-1-abcdef", "stap-failures-1-abcdef"}) {
+    fs::create_directories(folder_.path("tmp/" + std::string(name) + "/scratch"));
+    folder_.file("tmp/" + std::string(name) + "/.lock", "");
+  }
   const std::string config = study(script("slow", "cp $1 $2; exec sleep 0.21"));
 
   const Finished result = run_stap({"solver", "check", config, "--calls", "7"});
@@ -114,6 +119,8 @@ TEST_F(SolverProgram, CheckOfASolverThatFailsStopsSoonAndLeavesABundle) {
   const std::string bundle = result.out.substr(begin, result.out.find(')', begin) - begin);
   EXPECT_TRUE(fs::exists(bundle + "/input.npy")) << bundle;
   EXPECT_TRUE(contains(content(bundle + "/log.txt"), "no licence"));
+  run_stap({"solver", "check", config});
+  EXPECT_TRUE(fs::exists(bundle + "/input.npy")) << "a bundle is for people, who may come later";
 }
 
 TEST_F(SolverProgram, CheckAsJson) {

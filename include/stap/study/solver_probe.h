@@ -9,6 +9,8 @@
 
 namespace stap {
 
+class PrivateFolder;
+
 /// Its programs work below a private folder, which also is their TMPDIR unless the configuration
 /// says another; what they leave there, beside the configuration and in the working folder is
 /// noticed. Folders go with this object, but for bundles of failed queries.
@@ -24,10 +26,10 @@ class SolverProbe {
 
   const SolverToCheck& solver() const { return solver_; }
   /// Where bundles of failed queries are, if there are any.
-  const std::filesystem::path& failures() const { return failures_; }
+  const std::filesystem::path& failures() const;
 
  private:
-  std::filesystem::path folder_, failures_;
+  std::unique_ptr<PrivateFolder> folder_, failures_;
   SolverToCheck solver_;
 };
 

@@ -227,6 +227,8 @@ TEST_F(ProblemTest, TheCacheCanBeSwitchedOff) {
   fs::remove_all(cache_);
   const TemporaryFolder temporary;
   const ScopedVariable place("TMPDIR", temporary.path().string());
+  fs::create_directory(temporary.path("stap-data-1-abcdef"));
+  temporary.file("stap-data-1-abcdef/.lock", "of a process that is gone");
   for (const char* off : {"off", ""}) {
     const ScopedVariable variable("STAP_CACHE", off);
     for (int time = 0; time < 2; ++time) {
