@@ -190,9 +190,17 @@ void RunFolder::write_committee(std::size_t round, const Model& model) const {
   fs::remove(training_file(round), ignored);
 }
 
-void RunFolder::remove_committee(std::size_t round) const {
-  std::error_code ignored;
-  fs::remove(committee_file(round), ignored);
+// All that there are: a process may have been killed between one round's end and this.
+void RunFolder::remove_old_networks(std::size_t round, bool committees) const {
+  std::error_code error, ignored;
+  for (fs::directory_iterator entry(path_ / "rounds", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::optional<std::size_t> other = round_of(entry->path());
+    if (!other || *other > round) continue;
+    if (*other < round || fs::exists(committee_file(round), ignored))
+      fs::remove(training_file(*other), ignored);
+    if (*other < round && committees) fs::remove(committee_file(*other), ignored);
+  }
 }
 
 }  // namespace stap

@@ -67,8 +67,7 @@ void evaluate_round(Run& run, Committee& committee) {
   lines.push_back(metrics ? to_json_line(*metrics, std::move(head)) : config::json_text(head, 0));
   run.folder.write_metrics(lines);
   run.evaluated = run.round + 1;
-  if (run.round > 0 && run.study.options.keep_committees == StudyOptions::Keep::last)
-    run.folder.remove_committee(run.round - 1);
+  drop_old_networks(run);
   run.phase = run.round < run.study.options.rounds ? Run::Phase::acquire : Run::Phase::done;
 }
 

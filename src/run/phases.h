@@ -29,6 +29,9 @@ void save_training(Run& run);
 /// Evaluates the committee, adds the line to metrics.jsonl, keeps extracts, and moves the phase on.
 void evaluate_round(Run& run, Committee& committee);
 
+/// Once a round is evaluated: removes the networks of those before it, unless they are to be kept.
+void drop_old_networks(const Run& run);
+
 /// Does the work and writes its seconds down.
 template <class Work>
 auto timed(const Run& run, std::string_view phase, const Work& work) {

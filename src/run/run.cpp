@@ -257,6 +257,12 @@ void begin_round(Run& run) {
   run.phase = !trained                     ? Run::Phase::train
               : run.evaluated <= run.round ? Run::Phase::evaluate
                                            : after_evaluation(run);
+  if (run.evaluated > run.round) drop_old_networks(run);
+}
+
+void drop_old_networks(const Run& run) {
+  const bool last = run.study.options.keep_committees == StudyOptions::Keep::last;
+  run.folder.remove_old_networks(run.round, last);
 }
 
 void save_training(Run& run) {

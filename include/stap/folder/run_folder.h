@@ -83,7 +83,8 @@ class RunFolder {
   void write_training(std::size_t round, const Model& model) const;
   /// In the place of what write_training() wrote.
   void write_committee(std::size_t round, const Model& model) const;
-  void remove_committee(std::size_t round) const;
+  /// Of rounds before this one, and what is left of trainings that have ended with a committee.
+  void remove_old_networks(std::size_t round, bool committees) const;
 
  private:
   std::filesystem::path path_;

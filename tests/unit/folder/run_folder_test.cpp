@@ -345,7 +345,9 @@ TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
   damage("transitions.h5", [&] { run_.read_transitions(); });
   folder_.file("rounds/00/committee.safetensors", "no weights");
   damage("rounds/00/committee.safetensors", [&] { run_.read_networks(0); });
-  run_.remove_committee(0);
+  run_.remove_old_networks(1, false);
+  EXPECT_TRUE(fs::exists(run_.committee_file(0)));
+  run_.remove_old_networks(1, true);
   EXPECT_FALSE(run_.read_networks(0).has_value());
 }
 

@@ -231,6 +231,25 @@ TEST(Loop, RunsOnDifferentProblemsDoNotShareRoundZero) {
   EXPECT_NE(runs[0].members, runs[1].members);
 }
 
+// Networks that a kill between two files has left. Broken by: removing those of the round before
+// only, and only right behind an evaluation.
+TEST(Loop, OldNetworksGoAtTheLatestWhenTheRunIsOpenedAgain) {
+  const TemporaryFolder temporary;
+  const std::string path = temporary.path("run");
+  const Study study = fake_study();
+  const RunFolder folder(path);
+  ASSERT_EQ(drive_fake(study, path, test::willing_solver(study)), LoopEnd::finished);
+  const std::string expected = lasting_bytes(path), last = test::content(folder.committee_file(2));
+  temporary.file("run/rounds/00/committee.safetensors", last);
+  temporary.file("run/rounds/01/training.safetensors", last);
+  temporary.file("run/rounds/01/committee.safetensors", last);
+  temporary.file("run/rounds/02/training.safetensors", last);
+
+  ASSERT_EQ(drive_fake(study, path, test::willing_solver(study)), LoopEnd::finished);
+
+  EXPECT_TRUE(lasting_bytes(path) == expected);
+}
+
 TEST(Loop, RaisedRoundsGoOn) {
   const TemporaryFolder temporary;
   const Study two = fake_study(kTroubled);
