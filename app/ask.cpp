@@ -61,6 +61,14 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
   ByHand by_hand;
   const LoopEnd end =
       drive(runs, options.folder, globals.threads, console, interrupt.stop(), &by_hand);
+  if (end == LoopEnd::finished) {
+    console.finish();
+    out << fmt::format(
+        "{} is finished: nothing is left to ask, and {} is not written; its results: "
+        "stap table {}\n",
+        options.folder, options.output, options.folder);
+    return;
+  }
   if (end != LoopEnd::waiting)
     return report_end(end, options.folder, by_hand, interrupt, console, out);
   console.finish();

@@ -161,12 +161,16 @@ std::vector<ToldAnswer> read_folder(const fs::path& path) {
     const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), one.id);
     if (failure != std::errc() || end != name.data() + name.size()) continue;
     std::error_code ignored;
-    if (fs::exists(folder / "failed.txt", ignored)) {
+    const bool failed = fs::exists(folder / "failed.txt", ignored);
+    const bool answered = fs::exists(folder / "output.npy", ignored);
+    if (failed && answered)
+      fail(folder, "there are failed.txt and output.npy, which cannot both be: remove one of them");
+    if (failed) {
       one.failed = true;
       one.reason = read_text_file(folder / "failed.txt");
       while (!one.reason.empty() && std::isspace(static_cast<unsigned char>(one.reason.back())))
         one.reason.pop_back();
-    } else if (fs::exists(folder / "output.npy", ignored)) {
+    } else if (answered) {
       Array<double> states = read_npy(folder / "output.npy");
       one.shape = std::move(states.shape);
       one.states = std::move(states.values);

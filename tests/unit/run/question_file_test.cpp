@@ -111,6 +111,11 @@ TEST(QuestionFile, WhatIsNoAnswerIsRefused) {
   expect_error(ErrorKind::data, "no.h5", [&] { read_told(folder.path("no.h5")); });
   std::filesystem::create_directory(folder.path("empty"));
   expect_error(ErrorKind::data, "no answer in it", [&] { read_told(folder.path("empty")); });
+  std::filesystem::create_directories(folder.path("both/7"));
+  folder.file("both/7/failed.txt", "no licence");
+  folder.file("both/7/output.npy", "");
+  expect_error(ErrorKind::data, "both/7: there are failed.txt and output.npy",
+               [&] { read_told(folder.path("both")); });
 }
 
 }  // namespace
