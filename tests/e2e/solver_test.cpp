@@ -203,6 +203,10 @@ TEST_F(SolverProgram, BuiltInEquationsSayNothingOfIt) {
 struct Variant {
   std::string from, language;
 };
+// Or GoogleTest prints its bytes.
+void PrintTo(const Variant& variant, std::ostream* out) {
+  *out << variant.from << ' ' << variant.language;
+}
 
 class InitProgram : public SolverProgram, public ::testing::WithParamInterface<Variant> {
  protected:
