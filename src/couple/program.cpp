@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/coupled_solver.h"
 #include "couple/placeholders.h"
 #include "couple/process.h"
 #include "couple/scratch.h"
@@ -17,15 +18,29 @@
 #include "stap/data/npy.h"
 
 namespace stap {
+namespace {
+
+std::vector<std::string> words_of(const ProgramCall& call, const std::filesystem::path& output) {
+  std::map<std::string, std::string> known = call.placeholders;
+  known["output"] = output.string();
+  return filled_in(call.argv.words, known);
+}
+
+}  // namespace
+
+void check_call(const ProgramCall& call) {
+  SolverOptions program;
+  program.argv = call.argv;
+  program.env = call.env;
+  check_program(program);
+  words_of(call, "output.npy");
+}
 
 Array<double> output_of(const ProgramCall& call) {
   const Scratch scratch(call.scratch);
   const std::filesystem::path output = scratch.path() / "output.npy";
   const std::filesystem::path log = scratch.path() / "log.txt";
-  std::map<std::string, std::string> known = call.placeholders;
-  known["output"] = output.string();
-  Launch launch{
-      .argv = filled_in(call.argv.words, known), .env = call.env, .folder = scratch.path()};
+  Launch launch{.argv = words_of(call, output), .env = call.env, .folder = scratch.path()};
   launch.out = launch.err = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const auto refuse = [&](const std::string& why) {
     const std::string words = last_words(log);

@@ -1,98 +1,18 @@
 #include "study/make_rows.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <set>
-#include <unordered_map>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/answer_times.h"
-#include "core/breaker.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
-#include "stap/core/solver_queue.h"
 #include "stap/core/warm_up.h"
 #include "stap/study/clusters.h"
+#include "study/row_walk.h"
 
 namespace stap {
-namespace {
-
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of states that are asked about
-constexpr std::size_t kLeastRows = 64;                     // so many all the same
-constexpr std::size_t kMostReplies = 4096;                 // of one commit
-constexpr std::chrono::milliseconds kPatience{200};        // between two looks at `stop`
-
-// The answer that led to state `number` of row `index`.
-LoggedAnswer recorded(const RowsWanted& wanted, const LoggedAnswers& answers, std::size_t index,
-                      std::size_t number) {
-  if (auto answer = answers.find(index, number)) return *std::move(answer);
-  throw Error(ErrorKind::internal,
-              fmt::format("{}: state {} of row {} was not made", wanted.phase, number, index));
-}
-
-// Draws that failed, of all legs together.
-struct Tally {
-  Tally(const RowsWanted& rows, const FailurePolicy& solvers, const LoggedAnswers& answers)
-      : wanted(rows), policy(solvers), breaker(solvers) {
-    for (const AnswerKey& key : answers.in_vain()) ended.insert(key.candidate);
-  }
-
-  // Whether the place of a draw with this answer is another's; else it ends everything.
-  bool bears(Answer::Status status) const {
-    return policy.breaker || (policy.abort && status == Answer::Status::failed);
-  }
-  std::size_t most() const { return std::max(wanted.rows / kShare, kAlways); }
-  bool too_many() const { return breaker.tripped() || ended.size() > most(); }
-  // The draws that are rows, or may be, are those before this one.
-  std::size_t end() const { return wanted.rows + ended.size(); }
-
-  static constexpr std::size_t kShare = 10, kAlways = 3, kShown = 3;
-
-  const RowsWanted& wanted;
-  FailurePolicy policy;
-  Breaker breaker;
-  std::set<std::size_t> ended;
-  std::vector<std::string> texts;  // of those of this process
-
-  std::string last_texts() const {
-    std::string text;
-    for (std::size_t i = texts.size() - std::min(kShown, texts.size()); i < texts.size(); ++i)
-      text += "\n  " + texts[i];
-    return text;
-  }
-};
-
-// A failure is not written down unless it is `kept`: the next call asks again.
-void note(const RowsWanted& wanted, std::size_t index, std::size_t number,
-          std::span<const double> input, const Answer& answer, bool kept, AnswerLog& log) {
-  const std::size_t values = input.size(), made = answer.states.size() / values;
-  for (std::size_t i = 0; i < made; ++i) {
-    const auto state = std::span(answer.states).subspan(i * values, values);
-    log.append(wanted.acquisition, {.candidate = index,
-                                    .step = number + i + 1,
-                                    .status = std::string(to_string(Answer::Status::ok)),
-                                    .reason = {},
-                                    .state = {state.begin(), state.end()},
-                                    .seconds = answer.seconds / static_cast<double>(made),
-                                    .attempts = i == 0 ? answer.attempts : 0,
-                                    .input_hash = hash64(std::as_bytes(input))});
-    input = state;
-  }
-  if (kept)
-    log.append(wanted.acquisition, {.candidate = index,
-                                    .step = number + made + 1,
-                                    .status = std::string(to_string(answer.status)),
-                                    .reason = answer.reason,
-                                    .state = {},
-                                    .seconds = made == 0 ? answer.seconds : 0.0,
-                                    .attempts = made == 0 ? answer.attempts : 0,
-                                    .input_hash = hash64(std::as_bytes(input))});
-}
-
-}  // namespace
 
 RowMaker::RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead)
     : sampler_(sampler), solver_(std::move(solver)) {
@@ -100,197 +20,22 @@ RowMaker::RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver,
   if (length > 0) warm_up_ = make_warm_up_solver(solver_, length);
 }
 
-double RowMaker::Leg::time_of(std::size_t number) const {
-  if (number == begin) return time;
-  return (static_cast<double>(number) - static_cast<double>(zero)) * solver.dt();
-}
-
-// All rows from the leg's first state to its last, as many at a time as memory allows.
-class RowMaker::Walk {
- public:
-  Walk(const RowMaker& maker, const Leg& leg, Tally& tally, AnswerLog& log, Progress& progress,
-       Observer& observer, const StopAsked& stop)
-      : maker_(maker),
-        leg_(leg),
-        tally_(tally),
-        wanted_(tally.wanted),
-        end_(tally.end()),
-        log_(log),
-        progress_(progress),
-        observer_(observer),
-        stop_(stop),
-        values_(leg.solver.grid().values()),
-        before_(log.recorded(wanted_.acquisition)),
-        queue_(leg.solver.open()) {}
-
-  void go() {
-    enter();
-    observer_.progress(progress_);
-    while (!trips_.empty() || next_ < end_) {
-      if (stopped()) {
-        wind_down();
-        throw Stopped();
-      }
-      std::vector<Reply> replies = receive();
-      if (replies.empty() && queue_->running().empty() && !queue_->questions().empty())
-        throw Error(ErrorKind::config,
-                    fmt::format("the {} needs {}, but it answers by hand: give a file of states, "
-                                "and of trajectories for a test set, or none of these",
-                                wanted_.phase, leg_.solver.name()));
-      for (Reply& reply : replies) take(reply);
-      enter();
-      if (!replies.empty()) observer_.progress(progress_);
-    }
-  }
-
- private:
-  bool stopped() const { return stop_ && stop_(); }
-  std::size_t made(const Reply& reply) const { return reply.answer.states.size() / values_; }
-  std::size_t steps_of(const Trip& trip) const {
-    return std::min(leg_.end - trip.number, leg_.solver.steps_at_once());
-  }
-
-  // Lets rows in as long as there is room.
-  void enter() {
-    const std::size_t most = std::max(kLeastRows, kMostBytes / (values_ * sizeof(double)));
-    for (; next_ < end_ && trips_.size() < most; ++next_) {
-      if (tally_.ended.contains(next_)) continue;
-      if (leg_.begin > 0 && !before_.contains(next_, leg_.begin)) continue;  // in another's place
-      std::size_t number = leg_.begin;
-      while (number < leg_.end && before_.contains(next_, number + 1)) ++number;
-      if (number < leg_.end && stopped()) return;
-      progress_.done += number - leg_.begin;
-      if (number == leg_.end) continue;
-      const Trip trip{next_, number,
-                      number == 0 ? maker_.drawn(wanted_, next_)
-                                  : recorded(wanted_, before_, next_, number).state};
-      ask(trip);
-      trips_.emplace(next_, trip);
-    }
-  }
-
-  void ask(const Trip& trip) {
-    queue_->submit({.id = trip.index,
-                    .state = trip.state,
-                    .time = leg_.time_of(trip.number),
-                    .params = {},
-                    .steps = steps_of(trip)});
-  }
-
-  // What has come, on disk; waits for it.
-  std::vector<Reply> receive() {
-    std::vector<Reply> replies;
-    if (auto reply = queue_->next(SolverQueue::Clock::now() + kPatience))
-      replies.push_back(*std::move(reply));
-    while (!replies.empty() && replies.size() < kMostReplies && queue_->open() > 0 &&
-           queue_->ready())
-      if (auto reply = queue_->next(SolverQueue::Clock::now()))
-        replies.push_back(*std::move(reply));
-    for (const Reply& reply : replies) {
-      const Trip& trip = trips_.at(reply.id);
-      const Answer::Status status = reply.answer.status;
-      const bool ok = status == Answer::Status::ok;
-      note(wanted_, trip.index, trip.number, trip.state, reply.answer, !ok && tally_.bears(status),
-           log_);
-      if (ok) times_.add(reply.answer.seconds, made(reply));
-    }
-    log_.commit();
-    return replies;
-  }
-
-  void take(const Reply& reply) {
-    Trip& trip = trips_.at(reply.id);
-    progress_.done += made(reply);
-    trip.number += made(reply);
-    if (reply.answer.status != Answer::Status::ok) return leave_out(trip, reply.answer);
-    tally_.breaker.add_good();
-    trip.state.assign(reply.answer.states.end() - static_cast<std::ptrdiff_t>(values_),
-                      reply.answer.states.end());
-    if (trip.number == leg_.end)
-      trips_.erase(reply.id);
-    else
-      ask(trip);
-  }
-
-  void leave_out(const Trip& trip, const Answer& answer) {
-    std::string text = maker_.trouble(leg_, wanted_, trip, answer);
-    if (!tally_.bears(answer.status))
-      throw Error(ErrorKind::numerics,
-                  &leg_.solver == maker_.solver_.get() && trip.number >= leg_.zero
-                      ? text +
-                            "; a test set must be whole, so choose other initial conditions or "
-                            "solver options"
-                      : text);
-    tally_.ended.insert(trip.index);
-    tally_.texts.push_back(text);
-    if (answer.status == Answer::Status::failed)
-      tally_.breaker.add({.candidate = trip.index, .reason = std::move(text)});
-    trips_.erase(trip.index);
-    if (tally_.too_many()) give_up();
-  }
-
-  [[noreturn]] void give_up() {
-    const std::string verdict =
-        tally_.breaker.tripped()
-            ? tally_.breaker.verdict()
-            : fmt::format("{} of {} draws failed, and at most {} may", tally_.ended.size(),
-                          std::min(tally_.end(), next_), tally_.most());
-    log_.revoke(wanted_.acquisition, log_.recorded(wanted_.acquisition).in_vain(), verdict);
-    throw Error(ErrorKind::solver,
-                fmt::format("{}: {}, so no more is asked{}:{}\n"
-                            "everything that was answered is kept, and failures do not count: mend "
-                            "the solver, or choose initial conditions that it can do, and give the "
-                            "same command again",
-                            wanted_.phase, verdict,
-                            tally_.texts.size() > Tally::kShown ? ", the last of them" : "",
-                            tally_.last_texts()));
-  }
-
-  // Begins nothing more and waits for what runs.
-  void wind_down() {
-    queue_->hold();
-    for (bool said = false; !stop_.now(); said = true) {
-      WindingDown end;
-      for (const Running& one : queue_->running())
-        end.add(times_.usual(steps_of(trips_.at(one.id))), one.seconds);
-      if (end.running == 0) return;
-      if (!said) observer_.note(fmt::format("stopping: {}; asked again, it ends them", end.text()));
-      receive();
-    }
-  }
-
-  const RowMaker& maker_;
-  const Leg& leg_;
-  Tally& tally_;
-  const RowsWanted& wanted_;
-  std::size_t end_;  // of the draws
-  AnswerLog& log_;
-  Progress& progress_;
-  Observer& observer_;
-  const StopAsked& stop_;
-  std::size_t values_;
-  LoggedAnswers before_;
-  std::unique_ptr<SolverQueue> queue_;
-  std::unordered_map<std::uint64_t, Trip> trips_;  // by index
-  AnswerTimes times_;
-  std::size_t next_ = 0;  // row to enter
-};
-
 void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer,
                     const StopAsked& stop) const {
   const double dt = solver_->dt();
   std::vector<Leg> legs;
-  if (warm_up_) legs.push_back({*warm_up_, 0, 1, -sampler_.warm_up(), 1});
+  if (warm_up_) legs.push_back({*warm_up_, true, 0, 1, -sampler_.warm_up(), 1});
   if (wanted.times() > 1)
-    legs.push_back({*solver_, first(), first() + wanted.times() - 1, cluster_start(wanted.lead, dt),
-                    first() + wanted.lead - 1});
+    legs.push_back({*solver_, false, first(), first() + wanted.times() - 1,
+                    cluster_start(wanted.lead, dt), first() + wanted.lead - 1});
   Progress progress{.phase = wanted.phase, .done = 0, .total = 0, .unit = "solver steps"};
   for (const Leg& leg : legs) progress.total += wanted.rows * (leg.end - leg.begin);
   Tally tally(wanted, solver_->failure_policy(), log.recorded(wanted.acquisition));
   for (std::size_t end = 0; end != tally.end();) {  // again for those that take others' places
     end = tally.end();
     progress.done = 0;
-    for (const Leg& leg : legs) Walk(*this, leg, tally, log, progress, observer, stop).go();
+    if (sampler_.dear()) draw_all(wanted, end, log, observer, stop);
+    for (const Leg& leg : legs) walk_rows(sampler_, leg, tally, log, progress, observer, stop);
   }
   if (!tally.ended.empty())
     observer.warning(fmt::format("{}: {} of {} draws failed, and the next ones took their places{}",
@@ -298,12 +43,32 @@ void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer
                                  tally.texts.empty() ? "" : ":" + tally.last_texts()));
 }
 
+// One at a time, each on disk before the next is begun.
+void RowMaker::draw_all(const RowsWanted& wanted, std::size_t end, AnswerLog& log,
+                        Observer& observer, const StopAsked& stop) const {
+  const LoggedAnswers before = log.recorded(wanted.acquisition);
+  const std::string phase = fmt::format("drawing the {}", wanted.phase);
+  for (std::size_t index = 0; index < end; ++index) {
+    if (before.contains(index, 0)) continue;
+    observer.progress({phase, index, end, "initial conditions"});
+    if (stop && stop()) throw Stopped();
+    LoggedAnswer draw{.candidate = index,
+                      .step = 0,
+                      .status = std::string(to_string(Answer::Status::ok)),
+                      .state = std::vector<double>(sampler_.grid().values())};
+    sampler_.draw(wanted.stream, index, draw.state);
+    log.append(wanted.acquisition, draw);
+    log.commit();
+  }
+  observer.progress({phase, end, end, "initial conditions"});
+}
+
 std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers& answers,
                                   std::size_t row) const {
   std::size_t index = row;
   for (const AnswerKey& key : answers.in_vain())
     if (key.candidate <= index) ++index;
-  std::vector<double> states, state = drawn(wanted, index);
+  std::vector<double> states, state = drawn(sampler_, wanted, answers, index);
   for (std::size_t number = 0;; ++number) {
     if (number >= first()) states.insert(states.end(), state.begin(), state.end());
     if (number + 1 == first() + wanted.times()) return states;
@@ -315,28 +80,6 @@ std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers&
                               number + 1, index, wanted.phase));
     state = std::move(answer.state);
   }
-}
-
-std::vector<double> RowMaker::drawn(const RowsWanted& wanted, std::size_t index) const {
-  std::vector<double> state(sampler_.grid().values());
-  sampler_.draw(wanted.stream, index, state);
-  return state;
-}
-
-std::string RowMaker::trouble(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
-                              const Answer& answer) const {
-  const char* what = answer.status == Answer::Status::refused ? "was refused" : "failed";
-  if (&leg.solver != solver_.get())
-    return fmt::format("{}: initial condition {} of the {} cannot be warmed up: {}",
-                       sampler_.name(), trip.index, wanted.phase, answer.reason);
-  const std::size_t step = trip.number - leg.begin + 1;  // that was not made, from 1
-  if (step < wanted.lead)
-    return fmt::format(
-        "{}: initial condition {} of the {} cannot be warmed up: step {} of the {} that make its "
-        "cluster {}: {}",
-        sampler_.name(), trip.index, wanted.phase, step, wanted.lead - 1, what, answer.reason);
-  return fmt::format("test trajectory {} {} at step {} of {}: {}", trip.index, what,
-                     step - wanted.lead + 1, wanted.steps, answer.reason);
 }
 
 }  // namespace stap

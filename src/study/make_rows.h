@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +33,7 @@ struct RowsWanted {
 /// With a solver that has a breaker (FailurePolicy) a draw that fails or is refused does not sink
 /// the rest: the next draw of the stream takes its place, so the rows are the first ones that do
 /// not fail, whatever the order of answers. That it failed is in the log and stays so. There may be
-/// a tenth of them, or three.
+/// a tenth of them, or three. What a dear sampler draws is in the log as well, as step 0.
 class RowMaker {
  public:
   /// `sampler` must live as long. Throws Error(config) if its warm-up is too short for `lead`
@@ -54,27 +53,10 @@ class RowMaker {
                           std::size_t row) const;
 
  private:
-  // States of a row are numbered: 0 as drawn; if there is a warm-up, 1 behind it; then one a step.
-  struct Leg {
-    const Solver& solver;
-    std::size_t begin, end;  // numbers of the states it leads from and to
-    double time;             // of the first
-    std::size_t zero;        // number of the state at time 0, for those behind the first
-
-    double time_of(std::size_t number) const;
-  };
-  // A row under way, with the state it has.
-  struct Trip {
-    std::size_t index, number;
-    std::vector<double> state;
-  };
   // Number of the first state that belongs to the row.
   std::size_t first() const { return warm_up_ ? 1 : 0; }
-  std::vector<double> drawn(const RowsWanted& wanted, std::size_t index) const;
-  class Walk;  // of all rows through a leg
-  // "initial condition 7 of the pool cannot be warmed up: ..."
-  std::string trouble(const Leg& leg, const RowsWanted& wanted, const Trip& trip,
-                      const Answer& answer) const;
+  void draw_all(const RowsWanted& wanted, std::size_t end, AnswerLog& log, Observer& observer,
+                const StopAsked& stop) const;
 
   const Sampler& sampler_;
   std::shared_ptr<const Solver> solver_;

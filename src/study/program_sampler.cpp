@@ -1,7 +1,6 @@
 #include "stap/study/program_sampler.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,34 +11,30 @@
 namespace stap {
 namespace {
 
-constexpr std::size_t kKeptBytes = std::size_t{256} << 20;
+ProgramCall call_of(const ProgramSamplerOptions& options, const Grid& grid, std::uint64_t seed) {
+  return {.argv = options.argv,
+          .placeholders = {{"seed", fmt::format("{}", seed)}},
+          .scratch = options.scratch,
+          .seconds_most = options.seconds,
+          .values_most = grid.values()};
+}
 
 class ProgramSampler final : public Sampler {
  public:
   ProgramSampler(ProgramSamplerOptions options, const Grid& grid)
       : Sampler("program", grid, options.warm_up), options_(std::move(options)) {}
 
+  bool dear() const override { return true; }
+
  private:
-  // A state is asked for when its row is begun, and again when the file is put together.
   void fill(const Rng& rng, std::span<double> state) const override {
-    const auto kept = kept_.find(rng.key());
-    if (kept != kept_.end()) {
-      std::ranges::copy(kept->second, state.begin());
-      return;
-    }
-    const std::vector<double> drawn = draw_one(rng.key() & 0x7fffffffu);
-    std::ranges::copy(drawn, state.begin());
-    if ((kept_.size() + 1) * drawn.size() * sizeof(double) <= kKeptBytes) kept_[rng.key()] = drawn;
+    std::ranges::copy(draw_one(rng.key() & 0x7fffffffu), state.begin());
   }
 
   std::vector<double> draw_one(std::uint64_t seed) const {
     Array<double> array;
     try {
-      array = output_of({.argv = options_.argv,
-                         .placeholders = {{"seed", fmt::format("{}", seed)}},
-                         .scratch = options_.scratch,
-                         .seconds_most = options_.seconds,
-                         .values_most = grid().values()});
+      array = output_of(call_of(options_, grid(), seed));
     } catch (const Error& error) {
       throw Error(error.kind(), fmt::format("the initial condition of seed {} cannot be drawn: {}",
                                             seed, error.what()));
@@ -54,7 +49,6 @@ class ProgramSampler final : public Sampler {
   }
 
   ProgramSamplerOptions options_;
-  mutable std::map<std::uint64_t, std::vector<double>> kept_;
 };
 
 }  // namespace
@@ -82,6 +76,7 @@ std::unique_ptr<Sampler> make_program_sampler(const ProgramSamplerOptions& optio
     throw Error(ErrorKind::config,
                 "argv must name a program with {seed} and {output} among its arguments, for "
                 "example argv: [./draw, \"{seed}\", \"{output}\"]");
+  check_call(call_of(options, grid, 0));
   return std::make_unique<ProgramSampler>(options, grid);
 }
 

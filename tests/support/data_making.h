@@ -25,9 +25,14 @@ class NamingSampler final : public Sampler {
     draw(stream, i, state);
     return static_cast<std::size_t>(state[0]);
   }
+  bool dear() const override { return is_dear; }
+
+  bool is_dear = false;
+  mutable std::size_t drawn = 0;
 
  private:
   void fill(const Rng& rng, std::span<double> state) const override {
+    ++drawn;
     state[0] = static_cast<double>(rng.below(0, 1'000'000'000));
     for (std::size_t v = 1; v < state.size(); ++v) state[v] = rng.uniform(v);
   }

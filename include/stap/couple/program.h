@@ -21,6 +21,9 @@ struct ProgramCall {
   std::size_t values_most = 0;  ///< of the output
 };
 
+/// Throws Error(config) for a program that is not there and a placeholder that is not known.
+void check_call(const ProgramCall& call);
+
 /// What it wrote to {output}, a `.npy` file. Waits for it. Throws Error(config) for a placeholder
 /// that is not known, Error(solver) with the end of its log if it fails, takes too long or writes
 /// something else.

@@ -23,6 +23,8 @@ class Sampler {
   /// How long a drawn state is evolved before it is an initial condition, in the problem's time
   /// unit; 0: not at all.
   double warm_up() const { return warm_up_; }
+  /// A draw takes long enough that it is better kept than made again.
+  virtual bool dear() const { return false; }
 
   /// State i of the stream, before the warm-up. Throws Error(internal) if `state` is not of the
   /// grid's size.

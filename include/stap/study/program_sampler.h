@@ -18,7 +18,8 @@ struct ProgramSamplerOptions {
 const config::Fields<ProgramSamplerOptions>& program_sampler_fields();
 
 /// The program must write the same state [C, X...] for the same seed. It runs once for every state
-/// that is drawn. Throws Error(config) for options that do not fit; draw() throws Error(solver).
+/// that is drawn. Throws Error(config) for options that do not fit and for a program that is not
+/// there; draw() throws Error(solver).
 std::unique_ptr<Sampler> make_program_sampler(const ProgramSamplerOptions& options,
                                               const Grid& grid);
 

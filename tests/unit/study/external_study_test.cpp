@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/study/presets.h"
@@ -131,6 +133,11 @@ TEST_F(ExternalStudy, DrawsByAProgram) {
   fs::permissions(draw, fs::perms::owner_all);
 
   EXPECT_TRUE(contains(complaint({"initial={name: program, argv: [sh]}"}), "{seed} and {output}"));
+  const auto with = [](const char* words) {
+    return fmt::format("initial={{name: program, argv: [{}, '{{output}}']}}", words);
+  };
+  EXPECT_TRUE(contains(complaint({with("./none, '{seed}'")}), "none, which does not exist"));
+  EXPECT_TRUE(contains(complaint({with("sh, '{seed}', '{time}'")}), "{time} in it, which is no"));
   const Study study = make_study(
       document({"initial={name: program, argv: ['" + draw + "', '{seed}', '{output}']}"}));
   const auto sampler = make_sampler(study, study.grid);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
 #include "stap/data/store.h"
@@ -254,6 +256,36 @@ TEST(Generate, StopIsHeardBehindABlockAndTheSameCallGoesOn) {
   EXPECT_EQ(computed, kPoolSteps + kTestSteps);
   EXPECT_EQ(essence(cut.path()), essence(whole.path()));
   EXPECT_EQ(cut.entries(), 4u);
+}
+
+// Breaks if draws are made again by the call that goes on, or when files are put together.
+TEST(Generate, ADearStateIsDrawnOnceWhateverHappens) {
+  TemporaryFolder folder;
+  for (const double warm_up : {0.0, kDt}) {
+    Making making{.warm_up = warm_up};
+    making.request.pool = 20;
+    making.request.test = 5;
+    const fs::path whole = folder.path(fmt::format("whole-{}", warm_up));
+    const fs::path pieces = folder.path(fmt::format("pieces-{}", warm_up));
+    make(whole, making);
+    NamingSampler sampler(kGrid, warm_up);
+    sampler.is_dear = true;
+    Recorder seen;
+
+    int calls = 1;
+    for (; calls < 100; ++calls) {
+      const std::size_t before = sampler.drawn;
+      const StopAsked stop([&] { return sampler.drawn >= before + 3; });
+      if (generate(making.request, sampler, making.solver, pieces, seen, stop).finished) break;
+    }
+
+    EXPECT_GE(calls, 8);
+    EXPECT_EQ(sampler.drawn, 25u);
+    EXPECT_EQ(essence(pieces), essence(whole));
+    EXPECT_EQ(seen.events[1].phase, "drawing the pool");
+    EXPECT_EQ(seen.events[1].done, 1u);
+    EXPECT_EQ(seen.events[1].total, 20u);
+  }
 }
 
 TEST(Generate, AStopIsHeardWhileNothingIsAnsweredAndWhileFilesAreWritten) {
