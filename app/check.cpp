@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <span>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +14,7 @@
 #include "stap/core/cluster.h"
 #include "stap/nn/engine.h"
 #include "stap/study/axes.h"
+#include "stap/study/data_check.h"
 #include "stap/study/presets.h"
 #include "stap/study/spending.h"
 #include "stap/study/study.h"
@@ -30,17 +33,27 @@ bool asks_own_solver(const Study& study) {
   return study.pde && study.pde.row->outline && study.dt > 0;
 }
 
-Checked check_run(const config::Value& document) {
+// Files of data are looked at once, however many runs of a sweep share them.
+Checked check_run(const config::Value& document, std::set<std::string>& looked_at) {
   Checked result;
-  result.study = read_study(document, Purpose::check, result.complaints);
+  Study& study = result.study;
+  study = read_study(document, Purpose::check, result.complaints);
+  if (!result.complaints.empty() || study.dt <= 0) return result;
+  const StudyOptions& o = study.options;
+  std::string files = fmt::format("{} {} {} {}", o.cluster, o.steps, o.pool, o.test);
+  for (const char* section : {"pde", "initial", "test", "first", "network"})
+    if (const config::Value* value = study.effective.find(section))
+      files += config::json_text(*value, 0);
+  if (looked_at.insert(files).second) check_data(study, result.complaints);
   return result;
 }
 
 Checked check_runs(const std::vector<SweepRun>& runs) {
-  Checked all = check_run(runs.front().document);
+  std::set<std::string> looked_at;
+  Checked all = check_run(runs.front().document, looked_at);
   if (asks_own_solver(all.study)) all.foreign.push_back(all.study);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
-    const Checked one = check_run(run.document);
+    const Checked one = check_run(run.document, looked_at);
     if (asks_own_solver(one.study)) all.foreign.push_back(one.study);
     for (const config::Complaint& complaint : one.complaints.list()) {
       // A mistake in what they share is that of all runs.

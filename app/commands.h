@@ -12,6 +12,7 @@
 
 #include "stap/config/value.h"
 #include "stap/data/import.h"
+#include "stap/data/store.h"
 #include "stap/nn/compute.h"
 #include "stap/study/axes.h"
 
@@ -124,6 +125,8 @@ struct PredictOptions {
   bool members = false;
   bool json = false;
 };
+/// A run knows its equation and step, a model file alone only its grid, which is given.
+StateInfo model_info(const std::filesystem::path& model, const Grid& grid);
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out);
 void add_predict(CLI::App& program, const Globals& globals);
 

@@ -13,13 +13,17 @@
 #include "stap/eval/metrics.h"
 #include "stap/results/test_set.h"
 #include "stap/run/model_of.h"
+#include "stap/study/data_check.h"
 
 namespace stap::app {
 namespace {
 
 // The file that is given, or the test set of the run whose folder the model is.
 RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
-  if (!options.test.empty()) return {options.test, read_test_set(options.test, grid, 0, 0)};
+  if (!options.test.empty()) {
+    check_described(options.test, grid, model_info(options.model, grid).dt, "the model");
+    return {options.test, read_test_set(options.test, grid, 0, 0)};
+  }
   if (!std::filesystem::is_directory(options.model))
     throw Error(ErrorKind::config,
                 "--test is required: a model file, unlike a run's folder, knows no test set");
@@ -104,7 +108,8 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
       ->required();
   command->add_option(
       "--test", options->test,
-      "HDF5 file with `trajectory` [B,T,C,X...], T at least 2; for a model of k steps "
+      "HDF5 file with `trajectory` [B,T,C,X...], or .npy file of it, T at least 2; for a model of "
+      "k steps "
       "at once a multiple of k, the first k being where it starts (default: the test "
       "set of the run)");
   command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");

@@ -53,6 +53,11 @@ config::Value summary_of(const ImportCommandOptions& options, const Imported& im
 
 void run_import(const ImportCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
+  std::error_code ignored;
+  if (std::filesystem::exists(options.output, ignored))
+    throw Error(ErrorKind::config, fmt::format("{} is there already: remove it, or give another "
+                                               "name",
+                                               options.output));
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   const Imported imported =
       import_files(files, purpose_of(options), options.reading, options.output, options.outputs);
@@ -85,7 +90,8 @@ void add_import(CLI::App& program, const Globals& globals) {
                    "transitions: every two states in a row, for the section `first` of a study")
       ->required()
       ->check(CLI::IsMember({"pool", "test", "transitions"}));
-  command->add_option("--out", options->output, "HDF5 file to write")->required();
+  command->add_option("--out", options->output, "HDF5 file to write, which must not be there")
+      ->required();
   ImportOptions& reading = options->reading;
   command
       ->add_option("--format", reading.format,
@@ -109,7 +115,12 @@ void add_import(CLI::App& program, const Globals& globals) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::PositiveNumber);
-  command->add_option("--layout", reading.layout,
+  command
+      ->add_option("--channels", reading.channels,
+                   "Names of the channels, where the file says none: density,vx,vy")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--layout,--axes", reading.layout,
                       "Axes of a .npy file, a letter each: b trajectories, t times, c channels, x, "
                       "y (default: btcx or btcxy; for --as pool bcx or bcxy)");
   command->add_option("--name", reading.name, "Name of the problem, where the file says none");

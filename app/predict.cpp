@@ -18,6 +18,8 @@
 #include "stap/eval/rollout.h"
 #include "stap/folder/run_folder.h"
 #include "stap/run/model_of.h"
+#include "stap/study/data_check.h"
+#include "stap/study/data_files.h"
 
 namespace stap::app {
 namespace {
@@ -69,8 +71,9 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
   return total;
 }
 
-// A run knows its equation and step, a model file alone only its grid.
-StateInfo what_of(const std::filesystem::path& model, const Grid& grid) {
+}  // namespace
+
+StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
   StateInfo info{"", grid, 0.0};
   const RunFolder folder(model);
   if (!std::filesystem::exists(folder.manifest_file())) return info;
@@ -79,8 +82,6 @@ StateInfo what_of(const std::filesystem::path& model, const Grid& grid) {
   if (const config::Value* dt = manifest.identity.find("dt")) info.dt = dt->real().value_or(0.0);
   return info;
 }
-
-}  // namespace
 
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
@@ -93,7 +94,8 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
     throw Error(ErrorKind::config,
                 fmt::format("--steps is {}, but {} makes {} steps at once: choose {}",
                             options.steps, model.string(), k, multiples_beside(options.steps, k)));
-  const States<double> initial = read_clusters(options.input, grid, k);
+  check_described(options.input, grid, 0.0, "the model");
+  const States<double> initial = read_initial(options.input, grid, k);
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t rollouts = 1 + (options.members ? members : 0);
 
@@ -133,7 +135,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
-  writer->describe(what_of(options.model, frame_grid(grid, k)));
+  writer->describe(model_info(options.model, frame_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   writer->add("mean", shape, mean.values());
@@ -176,7 +178,7 @@ void add_predict(CLI::App& program, const Globals& globals) {
   command
       ->add_option("--input", options->input,
                    "HDF5 file with `states` [B,C,X...] or `trajectory` [B,T,C,X...] (its first "
-                   "time is used)")
+                   "time is used), or .npy file [B,C,X...]")
       ->required();
   command->add_option("--steps", options->steps, "Learned steps L to make")
       ->required()

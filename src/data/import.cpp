@@ -19,34 +19,6 @@ namespace foreign {
 
 namespace fs = std::filesystem;
 
-// Files of ours: `trajectory`, or `states` as trajectories of one time.
-ForeignData open_own(const fs::path& file, const ImportOptions& options) {
-  const std::vector<std::string> datasets = list_datasets(file);
-  const bool trajectory = std::ranges::find(datasets, "trajectory") != datasets.end();
-  const std::string name = trajectory ? "trajectory" : "states";
-  const std::string before = trajectory ? "btc" : "bc";
-  const std::vector<std::size_t> shape = read_shape(file, name);
-  if (shape.size() != before.size() + 1 && shape.size() != before.size() + 2)
-    fail(file, fmt::format("'{}' has shape {}, expected {} x C x X...", name, shape_text(shape),
-                           trajectory ? "B x T" : "B"));
-  Field field{name, before + (shape.size() == before.size() + 1 ? "x" : "xy"), {}};
-  const std::size_t channels = size_of('c', field.axes, shape);
-  for (std::size_t c = 0; c < channels; ++c)
-    field.channels.push_back(channels == 1 ? "u" : fmt::format("u{}", c));
-  ForeignData data;
-  data.layout = "stap";
-  data.points.assign(shape.begin() + static_cast<std::ptrdiff_t>(before.size()), shape.end());
-  if (has_attribute(file, "/", "lengths")) {
-    const StateInfo info = read_state_info(file);
-    data.name = info.equation;
-    data.dt = info.dt;
-    data.lengths = info.grid.lengths;
-  }
-  if (options.dt > 0) data.dt = options.dt;
-  read_by(file, chosen(file, {field}, options.fields), options, data);
-  return data;
-}
-
 namespace {
 
 ForeignData open_as_it_is(const fs::path& file, const ImportOptions& options, bool times) {
@@ -182,6 +154,7 @@ std::size_t write_states(const JoinedFiles& from, ImportAs as, const std::option
     hash.add(std::as_bytes(std::span(states)));
   }
   writer.add_text_attribute("sha256", hash.hex());
+  writer.add_text_attribute("channel_names", fmt::format("{}", fmt::join(like.channels, ",")));
   if (grid) writer.describe({name, *grid, dt});
   std::vector<double> piece;
   std::size_t next = 0;
@@ -255,6 +228,13 @@ ForeignData open_foreign(const fs::path& file, const ImportOptions& options, boo
   if (std::ranges::find(data.lengths, 0.0) != data.lengths.end()) data.lengths.clear();
   if (options.dt > 0) data.dt = options.dt;
   data.dt *= static_cast<double>(options.time_stride);
+  if (!options.channels.empty()) {
+    if (options.channels.size() != data.channels.size())
+      throw Error(ErrorKind::config,
+                  fmt::format("--channels names {}, but {} has {}: {}", options.channels.size(),
+                              file.string(), data.channels.size(), fmt::join(data.channels, ", ")));
+    data.channels = options.channels;
+  }
   if (!options.name.empty()) data.name = options.name;
   if (data.trajectories == 0 || data.times == 0 || values_of(data) == 0)
     fail(file,

@@ -97,10 +97,14 @@ fs::path cached_file(const std::string& data_key, const char* file) {
   return cache.empty() ? fs::path() : cache / data_key / file;
 }
 
+States<double> read_initial(const fs::path& file, const Grid& grid, std::size_t cluster) {
+  return is_npy(file) ? read_npy_states(file, grid, false).states
+                      : read_clusters(file, grid, cluster);
+}
+
 Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std::size_t count) {
   const Grid clusters = cluster_grid(grid, cluster);
-  States<double> all = is_npy(file) ? read_npy_states(file, clusters, false).states
-                                    : read_clusters(file, clusters, cluster);
+  States<double> all = read_initial(file, clusters, cluster);
   // Of a trajectory we have a part only, and its hash is of the whole.
   if (!is_npy(file) && std::ranges::count(list_datasets(file), "states") > 0)
     check_own_hash(file, all.values());

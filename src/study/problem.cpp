@@ -14,8 +14,8 @@
 #include "core/private_folder.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
-#include "stap/data/npy.h"
 #include "stap/data/store.h"
+#include "stap/study/data_check.h"
 #include "stap/study/generate.h"
 
 namespace stap {
@@ -154,29 +154,14 @@ DataRequest data_request(const Study& study) {
 
 namespace {
 
-namespace {
-
-// A file that says what its states are must be of this problem. Files of others may say nothing.
-void check_described(const std::filesystem::path& file, const Solver& solver, Observer& observer) {
-  if (is_npy(file) || !has_attribute(file, "/", "dt") || !has_attribute(file, "/", "lengths"))
-    return;
-  const StateInfo info = read_state_info(file);
-  // Coordinates of others are often in single precision.
-  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); };
-  if (info.dt > 0 && !near(info.dt, solver.dt()))
-    throw Error(ErrorKind::data, fmt::format("{} is of steps of {:g}, but the study's are {:g}",
-                                             file.string(), info.dt, solver.dt()));
-  if (!std::ranges::equal(info.grid.lengths, solver.grid().lengths, near))
-    throw Error(
-        ErrorKind::data,
-        fmt::format("{} is of a domain of length {:g}, but the study's is {:g}", file.string(),
-                    fmt::join(info.grid.lengths, " x "), fmt::join(solver.grid().lengths, " x ")));
-  if (!info.equation.empty() && info.equation != solver.name())
-    observer.warning(fmt::format("{} was made by {}, the study's solver is {}", file.string(),
-                                 info.equation, solver.name()));
+// Warns of a file that another solver has made.
+void check_file(const std::filesystem::path& file, const Solver& solver, Observer& observer) {
+  const std::string name =
+      check_described(file, solver.grid(), solver.dt(), "the study", solver.channels());
+  if (!name.empty() && name != solver.name())
+    observer.warning(fmt::format("{} was made by {}, the study's solver is {}", file.string(), name,
+                                 solver.name()));
 }
-
-}  // namespace
 
 Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, DataRequest request,
                      Observer& observer, const StopAsked& stop) {
@@ -190,18 +175,18 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
   problem.identity.steps = o.steps;
   problem.identity.cluster = o.cluster;
   if (!study.initial_file.empty()) {
-    check_described(study.initial_file, *solver, observer);
+    check_file(study.initial_file, *solver, observer);
     problem.pool = read_pool(study.initial_file, solver->grid(), o.cluster, o.pool);
     problem.identity.pool_file = study.initial_file.string();
   }
   if (!study.test_file.empty()) {
-    check_described(study.test_file, *solver, observer);
+    check_file(study.test_file, *solver, observer);
     problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test);
     problem.identity.test_file = study.test_file.string();
   }
   DataSource(study, solver, std::move(request), observer, stop).fill(problem);
   if (!study.first_file.empty()) {
-    check_described(study.first_file, *solver, observer);
+    check_file(study.first_file, *solver, observer);
     FirstTransitions first =
         read_first(study.first_file, solver->grid(), o.cluster, o.pattern_steps(),
                    problem.pool.states.count(), study.network.time_input);

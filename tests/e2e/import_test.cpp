@@ -1,6 +1,8 @@
 // `stap import` as a user runs it, and what it makes as a study takes it.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "stap/core/rng.h"
@@ -99,6 +101,7 @@ TEST(ImportProgram, TransitionsAreTheFirstOfARun) {
 
   // Another file under the same name is another study.
   write_tensor(folder.path("train.hdf5"), 3, 6);
+  std::filesystem::remove(folder.path("first.h5"));
   run_stap({"import", folder.path("train.hdf5"), "--as", "transitions", "--out",
             folder.path("first.h5")});
   const Finished other = run_stap(words);
@@ -118,6 +121,39 @@ TEST(ImportProgram, NpyFilesAndTheirAxes) {
   EXPECT_TRUE(contains(result.out, "4 transitions of 2 trajectories (npy btx)"));
   EXPECT_EQ(read_array(folder.path("t.h5"), "inputs").shape, (Sizes{4, 1, 4}));
   EXPECT_EQ(read_state_info(folder.path("t.h5")).equation, "mine");
+}
+
+// What would end a run when its data are made ends `check`.
+TEST(ImportProgram, CheckReadsTheFilesOfAStudy) {
+  const TemporaryFolder folder;
+  write_npy(folder.path("pool.npy"), Sizes{40, 2, 32}, noise(40 * 2 * 32));
+  write_npy(folder.path("test.npy"), Sizes{4, 3, 2, 32}, noise(4 * 3 * 2 * 32));
+  for (const auto& [name, channels] : {std::pair("right", "u,v"), {"swapped", "v,u"}}) {
+    const Finished pool =
+        run_stap({"import", folder.path("pool.npy"), "--as", "pool", "--axes", "bcx", "--channels",
+                  channels, "--lengths", "2", "--out", folder.path(std::string(name) + ".h5")});
+    ASSERT_EQ(pool.exit_code, 0) << pool.err;
+  }
+  folder.file("study.yaml",
+              "extends: demo\n"
+              "pde: {name: external, label: mine, channels: [u, v], points: [32], lengths: [2], "
+              "dt: 0.1}\n"
+              "solver: {name: by-hand}\n"
+              "initial: {name: file, path: right.h5}\n"
+              "test: {name: file, path: test.npy}\n"
+              "study: {pool: 0, test: 0, steps: 2, initial: 2, rounds: 1, budget: 2}\n");
+  const auto check = [&](std::vector<std::string> settings) {
+    settings.insert(settings.begin(), {"check", folder.path("study.yaml")});
+    const Finished result = run_stap(settings);
+    EXPECT_EQ(result.exit_code, settings.size() == 2 ? 0 : 2) << result.err;
+    return result.err;
+  };
+
+  check({});
+  EXPECT_TRUE(contains(check({"study.steps=3"}), "trajectories of 3 times, expected 4"));
+  EXPECT_TRUE(contains(check({"pde.points=[16]"}), "x 32, expected"));
+  EXPECT_TRUE(contains(check({"pde.lengths=[3]"}), "domain of length 2, but the study's is 3"));
+  EXPECT_TRUE(contains(check({"initial.path=" + folder.path("swapped.h5")}), "in another order"));
 }
 
 TEST(ImportProgram, MistakesAreSaid) {
@@ -142,7 +178,11 @@ TEST(ImportProgram, MistakesAreSaid) {
   EXPECT_TRUE(contains(refused(2, {"--as", "pool", "--field", "v", file}), "it has: tensor"));
   EXPECT_TRUE(contains(refused(2, {file, "--as", "test", "--all-times"}), "--as pool"));
   EXPECT_TRUE(contains(refused(3, {file, "--as", "pool", "--format", "npy"}), "not a .npy file"));
+  EXPECT_TRUE(contains(refused(2, {file, "--as", "pool", "--channels", "a,b"}), "names 2, but"));
   EXPECT_EQ(folder.entries(), 1u);
+  folder.file("out.h5", "mine");
+  EXPECT_TRUE(contains(refused(2, {file, "--as", "pool"}), "is there already"));
+  EXPECT_EQ(content(folder.path("out.h5")), "mine");
 }
 
 }  // namespace

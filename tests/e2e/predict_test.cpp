@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "stap/data/array_file.h"
+#include "stap/data/npy.h"
 #include "stap/data/store.h"
 #include "stap/nn/model_file.h"
 #include "support/h5_writing.h"
@@ -113,6 +115,19 @@ TEST_F(Predict, WritesWhatTheCommitteeComputesBitForBit) {
   EXPECT_EQ(read_text_attribute(output_, "/", "format"), "prediction/1");
   EXPECT_EQ(read_text_attribute(output_, "/", "model"), model_path_);
   EXPECT_EQ(read_attribute(output_, "/", "steps").values.at(0), 4.0);
+}
+
+TEST_F(Predict, ReadsNpyStates) {
+  ASSERT_EQ(predict().exit_code, 0);
+  const std::vector<double> expected = read_array(output_, "mean").values;
+  const std::vector<std::size_t> shape{kRows, kPoints};
+  write_npy(folder_.path("in.npy"), shape, values(kRows * kPoints));
+
+  const Finished result = run_stap({"predict", model_path_, "--input", folder_.path("in.npy"),
+                                    "--steps", "4", "--output", output_});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(read_array(output_, "mean").values, expected);
 }
 
 TEST_F(Predict, MembersOnlyWhenAskedAndThreadsDoNotShow) {
@@ -303,6 +318,14 @@ TEST_F(Evaluate, BadTestsAreExitCode3) {
 
   expect_refused(with("trajectory", {3, 2, 1, 32}, values(192)), 3,
                  "3 x 2 x 1 x 32, expected B x T x 1 x 16");
+  {
+    ArrayWriter writer(test_);
+    const std::vector<double> states = values(96);
+    writer.describe({"other", make_grid(1, {kPoints}, {3.0}), 0.1});
+    writer.add("trajectory", {3, 2, 1, kPoints}, states);
+    writer.commit();
+  }
+  expect_refused(run_stap({"evaluate", model_path_, "--test", test_}), 3, "domain of length 3");
   expect_refused(with("states", {3, 1, kPoints}, values(48)), 3, "no dataset 'trajectory'");
   expect_refused(with("trajectory", {3, 1, 1, kPoints}, values(48)), 3, "at least 2 times");
   expect_refused(with("trajectory", {2, 3, 1, kPoints}, gap), 3,

@@ -12,14 +12,15 @@
 namespace stap {
 
 struct ImportOptions {
-  std::string format = "auto";        ///< or npy, the-well, pdebench, stap
-  std::vector<std::string> fields{};  ///< these and in this order; none: all that vary
-  std::size_t time_stride = 1;        ///< every so many-th state
-  std::size_t trajectories = 0;       ///< the first so many of all files together; 0: all
-  double dt = 0.0;                    ///< between two states of a file; 0: as the file says
-  std::vector<double> lengths{};      ///< of the domain; none: as the file says
-  std::string layout{};               ///< of .npy files: a letter an axis, b t c x y, as "btxyc"
-  std::string name{};                 ///< of the problem; empty: as the file says
+  std::string format = "auto";          ///< or npy, the-well, pdebench, stap
+  std::vector<std::string> fields{};    ///< these and in this order; none: all that vary
+  std::vector<std::string> channels{};  ///< their names; none: as the file says
+  std::size_t time_stride = 1;          ///< every so many-th state
+  std::size_t trajectories = 0;         ///< the first so many of all files together; 0: all
+  double dt = 0.0;                      ///< between two states of a file; 0: as the file says
+  std::vector<double> lengths{};        ///< of the domain; none: as the file says
+  std::string layout{};                 ///< of .npy files: a letter an axis, b t c x y, as "btxyc"
+  std::string name{};                   ///< of the problem; empty: as the file says
 };
 
 /// Trajectories of a file that is not ours, as it describes them. Their values stay in the file

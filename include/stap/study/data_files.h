@@ -26,6 +26,11 @@ struct TestSet {
   std::size_t trajectories() const { return times == 0 ? 0 : states.count() / times; }
 };
 
+/// Initial conditions as a pool has them, `grid` being that of clusters of k states; values that
+/// are not finite are handed on. Throws Error(data).
+States<double> read_initial(const std::filesystem::path& file, const Grid& grid,
+                            std::size_t cluster);
+
 /// Reads a pool of states of `grid`, or of clusters of them, from `states` or the first times of
 /// `trajectory`; the first `count`, or all where that is 0. A `.npy` file holds [B, k C, X...], or
 /// [B, X...] of one channel. Throws Error(data), also if there are fewer or a value is not finite.
