@@ -231,6 +231,8 @@ void FrameReader::check_header() {
   frame_.type = static_cast<FrameType>(type);
   frame_.id = id;
   const auto expected = std::ranges::find(expected_, frame_.type, &Expected::type);
+  const bool answers = frame_.type == FrameType::answer || frame_.type == FrameType::failed;
+  late_ = answers && (expected == expected_.end() || (expected->id && id < *expected->id));
   if (expected == expected_.end()) {
     std::vector<std::string_view> names;
     for (const Expected& one : expected_) names.push_back(to_string(one.type));

@@ -63,6 +63,8 @@ class FrameReader {
   /// What is wrong with the stream ("sent ..."), after which nothing more of it is read; empty if
   /// nothing is.
   const std::string& flaw() const { return flaw_; }
+  /// The flaw is an answer that nobody waits for any more: to a query before.
+  bool late() const { return late_; }
   /// True if the stream must not end here.
   bool within_frame() const { return filled_ > 0; }
 
@@ -78,6 +80,7 @@ class FrameReader {
   std::size_t filled_ = 0;  // bytes of the frame, its header included
   bool whole_ = false;
   std::string flaw_;
+  bool late_ = false;
 };
 
 struct Hello {

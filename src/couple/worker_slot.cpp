@@ -47,7 +47,7 @@ void WorkerSlot::begin(const Query& query, int attempt) {
   outcome_ = {};
   outcome_.answer.attempts = attempt;
   why_.clear();
-  by_itself_ = unheard_ = started_again_ = false;
+  by_itself_ = unheard_ = late_ = started_again_ = false;
   if (state_ == State::idle) {
     // What came since the last answer: signs of life, its end, or something that it may not send.
     for (int i = 0; i < kFramesAtOnce; ++i) {
@@ -60,7 +60,9 @@ void WorkerSlot::begin(const Query& query, int attempt) {
       state_ = State::down;
     }
   }
-  if (state_ == State::idle)
+  if (state_ == State::idle && connection_->reader().late())
+    replace();
+  else if (state_ == State::idle)
     ask();
   else
     start();
@@ -266,7 +268,9 @@ void WorkerSlot::go_on_asking() {
     state_ = State::idle;
     return;
   }
-  if (!connection_->reader().flaw().empty())
+  if (connection_->reader().late())
+    replace();
+  else if (!connection_->reader().flaw().empty())
     breach(connection_->reader().flaw());
   else if (ended || connection_->closed()) {
     if (connection_->reader().within_frame()) {
@@ -284,6 +288,12 @@ void WorkerSlot::go_on_asking() {
 
 void WorkerSlot::breach(const std::string& flaw) {
   fail(fmt::format("{} {}", state_ == State::starting ? "it" : "the worker", flaw), false);
+}
+
+void WorkerSlot::replace() {
+  state_ = State::asking;
+  breach(connection_->reader().flaw());
+  late_ = true;
 }
 
 void WorkerSlot::gone(std::string why) {
@@ -319,10 +329,10 @@ std::optional<Outcome> WorkerSlot::finish() {
     }
     return std::nullopt;
   }
-  if (process_ && unheard_ && !started_again_ && process_->ended()->good()) {
+  if (process_ && !started_again_ && (late_ || (unheard_ && process_->ended()->good()))) {
     // It may end while it is idle, and may have done so before it heard of the query.
     started_again_ = true;
-    by_itself_ = unheard_ = false;
+    by_itself_ = unheard_ = late_ = false;
     outcome_ = {};
     outcome_.answer.attempts = attempt_;
     process_.reset();
@@ -348,7 +358,7 @@ std::optional<Outcome> WorkerSlot::finish() {
 void WorkerSlot::end(const std::string& why) {
   if (state_ == State::ending) {
     why_ = fmt::format("{} ({})", why, why_);  // it was failing already
-    unheard_ = false;
+    unheard_ = late_ = false;
     end_at_ = std::min(end_at_, Clock::now());
     outcome_.lost = outcome_.worth_a_retry = false;
     return;

@@ -67,6 +67,8 @@ class WorkerSlot final : public Slot {
   void fail(std::string why, bool retry);
   /// What it said is wrong; while it starts, it did not come up.
   void breach(const std::string& flaw);
+  /// It has answered a query before once more: another worker gets this one.
+  void replace();
   /// It is going by itself: given a moment, so that how it ended can be told.
   void gone(std::string why);
   std::optional<Outcome> finish();
@@ -92,6 +94,7 @@ class WorkerSlot final : public Slot {
   std::string why_;             // of a failure
   bool by_itself_ = false;      // how it ended belongs to the reason
   bool unheard_ = false;        // nothing came of it since it was asked
+  bool late_ = false;           // it answered a query before, which is no fault of this one
   bool started_again_ = false;  // for the same query
   Clock::time_point end_at_{};  // when to end what should be ending by itself
 };
