@@ -18,7 +18,6 @@
 
 #include <fmt/format.h>
 
-#include "core/private_folder.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -84,30 +83,24 @@ std::pair<Descriptor, Descriptor> make_socket_pair() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-Listener::Listener(const std::filesystem::path& folder, const std::string& address) {
-  // What a socket's path may have, less what mkdtemp and we append.
-  constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - sizeof "/stap-XXXXXX/socket";
-  const bool fits = folder.native().size() <= kMost;
-  folder_ = make_private_folder(fits ? folder : "/tmp", "stap");
-  try {
-    if (address.empty())
-      listen_unix();
-    else
-      listen_tcp(address);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-    throw;
-  }
-}
+namespace {
 
-Listener::~Listener() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
+// What a socket's path may have, less what PrivateFolder and we append.
+constexpr std::size_t kPlaceMost =
+    sizeof(sockaddr_un::sun_path) - sizeof "/stap-socket-1234567890-XXXXXX/socket";
+
+}  // namespace
+
+Listener::Listener(const std::filesystem::path& folder, const std::string& address)
+    : folder_(folder.native().size() <= kPlaceMost ? folder : "/tmp", "stap-socket") {
+  if (address.empty())
+    listen_unix();
+  else
+    listen_tcp(address);
 }
 
 void Listener::listen_unix() {
-  const std::string path = (folder_ / "socket").string();
+  const std::string path = (folder_.path() / "socket").string();
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, path.c_str(), path.size() + 1);
@@ -144,7 +137,7 @@ void Listener::listen_tcp(const std::string& address) {
 }
 
 std::filesystem::path Listener::write_secret(const std::string& content) const {
-  const std::filesystem::path path = folder_ / "token";
+  const std::filesystem::path path = folder_.path() / "token";
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.number() < 0 ||
       write(file.number(), content.data(), content.size()) != static_cast<ssize_t>(content.size()))

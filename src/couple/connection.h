@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/private_folder.h"
 #include "couple/frames.h"
 
 namespace stap {
@@ -65,11 +66,8 @@ std::pair<Descriptor, Descriptor> make_socket_pair();
 class Listener {
  public:
   /// Below `folder` if a socket's short path allows that, else below /tmp. Throws
-  /// Error(unavailable) if it cannot listen.
+  /// Error(unavailable) if it cannot listen, Error(storage) if it has no folder.
   Listener(const std::filesystem::path& folder, const std::string& address);
-  ~Listener();
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
 
   int descriptor() const { return socket_.number(); }
   /// For STAP_CONNECT: "unix:/path" or "tcp:host:port".
@@ -83,7 +81,7 @@ class Listener {
   void listen_unix();
   void listen_tcp(const std::string& address);
 
-  std::filesystem::path folder_;  // private, ours
+  PrivateFolder folder_;
   Descriptor socket_;
   std::string where_;
 };

@@ -1,6 +1,9 @@
 #include "couple/worker_slot.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -347,18 +350,28 @@ TEST_F(Worker, ThatBreaksTheProtocolFailsAndIsEnded) {
 // Its first answer is good: what is behind it is found by the next query, and the one after that
 // has a new worker.
 TEST_F(Worker, ThatSaysTooMuchFailsTheNextQuery) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"twice", "an answer"},
-      {"chatty", "the worker sent 'step done"}};  // what comes behind it may be there too
-  for (const auto& [mode, flaw] : cases) {
-    WorkerSlot slot(outline_, options(mode));
-    const Query query = query_of(outline_);
-    EXPECT_EQ(ask(slot, query).answer.states, query.state);
+  WorkerSlot slot(outline_, options("chatty"));
+  const Query query = query_of(outline_);
+  EXPECT_EQ(ask(slot, query).answer.states, query.state);
 
-    expect_failure(ask(slot, query), flaw, false);
-    EXPECT_FALSE(test::is_running(pid()));
+  // What comes behind it may be there too.
+  expect_failure(ask(slot, query), "the worker sent 'step done", false);
+  EXPECT_FALSE(test::is_running(pid()));
 
-    EXPECT_EQ(ask(slot, query).answer.states, query.state);
+  EXPECT_EQ(ask(slot, query).answer.states, query.state);
+}
+
+// The second answer costs the worker its place, and nobody a query, whenever it comes.
+TEST_F(Worker, ThatAnswersTwiceIsReplaced) {
+  WorkerSlot slot(outline_, options("twice"));
+  for (const double value : {1.0, 2.0, 3.0}) {
+    Query query = query_of(outline_);
+    query.state.assign(query.state.size(), value);
+
+    const Outcome outcome = ask(slot, query);
+
+    EXPECT_EQ(outcome.answer.states, query.state) << outcome.answer.reason;
+    EXPECT_EQ(outcome.answer.attempts, 1);
   }
 }
 
@@ -445,6 +458,21 @@ TEST(Listener, IsForUsAlone) {
     EXPECT_EQ(of_token.st_mode & 07777, 0600U);
     EXPECT_EQ(listener.accept().number(), -1);
   }
+  EXPECT_EQ(folder.entries(), 0U);
+}
+
+// Breaks if the folder has no lock: nobody would dare to remove it.
+TEST(Listener, AKilledOneLeavesNothingForLong) {
+  const test::TemporaryFolder folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    const Listener listener(folder.path(), "");
+    raise(SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(folder.entries(), 1U);
+
+  { const Listener next(folder.path(), ""); }
   EXPECT_EQ(folder.entries(), 0U);
 }
 
