@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -156,12 +158,18 @@ int report(std::string_view message, int exit_code) {
 int main(int argc, char** argv) {
   using stap::app::report;
   stap::app::occupy_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   constexpr int internal = static_cast<int>(stap::ErrorKind::internal);
   try {
     stap::app::run(argc, argv);
     return 0;
   } catch (const stap::Error& error) {
     return report(error.what(), error.exit_code());
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again)
+      return report(fmt::format("internal error: {}", error.what()), internal);
+    return report("no thread can be started: see 'ulimit -u', or give --threads 1",
+                  static_cast<int>(stap::ErrorKind::unavailable));
   } catch (const std::bad_alloc&) {
     return report("internal error: out of memory", internal);
   } catch (const std::exception& error) {

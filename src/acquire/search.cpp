@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -184,8 +185,13 @@ void run_together(std::span<Searcher> searchers) {
     }
   };
   std::vector<std::thread> threads;
-  for (std::size_t s = 1; s < searchers.size(); ++s) threads.emplace_back(run, s);
+  try {
+    while (1 + threads.size() < searchers.size()) threads.emplace_back(run, 1 + threads.size());
+  } catch (const std::system_error&) {  // no more threads: this one does the rest
+  }
+  const std::size_t begun = 1 + threads.size();
   run(0);
+  for (std::size_t s = begun; s < searchers.size(); ++s) run(s);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);

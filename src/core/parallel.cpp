@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #if defined(__x86_64__)
@@ -40,7 +41,7 @@ class Pool {
   void run(int threads, std::size_t tasks, ParallelCall call, const void* work) {
     {
       std::lock_guard lock(mutex_);
-      while (started_ < threads - 1) std::thread(&Pool::help, this, ++started_).detach();
+      start_helpers(threads - 1);
       call_ = call;
       work_ = work;
       tasks_ = tasks;
@@ -63,6 +64,16 @@ class Pool {
   std::atomic_flag in_use = ATOMIC_FLAG_INIT;
 
  private:
+  // Where the system has no more threads for us, those that there are must do.
+  void start_helpers(int wanted) {
+    try {
+      for (; started_ < wanted && !refused_; ++started_)
+        std::thread(&Pool::help, this, started_ + 1).detach();
+    } catch (const std::system_error&) {
+      refused_ = true;
+    }
+  }
+
   void take_tasks(int thread) {
     for (std::size_t task = next_.fetch_add(1); task < tasks_; task = next_.fetch_add(1))
       call_(work_, task, thread);
@@ -94,6 +105,7 @@ class Pool {
   std::size_t tasks_ = 0;
   int helpers_ = 0;
   bool open_ = false;
+  bool refused_ = false;  // a thread, by the system
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint64_t> loops_{0};
   std::atomic<int> active_{0};

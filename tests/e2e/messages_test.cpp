@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -132,6 +133,19 @@ TEST(Messages, AClosedStdoutIsExitCode6) {
 
   EXPECT_EQ(result.exit_code, 6);
   EXPECT_TRUE(contains(result.err, "cannot write"));
+}
+
+// The signal would end it without a word.
+TEST(Messages, AFileThatMayNotGrowIsExitCode6) {
+  const TemporaryFolder folder;
+  const Finished result = run_process(
+      {STAP_TEST_PROGRAM, "generate", "demo", "--quiet", "--out", folder.path("d")}, "", [] {
+        const rlimit few{4096, 4096};
+        setrlimit(RLIMIT_FSIZE, &few);
+      });
+
+  EXPECT_EQ(result.exit_code, 6) << result.err;
+  EXPECT_TRUE(contains(result.err, "File too large"));
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "core/parallel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -63,6 +67,23 @@ TEST(ParallelFor, LoopsInsideAndBesideALoopWork) {
     });
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(beside, 4 * 200 * 3);
+}
+
+// In a process that may have no further ones.
+TEST(ParallelFor, DoesWithoutThreadsThatCannotBeStarted) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{1, 1};
+    setrlimit(RLIMIT_NPROC, &none);
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(3);  // the limit is not for root
+    std::vector<int> done(1000, 0);
+    parallel_for(900, done.size(), [&](std::size_t task, int) { done[task] = 1; });
+    _exit(std::count(done.begin(), done.end(), 1) == 1000 ? 0 : 4);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
