@@ -52,6 +52,8 @@ std::string read_text_file(const fs::path& path) {
   std::error_code none;
   if (fs::is_directory(path, none))
     throw Error(ErrorKind::data, fmt::format("{} is a folder, expected a file", path.string()));
+  if (fs::exists(path, none) && !fs::is_regular_file(path, none))  // a pipe would be waited for
+    throw Error(ErrorKind::data, fmt::format("{} is no regular file", path.string()));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
   return {std::istreambuf_iterator<char>(in), {}};

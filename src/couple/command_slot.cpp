@@ -92,7 +92,7 @@ void CommandSlot::start() {
     writer.add_attribute("time", query_->time);
     writer.add_attribute("steps", static_cast<double>(query_->steps));
     for (const Parameter& p : outline_.parameters) writer.add_attribute(p.name, p.value);
-    writer.commit();
+    writer.commit(false);
   }
   const int log =
       open((folder_ / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);

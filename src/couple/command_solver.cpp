@@ -59,6 +59,17 @@ std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const
   if (!options.files_from.empty() && !fs::is_directory(options.files_from))
     throw Error(ErrorKind::config, fmt::format("template is {}, and there is no such folder",
                                                options.files_from.string()));
+  if (!options.files_from.empty()) {
+    std::error_code error;
+    const fs::path scratch = fs::weakly_canonical(
+        options.scratch.empty() ? fs::temp_directory_path(error) : options.scratch, error);
+    const fs::path inside = scratch.lexically_relative(fs::weakly_canonical(options.files_from));
+    if (!inside.empty() && *inside.begin() != "..")
+      throw Error(ErrorKind::config,
+                  fmt::format("template is {}, which holds the scratch folder {}, so it would be "
+                              "copied into itself: choose another scratch",
+                              options.files_from.string(), scratch.string()));
+  }
   return std::make_unique<CommandSolver>(options, outline, context);
 }
 

@@ -76,6 +76,13 @@ void check_program(const SolverOptions& options) {
                                 ? "is not in PATH; one beside the configuration is ./" + argv[0]
                                 : (access(argv[0].c_str(), F_OK) == 0 ? "cannot be run (chmod +x)"
                                                                       : "does not exist")));
+  for (const std::vector<std::string>* list : {&argv, &options.env})
+    for (const std::string& word : *list)
+      if (word.find('\0') != std::string::npos)
+        throw Error(ErrorKind::config,
+                    fmt::format("{} has '{}' with a zero byte behind it, which no program can be "
+                                "given",
+                                list == &argv ? "argv" : "env", word.c_str()));
   for (const std::string& entry : options.env)
     if (entry.find('=') == std::string::npos || entry[0] == '=')
       throw Error(ErrorKind::config, fmt::format("env has '{}', expected NAME=value", entry));

@@ -149,7 +149,7 @@ void ArrayWriter::add_attribute(std::string name, double number) {
   content_->numbers.emplace_back(std::move(name), number);
 }
 
-void ArrayWriter::commit() {
+void ArrayWriter::commit(bool forced) {
   const h5::Quiet quiet;
   h5::Output& output = content_->output;
   output.check_room(content_->bytes());
@@ -176,7 +176,7 @@ void ArrayWriter::commit() {
                           array.values.data()));
     output.close(dataset);
   }
-  output.commit();
+  output.commit(forced);
 }
 
 }  // namespace stap

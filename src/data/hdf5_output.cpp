@@ -18,10 +18,10 @@ void Output::create() {
       H5Fclose);
 }
 
-void Output::commit() {
+void Output::commit(bool forced) {
   check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL));
   if (!file_.close()) fail(last_error());
-  pending_.commit();
+  pending_.commit(forced);
 }
 
 Handle Output::text_type(std::size_t bytes) const {

@@ -92,6 +92,13 @@ Outline outline_of(const ExternalOptions& options) {
   outline.dt = options.dt;
   outline.guard_min = spread(options.guard.min, options.channels.size(), "min");
   outline.guard_max = spread(options.guard.max, options.channels.size(), "max");
+  if (!outline.guard_min.empty() && !outline.guard_max.empty())
+    for (std::size_t c = 0; c < options.channels.size(); ++c)
+      if (!(outline.guard_min[c] <= outline.guard_max[c]))
+        refuse(
+            fmt::format("guard.min is {} and guard.max {} for the channel {}, so every state "
+                        "would be refused",
+                        outline.guard_min[c], outline.guard_max[c], options.channels[c]));
   for (const std::string& text : options.parameters) {
     const Parameter parameter = parameter_of(text);
     add_name(names, parameter.name, "parameter");

@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 using config::Value;
 
 constexpr const char* kFormat = "bundle/1";
-constexpr std::array kKeys{"format", "reason", "attempt", "time", "steps", "pde", "solver"};
+constexpr std::array kKeys{"format", "reason", "attempt", "time",
+                           "steps",  "pde",    "solver",  "left_out"};
 constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
 constexpr std::streamoff kLogTail = 4096;            // bytes
 constexpr int kLogLines = 20;
@@ -51,6 +52,8 @@ const Value& section(const Value& about, const char* key, const fs::path& file) 
 
 // The last lines, with what no terminal should get replaced.
 std::string log_tail(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return {};
   std::ifstream log(file, std::ios::binary | std::ios::ate);
   if (!log) return {};
   const std::streamoff size = log.tellg();

@@ -47,8 +47,9 @@ class ArrayWriter {
   void add_text_attribute(std::string name, std::string text);
   /// A number as an attribute of the file.
   void add_attribute(std::string name, double number);
-  /// Writes all of it and puts the file, safely on disk, in the place of `path`. Once only.
-  void commit();
+  /// Writes all of it and puts the file, safely on disk unless it may be lost, in the place of
+  /// `path`. Once only.
+  void commit(bool forced = true);
 
  private:
   struct Content;

@@ -153,6 +153,10 @@ TEST_F(Command, OptionsThatCannotWorkAreConfigurationErrors) {
   refused([&] { options_.env = {"NAME"}; });
   refused([&] { options_.env = {"=value"}; });
   refused([&] { options_.files_from = folder_.path("nothing"); });
+  refused([&] { options_.files_from = options_.scratch.parent_path(); });
+  refused([&] { options_.files_from = options_.scratch / "."; });
+  refused([&] { options_.argv.words.push_back(std::string("a\0b", 3)); });
+  refused([&] { options_.env = {std::string("A=\0", 3)}; });
   refused([&] { options_.steps_at_once = 2; });  // nothing tells the program
 }
 

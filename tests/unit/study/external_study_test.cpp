@@ -105,6 +105,9 @@ TEST_F(ExternalStudy, ComplainsAboutItsSolver) {
   EXPECT_TRUE(contains(complaint({"solver.argv=[/]"}), "cannot be run"));
   EXPECT_TRUE(contains(complaint({"solver.env=[A]"}), "expected NAME=value"));
 
+  EXPECT_TRUE(contains(complaint({"pde.guard={min: [0], max: [-1]}"}),
+                       "guard.min is 0 and guard.max -1 for the channel u"));
+
   config::Value built_in = document();
   built_in.set("pde", *load_config("demo").find("pde"));
   EXPECT_TRUE(contains(complaint_about(built_in), "solver is for pde: external"));

@@ -1,6 +1,7 @@
 #include "stap/study/solver_replay.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -64,6 +65,8 @@ TEST_F(ReplayTest, ReadsWhatABundleHolds) {
 }
 
 TEST_F(ReplayTest, ReadsNothingElse) {
+  change("left_out", Value(Value::List{"core"}));
+  EXPECT_EQ(read_bundle(bundle()).attempt, 2);
   for (const char* key : {"format", "reason", "attempt", "time", "steps", "pde", "solver"}) {
     change(key, std::nullopt);
     EXPECT_TRUE(refused("bundle.json")) << key;
@@ -86,6 +89,8 @@ TEST_F(ReplayTest, ReadsNothingElse) {
   EXPECT_TRUE(refused("bundle.json"));
   fs::remove(folder_.path("b/bundle.json"));
   EXPECT_TRUE(refused("bundle.json"));
+  ASSERT_EQ(mkfifo(folder_.path("b/bundle.json").c_str(), 0600), 0);  // nobody would ever write
+  EXPECT_TRUE(refused("no regular file"));
 }
 
 TEST_F(ReplayTest, RunsTheQueryAgain) {
