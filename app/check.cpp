@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -12,6 +13,8 @@
 #include "commands.h"
 #include "console.h"
 #include "stap/core/cluster.h"
+#include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
 #include "stap/nn/engine.h"
 #include "stap/study/axes.h"
 #include "stap/study/data_check.h"
@@ -130,6 +133,29 @@ std::string memory_text(const Study& study, const Globals& globals) {
                      o.members, device_text(study.compute));
 }
 
+// Of runs that are continued: what networks will take, by the last round.
+std::string computing_text(const std::vector<SweepRun>& runs, const std::vector<Study>& studies,
+                           const std::string& folder) {
+  double left = 0, last = 0;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const RunFolder run(std::filesystem::path(folder) / runs[r].name);
+    std::map<std::size_t, double> by_round;
+    try {
+      for (const Timing& timing : run.read_timings())
+        if (timing.phase == "train" || timing.phase == "evaluate" || timing.phase == "select")
+          by_round[timing.round] += timing.seconds;
+    } catch (const Error&) {  // whoever needs the file will complain
+    }
+    if (by_round.empty()) continue;
+    const auto& [round, seconds] = *by_round.rbegin();
+    last = seconds;
+    left += seconds * static_cast<double>(studies[r].options.rounds -
+                                          std::min(studies[r].options.rounds, round));
+  }
+  if (left <= 0) return {};
+  return fmt::format("\n  and {:.3g} s for networks ({:.3g} s in the last round)", left, last);
+}
+
 }  // namespace
 
 void add_with(CLI::App& command, std::vector<std::string>& overlays) {
@@ -170,18 +196,20 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
 
 void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console) {
   std::vector<Study> studies;
+  std::vector<SweepRun> asking;
   std::vector<std::filesystem::path> journals;
   for (const SweepRun& run : runs) {
     const config::Value* name = config::find_path(run.document, "pde.name");
     const PdeRow* row = name && name->text() ? pde_table().find(*name->text()) : nullptr;
     if (row == nullptr || !row->outline) continue;
     studies.push_back(make_study(run.document));
+    asking.push_back(run);
     journals.push_back(std::filesystem::path(folder) / run.name / "journal.jsonl");
   }
   std::string text = spending_lines(studies, journals, "");
   if (text.empty()) return;
   text.pop_back();  // the last line break
-  console.note(text);
+  console.note(text + computing_text(asking, studies, folder));
 }
 
 void add_check(CLI::App& program, const Globals& globals) {

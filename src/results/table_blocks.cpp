@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace stap {
 namespace {
@@ -151,6 +152,7 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
     notes.emplace_back(
         "Held back: every run is measured on what it bought and did not train on, which grows from "
         "round to round and differs from method to method; compare methods with care.");
+  std::vector<std::string> useless;
   for (const ProblemTable& table : tables)
     for (const TableRow& row : table.rows) {
       const std::string where =
@@ -158,6 +160,10 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       if (const std::size_t diverged = row.of(view.whose).diverged; diverged > 0)
         notes.push_back(
             fmt::format("{}: div({}): rollouts that were not finite.", where, diverged));
+      // The error of predicting zero is the size of the states themselves.
+      const std::vector<double>& nrmse = row.of(view.whose).of(Metric::nrmse).by_round;
+      if (!nrmse.empty() && std::isfinite(nrmse.back()) && nrmse.back() >= 1)
+        useless.push_back(fmt::format("{} ({:.3g})", where, nrmse.back()));
       if (row.incomplete > 0)
         notes.push_back(
             fmt::format("{}: {} runs are not finished and not counted.", where, row.incomplete));
@@ -172,6 +178,12 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
             fmt::format("{}: {} runs are from before the mean model was measured and not counted.",
                         where, row.without_mean_model));
     }
+  if (!useless.empty())
+    notes.push_back(fmt::format(
+        "No better than predicting zero, at the end: {}. That is an NRMSE of 1 or more: more "
+        "epochs "
+        "(train.epochs), a wider network or more to begin with (study.initial) may help.",
+        fmt::join(useless, ", ")));
   if (view.paper) add_paper_notes(tables, view, notes);
   return notes;
 }

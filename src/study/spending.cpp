@@ -133,7 +133,14 @@ fs::path kept_file(const Study& study) {
   const fs::path cache = cache_folder();
   const Value* pde = study.effective.find("pde");
   if (cache.empty() || pde == nullptr) return {};
-  const std::string text = config::yaml_text(*pde);
+  // What is not about how a step is made counts for nothing.
+  constexpr const char* kOthers[] = {"slots",      "scratch", "on_failure",    "retries", "breaker",
+                                     "stragglers", "grace",   "failures_kept", "limits"};
+  Value way;
+  if (const Value* solver = study.effective.find("solver")) way = *solver;
+  for (const char* key : kOthers)
+    if (way.is_map()) way.erase(key);
+  const std::string text = config::yaml_text(*pde) + config::json_text(way, 0);
   return cache / "step-seconds" / (sha256_hex(std::as_bytes(std::span(text))) + ".json");
 }
 

@@ -188,6 +188,9 @@ TEST_F(SolverProgram, CheckAndRunSayFirstWhatWillBeSpent) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.err, "solver mine: 31 steps to be made"));
   EXPECT_LT(run.err.find("31 steps to be made"), run.err.find("solver steps"));
+  EXPECT_FALSE(contains(run.err, "for networks"));  // nobody knows yet
+  const Finished more = run_stap({"run", config, "rounds=2", "--out", folder_.path("r")});
+  EXPECT_TRUE(contains(more.err, "s for networks ("));
   // What check prints can be run.
   EXPECT_EQ(run_stap({"check", folder_.file("again.yaml", known.out)}).exit_code, 0);
 }

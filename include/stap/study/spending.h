@@ -53,8 +53,8 @@ struct StepSeconds {
 /// what keep_step_seconds() kept; empty: nobody knows.
 std::optional<StepSeconds> known_step_seconds(const Study& study,
                                               std::span<const std::filesystem::path> journals = {});
-/// Keeps a figure in the cache, under the problem's `pde` section; nothing where there is no cache
-/// or it cannot be written.
+/// Keeps a figure in the cache, under the problem's `pde` section and how its solver is reached;
+/// nothing where there is no cache or it cannot be written.
 void keep_step_seconds(const Study& study, const StepSeconds& measured);
 
 /// For people, some lines; and for programs.

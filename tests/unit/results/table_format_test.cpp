@@ -104,6 +104,19 @@ TEST(TableText, MultiStepNetworksHaveTheirOwnNumbers) {
   EXPECT_TRUE(contains(text, "multi-step"));
 }
 
+// Metric 1 is the NRMSE, whose logarithm is one less than that of the RMSE here.
+TEST(TableText, SaysOnceWhatIsNoBetterThanZero) {
+  const auto text = [](double last) {
+    return tables_text(make_tables({test::result("random", 0, {3.0, last}),
+                                    test::result("sbal", 0, {3.0, last + 1}),
+                                    test::result("qbc", 0, {3.0, 0.5})}));
+  };
+
+  EXPECT_TRUE(contains(text(1.0), "predicting zero, at the end: random (1), sbal (2.72). That"));
+  EXPECT_TRUE(contains(text(0.5), "predicting zero, at the end: sbal (1.65). That"));
+  EXPECT_FALSE(contains(text(-0.5), "predicting zero"));
+}
+
 TEST(TableText, DivergenceIsShownAndCounted) {
   const std::string text = tables_text(diverged());
 

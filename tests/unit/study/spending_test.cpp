@@ -173,6 +173,7 @@ TEST_F(SpendingTest, SecondsComeFromAnswersOrFromACheck) {
   EXPECT_EQ(bought->answers, 3u);
   EXPECT_FALSE(known_step_seconds(own_study({"pde.dt=0.5"})).has_value());
   EXPECT_TRUE(known_step_seconds(own_study({"solver.slots=1"})).has_value());
+  EXPECT_FALSE(known_step_seconds(own_study({"solver.argv=[/bin/mv, '{input}', '{output}']"})));
   // 49 steps of 0.5 s in 2 slots.
   EXPECT_TRUE(contains(spending_text(only({study}), kept), "about 12.2 s: 0.5 s a step"));
 }
