@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/private_folder.h"
-#include "couple/frames.h"
+#include "couple/frame_reader.h"
 
 namespace stap {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -10,32 +9,19 @@
 #include <fmt/format.h>
 
 #include "core/crc32c.h"
+#include "couple/frame_layout.h"
 
 namespace stap {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "frames are copied in memory order");
-
-constexpr std::string_view kMagic = "STAP";
-constexpr std::array<std::string_view, 9> kTypes{"",       "hello",  "setup",     "ready", "query",
-                                                 "answer", "failed", "heartbeat", "end"};
-// Where things stand in a header.
-constexpr std::size_t kVersionAt = 4, kTypeAt = 6, kIdAt = 8, kBytesAt = 16, kChecksumAt = 24,
-                      kReservedAt = 28;
-
-template <class Number>
-Number number_at(const std::byte* from) {
-  Number number;
-  std::memcpy(&number, from, sizeof number);
-  return number;
-}
-
+constexpr std::array<std::string_view, kFrameTypes> kTypes{
+    "", "hello", "setup", "ready", "query", "answer", "failed", "heartbeat", "end"};
 // A frame that grows; finish() puts its size and checksum into the header.
 class FrameWriter {
  public:
   FrameWriter(FrameType type, std::uint64_t id, std::size_t payload) {
     bytes_.reserve(kFrameHeader + payload);
-    bytes(std::as_bytes(std::span(kMagic)));
+    bytes(std::as_bytes(std::span(kFrameMagic)));
     number(kWorkerProtocol);
     number(static_cast<std::uint16_t>(type));
     number(id);
@@ -108,11 +94,6 @@ class PayloadReader {
   bool good_ = true;
 };
 
-std::string with_article(FrameType type) {
-  const std::string_view name = to_string(type);
-  return fmt::format("{} {}", name == "answer" || name == "end" ? "an" : "a", name);
-}
-
 std::string state_count(std::uint64_t count, const std::string& shape) {
   return fmt::format("{} state{} of {}", count, count == 1 ? "" : "s", shape);
 }
@@ -148,6 +129,11 @@ std::size_t character_size(std::span<const std::byte> bytes) {
 std::string_view to_string(FrameType type) {
   const auto number = static_cast<std::size_t>(type);
   return number < kTypes.size() ? kTypes[number] : kTypes[0];
+}
+
+std::string with_article(FrameType type) {
+  const std::string_view name = to_string(type);
+  return fmt::format("{} {}", name == "answer" || name == "end" ? "an" : "a", name);
 }
 
 std::vector<std::byte> frame_bytes(const Frame& frame) {
@@ -186,84 +172,6 @@ std::vector<std::byte> query_frame(std::uint64_t id, const Query& query, const O
   writer.numbers(parameters);
   writer.numbers(query.state);
   return writer.finish();
-}
-
-std::span<std::byte> FrameReader::room() {
-  if (whole_ || !flaw_.empty()) return {};
-  if (filled_ < kFrameHeader) return std::span(header_).subspan(filled_);
-  return std::span(frame_.payload).subspan(filled_ - kFrameHeader);
-}
-
-void FrameReader::put(std::size_t bytes) {
-  const bool had_header = filled_ >= kFrameHeader;
-  filled_ += bytes;
-  if (!had_header) check_start();
-  if (!had_header && flaw_.empty() && filled_ == kFrameHeader) check_header();
-  if (flaw_.empty() && filled_ >= kFrameHeader && filled_ - kFrameHeader == frame_.payload.size())
-    check_payload();
-}
-
-// Before a whole header is there: few printed words and then silence must not look like waiting.
-void FrameReader::check_start() {
-  const auto start = std::span(header_).first(std::min(filled_, kMagic.size()));
-  if (!std::ranges::equal(start, std::as_bytes(std::span(kMagic)).first(start.size())))
-    flaw_ = fmt::format(
-        "sent '{}' where a frame should begin: did the program print to stdout before it was "
-        "connected, or write to the connection by itself?",
-        plain_text(std::span(header_).first(filled_)));
-}
-
-void FrameReader::check_header() {
-  const auto version = number_at<std::uint16_t>(header_ + kVersionAt);
-  const auto type = number_at<std::uint16_t>(header_ + kTypeAt);
-  const auto id = number_at<std::uint64_t>(header_ + kIdAt);
-  const auto bytes = number_at<std::uint64_t>(header_ + kBytesAt);
-  if (version != kWorkerProtocol) {
-    flaw_ = fmt::format("speaks version {} of the worker protocol, expected {}", version,
-                        kWorkerProtocol);
-    return;
-  }
-  if (type == 0 || type >= kTypes.size() || number_at<std::uint32_t>(header_ + kReservedAt) != 0) {
-    flaw_ =
-        fmt::format("sent a frame of the unknown type {}, or one whose last bytes are not 0", type);
-    return;
-  }
-  frame_.type = static_cast<FrameType>(type);
-  frame_.id = id;
-  const auto expected = std::ranges::find(expected_, frame_.type, &Expected::type);
-  const bool answers = frame_.type == FrameType::answer || frame_.type == FrameType::failed;
-  late_ = answers && (expected == expected_.end() || (expected->id && id < *expected->id));
-  if (expected == expected_.end()) {
-    std::vector<std::string_view> names;
-    for (const Expected& one : expected_) names.push_back(to_string(one.type));
-    flaw_ = fmt::format("sent {} out of turn, expected: {}", with_article(frame_.type),
-                        fmt::join(names, ", "));
-  } else if (expected->id && *expected->id != id) {
-    flaw_ = fmt::format("sent {} to query {}, but {} was asked{}", with_article(frame_.type), id,
-                        *expected->id, id < *expected->id ? " (one answer too many?)" : "");
-  } else if (bytes > expected->most) {
-    flaw_ = fmt::format("announced {} of {} bytes, expected at most {}", with_article(frame_.type),
-                        bytes, expected->most);
-  } else {
-    checksum_ = number_at<std::uint32_t>(header_ + kChecksumAt);
-    frame_.payload.resize(static_cast<std::size_t>(bytes));
-  }
-}
-
-void FrameReader::check_payload() {
-  if (crc32c(frame_.payload) == checksum_)
-    whole_ = true;
-  else
-    flaw_ = fmt::format(
-        "sent {} whose checksum does not fit: did the program write to the connection by itself?",
-        with_article(frame_.type));
-}
-
-std::optional<Frame> FrameReader::take() {
-  if (!whole_) return std::nullopt;
-  whole_ = false;
-  filled_ = 0;
-  return std::exchange(frame_, {});
 }
 
 std::uint64_t hello_most() {

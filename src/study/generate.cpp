@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -12,9 +11,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/core/isa.h"
 #include "stap/core/sha256.h"
-#include "stap/core/version.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/journal/answer_log.h"
@@ -29,8 +26,6 @@ namespace fs = std::filesystem;
 using config::Value;
 
 constexpr const char* kFolderFormat = "data/1";
-// Goes up whenever a solver or sampler is changed so that its numbers change.
-constexpr const char* kNumbers = "study/1";
 
 constexpr const char* kConfig = "config.yaml";
 constexpr const char* kJournal = "journal.jsonl";
@@ -274,30 +269,6 @@ void check(const DataRequest& request) {
 
 }  // namespace
 
-Value data_document(const DataRequest& request) {
-  Value document;
-  document.set("format", kNumbers);
-  // Those of a program of the user's own are its business, and too dear to be made again.
-  if (!request.foreign) {
-    document.set("version", version());
-    document.set("instruction_set", to_string(active_isa()));
-  }
-  document.set("pool", request.pool);
-  document.set("test", request.test);
-  document.set("steps", request.steps);
-  if (request.cluster > 1) document.set("cluster", request.cluster);
-  document.set("data_seed", request.data_seed);
-  if (!request.solver.empty()) document.set("solver", request.solver);
-  document.set("pde", request.pde);
-  document.set("initial", request.initial);
-  return document;
-}
-
-std::string data_key(const DataRequest& request) {
-  const std::string text = config::yaml_text(data_document(request));
-  return sha256_hex(std::as_bytes(std::span(text)));
-}
-
 Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const fs::path& folder, Observer& observer,
                    const StopAsked& stop) {
@@ -310,17 +281,6 @@ Generated generate(const DataRequest& request, const Sampler& sampler,
     throw Error(ErrorKind::storage,
                 fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
   }
-}
-
-fs::path cache_folder() {
-  if (const char* own = std::getenv("STAP_CACHE"))
-    return std::string_view(own) == "off" ? fs::path() : fs::path(own);
-  const auto below = [](const char* variable, const char* folder) {
-    const char* root = std::getenv(variable);
-    return root && *root ? fs::path(root) / folder : fs::path();
-  };
-  const fs::path shared = below("XDG_CACHE_HOME", "stap");
-  return shared.empty() ? below("HOME", ".cache/stap") : shared;
 }
 
 }  // namespace stap

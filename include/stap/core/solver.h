@@ -1,39 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "stap/core/grid.h"
+#include "stap/core/query.h"
 
 namespace stap {
-
-/// "Advance this state by so many learned steps."
-struct Query {
-  std::uint64_t id = 0;
-  std::vector<double> state{};   ///< [C, X...] of the solver's grid
-  double time = 0.0;             ///< of the input state; 0 at u^0, negative during a warm-up
-  std::vector<double> params{};  ///< of parametric problems; empty otherwise
-  std::size_t steps = 1;         ///< consecutive ones, each from where the one before it ended
-};
-
-/// Failure is data: a row that cannot be advanced says so and leaves the others alone.
-struct Answer {
-  enum class Status { ok, refused, failed };
-  Status status = Status::failed;  ///< ok: all steps were made; refused: none was tried
-  std::string reason{};            ///< empty when ok
-  /// [made, C, X...]: after steps 1 .. made. made == steps when ok, 0 when refused; a failure keeps
-  /// those before it.
-  std::vector<double> states{};
-  double seconds = 0.0;  ///< time the query took (its share, where it was computed with others)
-  int attempts = 0;      ///< calls of the solver; 0 when refused
-};
-
-std::string_view to_string(Answer::Status status);
 
 /// What a purchase does about a solver that fails or is slow.
 struct FailurePolicy {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "couple/frame_reader.h"
 #include "reference/crc32c.h"
 #include "stap/core/rng.h"
 #include "support/contains.h"

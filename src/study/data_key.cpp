@@ -1,0 +1,59 @@
+// What decides about the bits of data, and where they are kept.
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "stap/config/value.h"
+#include "stap/core/isa.h"
+#include "stap/core/sha256.h"
+#include "stap/core/version.h"
+#include "stap/study/generate.h"
+
+namespace stap {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+namespace {
+
+// Goes up whenever a solver or sampler is changed so that its numbers change.
+constexpr const char* kNumbers = "study/1";
+
+}  // namespace
+
+Value data_document(const DataRequest& request) {
+  Value document;
+  document.set("format", kNumbers);
+  // Those of a program of the user's own are its business, and too dear to be made again.
+  if (!request.foreign) {
+    document.set("version", version());
+    document.set("instruction_set", to_string(active_isa()));
+  }
+  document.set("pool", request.pool);
+  document.set("test", request.test);
+  document.set("steps", request.steps);
+  if (request.cluster > 1) document.set("cluster", request.cluster);
+  document.set("data_seed", request.data_seed);
+  if (!request.solver.empty()) document.set("solver", request.solver);
+  document.set("pde", request.pde);
+  document.set("initial", request.initial);
+  return document;
+}
+
+std::string data_key(const DataRequest& request) {
+  const std::string text = config::yaml_text(data_document(request));
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
+
+fs::path cache_folder() {
+  if (const char* own = std::getenv("STAP_CACHE"))
+    return std::string_view(own) == "off" ? fs::path() : fs::path(own);
+  const auto below = [](const char* variable, const char* folder) {
+    const char* root = std::getenv(variable);
+    return root && *root ? fs::path(root) / folder : fs::path();
+  };
+  const fs::path shared = below("XDG_CACHE_HOME", "stap");
+  return shared.empty() ? below("HOME", ".cache/stap") : shared;
+}
+
+}  // namespace stap
