@@ -14,6 +14,7 @@
 #include "core/breaker.h"
 #include "run/purchase.h"
 #include "stap/core/solver_queue.h"
+#include "stap/run/by_hand.h"
 
 namespace stap {
 

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "run/correspondence.h"
+#include "run/market.h"
 #include "run/phases.h"
-#include "run/purchase.h"
 #include "run/training.h"
 #include "stap/core/error.h"
 

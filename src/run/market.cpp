@@ -1,3 +1,5 @@
+#include "run/market.h"
+
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -6,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "run/counter.h"
-#include "run/purchase.h"
 
 namespace stap {
 namespace {

@@ -1,11 +1,8 @@
 // What one run buys in one round, pass by pass, so that many runs can buy over one queue.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,7 +14,6 @@
 #include "stap/acquire/passes.h"
 #include "stap/acquire/planner.h"
 #include "stap/core/observer.h"
-#include "stap/run/by_hand.h"
 #include "stap/run/run.h"
 
 namespace stap {
@@ -91,46 +87,6 @@ class RoundPurchase {
   std::size_t asked_ = 0, open_queries_ = 0, given_back_ = 0;
   std::size_t budget_, spent_ = 0, failed_ = 0, refused_ = 0;  // of the whole purchase
   double planning_seconds_ = 0.0;
-};
-
-class Counter;
-
-/// Nothing can be done before people have answered. Nothing is wrong.
-class Waiting : public std::exception {
- public:
-  const char* what() const noexcept override { return "waiting for answers"; }
-};
-/// Is handed all open questions when nothing can be done without an answer; gives answers to some
-/// of them, by Question::id, or none.
-using AnswerQuestions = std::function<std::vector<Reply>(std::vector<Question> open)>;
-
-/// Where runs buy together: one queue a solver, for as long as it lives.
-class Market {
- public:
-  /// `runs` must live as long; purchases are theirs.
-  explicit Market(std::span<const Run> runs);
-  ~Market();
-
-  /// Buys for all of them until each is done, so that no slot stays idle while somebody has a
-  /// question. One committee at a time works on the device. Throws Stopped when `stop` says so, and
-  /// what runs outside this process has ended (the observer is told when that will be), or need not
-  /// be waited for; Waiting if `answer` has none; Error(solver) where failures are more than a
-  /// solver's policy bears, and what purchases and queues throw; what was answered by then is on
-  /// disk, and the market must not be used any more.
-  void buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer,
-           const StopAsked& stop, const AnswerQuestions& answer = {});
-
- private:
-  void wind_down(Observer& observer, const StopAsked& stop);
-  void ask_people(const AnswerQuestions& answer);
-  void show(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer);
-  Counter& counter_of(const Solver& solver);
-  std::vector<Query> ask(RoundPurchase& purchase);
-
-  std::span<const Run> runs_;
-  RoundPurchase* asked_ = nullptr;  // the last one
-  std::vector<std::unique_ptr<Counter>> counters_;
-  std::chrono::steady_clock::time_point shown_{};  // in status.json
 };
 
 }  // namespace stap
