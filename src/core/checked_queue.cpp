@@ -112,6 +112,7 @@ class CheckedQueue final : public SolverQueue {
   }
 
   void hold() override { inner_->hold(); }
+  void recorded() override { inner_->recorded(); }
   std::vector<const Query*> questions() const override { return inner_->questions(); }
   bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
 

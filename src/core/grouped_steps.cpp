@@ -45,6 +45,7 @@ class GroupedQueue final : public SolverQueue {
   }
 
   void hold() override { inner_->hold(); }
+  void recorded() override { inner_->recorded(); }
   std::vector<Running> running() const override { return inner_->running(); }
   std::vector<const Query*> questions() const override { return inner_->questions(); }
   bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }

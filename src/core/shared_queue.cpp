@@ -83,6 +83,10 @@ class SharedQueue final : public SolverQueue {
   }
 
   void hold() override { inner_->hold(); }
+  // Of an answer for several, those that nobody has taken yet are not.
+  void recorded() override {
+    if (replies_.empty()) inner_->recorded();
+  }
 
   std::vector<Running> running() const override {
     std::vector<Running> all;

@@ -138,6 +138,7 @@ void Counter::receive(Clock::time_point until) {
 // One wait for the disk for all that was received of a purchase.
 void Counter::commit() {
   for (RoundPurchase* purchase : purchases_) purchase->commit();
+  queue_->recorded();
 }
 
 void Counter::ask(std::size_t owner) {

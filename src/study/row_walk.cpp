@@ -161,6 +161,7 @@ class Walk {
       if (ok) times_.add(reply.answer.seconds, made(reply));
     }
     log_.commit();
+    queue_->recorded();
     return replies;
   }
 

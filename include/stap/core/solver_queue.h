@@ -52,6 +52,9 @@ class SolverQueue {
   /// who wants to end without losing what is under way. A queue that runs nothing by itself need
   /// not know.
   virtual void hold() {}
+  /// What next() has given so far is on disk: a queue that keeps answers for who is killed before
+  /// that may let them go.
+  virtual void recorded() {}
   /// What is under way by itself, while nobody waits for it; none for a solver of this process.
   virtual std::vector<Running> running() const { return {}; }
   /// Queries that somebody must be asked, whose answers are brought by answer(): those of a solver
