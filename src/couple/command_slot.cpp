@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "couple/placeholders.h"
+#include "couple/state_hdf5.h"
 #include "stap/core/error.h"
-#include "stap/data/array_file.h"
 #include "stap/data/npy.h"
 
 namespace stap {
@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr const char* kDataset = "state";
 
 std::vector<std::size_t> shape_of(const Grid& grid) {
   std::vector<std::size_t> shape{grid.channels};
@@ -86,13 +84,7 @@ void CommandSlot::start() {
   if (npy) {
     write_npy(input_, shape_of(outline_.grid), query_->state, false);
   } else {
-    ArrayWriter writer(input_);
-    writer.describe({outline_.name, outline_.grid, outline_.dt});
-    writer.add(kDataset, shape_of(outline_.grid), query_->state);
-    writer.add_attribute("time", query_->time);
-    writer.add_attribute("steps", static_cast<double>(query_->steps));
-    for (const Parameter& p : outline_.parameters) writer.add_attribute(p.name, p.value);
-    writer.commit(false);
+    write_state_hdf5(input_, outline_, *query_);
   }
   const int log =
       open((folder_ / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -187,9 +179,8 @@ std::vector<double> CommandSlot::read_output() const {
   if (!fs::is_regular_file(output_, error))  // to open another kind may take for ever
     throw Error(ErrorKind::data, fmt::format("{} is no file", output_.filename().string()));
   const std::size_t values = query_->steps * outline_.grid.values();
-  Array<double> array = options_.format == CommandOptions::Format::npy
-                            ? read_npy(output_, values)
-                            : read_array(output_, kDataset);
+  Array<double> array = options_.format == CommandOptions::Format::npy ? read_npy(output_, values)
+                                                                       : read_states_hdf5(output_);
   std::vector<std::size_t> wanted = shape_of(outline_.grid);
   if (query_->steps == 1 && array.shape == wanted) return std::move(array.values);
   wanted.insert(wanted.begin(), query_->steps);

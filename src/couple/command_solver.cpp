@@ -7,6 +7,7 @@
 #include "couple/coupled_solver.h"
 #include "couple/placeholders.h"
 #include "couple/scratch.h"
+#include "couple/state_hdf5.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -44,6 +45,7 @@ const config::Fields<CommandOptions>& command_fields() {
 std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const Outline& outline,
                                             const CoupleContext& context) {
   check_program(options);
+  if (options.format == CommandOptions::Format::hdf5) check_hdf5();
   filled_in(options.argv.words,
             placeholders_of(outline, "input", "output", 0.0, 1));  // throws what is wrong in it
   const auto mentions = [&](const char* name) {

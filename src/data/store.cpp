@@ -297,10 +297,6 @@ class RowsDataset {
 
 }  // namespace
 
-std::string shape_text(std::span<const std::size_t> shape) {
-  return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, " x "));
-}
-
 Array<double> read_array(const fs::path& path, const std::string& name) {
   const Input input(path);
   const std::string what = fmt::format("dataset '{}'", name);
