@@ -170,7 +170,20 @@ struct SolverReplayOptions {
 void run_solver_replay(const SolverReplayOptions& options, std::ostream& out);
 void add_solver(CLI::App& program, const Globals& globals);
 
+struct ServeCommandOptions {
+  std::string folder;
+  std::vector<std::string> settings;  ///< solver.key=value
+  std::size_t slots = 0;              ///< 0: as the configuration says
+  std::string stop_after, idle;       ///< "90s", "9m", "1h"; empty: never
+};
+void run_serve(const ServeCommandOptions& options, const Globals& globals, std::ostream& out);
+/// The arguments of `stap serve`, for that command or a program of its own, called `name`.
+void declare_serve(CLI::App& command, const std::string& name, const Globals& globals);
+void add_serve(CLI::App& program, const Globals& globals);
 class Console;
+/// Says where the queries of runs wait for servers; nothing where they run here.
+void show_spools(const std::vector<SweepRun>& runs, Console& console);
+
 /// Says what runs will ask of a user's own solver; nothing where all equations are built in.
 void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console);
 

@@ -127,6 +127,7 @@ void run(int argc, char** argv) {
   add_solver(program, globals);
   add_run(program, globals);
   add_sweep(program, globals);
+  add_serve(program, globals);
   add_ask(program, globals);
   add_tell(program, globals);
   add_table(program, globals);

@@ -80,6 +80,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
 
   Console console(globals);
   show_spending(runs, options.folder, console);
+  show_spools(runs, console);
   const InterruptGuard interrupt;
   const auto start = std::chrono::steady_clock::now();
   const StopAsked stop(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "couple/slot_queue.h"
+#include "couple/spool_queue.h"
 #include "stap/couple/solver_table.h"
 
 namespace stap {
@@ -22,6 +23,8 @@ std::vector<config::Field<Options>> common_fields() {
       {"slots", in(&O::slots), "queries at the same time", config::between(1, 100000)},
       {"steps_at_once", in(&O::steps_at_once), "the most consecutive steps that are one call",
        config::between(1, 1000000)},
+      {"spool", in(&O::spool),
+       "a folder on a shared file system: queries run where 'stap serve FOLDER' does, not here"},
       {"scratch", in(&O::scratch),
        "where folders of queries are made; empty: the system's for temporary files"},
       {"on_failure", in(&O::on_failure),
@@ -51,7 +54,7 @@ config::Fields<Options> fields_with(std::vector<config::Field<Options>> own) {
 /// Throws Error(config) unless argv names a program that can be started, and env is right.
 void check_program(const SolverOptions& options);
 
-/// What kinds of solver have in common: the outline's guard, policies, and a queue over slots.
+/// What kinds of solver have in common: the outline's guard, policies, and where queries run.
 class CoupledSolver : public Solver {
  protected:
   CoupledSolver(const SolverOptions& options, Outline outline, CoupleContext context)
@@ -62,7 +65,8 @@ class CoupledSolver : public Solver {
                 options.stragglers},
         rules_{options.slots,
                options.on_failure == SolverOptions::OnFailure::retry ? options.retries : 0,
-               options.limits, options.grace} {}
+               options.limits, options.grace},
+        spool_(options.spool) {}
 
   std::vector<std::string> channels() const override { return outline_.channels; }
   FailurePolicy failure_policy() const override { return policy_; }
@@ -76,11 +80,21 @@ class CoupledSolver : public Solver {
   std::string guard(const Query& query) const override {
     return guard_refusal(outline_, query.state);
   }
+  std::unique_ptr<SolverQueue> open_queue() const final {
+    if (spool_.empty()) return open_slots();
+    const std::filesystem::path& failures = context_.failures;
+    return make_spool_queue(
+        spool_, rules_.limits.server,
+        {outline_, context_.recipe, failures.empty() ? failures : absolute(failures)});
+  }
+  /// A queue over slots of this machine.
+  virtual std::unique_ptr<SolverQueue> open_slots() const = 0;
 
   Outline outline_;
   CoupleContext context_;
   FailurePolicy policy_;
   SlotRules rules_;
+  std::filesystem::path spool_;
 };
 
 }  // namespace stap

@@ -69,7 +69,8 @@ void check_program(const SolverOptions& options) {
     throw Error(ErrorKind::config,
                 "argv is empty, expected a program and its arguments: argv: [./solver, "
                 "\"{input}\", \"{output}\"]");
-  if (!is_there(argv[0]))
+  // What servers start need not be there on the machine that asks.
+  if (options.spool.empty() && !is_there(argv[0]))
     throw Error(ErrorKind::config,
                 fmt::format("argv names the program {}, which {}", argv[0],
                             argv[0].find('/') == std::string::npos
@@ -99,6 +100,8 @@ const config::Fields<SolverLimits>& solver_limits_fields() {
       {"start", &O::start, "for a worker to come up", config::above(0), "s"},
       {"silence", &O::silence, "without a sign of a worker that sends heartbeats; 0: automatic",
        config::at_least(0), "s"},
+      {"server", &O::server, "without a sign of a server ('stap serve'), which is then given up",
+       config::between(1, 86400), "s"},
       {"output", &O::output, "of one file that it writes, its log included",
        config::between(1e3, 1e15), "byte"},
       {"files", &O::files, "that it may leave in its folder", config::at_least(1)},

@@ -89,7 +89,7 @@ class WorkerSolver final : public CoupledSolver {
       : CoupledSolver(options, std::move(outline), std::move(context)), options_(options) {}
 
  private:
-  std::unique_ptr<SolverQueue> open_queue() const override {
+  std::unique_ptr<SolverQueue> open_slots() const override {
     return make_slot_queue(rules(),
                            [this, scratch = std::make_shared<Scratch>(options_.scratch)](
                                std::size_t number) -> std::unique_ptr<Slot> {

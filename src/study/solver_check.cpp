@@ -168,6 +168,7 @@ class Checking {
       if (!reply) continue;
       told[reply->id] = {std::move(reply->answer), Seconds(Clock::now() - begun).count()};
     }
+    queue.recorded();  // a question that is put again is to be computed again
     observer_.progress({"solver check", std::min(found_.calls, planned_), planned_, "calls"});
     return told;
   }

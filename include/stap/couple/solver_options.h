@@ -17,6 +17,7 @@ struct SolverLimits {
   double least = 60.0;   ///< but at least these seconds
   double start = 120.0;  ///< seconds for a worker to come up
   double silence = 0.0;  ///< seconds without a sign of a worker that sends heartbeats; 0: automatic
+  double server = 60.0;  ///< seconds without a sign of a server of a spool
   double output = 4e9;   ///< bytes of one file that it writes, its log included
   std::size_t files = 10000;  ///< that it may leave in its folder
 };
@@ -30,6 +31,7 @@ struct SolverOptions {
   std::vector<std::string> env;   ///< "NAME=value", added to the environment
   std::size_t slots = 1;          ///< queries at the same time
   std::size_t steps_at_once = 1;  ///< the most steps that are one call
+  std::filesystem::path spool;    ///< a folder that servers fetch queries from; empty: run here
   std::filesystem::path scratch;  ///< where its folders are made; empty: the system's
   OnFailure on_failure = OnFailure::retry;
   std::size_t retries = 1;         ///< of a query that crashed, with on_failure: retry

@@ -1,0 +1,31 @@
+#include "duration.h"
+
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap::app {
+
+std::optional<double> seconds_of(const std::string& text, const std::string& option) {
+  if (text.empty()) return std::nullopt;
+  double number = 0;
+  std::size_t used = 0;
+  try {
+    number = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  const std::string unit = text.substr(used);
+  const double factor = unit.empty() || unit == "s" ? 1.0
+                        : unit == "m"               ? 60.0
+                        : unit == "h"               ? 3600.0
+                                                    : 0.0;
+  if (used == 0 || factor == 0.0 || !(number > 0))
+    throw Error(ErrorKind::config,
+                fmt::format("{} '{}', expected a time such as 90s, 9m or 1.5h", option, text));
+  return number * factor;
+}
+
+}  // namespace stap::app

@@ -1,0 +1,86 @@
+// `stap serve`, and all of the program stap-serve: answers queries of a spool folder.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "duration.h"
+#include "interrupt.h"
+#include "stap/couple/serve.h"
+
+namespace stap::app {
+namespace {
+
+std::string summary(const Served& served) {
+  std::string text =
+      fmt::format("answered {} {}", served.answered, served.answered == 1 ? "query" : "queries");
+  if (served.failed > 0) text += fmt::format(", {} of them failed", served.failed);
+  if (served.given_back > 0) text += fmt::format(", {} given back", served.given_back);
+  if (served.in_vain > 0) text += fmt::format(", {} begun in vain", served.in_vain);
+  return text +
+         fmt::format("; {:.3g} s of solver in {:.3g} s", served.busy_seconds, served.seconds);
+}
+
+}  // namespace
+
+void run_serve(const ServeCommandOptions& options, const Globals& globals, std::ostream& out) {
+  ServeOptions how{.folder = options.folder,
+                   .slots = options.slots,
+                   .seconds = seconds_of(options.stop_after, "--stop-after").value_or(0),
+                   .idle = seconds_of(options.idle, "--idle").value_or(0),
+                   .settings = options.settings};
+  Console console(globals);
+  const InterruptGuard interrupt;
+  const Served served = serve(how, console, interrupt.stop());
+  console.finish();
+  out << summary(served) << std::endl;
+  if (served.end == Served::End::stopped && interrupt.requested()) interrupt.end_program();
+}
+
+void show_spools(const std::vector<SweepRun>& runs, Console& console) {
+  std::set<std::string> shown;
+  for (const SweepRun& run : runs)
+    if (const config::Value* spool = config::find_path(run.document, "solver.spool"))
+      if (spool->text() != nullptr && !spool->text()->empty() &&
+          shown.insert(*spool->text()).second)
+        console.note(
+            fmt::format("queries wait in {} for servers, on any machine that sees it: stap "
+                        "serve {}",
+                        *spool->text(), *spool->text()));
+}
+
+void declare_serve(CLI::App& command, const std::string& name, const Globals& globals) {
+  const auto options = std::make_shared<ServeCommandOptions>();
+  command.add_option("folder", options->folder, "The folder that solver.spool names")->required();
+  command.add_option("setting", options->settings,
+                     "key=value of the section solver, for this machine, for example "
+                     "solver.scratch=/local");
+  command
+      .add_option("--slots", options->slots,
+                  "Queries at the same time (default: solver.slots of the configuration)")
+      ->check(CLI::Range(1, 100000));
+  command.add_option("--stop-after", options->stop_after,
+                     "End after this time (90s, 9m, 1h); what is not finished is given back");
+  command.add_option("--idle", options->idle, "End after this time without a query");
+  command.footer(fmt::format(
+      "Any number of servers may come and go, on all machines that see the folder. Ctrl-C begins "
+      "no "
+      "new query and waits\nfor those that run; a second one, and SIGTERM, give them back to "
+      "others.\n"
+      "Example:\n  {} /shared/spool --slots 4 --stop-after 55m --idle 10m",
+      name));
+  command.callback([options, &globals] { run_serve(*options, globals, std::cout); });
+}
+
+void add_serve(CLI::App& program, const Globals& globals) {
+  declare_serve(
+      *program.add_subcommand("serve", "Answer queries that a run leaves in a spool folder"),
+      "stap serve", globals);
+}
+
+}  // namespace stap::app

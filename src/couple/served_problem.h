@@ -1,0 +1,44 @@
+// A problem of a spool folder, as a server of it sees it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/answer_times.h"
+#include "core/breaker.h"
+#include "couple/spool_folder.h"
+#include "couple/spool_format.h"
+#include "stap/core/solver_queue.h"
+#include "stap/couple/serve.h"
+
+namespace stap {
+
+/// Its solver, with slots on this machine.
+class ServedProblem {
+ public:
+  /// Throws Error(data) for a file that is not right, Error(config) if the solver cannot be made.
+  ServedProblem(const SpoolFolder& folder, std::string id, const ServeOptions& options);
+
+  const Outline& outline() const { return problem_.outline; }
+  SolverQueue& queue() { return *queue_; }
+  std::size_t slots() const { return slots_; }
+  double silence() const { return silence_; }  ///< after which a server is given up
+  /// Whether the folder says something else by now.
+  bool changed(const SpoolFolder& folder) const;
+
+  AnswerTimes times;
+  Breaker breaker{{}};
+
+ private:
+  std::string id_;
+  std::vector<std::byte> text_;  // of its file
+  SpoolProblem problem_;
+  std::size_t slots_ = 1;
+  double silence_ = 60.0;
+  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<SolverQueue> queue_;
+};
+
+}  // namespace stap

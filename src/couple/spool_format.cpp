@@ -1,0 +1,299 @@
+#include "couple/spool_format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "core/crc32c.h"
+#include "couple/frames.h"
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/core/sha256.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+static_assert(std::endian::native == std::endian::little, "files are copied in memory order");
+
+constexpr std::string_view kMagic = "STAPSPL1";
+constexpr std::uint32_t kQuery = 1, kAnswer = 2;
+constexpr std::size_t kParametersMost = 1000, kStepsMost = 1000000;
+
+// In front of the numbers of either kind of file; no bytes between its members.
+struct Header {
+  char magic[8];
+  std::uint32_t kind;
+  std::uint32_t checksum;  // of all that follows
+  char key[kKeyDigits];
+  std::uint64_t steps;   // a query's; or the states of an answer
+  std::uint64_t values;  // of a state
+  std::uint64_t others;  // parameters behind a query's state; bytes of an answer's reason
+  double number;         // time, or seconds
+  std::uint32_t status, attempts;
+};
+static_assert(sizeof(Header) == 16 + kKeyDigits + 40);
+constexpr std::size_t kChecked = offsetof(Header, key);
+
+class Digest {
+ public:
+  template <class Number>
+  Digest& number(Number value) {
+    sha256_.add(std::as_bytes(std::span(&value, 1)));
+    return *this;
+  }
+  Digest& numbers(std::span<const double> values) {
+    number<std::uint64_t>(values.size());
+    sha256_.add(std::as_bytes(values));
+    return *this;
+  }
+  Digest& text(std::string_view text) {
+    number<std::uint64_t>(text.size());
+    sha256_.add(std::as_bytes(std::span(text)));
+    return *this;
+  }
+  std::string digits(std::size_t count) const { return sha256_.hex().substr(0, count); }
+
+ private:
+  Sha256 sha256_;
+};
+
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+std::vector<std::byte> file_of(Header header, const std::string& key,
+                               std::span<const std::byte> first,
+                               std::span<const std::byte> second) {
+  std::memcpy(header.magic, kMagic.data(), kMagic.size());
+  std::memcpy(header.key, key.data(), kKeyDigits);
+  std::vector<std::byte> bytes;
+  bytes.reserve(sizeof header + first.size() + second.size());
+  append(bytes, std::as_bytes(std::span(&header, 1)));
+  append(bytes, first);
+  append(bytes, second);
+  const std::uint32_t checksum = crc32c(std::span(bytes).subspan(kChecked));
+  std::memcpy(&bytes[offsetof(Header, checksum)], &checksum, sizeof checksum);
+  return bytes;
+}
+
+// What is wrong with the beginning of a file, or nothing and the header.
+std::string read_header(std::span<const std::byte> file, std::uint32_t kind, const std::string& key,
+                        Header& header) {
+  if (file.size() < sizeof header) return fmt::format("it has only {} bytes", file.size());
+  std::memcpy(&header, file.data(), sizeof header);
+  if (std::string_view(header.magic, sizeof header.magic) != kMagic || header.kind != kind)
+    return "it is no such file";
+  if (crc32c(file.subspan(kChecked)) != header.checksum) return "its checksum does not fit";
+  if (std::string_view(header.key, kKeyDigits) != key) return "it is another one's";
+  return {};
+}
+
+std::vector<double> numbers_at(std::span<const std::byte> file, std::size_t from,
+                               std::size_t count) {
+  std::vector<double> numbers(count);
+  if (count > 0) std::memcpy(numbers.data(), &file[from], count * sizeof(double));
+  return numbers;
+}
+
+template <class Item>
+Value list_of(const std::vector<Item>& items) {
+  Value::List list(items.begin(), items.end());
+  if constexpr (std::is_same_v<Item,
+                               double>)  // a guard may be infinite, which JSON has no word for
+    for (Value& one : list)
+      if (!std::isfinite(*one.real())) one = Value(fmt::format("{}", *one.real()));
+  return Value(std::move(list));
+}
+
+const Value::List& list_in(const Value& map, const char* key, const fs::path& file) {
+  const Value* value = map.find(key);
+  if (value == nullptr || !value->is_list()) throw_bad_field(key, file);
+  return *value->list();
+}
+
+std::vector<double> reals_in(const Value& map, const char* key, const fs::path& file) {
+  std::vector<double> numbers;
+  for (const Value& one : list_in(map, key, file)) {
+    const double infinite = std::numeric_limits<double>::infinity();
+    const auto number = one == Value("inf")    ? std::optional(infinite)
+                        : one == Value("-inf") ? std::optional(-infinite)
+                                               : one.real();
+    if (!number) throw_bad_field(key, file);
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+Value to_value(const Outline& outline) {
+  Value value;
+  value.set("name", outline.name);
+  value.set("channels", list_of(outline.channels));
+  value.set("points", list_of(outline.grid.points));
+  value.set("lengths", list_of(outline.grid.lengths));
+  value.set("dt", outline.dt);
+  value.set("guard_min", list_of(outline.guard_min));
+  value.set("guard_max", list_of(outline.guard_max));
+  Value::List parameters;
+  for (const Parameter& parameter : outline.parameters) {
+    Value& one = parameters.emplace_back();
+    one.set("name", parameter.name);
+    one.set("value", parameter.value);
+  }
+  value.set("parameters", Value(std::move(parameters)));
+  return value;
+}
+
+Outline read_outline(const Value& value, const fs::path& file) {
+  Outline outline;
+  outline.name = field<std::string>(value, "name", file);
+  for (const Value& channel : list_in(value, "channels", file)) {
+    if (channel.text() == nullptr) throw_bad_field("channels", file);
+    outline.channels.push_back(*channel.text());
+  }
+  std::vector<std::size_t> sizes;
+  for (const Value& points : list_in(value, "points", file)) {
+    const auto number = points.integer<std::uint64_t>();
+    if (!number || *number > (1u << 24)) throw_bad_field("points", file);
+    sizes.push_back(*number);
+  }
+  outline.grid =
+      make_grid(outline.channels.size(), std::move(sizes), reals_in(value, "lengths", file));
+  outline.dt = field<double>(value, "dt", file);
+  outline.guard_min = reals_in(value, "guard_min", file);
+  outline.guard_max = reals_in(value, "guard_max", file);
+  for (const Value& one : list_in(value, "parameters", file))
+    outline.parameters.push_back(
+        {field<std::string>(one, "name", file), field<double>(one, "value", file)});
+  return outline;
+}
+
+}  // namespace
+
+std::string problem_id(const Outline& outline) {
+  Digest digest;
+  digest.text(outline.name).number<std::uint64_t>(outline.grid.channels);
+  for (const std::string& channel : outline.channels) digest.text(channel);
+  digest.number<std::uint64_t>(outline.grid.points.size());
+  for (const std::size_t points : outline.grid.points) digest.number<std::uint64_t>(points);
+  digest.numbers(outline.grid.lengths).number(outline.dt);
+  digest.numbers(outline.guard_min).numbers(outline.guard_max);
+  for (const Parameter& parameter : outline.parameters)
+    digest.text(parameter.name).number(parameter.value);
+  return digest.digits(kProblemDigits);
+}
+
+std::string spool_key(const std::string& problem, const Query& query) {
+  Digest digest;
+  digest.text(problem).number<std::uint64_t>(query.steps).number(query.time);
+  digest.numbers(query.params).numbers(query.state);
+  return problem + digest.digits(kKeyDigits - kProblemDigits);
+}
+
+bool is_spool_key(std::string_view name) {
+  return name.size() == kKeyDigits &&
+         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::vector<std::byte> query_bytes(const std::string& key, const Query& query) {
+  Header header{};
+  header.kind = kQuery;
+  header.steps = query.steps;
+  header.values = query.state.size();
+  header.others = query.params.size();
+  header.number = query.time;
+  return file_of(header, key, std::as_bytes(std::span<const double>(query.state)),
+                 std::as_bytes(std::span<const double>(query.params)));
+}
+
+std::vector<std::byte> answer_bytes(const std::string& key, const Answer& answer) {
+  Header header{};
+  header.kind = kAnswer;
+  header.steps = 1;  // the states are one row: how long each is the reader knows
+  header.values = answer.states.size();
+  const std::string_view reason = std::string_view(answer.reason).substr(0, kSpoolTextMost);
+  header.others = reason.size();
+  header.number = answer.seconds;
+  header.status = static_cast<std::uint32_t>(answer.status);
+  header.attempts = static_cast<std::uint32_t>(std::max(answer.attempts, 0));
+  return file_of(header, key, std::as_bytes(std::span<const double>(answer.states)),
+                 std::as_bytes(std::span(reason)));
+}
+
+std::size_t query_bytes_most(const Outline& outline) {
+  return sizeof(Header) + sizeof(double) * (outline.grid.values() + kParametersMost);
+}
+
+std::size_t answer_bytes_most(const Grid& grid, std::size_t steps) {
+  return sizeof(Header) + sizeof(double) * grid.values() * steps + kSpoolTextMost;
+}
+
+std::string read_query(std::span<const std::byte> file, const std::string& key,
+                       const Outline& outline, Query& query) {
+  Header header;
+  if (std::string flaw = read_header(file, kQuery, key, header); !flaw.empty()) return flaw;
+  // Numbers first: a count that is not the one expected never becomes a size.
+  if (header.values != outline.grid.values() || header.others > kParametersMost ||
+      header.steps == 0 || header.steps > kStepsMost ||
+      file.size() != sizeof header + sizeof(double) * (header.values + header.others))
+    return fmt::format("its state has {} values, that of the problem {}", header.values,
+                       outline.grid.values());
+  query.time = header.number;
+  query.steps = header.steps;
+  query.state = numbers_at(file, sizeof header, header.values);
+  query.params = numbers_at(file, sizeof header + sizeof(double) * header.values, header.others);
+  return {};
+}
+
+std::string read_answer(std::span<const std::byte> file, const std::string& key, const Grid& grid,
+                        std::size_t steps, Answer& answer) {
+  Header header;
+  if (std::string flaw = read_header(file, kAnswer, key, header); !flaw.empty()) return flaw;
+  if (header.values % grid.values() != 0 || header.values > steps * grid.values() ||
+      header.others > kSpoolTextMost || header.status > 2 || header.attempts > 1000000000 ||
+      file.size() != sizeof header + sizeof(double) * header.values + header.others)
+    return fmt::format("it has {} values, expected at most {}", header.values,
+                       steps * grid.values());
+  answer.status = static_cast<Answer::Status>(header.status);
+  answer.states = numbers_at(file, sizeof header, header.values);
+  answer.reason = plain_text(file.subspan(file.size() - header.others));
+  answer.seconds = std::isfinite(header.number) ? header.number : 0.0;
+  answer.attempts = static_cast<int>(header.attempts);
+  return {};
+}
+
+Value to_value(const SpoolProblem& problem) {
+  Value value;
+  value.set("format", kSpoolFormat);
+  value.set("outline", to_value(problem.outline));
+  for (const char* section : {"pde", "solver"})
+    if (const Value* found = problem.recipe.find(section)) value.set(section, *found);
+  value.set("failures", problem.failures.string());
+  return value;
+}
+
+SpoolProblem read_problem(const Value& value, const fs::path& file) {
+  if (const auto format = field<std::string>(value, "format", file); format != kSpoolFormat)
+    throw Error(ErrorKind::data, fmt::format("{}: the format is '{}', expected '{}'", file.string(),
+                                             format, kSpoolFormat));
+  SpoolProblem problem;
+  for (const char* section : {"outline", "solver"})
+    if (const Value* found = value.find(section); found == nullptr || !found->is_map())
+      throw_bad_field(section, file);
+  problem.outline = read_outline(*value.find("outline"), file);
+  for (const char* section : {"pde", "solver"})
+    if (const Value* found = value.find(section)) problem.recipe.set(section, *found);
+  problem.failures = field<std::string>(value, "failures", file);
+  return problem;
+}
+
+}  // namespace stap
