@@ -23,6 +23,10 @@ if(TARGET stap_program)
   install(TARGETS stap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+if(TARGET stap_serve)
+  install(TARGETS stap_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
 # The package file looks for HDF5's library again, first where it was found for this build.
 list(GET HDF5_C_LIBRARIES 0 stap_hdf5_library)
 cmake_path(GET stap_hdf5_library PARENT_PATH stap_hdf5_dir)

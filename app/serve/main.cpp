@@ -1,0 +1,42 @@
+// stap-serve: `stap serve` for machines that have neither HDF5 nor a GPU.
+#include <exception>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "standard_streams.h"
+#include "stap/core/error.h"
+#include "stap/core/version.h"
+
+namespace {
+
+int report(std::string_view message, int exit_code) {
+  stap::app::write_stderr(fmt::format("stap-serve: {}\n", message));
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  stap::app::occupy_standard_streams();
+  stap::app::Globals globals;
+  CLI::App program("Answers queries that a run of stap leaves in a spool folder", "stap-serve");
+  program.set_version_flag("--version", fmt::format("stap {}", stap::version()));
+  program.add_flag("--quiet", globals.quiet, "Show no progress");
+  stap::app::declare_serve(program, "stap-serve", globals);
+  try {
+    program.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help or --version
+    return report(fmt::format("{}; see 'stap-serve --help'", error.what()),
+                  static_cast<int>(stap::ErrorKind::config));
+  } catch (const stap::Error& error) {
+    return report(error.what(), error.exit_code());
+  } catch (const std::exception& error) {
+    return report(fmt::format("internal error: {}", error.what()),
+                  static_cast<int>(stap::ErrorKind::internal));
+  }
+}
