@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test test-solvers test-zoo bench asan format check clean help
+.PHONY: program demo test test-solvers test-zoo test-spool bench asan format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -39,6 +39,13 @@ test-zoo:  ## run solvers that misbehave, MPI programs among them, and 300 kills
 	@cmake --build build/release -j $(JOBS) --target stap_e2e_tests stap_unit_tests
 	@STAP_TEST_ZOO=1 build/release/tests/stap_unit_tests --gtest_filter='*ProcessSlow*'
 	@STAP_TEST_ZOO=1 build/release/tests/stap_e2e_tests --gtest_filter='*Zoo*:*Kills*'
+
+test-spool:  ## 200 servers of a spool folder that come and go, kills, a slow file system: minutes
+	@tools/install-deps build test
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program stap_serve stap_spool_storm \
+	  stap_slow_files stap_test_programs
+	@tests/spool/run build/release build
 
 bench:  ## run the benchmarks: build/release/bench.json and a table of it
 	@tools/install-deps build bench
