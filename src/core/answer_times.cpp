@@ -15,14 +15,16 @@ constexpr std::size_t kRecent = 101;
 void AnswerTimes::add(double seconds, std::size_t steps) {
   recent_.push_back(seconds / static_cast<double>(std::max<std::size_t>(steps, 1)));
   if (recent_.size() > kRecent) recent_.pop_front();
-}
-
-std::optional<double> AnswerTimes::usual(std::size_t steps) const {
-  if (recent_.empty()) return std::nullopt;
+  ++known_;
   std::vector<double> sorted(recent_.begin(), recent_.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::ranges::nth_element(sorted, middle);
-  return *middle * static_cast<double>(steps);
+  median_ = *middle;
+}
+
+std::optional<double> AnswerTimes::usual(std::size_t steps) const {
+  if (known_ == 0) return std::nullopt;
+  return median_ * static_cast<double>(steps);
 }
 
 void WindingDown::add(std::optional<double> usual, double so_far) {

@@ -15,9 +15,13 @@ class AnswerTimes {
   void add(double seconds, std::size_t steps);
   /// What a query of so many steps usually takes; empty while nothing was answered.
   std::optional<double> usual(std::size_t steps) const;
+  /// Answers so far.
+  std::size_t known() const { return known_; }
 
  private:
   std::deque<double> recent_;  // seconds of one step
+  double median_ = 0.0;        // of them
+  std::size_t known_ = 0;
 };
 
 /// Queries that run while nothing new is begun.

@@ -113,6 +113,9 @@ class CheckedQueue final : public SolverQueue {
 
   void hold() override { inner_->hold(); }
   void recorded() override { inner_->recorded(); }
+  void end_by(Clock::time_point time) override { inner_->end_by(time); }
+  void expect(double seconds) override { inner_->expect(seconds); }
+  bool over() const override { return refused_.empty() && inner_->over(); }
   std::vector<const Query*> questions() const override { return inner_->questions(); }
   bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
 
@@ -149,6 +152,7 @@ class CheckedQueue final : public SolverQueue {
   void send(Open& open, std::vector<double> state) {
     Query query = rest(open, made(open), std::move(state));
     query.steps = asked(open);
+    query.behind = open.query.steps - made(open) - query.steps;
     open.cut = made(open) + query.steps < open.query.steps;
     cut_ += open.cut ? 1 : 0;
     inner_->submit(std::move(query));

@@ -46,6 +46,11 @@ class GroupedQueue final : public SolverQueue {
 
   void hold() override { inner_->hold(); }
   void recorded() override { inner_->recorded(); }
+  void end_by(Clock::time_point time) override { inner_->end_by(time); }
+  void expect(double seconds) override {
+    inner_->expect(seconds / static_cast<double>(group_.size));
+  }
+  bool over() const override { return inner_->over(); }
   std::vector<Running> running() const override { return inner_->running(); }
   std::vector<const Query*> questions() const override { return inner_->questions(); }
   bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }

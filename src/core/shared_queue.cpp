@@ -87,6 +87,9 @@ class SharedQueue final : public SolverQueue {
   void recorded() override {
     if (replies_.empty()) inner_->recorded();
   }
+  void end_by(Clock::time_point time) override { inner_->end_by(time); }
+  void expect(double seconds) override { inner_->expect(seconds); }
+  bool over() const override { return replies_.empty() && inner_->over(); }
 
   std::vector<Running> running() const override {
     std::vector<Running> all;

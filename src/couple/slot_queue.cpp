@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/query_times.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -20,18 +21,11 @@ namespace {
 using Clock = SolverQueue::Clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr std::size_t kAnswersForLimit = 8;  // before them nobody knows what is slow
-constexpr std::size_t kRecent = 101;         // answers whose median counts
 constexpr int kLostMost = 3;
 constexpr Seconds kRestAfterLoss{0.2};  // times the number of losses
 // A slot may have a clock of its own (a worker that is silent), so it is looked at in between.
 constexpr std::chrono::seconds kLookAtAll{1};
-
 constexpr std::chrono::milliseconds kLetGo{2};  // between two looks at what is ending
-
-Clock::duration ticks(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
-}
 
 // Every slot has a few sockets open, and many systems allow 1024 unless they are asked for more.
 void allow_descriptors(std::size_t slots) {
@@ -45,13 +39,15 @@ void allow_descriptors(std::size_t slots) {
 class SlotQueue final : public SolverQueue {
  public:
   SlotQueue(SlotRules rules, std::function<std::unique_ptr<Slot>(std::size_t)> make_slot)
-      : rules_(std::move(rules)), make_slot_(std::move(make_slot)) {}
+      : rules_(std::move(rules)),
+        make_slot_(std::move(make_slot)),
+        times_(rules_.limits, rules_.grace) {}
 
   // What runs is ended, and waited for as long as that may take, so that its folders can go; so is
   // what stays between queries.
   ~SlotQueue() override {
     cancel();
-    const auto until = Clock::now() + ticks(rules_.grace + 2.0);
+    const auto until = Clock::now() + ticks(rules_.grace + kTidyUp);
     while (busy_ > 0 && Clock::now() < until) pump(until);
     const auto is_gone = [](Place& place) { return place.busy || place.slot->let_go(); };
     while (Clock::now() < until)
@@ -102,6 +98,13 @@ class SlotQueue final : public SolverQueue {
   }
 
   void hold() override { held_ = true; }
+  void end_by(Clock::time_point time) override { times_.end_by(time); }
+  void expect(double seconds) override { times_.expect(seconds); }
+
+  bool over() const override {
+    return replies_.empty() && first_to_begin() == waiting_.end() &&
+           std::ranges::none_of(places_, [](const Place& place) { return place.id.has_value(); });
+  }
 
   std::vector<Running> running() const override {
     std::vector<Running> list;
@@ -113,6 +116,7 @@ class SlotQueue final : public SolverQueue {
   }
 
  private:
+  using Waiting = std::deque<std::uint64_t>;
   struct Job {
     std::unique_ptr<Query> query;
     int tries = 0, losses = 0;
@@ -137,23 +141,31 @@ class SlotQueue final : public SolverQueue {
     return &place;
   }
 
+  // The first that waits and would be answered in time.
+  Waiting::const_iterator first_to_begin() const {
+    if (held_) return waiting_.end();
+    return std::ranges::find_if(
+        waiting_, [&](std::uint64_t id) { return times_.in_time(*jobs_.at(id).query); });
+  }
+
   void begin_what_can() {
-    while (!held_ && !waiting_.empty() && !broken_) try {
-        Place* place = busy_ < rules_.slots ? free_place() : nullptr;
+    while (busy_ < rules_.slots && !broken_) try {
+        const auto first = first_to_begin();
+        Place* place = first != waiting_.end() ? free_place() : nullptr;
         if (place == nullptr) return;
-        begin(*place);
+        begin(*place, first);
       } catch (...) {
         broken_ = std::current_exception();
       }
   }
 
-  void begin(Place& place) {
-    const std::uint64_t id = waiting_.front();
+  void begin(Place& place, Waiting::const_iterator first) {
+    const std::uint64_t id = *first;
     Job& job = jobs_.at(id);
     place.begun = Clock::now();
     place.slot->begin(*job.query, job.tries + 1);
     ++job.tries;
-    waiting_.pop_front();
+    waiting_.erase(first);
     place.busy = true;
     place.ending = false;
     place.id = id;
@@ -185,41 +197,26 @@ class SlotQueue final : public SolverQueue {
     if (!std::exchange(place.ending, true)) place.slot->end(kNotWanted);
   }
 
-  // Seconds that a query of so many steps may take; 0: any.
-  double limit(std::size_t steps) const {
-    const SolverLimits& limits = rules_.limits;
-    if (limits.seconds > 0) return limits.seconds;
-    if (known_ < kAnswersForLimit || limits.factor <= 0) return 0.0;
-    return std::max(limits.least, limits.factor * median_ * static_cast<double>(steps));
-  }
-
-  void count(double seconds_of_a_step) {
-    ++known_;
-    recent_.push_back(seconds_of_a_step);
-    if (recent_.size() > kRecent) recent_.pop_front();
-    std::vector<double> sorted(recent_.begin(), recent_.end());
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    median_ = *middle;
-  }
-
   // Waits for something to happen until then, and takes what has.
   void pump(Clock::time_point until) {
+    const bool end = Clock::now() >= times_.back_by();
+    for (Place& place : places_)
+      if (end) give_up(place);
     std::vector<pollfd> descriptors;
     std::vector<std::pair<std::size_t, std::size_t>> owners;  // place, end of its descriptors
-    auto wake = until;
+    const bool more = first_to_begin() != waiting_.end();
+    auto wake = end ? until : std::min(until, times_.back_by());
     for (std::size_t s = 0; s < places_.size(); ++s) {
       Place& place = places_[s];
       if (!place.busy) {
-        if (!waiting_.empty() && !held_)
-          wake = std::min(wake, std::max(place.rest_until, Clock::now()));
+        if (more) wake = std::min(wake, std::max(place.rest_until, Clock::now()));
         continue;
       }
       place.slot->watch(descriptors);
       owners.emplace_back(s, descriptors.size());
       wake = std::min(wake, place.slot->due());
       if (place.id && !place.ending && !place.slot->getting_ready())
-        if (const double most = limit(jobs_.at(*place.id).query->steps); most > 0)
+        if (const double most = times_.limit(jobs_.at(*place.id).query->steps); most > 0)
           wake = std::min(wake, place.begun + ticks(most));
     }
     const auto now = Clock::now();
@@ -229,11 +226,11 @@ class SlotQueue final : public SolverQueue {
     const bool all = Clock::now() - looked_ >= kLookAtAll;
     if (all) looked_ = Clock::now();
     std::size_t from = 0;
-    for (const auto& [s, end] : owners) {
+    for (const auto& [s, to] : owners) {
       const bool moved = std::any_of(descriptors.begin() + static_cast<std::ptrdiff_t>(from),
-                                     descriptors.begin() + static_cast<std::ptrdiff_t>(end),
+                                     descriptors.begin() + static_cast<std::ptrdiff_t>(to),
                                      [](const pollfd& d) { return d.revents != 0; });
-      from = end;
+      from = to;
       Place& place = places_[s];
       // A time limit is for the query, not for getting ready.
       const bool got_ready = place.slot->getting_ready();
@@ -246,15 +243,11 @@ class SlotQueue final : public SolverQueue {
 
   void check_time(Place& place) {
     if (!place.busy || !place.id || place.ending || place.slot->getting_ready()) return;
-    const double most = limit(jobs_.at(*place.id).query->steps);
+    const double most = times_.limit(jobs_.at(*place.id).query->steps);
     const double taken = Seconds(Clock::now() - place.begun).count();
     if (most <= 0 || taken < most) return;
     place.ending = true;
-    place.slot->end(rules_.limits.seconds > 0
-                        ? fmt::format("ended after {:.3g} s, the time limit", taken)
-                        : fmt::format("ended after {:.3g} s: {:g} times the median of {:.3g} s a "
-                                      "step, and at least {:g} s, are the time limit",
-                                      taken, rules_.limits.factor, median_, rules_.limits.least));
+    place.slot->end(times_.verdict(taken));
   }
 
   void take(Place& place, Outcome outcome) {
@@ -281,8 +274,7 @@ class SlotQueue final : public SolverQueue {
       return;
     }
     answer.attempts = std::max(job.tries, 1);
-    if (answer.status == Answer::Status::ok)
-      count(answer.seconds / static_cast<double>(job.query->steps));
+    if (answer.status == Answer::Status::ok) times_.add(answer.seconds, job.query->steps);
     replies_.push_back({id, std::move(answer)});
     jobs_.erase(found);
   }
@@ -291,11 +283,10 @@ class SlotQueue final : public SolverQueue {
   std::function<std::unique_ptr<Slot>(std::size_t)> make_slot_;
   std::vector<Place> places_;
   std::unordered_map<std::uint64_t, Job> jobs_;  // without a reply
-  std::deque<std::uint64_t> waiting_;
+  Waiting waiting_;
   std::deque<Reply> replies_;
-  std::deque<double> recent_;  // seconds of a step
-  double median_ = 0.0;        // of them
-  std::size_t known_ = 0, busy_ = 0;
+  QueryTimes times_;
+  std::size_t busy_ = 0;
   bool held_ = false;
   std::exception_ptr broken_{};  // what a slot threw: nothing begins until it is told
   Clock::time_point looked_{};   // at all slots

@@ -23,9 +23,9 @@ struct SlotRules {
 /// a failed one that is worth it is tried again, behind those that wait; a query whose slot is lost
 /// begins again, which is no try, until that has happened twice. Time limit: none until 8 answers
 /// are known, then max(least, factor x median) for every step of a query, if `limits.seconds` is 0.
-/// The queue must be asked for things to go on: what has ended while nobody asked waits for that.
-/// What a slot throws, or making one, comes from next(), behind the replies that are there; its
-/// query waits again.
+/// Where there is an end, see query_times.h. The queue must be asked for things to go on: what has
+/// ended while nobody asked waits for that. What a slot throws, or making one, comes from next(),
+/// behind the replies that are there; its query waits again.
 std::unique_ptr<SolverQueue> make_slot_queue(
     SlotRules rules, std::function<std::unique_ptr<Slot>(std::size_t slot)> make_slot);
 

@@ -110,6 +110,8 @@ class FarSolver final : public Solver {
   std::function<void(const std::vector<Query>&)> watch{};
   /// Which queries are never answered, though they run.
   std::function<bool(const Query&)> hangs{};
+  /// Once there is a deadline, whether a query would be answered too late, and is not begun.
+  std::function<bool()> too_late{};
 
   mutable std::size_t computed = 0;             ///< steps
   mutable std::vector<std::size_t> calls;       ///< steps of each
@@ -117,6 +119,8 @@ class FarSolver final : public Solver {
   mutable std::size_t cancelled = 0;            ///< queries that were open when cancel() came
   mutable std::vector<std::uint64_t> returned;  ///< ids that were given back
   mutable std::size_t opened = 0;               ///< queues
+  mutable std::optional<SolverQueue::Clock::time_point> end;  ///< that the last queue was told
+  mutable double expected = 0.0;                              ///< seconds of a step, likewise
 
  private:
   class Queue final : public SolverQueue {
@@ -164,8 +168,15 @@ class FarSolver final : public Solver {
       begin();
       held_ = true;
     }
+    void end_by(Clock::time_point time) override {
+      ends_ = true;
+      solver_.end = time;
+    }
+    void expect(double seconds) override { solver_.expected = seconds; }
+    bool over() const override { return late() || (held_ && begun_ == 0); }
     std::vector<Running> running() const override {
       std::vector<Running> all;
+      if (late()) return all;
       const std::size_t now = held_ ? begun_ : std::min(solver_.manners_.slots, open_.size());
       for (std::size_t i = 0; i < now; ++i)
         all.push_back({open_[i].id, solver_.manners_.running, "slot of the fake"});
@@ -173,6 +184,7 @@ class FarSolver final : public Solver {
     }
 
    private:
+    bool late() const { return ends_ && solver_.too_late && solver_.too_late(); }
     void begin() {
       if (!held_) begun_ = std::min(solver_.manners_.slots, open_.size());
     }
@@ -182,6 +194,7 @@ class FarSolver final : public Solver {
                                : solver_.manners_.slots > 0 ? solver_.manners_.slots
                                                             : open_.size();
       std::vector<std::size_t> all;
+      if (late()) return all;
       for (std::size_t i = 0; i < std::min(most, open_.size()); ++i)
         if (!solver_.hangs || !solver_.hangs(open_[i])) all.push_back(i);
       return all;
@@ -190,7 +203,7 @@ class FarSolver final : public Solver {
     const FarSolver& solver_;
     std::vector<Query> open_;
     std::size_t begun_ = 0;  // of them, once it is held: these still run
-    bool held_ = false;
+    bool held_ = false, ends_ = false;
     std::uint64_t draws_ = 0;
     std::size_t polled_ = 0;
   };

@@ -55,6 +55,16 @@ class SolverQueue {
   /// What next() has given so far is on disk: a queue that keeps answers for who is killed before
   /// that may let them go.
   virtual void recorded() {}
+  /// All must be over by then, so from now on no query is begun that would not be answered in time,
+  /// by what a step usually takes and with the steps behind it (Query::behind). What still runs
+  /// shortly before, so that there is time to end it, is given back. Either stays open without a
+  /// reply. Never later than it was; a queue that runs nothing by itself need not know.
+  virtual void end_by(Clock::time_point) {}
+  /// Seconds that a step takes, known from elsewhere: what is usual as long as nothing was
+  /// answered.
+  virtual void expect(double) {}
+  /// No reply will come: nothing runs, and nothing that waits will be begun (hold, end_by).
+  virtual bool over() const { return false; }
   /// What is under way by itself, while nobody waits for it; none for a solver of this process.
   virtual std::vector<Running> running() const { return {}; }
   /// Queries that somebody must be asked, whose answers are brought by answer(): those of a solver

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/shared_queue.h"
 #include "stap/core/error.h"
 #include "stap/pde/burgers.h"
 #include "support/fake_solver.h"
@@ -211,6 +212,26 @@ TEST(ClusteredSolver, WorksOverAnyQueue) {
     }
   EXPECT_GT(ok, 0u);
   EXPECT_GT(partly, 0u);
+}
+
+// Through all queues that stand around the solver's own.
+TEST(Cluster, WhatATimeLimitNeedsReachesTheSolver) {
+  const auto single = std::make_shared<test::FarSolver>(make_grid(1, {2}, {1.0}), 0.5);
+  const auto clustered = make_clustered_solver(single, 3);
+  const auto queue = make_shared_queue(clustered->open());
+  bool late = false;
+  single->too_late = [&] { return late; };
+  const auto end = SolverQueue::Clock::now() + std::chrono::hours(1);
+
+  queue->expect(6.0);
+  queue->end_by(end);
+  queue->submit({.id = 1, .state = std::vector<double>(6)});
+
+  EXPECT_EQ(single->expected, 2.0);
+  EXPECT_EQ(single->end, end);
+  EXPECT_FALSE(queue->over());
+  late = true;
+  EXPECT_TRUE(queue->over());
 }
 
 }  // namespace

@@ -256,6 +256,18 @@ TEST(CheckedQueue, EveryPartHasTheParametersAndItsTime) {
   EXPECT_EQ(reply.answer.states, (std::vector<double>{10, 6, 15, 6, 20, 6}));
 }
 
+TEST(CheckedQueue, APartKnowsHowManyStepsFollow) {
+  FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2});
+  std::vector<std::size_t> behind;
+  solver.watch = [&](const std::vector<Query>& open) { behind.push_back(open.at(0).behind); };
+  const auto queue = solver.open();
+  queue->submit({.id = 6, .state = {0, 0}, .steps = 5});
+
+  wait_for_reply(*queue);
+
+  EXPECT_EQ(behind, (std::vector<std::size_t>{3, 1, 0}));
+}
+
 // Candidate 1 meets its fate at step 3, the second of three; what stands before it is kept, however
 // many steps are one call.
 TEST(CheckedQueue, AFailureKeepsTheStatesBeforeIt) {

@@ -303,6 +303,66 @@ TEST(SlotQueue, EndsWhatTakesTooLong) {
   EXPECT_EQ(world.ended.size(), 1u);
 }
 
+// Broken by: a median that is not used, steps that follow and are not counted, one that is too long
+// and keeps those behind it waiting.
+TEST(SlotQueue, BeginsOnlyWhatWouldEndInTime) {
+  World world;
+  world.fate = [](const Query&, int) { return ok(100.0); };
+  const auto queue = queue_of(world, {.slots = 9, .grace = 10.0});
+  queue->submit(query(0));
+  ASSERT_EQ(replies_of(*queue).size(), 1u);
+
+  queue->end_by(Clock::now() + seconds(250));  // 238 of them for queries
+  queue->submit(query(1, 3));
+  queue->submit({.id = 2, .state = {0.0}, .steps = 1, .behind = 2});
+  queue->submit(query(3, 2));
+  queue->submit({.id = 4, .state = {0.0}, .steps = 1, .behind = 1});
+  EXPECT_FALSE(queue->over());
+  EXPECT_EQ(queue->running().size(), 2u);
+
+  std::vector<std::uint64_t> ids;
+  while (!queue->over())
+    if (const auto reply = queue->next(Clock::now())) ids.push_back(reply->id);
+  std::ranges::sort(ids);
+  EXPECT_EQ(ids, (std::vector<std::uint64_t>{3, 4}));
+  EXPECT_EQ(queue->open(), 2u);
+  EXPECT_EQ(world.begun.size(), 3u);
+}
+
+TEST(SlotQueue, BeforeTheFirstAnswerItGoesByWhatIsExpected) {
+  for (const double expected : {0.0, 10.0, 1000.0}) {
+    World world;
+    const auto queue = queue_of(world, {});
+    queue->expect(expected);
+    queue->end_by(Clock::now() + seconds(100));
+
+    queue->submit(query(1));
+
+    EXPECT_EQ(queue->over(), expected == 1000.0);
+    EXPECT_EQ(world.begun.size(), expected == 1000.0 ? 0u : 1u);
+  }
+}
+
+// Half of the time there is, where that is not even enough to end things.
+TEST(SlotQueue, GivesBackWhatStillRunsBeforeTheEnd) {
+  World world;
+  world.fate = [](const Query&, int) { return std::nullopt; };
+  const auto queue = queue_of(world, {.slots = 1, .grace = 10.0});
+  const auto begun = Clock::now();
+  queue->submit(query(1));
+  queue->submit(query(2));
+  queue->end_by(begun + milliseconds(100));
+  queue->end_by(begun + seconds(50));  // it never moves away
+
+  while (!queue->over()) EXPECT_FALSE(queue->next(Clock::now() + milliseconds(5)));
+
+  EXPECT_GE(Clock::now() - begun, milliseconds(50));
+  EXPECT_EQ(world.ended, std::vector<std::string>{kNotWanted});
+  EXPECT_EQ(world.begun.size(), 1u);
+  EXPECT_EQ(queue->open(), 2u);
+  EXPECT_TRUE(queue->running().empty());
+}
+
 // A worker may take longer to come up than a query takes.
 TEST(SlotQueue, GettingReadyDoesNotCount) {
   World world;
