@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/turn.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
@@ -85,8 +86,9 @@ void check_ours(const fs::path& folder) {
     throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", folder.string()));
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name != kJournal && name != kAnswers && !name.starts_with("config.yaml.tmp-") &&
-        !name.starts_with("test.h5.tmp-") && !name.starts_with("pool.h5.tmp-"))
+    if (!TurnTaker::is_its_file(name) && name != kJournal && name != kAnswers &&
+        !name.starts_with("config.yaml.tmp-") && !name.starts_with("test.h5.tmp-") &&
+        !name.starts_with("pool.h5.tmp-"))
       throw Error(ErrorKind::config,
                   fmt::format("{} holds {} and no generated data: give a new or empty folder",
                               folder.string(), name));
@@ -281,6 +283,13 @@ Generated generate(const DataRequest& request, const Sampler& sampler,
     throw Error(ErrorKind::storage,
                 fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
   }
+}
+
+bool is_generated(const DataRequest& request, const fs::path& folder) {
+  std::error_code error;
+  const auto there = [&](const char* name) { return fs::exists(folder / name, error); };
+  return there(kConfig) && !there(kAnswers) && (request.pool == 0 || there("pool.h5")) &&
+         (request.test == 0 || there("test.h5"));
 }
 
 }  // namespace stap

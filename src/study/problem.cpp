@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "core/private_folder.h"
+#include "core/turn.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
@@ -71,14 +73,15 @@ class DataSource {
       }
     }
     const PrivateFolder folder({}, "stap-data");
-    make(folder.path() / "data");
+    if (!make(folder.path() / "data", stop_)) throw Stopped();
     read(folder.path() / "data", problem);
   }
 
  private:
-  void make(const fs::path& folder) {
+  // False: it was stopped.
+  bool make(const fs::path& folder, const StopAsked& stop) {
     const auto sampler = make_sampler(study_, solver_->grid());
-    if (!generate(request_, *sampler, solver_, folder, observer_, stop_).finished) throw Stopped();
+    return generate(request_, *sampler, solver_, folder, observer_, stop).finished;
   }
 
   void read(const fs::path& folder, Problem& problem) const {
@@ -92,32 +95,69 @@ class DataSource {
 
   // Any file of the cache may be missing or damaged: then it is made anew.
   void fill_from_cache(const fs::path& folder, Problem& problem) {
-    for (bool again : {false, true}) {
-      try {
-        make_in_turn(folder);
-        return read(folder, problem);
-      } catch (const Error& error) {
-        const bool damage = error.kind() == ErrorKind::data || error.kind() == ErrorKind::config;
-        if (again || !damage || !is_there(folder)) throw;
-        observer_.warning(fmt::format("cached data are made anew: {}", error.what()));
-        std::error_code ignored;
-        fs::remove_all(folder, ignored);
-      }
+    try {
+      make_in_turn(folder, {});
+      return read(folder, problem);
+    } catch (const Error& error) {
+      const bool damage = error.kind() == ErrorKind::data || error.kind() == ErrorKind::config;
+      if (!damage || !is_there(folder)) throw;
+      observer_.warning(fmt::format("cached data are made anew: {}", error.what()));
+      std::error_code ignored;
+      if (!fs::is_directory(folder, ignored)) fs::remove(folder, ignored);
     }
+    make_in_turn(folder, [&] {
+      if (!is_sound(folder, problem)) empty(folder);  // another process may have made it by now
+    });
+    read(folder, problem);
   }
 
-  // Where another process makes the same data, waits for it.
-  void make_in_turn(const fs::path& folder) {
-    for (bool said = false;; said = true) {
+  bool is_sound(const fs::path& folder, Problem& problem) {
+    if (!is_generated(request_, folder)) return false;
+    try {
+      make(folder, stop_);  // only looks
+      read(folder, problem);
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  }
+
+  static void empty(const fs::path& folder) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored))
+      if (!TurnTaker::is_its_file(entry.path().filename().string()))
+        fs::remove_all(entry.path(), ignored);
+  }
+
+  // One process makes the data, here or on another machine; who comes later waits for it, and goes
+  // on with what there is if it dies. With something to `prepare` they are made anew.
+  void make_in_turn(const fs::path& folder, const std::function<void()>& prepare) {
+    if (is_there(folder) && !fs::is_directory(folder))
+      throw Error(ErrorKind::data, fmt::format("{} is a file", folder.string()));
+    TurnTaker taker(folder);
+    for (bool said = false;;) {
       try {
-        return make(folder);
-      } catch (const InUse&) {
-        if (!said)
-          observer_.warning(fmt::format("waiting for another process that makes the data in {}",
-                                        folder.string()));
-        if (stop_ && stop_()) throw Stopped();
-        std::this_thread::sleep_for(kPatience);
+        if (!prepare && is_generated(request_, folder)) {
+          make(folder, stop_);  // only looks
+          return;
+        }
+        if (const std::unique_ptr<Turn> turn = taker.take()) {
+          if (prepare) prepare();
+          const StopAsked& asked = stop_;
+          const StopAsked until_lost([&] { return turn->lost() || (asked && asked()); },
+                                     [&] { return turn->lost() || asked.now(); },
+                                     [&] { return asked.deadline(); });
+          if (make(folder, until_lost)) return;
+          if (!turn->lost() || (asked && asked())) throw Stopped();
+        }
+      } catch (const InUse&) {  // by a command that generates data
       }
+      if (!std::exchange(said, true))
+        observer_.warning(fmt::format("waiting for another process that makes the data in {}{}",
+                                      folder.string(),
+                                      taker.owner().empty() ? "" : ": " + taker.owner()));
+      if (stop_ && stop_()) throw Stopped();
+      std::this_thread::sleep_for(kPatience);
     }
   }
 
@@ -129,6 +169,13 @@ class DataSource {
 };
 
 }  // namespace
+
+bool data_are_made(const Study& study) {
+  const DataRequest request = data_request(study);
+  if (request.pool == 0 && request.test == 0) return true;
+  const fs::path cache = cache_folder();
+  return !cache.empty() && is_generated(request, cache / data_key(request));
+}
 
 DataRequest data_request(const Study& study) {
   const StudyOptions& o = study.options;

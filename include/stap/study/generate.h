@@ -60,6 +60,9 @@ Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const std::filesystem::path& folder,
                    Observer& observer, const StopAsked& stop);
 
+/// Whether generate() would have nothing to do in this folder, as far as a look at it tells.
+bool is_generated(const DataRequest& request, const std::filesystem::path& folder);
+
 /// Where data are cached: $STAP_CACHE, else $XDG_CACHE_HOME/stap, else $HOME/.cache/stap. Empty,
 /// which means nowhere, if STAP_CACHE is "off" or empty, or if none of them is set. An entry is a
 /// folder called data_key(), as generate() makes it.

@@ -51,6 +51,9 @@ struct Problem {
 /// What must be made for a study: nothing of what comes from files.
 DataRequest data_request(const Study& study);
 
+/// Whether make_problem() would have nothing to make: all is in files or in the cache.
+bool data_are_made(const Study& study);
+
 /// The problem of a study: its equation, with pool and test set drawn and solved, or read from the
 /// files it names. What is made goes to the cache; what is there already is read. Progress: phases
 /// "pool" and "test set". `threads`: 0 = all. Throws Stopped when `stop` says so (what was solved
