@@ -20,7 +20,7 @@ class AppendFile {
   AppendFile(AppendFile&& other) noexcept;
   AppendFile& operator=(AppendFile&&) = delete;
 
-  /// Until it is closed. False if another process has it.
+  /// Until it is closed. False if another process has it; true where nothing can be locked.
   bool lock();
   const std::filesystem::path& path() const { return path_; }
   std::uint64_t size() const { return size_; }
