@@ -102,9 +102,10 @@ Value essence(Value identity) {
   return identity;
 }
 
-// True if the run was begun on another device or with another instruction set.
+// True if the run was begun on another device or with another instruction set, or if some of its
+// walks were made on another device than it is trained on.
 bool check_manifest(const RunFolder& folder, const Manifest& mine, Observer& observer) {
-  const Manifest theirs = folder.read_manifest();
+  Manifest theirs = folder.read_manifest();
   const auto differing = differences(essence(mine.identity), essence(theirs.identity));
   if (!differing.empty())
     throw Error(
@@ -117,12 +118,23 @@ bool check_manifest(const RunFolder& folder, const Manifest& mine, Observer& obs
                     "not be bit-equal to an uninterrupted run (STAP_ISA={} would)",
                     folder.path().string(), theirs.instruction_set, mine.instruction_set,
                     theirs.instruction_set));
-  if (mine.device != theirs.device)
+  const bool walks_here = !mine.walked_on.empty();  // and trains nothing
+  if (walks_here && !theirs.device.empty() && theirs.device != mine.walked_on &&
+      theirs.walked_on.empty()) {
+    theirs.walked_on = mine.walked_on;
+    folder.write_manifest(theirs);
+  } else if (!walks_here && theirs.device.empty()) {
+    theirs.device = mine.device;
+    folder.write_manifest(theirs);
+  }
+  const bool other_device = !walks_here && mine.device != theirs.device;
+  if (other_device)
     observer.warning(
         fmt::format("{} was begun on {}, this is {}: the result will not be bit-equal "
                     "to an uninterrupted run",
                     folder.path().string(), theirs.device, mine.device));
-  return mine.device != theirs.device || mine.instruction_set != theirs.instruction_set;
+  return other_device || !theirs.walked_on.empty() ||
+         mine.instruction_set != theirs.instruction_set;
 }
 
 // A run that has a configuration has a journal, and one that has bought something a line in it.
@@ -197,7 +209,9 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
   } else {
     // The configuration last, so that a folder with one is whole.
     make_folder(path / "rounds");
-    folder.write_manifest(manifest);
+    Manifest own = manifest;
+    own.walked_on.clear();  // there was nothing to walk on yet
+    folder.write_manifest(own);
     folder.write_config(document);
   }
   return {std::move(folder), std::move(log), elsewhere, ledgers};

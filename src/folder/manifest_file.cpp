@@ -52,6 +52,7 @@ void RunFolder::write_manifest(const Manifest& manifest) const {
   value.set("version", manifest.version);
   value.set("compiler", manifest.compiler);
   value.set("device", manifest.device);
+  if (!manifest.walked_on.empty()) value.set("walked_on", manifest.walked_on);
   value.set("cpu", manifest.cpu);
   value.set("instruction_set", manifest.instruction_set);
   value.set("solver", manifest.solver);
@@ -74,6 +75,7 @@ Manifest RunFolder::read_manifest() const {
   manifest.version = text("version");
   manifest.compiler = text("compiler");
   manifest.device = text("device");
+  if (value.find("walked_on") != nullptr) manifest.walked_on = text("walked_on");
   manifest.cpu = text("cpu");
   manifest.instruction_set = text("instruction_set");
   manifest.solver = text("solver");

@@ -1,6 +1,7 @@
 // status.json: how a run is doing.
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <utility>
 
@@ -8,13 +9,54 @@
 #include "stap/folder/run_folder.h"
 
 namespace stap {
+namespace {
 
 using config::Value;
+
+constexpr const char* kFormat = "status/1";
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+Value to_value(const std::vector<RunStatus::Query>& queries, bool running, double now) {
+  Value::List list;
+  for (const RunStatus::Query& query : queries) {
+    Value& one = list.emplace_back();
+    one.set("candidate", query.candidate);
+    one.set("step", query.step);
+    if (!running) continue;
+    one.set("seconds", query.seconds);
+    one.set("since", now - query.seconds);
+    one.set("where", query.where);
+  }
+  return Value(std::move(list));
+}
+
+std::vector<RunStatus::Query> read_queries(const Value& status, const char* key, bool running,
+                                           const std::filesystem::path& path) {
+  std::vector<RunStatus::Query> queries;
+  const Value* list = status.find(key);
+  if (list == nullptr) return queries;  // of an earlier version
+  if (!list->is_list()) throw_bad_field(key, path);
+  for (const Value& one : *list->list()) {
+    RunStatus::Query& query = queries.emplace_back();
+    query.candidate = field<std::uint64_t>(one, "candidate", path);
+    query.step = field<std::uint64_t>(one, "step", path);
+    if (!running) continue;
+    query.seconds = field<double>(one, "seconds", path);
+    query.where = field<std::string>(one, "where", path);
+  }
+  return queries;
+}
+
+}  // namespace
 
 void RunFolder::write_status(const RunStatus& status) const {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   Value value;
-  value.set("format", "status/1");
+  value.set("format", kFormat);
   value.set("phase", status.phase);
   value.set("round", status.round);
   value.set("rounds", status.rounds);
@@ -24,16 +66,10 @@ void RunFolder::write_status(const RunStatus& status) const {
   value.set("failed", status.failed);
   value.set("refused", status.refused);
   value.set("open", status.open);
-  Value::List running;
-  for (const RunStatus::Query& query : status.running) {
-    Value& one = running.emplace_back();
-    one.set("candidate", query.candidate);
-    one.set("step", query.step);
-    one.set("seconds", query.seconds);
-    one.set("where", query.where);
-  }
-  value.set("running", Value(std::move(running)));
+  value.set("running", to_value(status.running, true, now.count()));
+  value.set("waiting", to_value(status.waiting, false, now.count()));
   value.set("error", status.error);
+  value.set("host", this_host());
   value.set("process", static_cast<std::size_t>(getpid()));
   value.set("time", now.count());
   try {
@@ -41,6 +77,32 @@ void RunFolder::write_status(const RunStatus& status) const {
   } catch (const Error&) {
     // Nothing depends on it.
   }
+}
+
+std::optional<RunStatus> RunFolder::read_status() const {
+  const std::filesystem::path path = status_file();
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const Value value = read_json(path);
+  if (field<std::string>(value, "format", path) != kFormat) throw_bad_field("format", path);
+  const auto number = [&](const char* key) {
+    return static_cast<std::size_t>(field<std::uint64_t>(value, key, path));
+  };
+  RunStatus status{.phase = field<std::string>(value, "phase", path),
+                   .round = number("round"),
+                   .rounds = number("rounds"),
+                   .budget = number("budget"),
+                   .spent = number("spent"),
+                   .failed = number("failed"),
+                   .refused = number("refused"),
+                   .open = number("open"),
+                   .running = read_queries(value, "running", true, path),
+                   .waiting = read_queries(value, "waiting", false, path),
+                   .error = field<std::string>(value, "error", path)};
+  if (value.find("host") != nullptr) status.host = field<std::string>(value, "host", path);
+  status.process = static_cast<std::int64_t>(number("process"));
+  status.time = field<double>(value, "time", path);
+  return status;
 }
 
 }  // namespace stap

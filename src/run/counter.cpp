@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostReplies = 1024;  // of one commit
 constexpr std::size_t kShown = 3;           // failures in a message
+constexpr std::size_t kWaitingShown = 100;  // of a run, in its status
 // A straggler takes so many times what is usual, and so many seconds.
 constexpr double kSlow = 3.0, kSlowAtLeast = 1.0;
 
@@ -84,20 +85,42 @@ void Counter::collect(Clock::time_point until) {
   commit();
 }
 
+void Counter::end_by(Clock::time_point time) {
+  if (end_ == time) return;
+  if (!end_ && !purchases_.empty())
+    if (const auto seconds = purchases_.front()->known_seconds()) queue_->expect(*seconds);
+  end_ = time;
+  queue_->end_by(time);
+}
+
 void Counter::count_running(WindingDown& end) const {
   for (const Running& one : queue_->running())
     if (const auto asked = asked_.find(one.id); asked != asked_.end())
       end.add(times_.usual(asked->second.steps), one.seconds);
 }
 
-void Counter::add_running(std::map<const Run*, RunStatus>& statuses) const {
+void Counter::add_open(std::map<const Run*, RunStatus>& statuses) const {
+  std::set<std::uint64_t> at_work;
   for (Running& one : queue_->running()) {
     const auto asked = asked_.find(one.id);
     if (asked == asked_.end()) continue;
+    at_work.insert(one.id);
     const RoundPurchase& purchase = *purchases_[asked->second.owner];
     const AnswerRecord subject = purchase.subject(asked->second.id);
     statuses[&purchase.run()].running.push_back(
         {subject.candidate, subject.step, one.seconds, std::move(one.where)});
+  }
+  std::vector<std::uint64_t> waiting;
+  for (const auto& [id, asked] : asked_)
+    if (!at_work.contains(id)) waiting.push_back(id);
+  std::ranges::sort(waiting);
+  for (const std::uint64_t id : waiting) {
+    const Asked& asked = asked_.at(id);
+    const RoundPurchase& purchase = *purchases_[asked.owner];
+    std::vector<RunStatus::Query>& shown = statuses[&purchase.run()].waiting;
+    if (shown.size() >= kWaitingShown) continue;
+    const AnswerRecord subject = purchase.subject(asked.id);
+    shown.push_back({subject.candidate, subject.step});
   }
 }
 

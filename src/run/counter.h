@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -49,10 +50,15 @@ class Counter {
   std::vector<Question> questions(std::span<const Run> runs);
   /// An answer, by Question::id; false if it is to none of these.
   bool answer(Reply reply);
-  /// Adds what runs to the status of the runs it is for.
-  void add_running(std::map<const Run*, RunStatus>& statuses) const;
+  /// Adds what runs, and what waits to, to the status of the runs it is for.
+  void add_open(std::map<const Run*, RunStatus>& statuses) const;
   /// From now on nothing is begun.
   void hold() { queue_->hold(); }
+  /// Begins nothing more that would not be answered by then, if it takes what was usual until now,
+  /// also before this process.
+  void end_by(Clock::time_point time);
+  /// No reply will come any more.
+  bool over() const { return open() && queue_->over(); }
   /// Adds what runs.
   void count_running(WindingDown& end) const;
   /// Waits for a reply until about then and puts on disk what was answered; nothing is used.
@@ -87,6 +93,7 @@ class Counter {
   std::unordered_map<std::uint64_t, std::uint64_t> people_;  // numbers by Question::id
   std::vector<std::pair<std::size_t, Reply>> replies_;  // and whose they are: recorded, not taken
   AnswerTimes times_;
+  std::optional<Clock::time_point> end_;
   Breaker breaker_;
   bool revoked_ = false;  // the failures that tripped it
 };

@@ -33,14 +33,32 @@ class Loop {
   // Throws Stopped and Waiting.
   void go() {
     buy(Run::Phase::initial);
-    while (std::ranges::any_of(runs_, [](const Run& r) { return r.phase != Run::Phase::done; })) {
-      for (const Run& run : runs_)
-        if (run.phase == Run::Phase::train) show(run, {.phase = "train"});
-      for (Group& group : groups_) fit(group, account_, stop_);
+    while (!done()) {
+      train();
       evaluate();
       buy(Run::Phase::acquire);
     }
   }
+
+  // What is bought before the next training. Both throw as go() does.
+  void go_until_bought() {
+    if (count(Run::Phase::initial) + count(Run::Phase::acquire) == 0)
+      return observer_.note(nothing("bought", "wait for their training"));
+    buy(Run::Phase::initial);
+    buy(Run::Phase::acquire);
+  }
+
+  // What is computed before the next purchase.
+  void go_until_trained() {
+    const std::size_t planned = to_plan().size();
+    if (count(Run::Phase::train) + count(Run::Phase::evaluate) + planned == 0)
+      return observer_.note(nothing("trained", "must buy first"));
+    train();
+    evaluate();
+    plan();
+  }
+
+  bool done() const { return count(Run::Phase::done) == runs_.size(); }
 
   // For who looks from outside, when it has ended.
   void show_end(const char* phase, const std::string& error = {}) const {
@@ -60,6 +78,46 @@ class Loop {
     status.round = run.round;
     status.rounds = run.study.options.rounds;
     run.folder.write_status(status);
+  }
+
+  std::size_t count(Run::Phase phase) const {
+    return static_cast<std::size_t>(std::ranges::count(runs_, phase, &Run::phase));
+  }
+
+  std::string nothing(const char* what, const char* others) const {
+    const std::size_t left = runs_.size() - count(Run::Phase::done);
+    return left == 0 ? fmt::format("nothing is to be {}: all is done", what)
+                     : fmt::format("nothing is to be {}: {} of {} runs {}", what, left,
+                                   runs_.size(), others);
+  }
+
+  void train() {
+    for (const Run& run : runs_)
+      if (run.phase == Run::Phase::train) show(run, {.phase = "train"});
+    for (Group& group : groups_) fit(group, account_, stop_);
+  }
+
+  // Runs that will buy and have no plan yet: group and place in it.
+  std::vector<std::pair<Group*, std::size_t>> to_plan() {
+    std::vector<std::pair<Group*, std::size_t>> all;
+    for (Group& group : groups_)
+      for (std::size_t r = 0; r < group.runs.size(); ++r)
+        if (const Run& run = *group.runs[r];
+            run.phase == Run::Phase::acquire && run.folder.passes(run.round) == 0)
+          all.emplace_back(&group, r);
+    return all;
+  }
+
+  void plan() {
+    std::map<const Problem*, States<float>> pools;
+    for (const auto& [group, r] : to_plan()) {
+      look();
+      Run& run = *group->runs[r];
+      account_.say(fmt::format("{}, selecting", round_text(run)));
+      show(run, {.phase = "select"});
+      const auto committee = committee_of(*group, r, stop_);
+      RoundPurchase(run, *committee, pool_of(*run.problem, pools), threads_).plan();
+    }
   }
 
   void look() const {
@@ -157,10 +215,16 @@ class Loop {
 }  // namespace
 
 LoopEnd run_loop(std::span<Run> runs, int threads, Observer& observer, const StopAsked& stop,
-                 ByHand* by_hand) {
+                 ByHand* by_hand, Until until) {
   Loop loop(runs, threads, observer, stop, by_hand);
   try {
-    loop.go();
+    until == Until::bought    ? loop.go_until_bought()
+    : until == Until::trained ? loop.go_until_trained()
+                              : loop.go();
+    if (!loop.done()) {
+      loop.show_end(until == Until::bought ? "bought" : "trained");
+      return LoopEnd::paused;
+    }
     if (by_hand != nullptr) sort_out(*by_hand, runs, {});  // none was asked for: known, or wrong
     loop.show_end("done");
     return LoopEnd::finished;

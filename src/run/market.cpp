@@ -38,6 +38,24 @@ std::vector<Query> Market::ask(RoundPurchase& purchase) {
   return purchase.ask();
 }
 
+// Throws when it is time to stop.
+void Market::look(Observer& observer, const StopAsked& stop) {
+  if (!stop) return;
+  if (stop.now()) throw Stopped();
+  if (const auto end = stop.deadline()) {
+    for (const auto& counter : counters_) counter->end_by(*end);
+    const auto comes = [](const auto& c) { return c->open() && !c->waits_for_people(); };
+    if (std::ranges::any_of(counters_, comes) &&
+        std::ranges::all_of(counters_, [&](const auto& c) { return !comes(c) || c->over(); })) {
+      observer.note("stopping: no query that waits would be answered in time");
+      throw Stopped();
+    }
+  }
+  if (!stop()) return;
+  wind_down(observer, stop);
+  throw Stopped();
+}
+
 // Begins nothing more and waits for what runs.
 void Market::wind_down(Observer& observer, const StopAsked& stop) {
   for (const auto& counter : counters_) counter->hold();
@@ -63,7 +81,7 @@ void Market::show(std::span<const std::unique_ptr<RoundPurchase>> purchases, Obs
     progress.total += status.budget;
   }
   observer.progress(progress);
-  for (const auto& counter : counters_) counter->add_running(statuses);
+  for (const auto& counter : counters_) counter->add_open(statuses);
   for (const auto& [run, status] : statuses) run->folder.write_status(status);
 }
 
@@ -80,14 +98,9 @@ void Market::ask_people(const AnswerQuestions& answer) {
 
 void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer,
                  const StopAsked& stop, const AnswerQuestions& answer) {
-  const auto look = [&] {
-    if (!stop || !stop()) return;
-    wind_down(observer, stop);
-    throw Stopped();
-  };
   try {
     for (const auto& purchase : purchases) {
-      look();
+      look(observer, stop);
       counter_of(purchase->solver()).add(*purchase);
       // Planning may take minutes: what others wait for goes on in between.
       for (const auto& counter : counters_)
@@ -97,11 +110,11 @@ void Market::buy(std::span<const std::unique_ptr<RoundPurchase>> purchases, Obse
     while (std::ranges::any_of(counters_, &Counter::open)) {
       const auto comes = [](const auto& c) { return c->open() && !c->waits_for_people(); };
       const auto open = std::ranges::count_if(counters_, comes);
-      look();
+      look(observer, stop);
       show(purchases, observer);
       if (open == 0) ask_people(answer);
       for (const auto& counter : counters_) {
-        look();
+        look(observer, stop);
         if (comes(counter)) counter->serve(Clock::now() + (open == 1 ? kPatience : kGlance));
       }
     }

@@ -43,6 +43,7 @@ class Market {
            const StopAsked& stop, const AnswerQuestions& answer = {});
 
  private:
+  void look(Observer& observer, const StopAsked& stop);
   void wind_down(Observer& observer, const StopAsked& stop);
   void ask_people(const AnswerQuestions& answer);
   void show(std::span<const std::unique_ptr<RoundPurchase>> purchases, Observer& observer);

@@ -11,6 +11,7 @@
 #include "stap/acquire/trust.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
+#include "stap/study/spending.h"
 
 namespace stap {
 namespace {
@@ -127,6 +128,11 @@ std::vector<Query> RoundPurchase::ask() {
   }
 }
 
+void RoundPurchase::plan() {
+  begin();
+  plan_pass();
+}
+
 // Before the first pass.
 void RoundPurchase::begin() {
   rules_ = {run_.study.options.charge_failed, round_trust_limit(run_, committee_)};
@@ -218,6 +224,15 @@ void RoundPurchase::give_back(std::uint64_t id, std::string why) {
 
 void RoundPurchase::revoke(std::span<const AnswerKey> answers, std::string_view why) {
   run_.answers.revoke(run_.transitions.acquisitions, answers, why);
+}
+
+std::optional<double> RoundPurchase::known_seconds() const {
+  const std::filesystem::path journal = run_.folder.journal_file();
+  const auto known = known_step_seconds(run_.study, {&journal, 1});
+  if (!known) return std::nullopt;
+  // All else is about single steps.
+  return known->of_this_run ? known->seconds
+                            : known->seconds * static_cast<double>(run_.study.options.cluster);
 }
 
 std::string RoundPurchase::text() const {

@@ -30,6 +30,8 @@ class RoundPurchase {
   const Solver& solver() const { return *run_.problem->solver; }
   const Run& run() const { return run_; }
 
+  /// Puts the plan of the first pass on disk; nothing is asked, and nothing more can be done here.
+  void plan();
   /// All that can be asked now, having planned further passes and made the mean model's steps on
   /// the way. Ids are its own.
   std::vector<Query> ask();
@@ -54,6 +56,8 @@ class RoundPurchase {
   std::size_t asked() const { return asked_; }
   std::size_t open() const { return open_queries_; }
   std::size_t given_back() const { return given_back_; }
+  /// What the solver took for one of its steps, by what is recorded; empty: nothing is.
+  std::optional<double> known_seconds() const;
   /// Leaves the device's memory to others until the next ask().
   void rest() { committee_.trim(); }
 

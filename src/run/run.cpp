@@ -85,9 +85,9 @@ void check_fits(const Study& study, const Problem& problem) {
   });
 }
 
-Manifest manifest_of(const Study& study, const Problem& problem) {
+Manifest manifest_of(const Study& study, const Problem& problem, bool only_buys) {
   Manifest manifest = this_machine();
-  manifest.device = device_text(study.compute);
+  (only_buys ? manifest.walked_on : manifest.device) = device_text(study.compute);
   manifest.solver = problem.identity.name;
   manifest.seed = study.options.seed;
   manifest.data_seed = study.options.data_seed;
@@ -207,11 +207,11 @@ std::vector<std::size_t> training_rows(const Run& run) {
 }
 
 Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> problem,
-             Observer& observer) {
+             Observer& observer, bool only_buys) {
   check_fits(study, *problem);
   FnoShape shape = make_shape(problem->solver->grid(), study.network);
-  ClaimedFolder claimed =
-      claim(RunFolder(std::move(folder)), study.effective, manifest_of(study, *problem), observer);
+  ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
+                                manifest_of(study, *problem, only_buys), observer);
   study.options.pool = problem->pool.states.count();  // it may say: all
   Run run{.study = std::move(study),
           .folder = std::move(claimed.folder),

@@ -1,5 +1,6 @@
 #include "stap/run/sweep.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/couple/by_hand.h"
 #include "stap/folder/claim.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
@@ -16,6 +18,22 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool is_foreign(const Study& study) {
+  return static_cast<bool>(study.pde.row->outline);
+}
+
+// What is only trained needs no solver of the user's own, so it need not be on this machine.
+Study without_solver(config::Value document) {
+  const config::Value* given = document.find("solver");
+  if (given == nullptr) return make_study(std::move(document));
+  config::Value solver = *given, nobody;
+  nobody.set("name", kByHand);
+  document.set("solver", std::move(nobody));
+  Study study = make_study(std::move(document));
+  study.effective.set("solver", std::move(solver));
+  return study;
+}
 
 // Problems, each made once for all runs that share it.
 class Problems {
@@ -42,42 +60,82 @@ class Problems {
   std::map<std::string, std::shared_ptr<const Problem>> made_;
 };
 
-// sweep.json: the runs in the order of the grid, for tables.
-void write_order(const std::vector<SweepRun>& runs, const fs::path& folder) {
-  config::Value::List names;
-  for (const SweepRun& run : runs) names.emplace_back(run.name);
-  config::Value value;
-  value.set("format", "sweep/1");
-  value.set("runs", config::Value(std::move(names)));
-  make_folder(folder);
-  write_text(folder / "sweep.json", config::json_text(value) + "\n");
-}
-
-}  // namespace
-
-std::vector<SweepRun> runs_in(const fs::path& folder) {
-  const fs::path order = folder / "sweep.json";
-  std::error_code error;
-  if (fs::exists(folder / "config.yaml", error) || !fs::exists(order, error))
-    return {{"", RunFolder(folder).read_config().document}};
-  std::vector<SweepRun> runs;
+std::vector<std::string> read_order(const fs::path& order) {
+  std::vector<std::string> all;
   const config::Value sweep = read_document(order);
   const config::Value* names = sweep.find("runs");
   if (names == nullptr || !names->is_list()) throw_bad_field("runs", order);
   for (const config::Value& name : *names->list()) {
     if (name.text() == nullptr) throw_bad_field("runs", order);
-    runs.push_back({*name.text(), RunFolder(folder / *name.text()).read_config().document});
+    all.push_back(*name.text());
   }
+  return all;
+}
+
+// sweep.json: the runs in the order of the grid, for tables. Whoever of several shards comes first
+// writes it, the others find it as they would write it.
+void write_order(const std::vector<SweepRun>& runs, const fs::path& folder, const Share& share) {
+  const fs::path order = folder / "sweep.json";
+  std::vector<std::string> names;
+  for (const SweepRun& run : runs) names.push_back(run.name);
+  std::error_code error;
+  if (fs::exists(order, error)) {
+    const std::vector<std::string> there = read_order(order);
+    if (there == names) return;
+    const auto is_mine = [&](const std::string& name) {
+      return std::ranges::find(names, name) != names.end();
+    };
+    if (share.shards > 1 && !std::ranges::all_of(there, is_mine))
+      throw Error(ErrorKind::config,
+                  fmt::format("{} is that of another sweep: all shards must be given the same "
+                              "configuration, settings and axes",
+                              order.string()));
+  }
+  config::Value value;
+  value.set("format", "sweep/1");
+  value.set("runs", config::Value(config::Value::List(names.begin(), names.end())));
+  make_folder(folder);
+  write_text(order, config::json_text(value) + "\n");
+}
+
+// Whether this run can be trained without asking its solver.
+bool can_train(const Study& study) {
+  if (!is_foreign(study) || data_are_made(study)) return true;
+  if (cache_folder().empty())
+    throw Error(ErrorKind::config,
+                "without a cache (STAP_CACHE is off) pool and test set are made by every process, "
+                "and 'until trained' must not ask the solver: give a cache, or files of data");
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  const fs::path order = folder / "sweep.json";
+  std::error_code error;
+  if (!fs::exists(folder / "config.yaml", error) && fs::exists(order, error))
+    return read_order(order);
+  RunFolder(folder).read_config();  // throws if it is none
+  return {""};
+}
+
+std::vector<SweepRun> runs_in(const fs::path& folder) {
+  std::vector<SweepRun> runs;
+  for (const std::string& name : names_in(folder))
+    runs.push_back({name, RunFolder(folder / name).read_config().document});
   return runs;
 }
 
 LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int threads,
-              Observer& observer, const StopAsked& stop, ByHand* by_hand) {
+              Observer& observer, const StopAsked& stop, ByHand* by_hand, const Share& share) {
   // All configurations first: a mistake in the last run must not show after an hour.
   std::vector<Study> studies;
   for (const SweepRun& run : runs) {
-    studies.push_back(make_study(run.document));
+    studies.push_back(share.until == Until::trained ? without_solver(run.document)
+                                                    : make_study(run.document));
     studies.back().failures = folder / "failures";  // runs that share a problem share its solver
+    // The nodes of a solver need not have a GPU, and what is bought must not depend on whether.
+    if (share.until == Until::bought) studies.back().compute.device = ComputeOptions::Device::cpu;
   }
   if (!runs.empty() && !runs[0].name.empty() && fs::exists(folder / "config.yaml"))
     throw Error(
@@ -86,23 +144,34 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   const auto folder_of = [&](const SweepRun& run) {
     return RunFolder(run.name.empty() ? folder : folder / run.name);
   };
+  std::vector<std::size_t> mine;
+  for (std::size_t r = share.shard; r < runs.size(); r += share.shards) mine.push_back(r);
   // Nothing is solved for a folder that will be refused.
-  for (std::size_t r = 0; r < runs.size(); ++r)
-    check_claim(folder_of(runs[r]), studies[r].effective);
-  if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder);
+  for (const std::size_t r : mine) check_claim(folder_of(runs[r]), studies[r].effective);
+  if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder, share);
+  const std::size_t all = mine.size();
+  if (share.until == Until::trained)
+    std::erase_if(mine, [&](std::size_t r) { return !can_train(studies[r]); });
+  if (mine.size() < all)
+    observer.note(
+        fmt::format("{} of {} runs have no pool or test set yet, which 'until bought' "
+                    "makes",
+                    all - mine.size(), all));
+  if (mine.empty() && all > 0) return LoopEnd::paused;
   Problems problems(threads, observer, stop);
   std::vector<Run> open;
-  open.reserve(runs.size());
+  open.reserve(mine.size());
   try {
-    for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (const std::size_t r : mine) {
       auto problem = problems.of(studies[r]);
-      open.push_back(
-          open_run(std::move(studies[r]), folder_of(runs[r]).path(), std::move(problem), observer));
+      open.push_back(open_run(std::move(studies[r]), folder_of(runs[r]).path(), std::move(problem),
+                              observer, share.until == Until::bought));
     }
   } catch (const Stopped&) {
     return LoopEnd::stopped;
   }
-  return run_loop(open, threads, observer, stop, by_hand);
+  const LoopEnd end = run_loop(open, threads, observer, stop, by_hand, share.until);
+  return end == LoopEnd::finished && mine.size() < all ? LoopEnd::paused : end;
 }
 
 }  // namespace stap

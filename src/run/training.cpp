@@ -115,6 +115,30 @@ std::vector<Loss> losses_of_round(const Run& run) {
   return losses;
 }
 
+// Stops where another epoch, if it takes as long as the longest so far, would end too late.
+class EpochsInTime {
+ public:
+  explicit EpochsInTime(const StopAsked& stop) : stop_(stop) {}
+
+  void begin() { begun_ = StopAsked::Clock::now(); }
+  bool epoch_done() {
+    const auto now = StopAsked::Clock::now();
+    longest_ = std::max(longest_, now - begun_);
+    begun_ = now;
+    return stop();
+  }
+  bool stop() const {
+    if (!stop_) return false;
+    const auto deadline = stop_.deadline();
+    return stop_() || (deadline && StopAsked::Clock::now() + longest_ > *deadline);
+  }
+
+ private:
+  const StopAsked& stop_;
+  StopAsked::Clock::time_point begun_{};
+  StopAsked::Clock::duration longest_{};
+};
+
 }  // namespace
 
 std::vector<Group> make_groups(std::span<Run> runs, int threads) {
@@ -126,13 +150,17 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
              g.runs[0]->study.compute == run.study.compute;
     };
     auto group = std::find_if(groups.begin(), groups.end(), fits);
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, members, nullptr});
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{{}, members, threads});
     group->runs.push_back(&run);
   }
-  for (Group& group : groups)
-    group.engine = make_engine(group.runs[0]->study.compute, group.runs[0]->shape,
-                               static_cast<int>(group.runs.size()) * group.members, threads);
   return groups;
+}
+
+Engine& Group::engine() {
+  if (!made)
+    made = make_engine(runs[0]->study.compute, runs[0]->shape,
+                       static_cast<int>(runs.size()) * members, threads);
+  return *made;
 }
 
 std::unique_ptr<Committee> committee_of(Group& group, std::size_t r, const StopAsked& stop) {
@@ -141,9 +169,9 @@ std::unique_ptr<Committee> committee_of(Group& group, std::size_t r, const StopA
     members.push_back(group.first_member(r) + m);
     // Before the first training there is nothing to load: the engine's members are zero.
     if (!group.runs[r]->members.empty())
-      group.engine->load(members.back(), group.runs[r]->members[static_cast<std::size_t>(m)]);
+      group.engine().load(members.back(), group.runs[r]->members[static_cast<std::size_t>(m)]);
   }
-  auto committee = group.engine->committee(std::move(members));
+  auto committee = group.engine().committee(std::move(members));
   committee->stop_when(stop);
   return committee;
 }
@@ -185,15 +213,17 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
     data.emplace_back(run);
     run.folder.cut_losses(run.round, run.epochs_done);
     for (int m = 0; m < group.members; ++m)
-      group.engine->load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
+      group.engine().load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
   }
+  EpochsInTime in_time(stop);
   for (;;) {
     std::vector<FitJob> jobs = make_jobs(group, who.training, data);
     if (jobs.empty()) break;
-    if (stop && stop()) throw Stopped();
+    if (in_time.stop()) throw Stopped();
     account.say(fmt::format("{}, training", round_text(*group.runs[who.training[0]])));
     const auto start = std::chrono::steady_clock::now();
-    group.engine->fit(jobs, account, stop);
+    in_time.begin();
+    group.engine().fit(jobs, account, [&] { return in_time.epoch_done(); });
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     keep_losses(group, account);
     const double share = static_cast<double>(group.members) / static_cast<double>(jobs.size());
@@ -207,7 +237,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
         continue;
       run.epochs_done = jobs[j].epochs_done;
       for (int m = 0; m < group.members; ++m)
-        run.members[static_cast<std::size_t>(m)] = group.engine->save(group.first_member(r) + m);
+        run.members[static_cast<std::size_t>(m)] = group.engine().save(group.first_member(r) + m);
       run.folder.add_timing({run.round, "train", seconds.count() * share});
       save_training(run);
     }

@@ -18,8 +18,10 @@ namespace stap {
 struct Group {
   std::vector<Run*> runs;
   int members = 0;  ///< M of each
-  std::unique_ptr<Engine> engine;
+  int threads = 0;
+  std::unique_ptr<Engine> made{};  ///< when there is something to compute
 
+  Engine& engine();
   int first_member(std::size_t r) const { return static_cast<int>(r) * members; }
 };
 std::vector<Group> make_groups(std::span<Run> runs, int threads);

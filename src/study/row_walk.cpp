@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -20,7 +21,8 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of states that are asked about
 constexpr std::size_t kLeastRows = 64;                     // so many all the same
 constexpr std::size_t kMostReplies = 4096;                 // of one commit
-constexpr std::chrono::milliseconds kPatience{200};        // between two looks at `stop`
+constexpr std::size_t kKnown = 100;                  // rows whose last answers tell what is usual
+constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
 
 // A row under way, with the state it has.
 struct Trip {
@@ -90,13 +92,11 @@ class Walk {
         queue_(leg.solver.open()) {}
 
   void go() {
+    expect();
     enter();
     observer_.progress(progress_);
     while (!trips_.empty() || next_ < end_) {
-      if (stopped()) {
-        wind_down();
-        throw Stopped();
-      }
+      look();
       std::vector<Reply> replies = receive();
       if (replies.empty() && queue_->running().empty() && !queue_->questions().empty())
         throw Error(ErrorKind::config,
@@ -111,6 +111,21 @@ class Walk {
 
  private:
   bool stopped() const { return stop_ && stop_(); }
+  // Throws when it is time to stop.
+  void look() {
+    if (!stop_) return;
+    if (const auto end = stop_.deadline(); end && end != end_by_) {
+      end_by_ = end;
+      queue_->end_by(*end);
+    }
+    if (end_by_ && queue_->open() > 0 && queue_->over()) {
+      observer_.note("stopping: no query that waits would be answered in time");
+      throw Stopped();
+    }
+    if (!stop_()) return;
+    wind_down();
+    throw Stopped();
+  }
   std::size_t made(const Reply& reply) const { return reply.answer.states.size() / values_; }
   std::size_t steps_of(const Trip& trip) const {
     return std::min(leg_.end - trip.number, leg_.solver.steps_at_once());
@@ -133,6 +148,14 @@ class Walk {
       ask(trip);
       trips_.emplace(next_, trip);
     }
+  }
+
+  // What a step of this leg took so far.
+  void expect() {
+    AnswerTimes before;
+    for (std::size_t index = 0; index < std::min(end_, kKnown); ++index)
+      if (const auto last = before_.find(index, leg_.end)) before.add(last->seconds, 1);
+    if (const auto usual = before.usual(1)) queue_->expect(*usual);
   }
 
   void ask(const Trip& trip) {
@@ -240,6 +263,7 @@ class Walk {
   std::unique_ptr<SolverQueue> queue_;
   std::unordered_map<std::uint64_t, Trip> trips_;  // by index
   AnswerTimes times_;
+  std::optional<StopAsked::Clock::time_point> end_by_;
   std::size_t next_ = 0;  // row to enter
 };
 
@@ -248,22 +272,6 @@ class Walk {
 double Leg::time_of(std::size_t number) const {
   if (number == begin) return time;
   return (static_cast<double>(number) - static_cast<double>(zero)) * solver.dt();
-}
-
-Tally::Tally(const RowsWanted& rows, const FailurePolicy& solvers, const LoggedAnswers& answers)
-    : wanted(rows), policy(solvers), breaker(solvers) {
-  for (const AnswerKey& key : answers.in_vain()) ended.insert(key.candidate);
-}
-
-std::size_t Tally::most() const {
-  return std::max(wanted.rows / kShare, kAlways);
-}
-
-std::string Tally::last_texts() const {
-  std::string text;
-  for (std::size_t i = texts.size() - std::min(kShown, texts.size()); i < texts.size(); ++i)
-    text += "\n  " + texts[i];
-  return text;
 }
 
 std::vector<double> drawn(const Sampler& sampler, const RowsWanted& wanted,

@@ -218,7 +218,10 @@ std::optional<StepSeconds> known_step_seconds(const Study& study,
                                               std::span<const fs::path> journals) {
   std::vector<double> seconds;
   for (const fs::path& journal : journals) collect(journal, 0, 0, seconds);
-  if (auto found = median_of(std::move(seconds), "answers of the run")) return found;
+  if (auto found = median_of(std::move(seconds), "answers of the run")) {
+    found->of_this_run = true;
+    return found;
+  }
   // Those of a warm-up may be of any length: only what is behind it counts.
   seconds.clear();
   collect(cached_file(data_key(data_request(study)), "journal.jsonl"), 1, 2, seconds);

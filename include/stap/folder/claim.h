@@ -11,8 +11,9 @@ namespace stap {
 /// A run folder that nobody else can write to while this lives.
 struct ClaimedFolder {
   RunFolder folder;
-  AnswerLog log;            ///< open, and locked
-  bool elsewhere = false;   ///< begun on another device or with another instruction set
+  AnswerLog log;  ///< open, and locked
+  /// Begun on another device or with another instruction set, or walked on several devices.
+  bool elsewhere = false;
   std::size_t ledgers = 0;  ///< acquisitions 0 .. ledgers - 1 have theirs in the journal
 };
 

@@ -10,7 +10,9 @@ namespace stap {
 /// `manifest.json`: with what a run was begun.
 struct Manifest {
   std::string version{}, compiler{}, cpu{}, instruction_set{};
-  std::string device{};  ///< where networks were computed
+  std::string device{};  ///< where networks are trained; empty: they were not yet
+  /// Where the mean model's steps were made, once that was elsewhere; mostly empty.
+  std::string walked_on{};
   std::string solver{};
   std::uint64_t seed = 0, data_seed = 0;
   /// The problem, a map: `name` (of the equation or command), `channels` (names), `points`,

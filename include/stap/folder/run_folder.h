@@ -56,6 +56,8 @@ class RunFolder {
   /// Throws Error(data) also if candidates or patterns do not fit a pool and trajectories of these
   /// sizes.
   Plan read_plan(std::size_t round, std::size_t pass, std::size_t pool, std::size_t steps) const;
+  /// Empty: nothing was written yet, or by an earlier version.
+  std::optional<RunStatus> read_status() const;
   /// Throws Error(data), too, if there are none.
   RunExtracts read_extracts() const;
   /// In a folder of run/1, with the grid of its newest committee.

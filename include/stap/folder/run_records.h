@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ struct RunExtracts {
   Extracts extracts;
   StateInfo states;
 };
-/// How a run is doing, for people and programs that look at it from outside; never read by a run.
+/// How a run is doing, for people and programs that look at it from outside; no run reads it.
 struct RunStatus {
   struct Query {
     std::size_t candidate = 0, step = 0;
@@ -42,14 +43,21 @@ struct RunStatus {
     std::string where{};   ///< slot and process
   };
 
-  /// initial, train, evaluate, acquire or done; stopped, waiting (for answers of people), failed.
+  /// initial, train, evaluate, select, acquire or done; bought or trained, where that was all it
+  /// should do; stopped, waiting (for answers of people), failed.
   std::string phase{};
   std::size_t round = 0, rounds = 0;
   std::size_t budget = 0, spent = 0;    ///< solver steps of the purchase under way
   std::size_t failed = 0, refused = 0;  ///< of its queries
   std::size_t open = 0;                 ///< queries without an answer,
-  std::vector<Query> running{};         ///< and those of them that a slot works on
+  std::vector<Query> running{};         ///< those of them that a slot works on,
+  std::vector<Query> waiting{};         ///< and the first of those that wait for one
   std::string error{};                  ///< with which it ended
+
+  // Of the process that wrote it; filled in by the writer.
+  std::string host{};
+  std::int64_t process = 0;
+  double time = 0.0;  ///< seconds since 1970
 };
 struct CommitteeFile {
   std::size_t round = 0;

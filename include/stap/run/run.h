@@ -44,12 +44,13 @@ struct Run {
   bool held_back(std::size_t candidate) const;
 };
 
-/// Opens a folder for a study: starts it, or goes on where it stopped. Nothing is bought yet.
+/// Opens a folder for a study: starts it, or goes on where it stopped. Nothing is bought yet. With
+/// `only_buys` nothing will be trained here: the device that trains is another's business.
 /// Throws Error(config) if the problem's sizes, grid or dt are not the study's, or, with the
 /// differences, if the folder belongs to another configuration; Error(data) for another problem,
 /// another format or damaged files; Error(storage).
 Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const Problem> problem,
-             Observer& observer);
+             Observer& observer, bool only_buys = false);
 
 /// Mean and deviation per channel over all states of the initial trajectories in a training set,
 /// of patterns of `steps` bits; those of candidates that are `left_out` do not count. All states of

@@ -48,6 +48,8 @@ struct StepSeconds {
   double seconds = 0.0;     ///< median
   std::size_t answers = 0;  ///< of which
   std::string source;       ///< "answers of the run", "answers for the test set", "solver check"
+  bool of_this_run =
+      false;  ///< the first of these: where there are clusters, of one of their steps
 };
 /// From the answers in these journals, else those of the study's data while they are made, else
 /// what keep_step_seconds() kept; empty: nobody knows.
