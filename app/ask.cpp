@@ -70,7 +70,8 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
     return;
   }
   if (end != LoopEnd::waiting)
-    return report_end(end, options.folder, by_hand, interrupt, console, out);
+    return report_end(end, {options.folder, command_text(globals)}, by_hand, interrupt, console,
+                      out);
   console.finish();
   std::vector<Question>& open = by_hand.open;
   const std::size_t all = open.size();

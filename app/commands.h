@@ -27,7 +27,23 @@ struct Globals {
   bool quiet = false;
   int threads = 0;                ///< 0: all cores
   std::string device, precision;  ///< of ComputeOptions; empty: what the configuration says
+  /// --device names more than one: "cuda:0", "cuda:1"; else empty.
+  std::vector<std::string> devices;
+  std::vector<std::string> words;  ///< the program's arguments, as given
 };
+/// The command as it was given, for a shell.
+std::string command_text(const Globals& globals);
+
+/// Thrown when all has been said and nothing is wrong: the program ends with this code.
+struct EndWith {
+  int code;
+};
+inline constexpr int kContinue = 8;   ///< stopped by a time limit: the same command goes on
+inline constexpr int kOtherPart = 9;  ///< --until: as far as it should come; the other part is next
+
+/// "cpu", "cuda", "auto", "cuda:1", or several: "cuda:0,1", "cpu,cpu". One GPU of several is made
+/// the only one that can be seen. Throws Error(config).
+void choose_devices(const std::string& text, Globals& globals);
 /// What the options of the program say about computing, over `document`'s section `compute`.
 void apply_compute(const Globals& globals, config::Value& document);
 /// The same where there is no configuration.
@@ -69,11 +85,19 @@ struct SolveOptions {
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out);
 void add_solve(CLI::App& program, const Globals& globals);
 
+/// --stop-after and --notice.
+struct TimeLimitOptions {
+  std::string stop_after;  ///< "90s", "9m", "1h"; empty: never
+  double notice = 100.0;   ///< seconds that SIGUSR1 leaves
+};
+void add_time_limit(CLI::App& command, TimeLimitOptions& options);
+
 struct GenerateOptions {
   std::string config;                  ///< file or preset
   std::vector<std::string> overlays;   ///< --with
   std::vector<std::string> overrides;  ///< key=value
   std::string folder;
+  TimeLimitOptions time;
   bool json = false;
 };
 void run_generate(const GenerateOptions& options, const Globals& globals, std::ostream& out);
@@ -86,7 +110,9 @@ struct StudyCommandOptions {
   bool sweep = false;                  ///< more than one run may come of it
   std::vector<std::string> grid;       ///< sweep only: key=a,b,c
   std::string folder;
-  std::string stop_after;  ///< "90s", "9m", "1h"; empty: never
+  TimeLimitOptions time;
+  std::string until;  ///< "bought", "trained"; empty: to the end
+  std::string shard;  ///< sweep only: "2/6", "auto"; empty: all of it
 };
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out);
 void add_run(CLI::App& program, const Globals& globals);
@@ -117,6 +143,13 @@ struct TableOptions {
 };
 void run_table(const TableOptions& options, std::ostream& out);
 void add_table(CLI::App& program, const Globals& globals);
+
+struct QueueOptions {
+  std::string folder;  ///< of a run or a sweep
+  bool json = false;
+};
+void run_queue(const QueueOptions& options, std::ostream& out);
+void add_queue(CLI::App& program, const Globals& globals);
 
 struct PredictOptions {
   std::string model;  ///< a model file or a run folder

@@ -13,6 +13,7 @@
 #include "stap/study/presets.h"
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
+#include "study_end.h"
 
 namespace stap::app {
 namespace {
@@ -73,17 +74,19 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
   const std::string folder = folder_of(options, request);
   const std::shared_ptr<const Solver> solver = make_solver(study, globals.threads);
   const auto sampler = make_sampler(study, solver->grid());
-  const InterruptGuard interrupt;
+  const InterruptGuard interrupt(time_limit(options.time));
   Console console(globals);
   const Generated done = generate(request, *sampler, solver, folder, console, interrupt.stop());
   console.finish();
-  if (!done.finished)
+  if (!done.finished && interrupt.requested())
     console.note(fmt::format("stopped; the same command continues in {}", folder));
   if (options.json)
     out << config::json_text(to_json(folder, request, done)) << std::endl;
   else if (done.finished)
     print_summary(folder, request, done, out);
-  if (!done.finished) interrupt.end_program();
+  if (done.finished) return;
+  if (interrupt.requested()) interrupt.end_program();
+  end_in_time(folder, command_text(globals), console);
 }
 
 void add_generate(CLI::App& program, const Globals& globals) {
@@ -96,6 +99,7 @@ void add_generate(CLI::App& program, const Globals& globals) {
   command->add_option("--out", options->folder,
                       "Folder for pool.h5 and test.h5; the same command again continues there "
                       "(default: the cache, where runs look for them)");
+  add_time_limit(*command, options->time);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
       "pool.h5 holds `states` [B,C,X...], test.h5 `trajectory` [B,T,C,X...], as 'stap solve' and\n"

@@ -11,6 +11,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "interrupt.h"
 #include "standard_streams.h"
 #include "stap/config/complaints.h"
 #include "stap/core/error.h"
@@ -94,7 +95,7 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   return fmt::format("{}; see 'stap {}--help'", what, called);
 }
 
-void run(int argc, char** argv) {
+int run(int argc, char** argv) {
   Globals globals;
   CLI::App program(
       "Active learning of PDE surrogates: decides which initial conditions and which "
@@ -105,10 +106,11 @@ void run(int argc, char** argv) {
   program.add_flag("--quiet", globals.quiet, "Show no progress");
   program.add_option("--threads", globals.threads, "Threads to use (default: all cores)")
       ->check(CLI::Range(1, 4096));
-  program
-      .add_option("--device", globals.device,
-                  "Where networks are computed: cpu, cuda, or auto, the GPU if there is one")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  globals.words.assign(argv + 1, argv + argc);
+  program.add_option_function<std::string>(
+      "--device", [&](const std::string& text) { choose_devices(text, globals); },
+      "Where networks are computed: cpu, cuda, cuda:1 (the second GPU), or auto, the GPU if there "
+      "is one; of a sweep also several: cuda:0,1");
   program
       .add_option("--precision", globals.precision,
                   "Of matrix products on the GPU: tf32 or fp32 (slower, closer to the CPU)")
@@ -130,6 +132,7 @@ void run(int argc, char** argv) {
   add_serve(program, globals);
   add_ask(program, globals);
   add_tell(program, globals);
+  add_queue(program, globals);
   add_table(program, globals);
   add_analyse(program, globals);
   add_predict(program, globals);
@@ -137,15 +140,19 @@ void run(int argc, char** argv) {
   add_export(program, globals);
   add_import(program, globals);
 
+  int code = 0;
   try {
     program.parse(argc, argv);
     if (program.get_subcommands().empty()) std::cout << program.help();
+  } catch (const EndWith& end) {
+    code = end.code;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) throw Error(ErrorKind::config, usage_message(program, error));
     program.exit(error);  // --help or --version
   }
   if (!std::cout.flush())
     throw Error(ErrorKind::storage, "cannot write to standard output; is the disk full?");
+  return code;
 }
 
 int report(std::string_view message, int exit_code) {
@@ -160,10 +167,10 @@ int main(int argc, char** argv) {
   using stap::app::report;
   stap::app::occupy_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
+  stap::app::heed_notice();
   constexpr int internal = static_cast<int>(stap::ErrorKind::internal);
   try {
-    stap::app::run(argc, argv);
-    return 0;
+    return stap::app::run(argc, argv);
   } catch (const stap::Error& error) {
     return report(error.what(), error.exit_code());
   } catch (const std::system_error& error) {

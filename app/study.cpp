@@ -1,9 +1,7 @@
 // `stap run` and `stap sweep`: a run is a sweep of one, in the folder itself.
-#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -11,6 +9,7 @@
 #include "commands.h"
 #include "console.h"
 #include "interrupt.h"
+#include "shards.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/run/sweep.h"
@@ -20,33 +19,17 @@
 namespace stap::app {
 namespace {
 
-std::optional<std::chrono::duration<double>> parse_duration(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  double number = 0;
-  std::size_t used = 0;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const std::string unit = text.substr(used);
-  const double factor = unit.empty() || unit == "s" ? 1.0
-                        : unit == "m"               ? 60.0
-                        : unit == "h"               ? 3600.0
-                                                    : 0.0;
-  if (used == 0 || factor == 0.0 || !(number > 0))
-    throw Error(ErrorKind::config,
-                fmt::format("--stop-after '{}', expected a time such as 90s, 9m or 1.5h", text));
-  return std::chrono::duration<double>(number * factor);
-}
-
 void add_common(CLI::App& command, StudyCommandOptions& options) {
   command.add_option("setting", options.overrides, "key=value, for example train.epochs=20 seed=3");
   add_with(command, options.overlays);
   command.add_option("--out", options.folder, "Folder; the same command again continues there")
       ->required();
-  command.add_option("--stop-after", options.stop_after,
-                     "Stop cleanly at the next checkpoint after this time (90s, 9m, 1h)");
+  add_time_limit(command, options.time);
+  command
+      .add_option("--until", options.until,
+                  "Only a part: until what comes next is bought, without a GPU; or until networks "
+                  "are trained and the next plan is made, without the solver")
+      ->check(CLI::IsMember({"bought", "trained"}));
 }
 
 // The configuration with its settings; a sweep over `extends` may have none of its own.
@@ -71,27 +54,36 @@ std::vector<SweepRun> runs_of(const StudyCommandOptions& options, config::Value 
   return expand_grid(document, axes);
 }
 
+Until until_of(const std::string& text) {
+  return text == "bought" ? Until::bought : text == "trained" ? Until::trained : Until::finished;
+}
+
 }  // namespace
 
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  const auto limit = parse_duration(options.stop_after);
-  const std::vector<SweepRun> runs = runs_of(options, document_of(options, globals));
+  const TimeLimit limit = time_limit(options.time);
+  Share share{.until = until_of(options.until)};
+  read_shard(options.shard, share);
+  Globals of_one = globals;
+  of_one.devices.clear();
+  const bool spread = options.sweep && !globals.devices.empty();
+  const std::vector<SweepRun> runs =
+      runs_of(options, document_of(options, spread ? of_one : globals));
 
   Console console(globals);
-  show_spending(runs, options.folder, console);
-  show_spools(runs, console);
-  const InterruptGuard interrupt;
-  const auto start = std::chrono::steady_clock::now();
-  const StopAsked stop(
-      [&] {
-        return interrupt.requested() ||
-               (limit && std::chrono::steady_clock::now() - start > *limit);
-      },
-      [&] { return interrupt.now(); });
+  const Task task{options.folder, command_text(globals), share};
+  if (spread) return sweep_on_devices(runs, task, globals, console, out);
+  std::vector<SweepRun> mine;
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    if (share.has(r)) mine.push_back(runs[r]);
+  show_spending(mine, options.folder, console);
+  show_spools(mine, console);
+  const InterruptGuard interrupt(limit);
   ByHand by_hand;
-  const LoopEnd end = drive(runs, options.folder, globals.threads, console, stop, &by_hand);
-  report_end(end, options.folder, by_hand, interrupt, console, out);
+  const LoopEnd end =
+      drive(runs, options.folder, globals.threads, console, interrupt.stop(), &by_hand, share);
+  report_end(end, task, by_hand, interrupt, console, out);
 }
 
 void add_run(CLI::App& program, const Globals& globals) {
@@ -100,7 +92,11 @@ void add_run(CLI::App& program, const Globals& globals) {
       program.add_subcommand("run", "Run one study: train, evaluate, select, buy, round by round");
   command->add_option("config", options->config, "YAML file, preset or run folder")->required();
   add_common(*command, *options);
-  command->footer("Example:\n  stap run demo method=sbal+stap seed=1 --out my-run");
+  command->footer(
+      "Ends with code 0 when it is finished, 8 when it was stopped by a time limit (the same "
+      "command\ngoes on), 9 when the part that --until names is done (the other one is next).\n"
+      "Example:\n  stap run demo method=sbal+stap seed=1 --out my-run\n"
+      "  stap run study.yaml --out my-run --until bought");
   command->callback([options, &globals] { run_study(*options, globals, std::cout); });
 }
 
@@ -117,10 +113,16 @@ void add_sweep(CLI::App& program, const Globals& globals) {
                    "key=a,b,c or key=0..4; may be given several times, for every combination, and "
                    "takes the place of an axis of the configuration")
       ->allow_extra_args(false);  // one axis each, or settings would be taken for more
+  command->add_option("--shard", options->shard,
+                      "i/n: only runs k with k mod n = i, all in the same --out; auto: by the task "
+                      "of a Slurm array");
   command->footer(
+      "Ends with code 0, 8 or 9 as 'stap run' does.\n"
       "Example:\n  stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 --out "
       "my-sweep\n  stap sweep studies/small-burgers --out my-study\n"
-      "  stap sweep --grid extends=paper/burgers,paper/kdv rounds=2 --out my-problems");
+      "  stap sweep --grid extends=paper/burgers,paper/kdv rounds=2 --out my-problems\n"
+      "  stap sweep studies/main --shard 2/6 --out main      (the third of six processes)\n"
+      "  stap sweep studies/main --device cuda:0,1,2,3 --out main");
   command->callback([options, &globals] {
     // Without a configuration the first word is a setting.
     if (options->config.find('=') != std::string::npos && !std::ifstream(options->config)) {

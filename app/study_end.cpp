@@ -1,6 +1,7 @@
 #include "study_end.h"
 
 #include <ostream>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -8,22 +9,58 @@
 #include "stap/results/table_format.h"
 
 namespace stap::app {
+namespace {
 
-void report_end(LoopEnd end, const std::string& folder, const ByHand& by_hand,
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+std::string command_text(const Globals& globals) {
+  std::string text = "stap";
+  for (const std::string& word : globals.words) text += " " + quoted(word);
+  return text;
+}
+
+void end_in_time(const std::string& folder, const std::string& command, Console& console) {
+  console.note(
+      fmt::format("stopped in time; the same command continues in {}:\n  {}", folder, command));
+  throw EndWith{kContinue};
+}
+
+void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
                 const InterruptGuard& interrupt, Console& console, std::ostream& out) {
   console.finish();
+  const Share& share = task.share;
   if (end == LoopEnd::stopped) {
-    console.note(fmt::format("stopped; the same command continues in {}", folder));
-    if (interrupt.requested()) interrupt.end_program();
-    return;
+    if (!interrupt.requested()) end_in_time(task.folder, task.command, console);
+    console.note(fmt::format("stopped; the same command continues in {}", task.folder));
+    interrupt.end_program();
+  }
+  if (end == LoopEnd::paused) {
+    console.note(fmt::format("next in {}: --until {}", task.folder,
+                             share.until == Until::bought ? "trained" : "bought"));
+    throw EndWith{kOtherPart};
   }
   if (end == LoopEnd::waiting) {
     const std::size_t n = by_hand.open.size();
     out << fmt::format("{} {} for an answer: stap ask {} --out queries.h5\n", n,
-                       n == 1 ? "query waits" : "queries wait", folder);
+                       n == 1 ? "query waits" : "queries wait", task.folder);
     return;
   }
-  out << tables_text(make_tables(read_results(folder))) << "results in " << folder << '\n';
+  if (share.shards > 1) {
+    out << fmt::format("shard {}/{} is finished; all of them: stap table {}\n", share.shard,
+                       share.shards, task.folder);
+    return;
+  }
+  out << tables_text(make_tables(read_results(task.folder))) << "results in " << task.folder
+      << '\n';
 }
 
 }  // namespace stap::app

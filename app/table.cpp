@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -5,9 +7,11 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "standard_streams.h"
 #include "stap/core/error.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
+#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -24,10 +28,25 @@ std::optional<Metric> chosen(const TableOptions& options) {
   return std::nullopt;
 }
 
+// Runs of a sweep that are not there: those of shards that were not started yet.
+std::string missing_text(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder / "sweep.json", error)) return {};
+  const std::vector<std::string> names = names_in(folder);
+  const auto missing = std::ranges::count_if(names, [&](const std::string& name) {
+    return !std::filesystem::exists(RunFolder(folder / name).config_file(), error);
+  });
+  if (missing == 0) return {};
+  return fmt::format("{} of the sweep's {} runs are not begun.\n", missing, names.size());
+}
+
 }  // namespace
 
 void run_table(const TableOptions& options, std::ostream& out) {
   const std::vector<RunResult> results = read_results(options.folder);
+  const std::string missing = missing_text(options.folder);
+  const bool text = options.csv.empty() && !options.json && !options.latex;
+  if (!text && !missing.empty()) write_stderr(missing);
   if (options.csv == kRuns) {
     if (options.paper)
       throw Error(ErrorKind::config,
@@ -45,7 +64,7 @@ void run_table(const TableOptions& options, std::ostream& out) {
   else if (options.latex)
     out << tables_latex(tables, view);
   else
-    out << tables_text(tables, view);
+    out << tables_text(tables, view) << missing;
 }
 
 void add_table(CLI::App& program, const Globals&) {

@@ -4,11 +4,13 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <thread>
 
 #include "stap/folder/run_folder.h"
 #include "support/contains.h"
+#include "support/environment.h"
 #include "support/process.h"
 #include "support/processes.h"
 
@@ -45,9 +47,10 @@ method: random
     return names;
   }
   // Starts a run and waits until both slots are at work.
-  pid_t start() const {
-    const pid_t child =
-        start_stap({"run", folder_.path("study.yaml"), "--out", folder_.path("run")});
+  pid_t start(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"run", folder_.path("study.yaml"), "--out", folder_.path("run")};
+    words.insert(words.end(), more.begin(), more.end());
+    const pid_t child = start_stap(words);
     EXPECT_TRUE(eventually([&] { return begun().size() == 2; }));
     return child;
   }
@@ -106,6 +109,50 @@ TEST_F(StoppingProgram, SigtermDoesNotWait) {
   EXPECT_EQ(signal_of(child), SIGTERM);
   EXPECT_EQ(answers(), 0u);
   expect_gone();
+}
+
+// Slurm says when the job ends; where it does not, or nonsense, SIGUSR1 leaves so many seconds.
+// Broken by: a signal that ends the program, a query that outlives the end, is charged or is lost.
+TEST_F(StoppingProgram, WhatDoesNotEndInTimeIsGivenBack) {
+  const std::string soon = std::to_string(std::time(nullptr) + 5);
+  for (const auto& [end, notice] : {std::pair(soon, "1000"), {std::string("12"), "0.5"}}) {
+    const ScopedVariable job("SLURM_JOB_END_TIME", end);
+    const pid_t child = start({"--notice", notice});
+
+    kill(child, SIGUSR1);
+
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 8) << notice;
+    EXPECT_EQ(answers(), 0u);
+    expect_gone();
+    const Finished queue = run_stap({"queue", folder_.path("run")});
+    EXPECT_TRUE(contains(queue.out, "run: stopped, round 0 of 1")) << queue.out;
+    for (const std::string& process : begun()) fs::remove(folder_.path("begun/" + process));
+  }
+  folder_.file("go", "");
+
+  const Finished rest = run_stap({"run", folder_.path("study.yaml"), "--out", folder_.path("run")});
+
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_EQ(answers(), 3u * 3 + 4);
+  EXPECT_EQ(begun().size(), answers());
+}
+
+TEST_F(StoppingProgram, ANoticeEndsNothingThatHasTheTime) {
+  const pid_t child = start({"--notice", "600"});
+
+  kill(child, SIGUSR1);
+  const Finished queue = run_stap({"queue", folder_.path("run"), "--json"});
+  folder_.file("go", "");
+
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(answers(), 3u * 3 + 4);
+  EXPECT_EQ(queue.exit_code, 0) << queue.err;
+  EXPECT_TRUE(contains(queue.out, "\"where\": \"slot 1, ")) << queue.out;
+  EXPECT_TRUE(contains(queue.out, "\"alive\": true")) << queue.out;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "stap/nn/compute.h"
 #include "stap/nn/model_file.h"
 #include "support/killing.h"
+#include "support/processes.h"
 #include "support/small_study.h"
 
 namespace stap::test {
@@ -131,8 +132,9 @@ TEST_F(StudyProgram, StopsCleanlyAndContinues) {
   ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
 
   const Finished stopped = run_stap(words("run", "r", {"--stop-after", "0.001s"}));
-  EXPECT_EQ(stopped.exit_code, 0);
-  EXPECT_TRUE(contains(stopped.err, "the same command continues"));
+  EXPECT_EQ(stopped.exit_code, 8);
+  EXPECT_TRUE(contains(
+      stopped.err, "the same command continues in " + folder_.path("r") + ":\n  stap run demo "));
   EXPECT_FALSE(fs::exists(folder_.path("r/rounds/02/committee.safetensors")));
   const pid_t child = start_stap(words("run", "r", {"train.epochs=12"}));
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
@@ -143,6 +145,59 @@ TEST_F(StudyProgram, StopsCleanlyAndContinues) {
   ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
 
   EXPECT_EQ(essence("r"), essence("whole"));
+}
+
+// Parts in turn, as a chain of jobs does it; every part is asked for twice.
+TEST_F(StudyProgram, AChainOfPartsEndsTheSame) {
+  ASSERT_EQ(run_stap(words("run", "whole")).exit_code, 0);
+
+  std::vector<int> codes;
+  for (int round = 0; round < 3; ++round)
+    for (const char* part : {"bought", "bought", "trained", "trained"})
+      codes.push_back(run_stap(words("run", "r", {"--until", part})).exit_code);
+
+  EXPECT_EQ(codes, (std::vector<int>{9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0}));
+  EXPECT_EQ(essence("r"), essence("whole"));
+  EXPECT_EQ(run_stap(words("run", "r", {"--until", "later"})).exit_code, 2);
+}
+
+// Six shards at the same time, of which two are killed and started again; and the runs spread over
+// two devices.
+TEST_F(StudyProgram, ShardsOfASweepAreTheSweep) {
+  const auto sweep = [&](const std::string& out, std::vector<std::string> more) {
+    more.insert(more.end(), {"--grid", "method=random,sbal+stap", "--grid", "seed=0..4"});
+    return words("sweep", out, more);
+  };
+  ASSERT_EQ(run_stap(sweep("whole", {})).exit_code, 0);
+  const std::string table = run_stap({"table", folder_.path("whole"), "--json"}).out;
+  setenv("STAP_CACHE", folder_.path("new").c_str(), 1);
+
+  std::vector<pid_t> shards;
+  for (const char* shard : {"0/6", "1/6", "2/6", "3/6", "4/6"})
+    shards.push_back(start_stap(sweep("s", {"--threads", "1", "--shard", shard})));
+  EXPECT_TRUE(
+      eventually([&] { return fs::exists(folder_.path("s/method=random,seed=1/config.yaml")); }));
+  for (std::size_t i : {1, 3}) kill(shards[i], SIGKILL);
+  for (const pid_t shard : shards) waitpid(shard, nullptr, 0);
+  const std::string some = run_stap({"table", folder_.path("s")}).out;
+  std::vector<Finished> again;
+  for (const char* shard : {"1/6", "3/6", "5/6"})
+    again.push_back(run_stap(sweep("s", {"--shard", shard})));
+  const Finished devices = run_stap(sweep("d", {"--device", "cpu,cpu"}));
+
+  EXPECT_TRUE(contains(some, "of the sweep's 10 runs are not begun.\n")) << some;
+  for (const Finished& shard : again) EXPECT_EQ(shard.exit_code, 0) << shard.err;
+  EXPECT_EQ(again[2].out,
+            "shard 5/6 is finished; all of them: stap table " + folder_.path("s") + "\n");
+  EXPECT_EQ(run_stap({"table", folder_.path("s"), "--json"}).out, table);
+  ASSERT_EQ(devices.exit_code, 0) << devices.err;
+  EXPECT_TRUE(contains(devices.err, "[cpu] ")) << devices.err;
+  EXPECT_EQ(run_stap({"table", folder_.path("d"), "--json"}).out, table);
+  EXPECT_EQ(essence("s/method=sbal+stap,seed=1"), essence("whole/method=sbal+stap,seed=1"));
+  EXPECT_EQ(essence("d/method=sbal+stap,seed=1"), essence("whole/method=sbal+stap,seed=1"));
+  const Finished other = run_stap(words("sweep", "s", {"--grid", "seed=0,1", "--shard", "0/2"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_TRUE(contains(other.err, "is that of another sweep")) << other.err;
 }
 
 // A finished run goes on where more rounds are asked for, and is then as one that was asked for
@@ -231,6 +286,8 @@ TEST_F(StudyProgram, BadInputIsExitCode2) {
   refused({"method=qbc", "members=1"}, "at least 2");
   refused({"method=sbal+stab"}, "did you mean 'stap'?");
   refused({"--stop-after", "soon"}, "--stop-after");
+  refused({"--device", "cpu,cuda:0"}, "--device 'cpu,cuda:0'");
+  refused({"--device", "cpu,cpu"}, "only 'stap sweep' spreads its runs");
   EXPECT_EQ(run_stap({"run", "dmeo", "--out", folder_.path("x")}).exit_code, 2);
   EXPECT_EQ(run_stap({"sweep", "demo", "--grid", "seed", "--out", folder_.path("x")}).exit_code, 2);
 }

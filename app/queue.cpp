@@ -1,0 +1,219 @@
+// `stap queue`: what runs have asked their solvers, and what became of it.
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "stap/core/error.h"
+#include "stap/run/sweep.h"
+
+namespace stap::app {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::size_t kShown = 10;  // of anything, to people
+
+struct Failed {
+  std::size_t acquisition = 0, candidate = 0, step = 0;
+  std::string status, reason;
+};
+struct AskedRun {
+  std::string name;
+  RunFolder folder;
+  std::optional<RunStatus> status{};
+  std::optional<bool> alive{};  ///< the process that wrote the status; empty: it is not here
+  std::size_t answers = 0;      ///< that are ok
+  std::vector<Failed> failed{};
+};
+struct Bundle {
+  fs::path folder;
+  std::string reason;
+};
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string this_host() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+bool is_over(const std::string& phase) {
+  constexpr std::array ends{"done", "stopped", "waiting", "failed", "bought", "trained"};
+  return std::ranges::find(ends, phase) != ends.end();
+}
+
+AskedRun look_at(const fs::path& path, const std::string& name) {
+  AskedRun run{.name = name.empty() ? path.string() : name, .folder = RunFolder(path)};
+  const RunFolder& folder = run.folder;
+  run.status = folder.read_status();
+  if (run.status && !is_over(run.status->phase) && run.status->host == this_host())
+    run.alive = kill(static_cast<pid_t>(run.status->process), 0) == 0 || errno == EPERM;
+  std::error_code error;
+  if (!fs::exists(folder.journal_file(), error)) return run;
+  folder.read_answers([&](std::size_t acquisition, const LoggedAnswer& answer) {
+    if (answer.status == "ok")
+      ++run.answers;
+    else
+      run.failed.push_back(
+          {acquisition, answer.candidate, answer.step, answer.status, answer.reason});
+  });
+  return run;
+}
+
+std::vector<Bundle> bundles_in(const fs::path& failures) {
+  std::vector<Bundle> bundles;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(failures, error)) {
+    if (!fs::exists(entry.path() / "bundle.json", error)) continue;
+    std::string reason = "bundle.json cannot be read";
+    try {
+      const Value about = read_document(entry.path() / "bundle.json");
+      if (const Value* text = about.find("reason"); text != nullptr && text->text() != nullptr)
+        reason = *text->text();
+    } catch (const Error&) {  // it may be going just now
+    }
+    bundles.push_back({entry.path(), std::move(reason)});
+  }
+  std::ranges::sort(bundles, {}, &Bundle::folder);
+  return bundles;
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds < 100) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 6000) return fmt::format("{:.0f} min", seconds / 60);
+  return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// "buying, round 2 of 5 (process 4711 on n3, 2 s ago)".
+std::string phase_text(const AskedRun& run) {
+  if (!run.status) return "not begun";
+  const RunStatus& s = *run.status;
+  const char* doing = s.phase == "initial"    ? "buying the initial trajectories"
+                      : s.phase == "acquire"  ? "buying"
+                      : s.phase == "train"    ? "training"
+                      : s.phase == "evaluate" ? "evaluating"
+                      : s.phase == "select"   ? "selecting"
+                      : s.phase == "waiting"  ? "waiting for answers of people"
+                                              : s.phase.c_str();
+  const std::string who =
+      fmt::format("process {}{}", s.process, s.host.empty() ? "" : " on " + s.host);
+  const std::string ago = seconds_text(std::max(0.0, now() - s.time));
+  std::string text = fmt::format("{}, round {} of {}", doing, s.round, s.rounds);
+  if (is_over(s.phase))
+    text += fmt::format(" ({} ago)", ago);
+  else if (run.alive && !*run.alive)
+    text += fmt::format(" ({} is gone: the same command continues)", who);
+  else
+    text += fmt::format(" ({}, last heard of {} ago)", who, ago);
+  return text;
+}
+
+void print(const AskedRun& run, std::ostream& out) {
+  out << run.name << ": " << phase_text(run) << '\n';
+  const std::size_t refused = static_cast<std::size_t>(
+      std::ranges::count(run.failed, std::string("refused"), &Failed::status));
+  if (run.answers + run.failed.size() > 0)
+    out << fmt::format("  answered: {} steps; {} failed, {} refused\n", run.answers,
+                       run.failed.size() - refused, refused);
+  if (run.status) {
+    const RunStatus& s = *run.status;
+    if (s.budget > 0)
+      out << fmt::format("  bought of this round: {} of {} solver steps; {} queries open\n",
+                         s.spent, s.budget, s.open);
+    const double more = run.alive.value_or(false) ? std::max(0.0, now() - s.time) : 0.0;
+    for (std::size_t i = 0; i < std::min(kShown, s.running.size()); ++i)
+      out << fmt::format("  running: candidate {}, step {}, for {}, {}\n", s.running[i].candidate,
+                         s.running[i].step, seconds_text(s.running[i].seconds + more),
+                         s.running[i].where);
+    if (s.running.size() > kShown)
+      out << fmt::format("  ... {} running in all\n", s.running.size());
+    for (std::size_t i = 0; i < std::min(kShown, s.waiting.size()); ++i)
+      out << fmt::format("  waiting: candidate {}, step {}\n", s.waiting[i].candidate,
+                         s.waiting[i].step);
+    if (s.waiting.size() > kShown)
+      out << fmt::format("  ... {} waiting in all\n", s.open - std::min(s.open, s.running.size()));
+    if (!s.error.empty()) out << fmt::format("  ended with: {}\n", s.error);
+  }
+  const std::size_t skipped = run.failed.size() - std::min(kShown, run.failed.size());
+  if (skipped > 0) out << fmt::format("  the last {} of those that failed:\n", kShown);
+  for (std::size_t i = skipped; i < run.failed.size(); ++i)
+    out << fmt::format("  {}: candidate {}, step {}: {}\n", run.failed[i].status,
+                       run.failed[i].candidate, run.failed[i].step, run.failed[i].reason);
+}
+
+Value to_value(const AskedRun& run) {
+  Value value;
+  value.set("run", run.name);
+  value.set("answered", run.answers);
+  Value::List failed;
+  for (const Failed& one : run.failed) {
+    Value& row = failed.emplace_back();
+    row.set("acquisition", one.acquisition);
+    row.set("candidate", one.candidate);
+    row.set("step", one.step);
+    row.set("status", one.status);
+    row.set("reason", one.reason);
+  }
+  value.set("failed", Value(std::move(failed)));
+  value.set("alive", run.alive ? Value(*run.alive) : Value());
+  value.set("status", run.status ? read_document(run.folder.status_file()) : Value());
+  return value;
+}
+
+}  // namespace
+
+void run_queue(const QueueOptions& options, std::ostream& out) {
+  const fs::path folder = options.folder;
+  std::vector<AskedRun> runs;
+  for (const std::string& name : names_in(folder))
+    runs.push_back(look_at(name.empty() ? folder : folder / name, name));
+  const std::vector<Bundle> bundles = bundles_in(folder / "failures");
+  if (options.json) {
+    Value::List list, failures;
+    for (const AskedRun& run : runs) list.push_back(to_value(run));
+    for (const Bundle& bundle : bundles) {
+      Value& row = failures.emplace_back();
+      row.set("bundle", bundle.folder.string());
+      row.set("reason", bundle.reason);
+    }
+    Value value;
+    value.set("format", "queue/1");
+    value.set("runs", Value(std::move(list)));
+    value.set("failures", Value(std::move(failures)));
+    out << config::json_text(value) << '\n';
+    return;
+  }
+  for (const AskedRun& run : runs) print(run, out);
+  for (const Bundle& bundle : bundles)
+    out << fmt::format("{}: {} (stap solver replay {})\n", bundle.folder.filename().string(),
+                       bundle.reason, bundle.folder.string());
+}
+
+void add_queue(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<QueueOptions>();
+  CLI::App* command = program.add_subcommand(
+      "queue", "Show what runs have asked their solvers: running where, since when, failed why");
+  command->add_option("folder", options->folder, "Folder of a run or a sweep")->required();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "Reads files only: it may be called while the run is under way, here or on another "
+      "machine.\nExample:\n  stap queue my-run");
+  command->callback([options] { run_queue(*options, std::cout); });
+}
+
+}  // namespace stap::app
