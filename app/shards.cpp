@@ -238,7 +238,8 @@ void read_shard(const std::string& text, Share& share) {
 
 void sweep_on_devices(const std::vector<SweepRun>& runs, const Task& task, const Globals& globals,
                       Console& console, std::ostream& out) {
-  for (const SweepRun& run : runs) make_study(run.document);  // said once, not by each of them
+  const Purpose purpose = task.share.until == Until::trained ? Purpose::train : Purpose::run;
+  for (const SweepRun& run : runs) make_study(run.document, purpose);  // said once, not by each
   const std::size_t devices = globals.devices.size();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads =

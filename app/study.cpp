@@ -76,7 +76,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   if (spread) return sweep_on_devices(runs, task, globals, console, out);
   std::vector<SweepRun> mine;
   for (std::size_t r = 0; r < runs.size(); ++r)
-    if (share.has(r)) mine.push_back(runs[r]);
+    if (share.has(r) && share.until != Until::trained) mine.push_back(runs[r]);
   show_spending(mine, options.folder, console);
   show_spools(mine, console);
   const InterruptGuard interrupt(limit);

@@ -23,23 +23,11 @@ bool is_foreign(const Study& study) {
   return static_cast<bool>(study.pde.row->outline);
 }
 
-// What is only trained needs no solver of the user's own, so it need not be on this machine.
-Study without_solver(config::Value document) {
-  const config::Value* given = document.find("solver");
-  if (given == nullptr) return make_study(std::move(document));
-  config::Value solver = *given, nobody;
-  nobody.set("name", kByHand);
-  document.set("solver", std::move(nobody));
-  Study study = make_study(std::move(document));
-  study.effective.set("solver", std::move(solver));
-  return study;
-}
-
 // Problems, each made once for all runs that share it.
 class Problems {
  public:
-  Problems(int threads, Observer& observer, const StopAsked& stop)
-      : threads_(threads), observer_(observer), stop_(stop) {}
+  Problems(int threads, Observer& observer, const StopAsked& stop, Until until)
+      : threads_(threads), observer_(observer), stop_(stop), until_(until) {}
 
   std::shared_ptr<const Problem> of(const Study& study) {
     const DataRequest request = data_request(study);
@@ -48,15 +36,23 @@ class Problems {
                        study.test_file.string(), study.first_file.string(), study.options.pool,
                        study.options.test, study.network.time_input);
     std::shared_ptr<const Problem>& problem = made_[key];
-    if (!problem)
-      problem = std::make_shared<Problem>(make_problem(study, threads_, observer_, stop_));
+    if (!problem) problem = std::make_shared<Problem>(make(study));
     return problem;
   }
 
  private:
+  Problem make(const Study& study) const {
+    if (until_ != Until::trained || !is_foreign(study))
+      return make_problem(study, threads_, observer_, stop_);
+    // One that nobody asks need not be on this machine.
+    const Outline outline = study.pde.row->outline(study.pde.options);
+    return make_problem(study, make_by_hand_solver(outline, {}), observer_, stop_);
+  }
+
   int threads_;
   Observer& observer_;
   const StopAsked& stop_;
+  Until until_;
   std::map<std::string, std::shared_ptr<const Problem>> made_;
 };
 
@@ -131,8 +127,8 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   // All configurations first: a mistake in the last run must not show after an hour.
   std::vector<Study> studies;
   for (const SweepRun& run : runs) {
-    studies.push_back(share.until == Until::trained ? without_solver(run.document)
-                                                    : make_study(run.document));
+    studies.push_back(
+        make_study(run.document, share.until == Until::trained ? Purpose::train : Purpose::run));
     studies.back().failures = folder / "failures";  // runs that share a problem share its solver
     // The nodes of a solver need not have a GPU, and what is bought must not depend on whether.
     if (share.until == Until::bought) studies.back().compute.device = ComputeOptions::Device::cpu;
@@ -158,7 +154,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
                     "makes",
                     all - mine.size(), all));
   if (mine.empty() && all > 0) return LoopEnd::paused;
-  Problems problems(threads, observer, stop);
+  Problems problems(threads, observer, stop, share.until);
   std::vector<Run> open;
   open.reserve(mine.size());
   try {

@@ -167,7 +167,7 @@ bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
     study.grid = outline->grid;
     study.dt = outline->dt;
     // To look at the rest it need not be there.
-    if (!study.solver && purpose == Purpose::check) return true;
+    if ((!study.solver && purpose == Purpose::check) || purpose == Purpose::train) return true;
   }
   const auto solver = attempt(external && study.solver ? "solver" : "pde", complaints,
                               [&] { return make_solver(study, 1); });

@@ -155,5 +155,34 @@ TEST_F(StoppingProgram, ANoticeEndsNothingThatHasTheTime) {
   EXPECT_TRUE(contains(queue.out, "\"alive\": true")) << queue.out;
 }
 
+// Where networks are trained the solver is not started, and need not be there; what it makes, its
+// test set included, is bought before.
+TEST_F(StoppingProgram, NetworksAreTrainedWithoutTheSolver) {
+  const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
+  folder_.file("go", "");
+  const auto part = [&](const char* until, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"run",   folder_.path("study.yaml"), "study.test=2",
+                                   "--out", folder_.path("run"),        "--until",
+                                   until};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_stap(words);
+  };
+  const std::vector<std::string> none{"solver.argv=[no-such-program]"};
+
+  const Finished early = part("trained", none);
+  EXPECT_EQ(early.exit_code, 9) << early.err;
+  EXPECT_TRUE(contains(early.err, "have no pool or test set yet")) << early.err;
+  EXPECT_FALSE(fs::exists(folder_.path("run")));
+  EXPECT_EQ(part("bought", {"--device", "cuda"}).exit_code, 9);
+  const std::size_t calls = begun().size();
+  const Finished trained = part("trained", none);
+  EXPECT_EQ(trained.exit_code, 9) << trained.err;
+  EXPECT_EQ(begun().size(), calls);
+  EXPECT_TRUE(fs::exists(folder_.path("run/rounds/00/plan.json")));
+  EXPECT_EQ(part("bought").exit_code, 9);
+  EXPECT_EQ(part("trained", none).exit_code, 0);
+  EXPECT_EQ(answers(), 3u * 3 + 4);
+}
+
 }  // namespace
 }  // namespace stap::test

@@ -60,6 +60,7 @@ enum class Purpose {
   check,     ///< what is there must be right and fit; nothing need be there
   generate,  ///< pde and initial must be there; a method need not, nor fit
   run,       ///< all of it must be there and fit, and files be readable
+  train,     ///< as run, but a solver that is not ours is not asked, so it need not be here
   look,      ///< at what was run: all must be there, but nothing is made or looked for again
 };
 
