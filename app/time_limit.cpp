@@ -1,8 +1,9 @@
-#include <fmt/format.h>
+#include <chrono>
+
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
-#include "stap/core/error.h"
+#include "duration.h"
 #include "study_end.h"
 
 namespace stap::app {
@@ -20,24 +21,8 @@ void add_time_limit(CLI::App& command, TimeLimitOptions& options) {
 
 TimeLimit time_limit(const TimeLimitOptions& options) {
   TimeLimit limit{.stop_after = {}, .notice = options.notice};
-  const std::string& text = options.stop_after;
-  if (text.empty()) return limit;
-  double number = 0;
-  std::size_t used = 0;
-  try {
-    number = std::stod(text, &used);
-  } catch (const std::exception&) {
-    used = 0;
-  }
-  const std::string unit = text.substr(used);
-  const double factor = unit.empty() || unit == "s" ? 1.0
-                        : unit == "m"               ? 60.0
-                        : unit == "h"               ? 3600.0
-                                                    : 0.0;
-  if (used == 0 || factor == 0.0 || !(number > 0))
-    throw Error(ErrorKind::config,
-                fmt::format("--stop-after '{}', expected a time such as 90s, 9m or 1.5h", text));
-  limit.stop_after = std::chrono::duration<double>(number * factor);
+  if (const auto seconds = seconds_of(options.stop_after, "--stop-after"))
+    limit.stop_after = std::chrono::duration<double>(*seconds);
   return limit;
 }
 

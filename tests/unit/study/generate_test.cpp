@@ -556,26 +556,29 @@ TEST(Generate, AskedToStopItWaitsForWhatRuns) {
 // Broken by: an end that the queue is not told, waiting for it although nothing comes.
 TEST(Generate, StoppedInTimeOverAndOverItEndsTheSame) {
   const TemporaryFolder whole, often;
-  make(whole.path(), {.solver = std::make_shared<FarSolver>(kGrid, kDt)});
+  DataRequest request = small_request();
+  request.pool = 40;
+  request.test = 10;
+  make(whole.path(), {.request = request, .solver = std::make_shared<FarSolver>(kGrid, kDt)});
   const auto solver = std::make_shared<FarSolver>(kGrid, kDt, test::always_ok,
-                                                  test::Manners{.slots = 4});
+                                                  test::Manners{.polls = 1, .slots = 4});
   std::size_t before = 0, stops = 0;
-  solver->too_late = [&] { return solver->computed >= before + 90; };
+  solver->too_late = [&] { return solver->computed >= before + 15; };
   const StopAsked stop([] { return false; }, {},
                        [&]() -> std::optional<StopAsked::Clock::time_point> {
-                         if (solver->computed < before + 50) return std::nullopt;
+                         if (solver->computed < before + 10) return std::nullopt;
                          return StopAsked::Clock::now() + std::chrono::hours(1);
                        });
 
-  while (!make(often.path(), {.solver = solver, .stop = stop}).finished) {
-    EXPECT_EQ(solver->computed, before + 90);
+  while (!make(often.path(), {.request = request, .solver = solver, .stop = stop}).finished) {
+    EXPECT_EQ(solver->computed, before + 15);
     EXPECT_EQ(recorded_in(often.path()), solver->computed);
     before = solver->computed;
     ASSERT_LT(++stops, 20u);
   }
 
-  EXPECT_GE(stops, 5u);
-  EXPECT_EQ(solver->computed, kPoolSteps + kTestSteps);
+  EXPECT_EQ(stops, 5u);
+  EXPECT_EQ(solver->computed, 40u + 10 * (1 + 3));
   EXPECT_TRUE(essence(often.path()) == essence(whole.path()));
 }
 
