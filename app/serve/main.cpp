@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "interrupt.h"
 #include "standard_streams.h"
 #include "stap/core/error.h"
 #include "stap/core/version.h"
@@ -21,6 +22,7 @@ int report(std::string_view message, int exit_code) {
 
 int main(int argc, char** argv) {
   stap::app::occupy_standard_streams();
+  stap::app::heed_notice();
   stap::app::Globals globals;
   CLI::App program("Answers queries that a run of stap leaves in a spool folder", "stap-serve");
   program.set_version_flag("--version", fmt::format("stap {}", stap::version()));

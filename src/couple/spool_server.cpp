@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "couple/query_picker.h"
+#include "couple/query_times.h"
 #include "couple/served_problem.h"
 #include "couple/spool_life.h"
 #include "stap/core/error.h"
@@ -20,11 +21,8 @@ using Clock = SolverQueue::Clock;
 using Seconds = std::chrono::duration<double>;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{200};  // between two looks at `stop`
-
-Clock::duration ticks(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(Seconds(std::min(seconds, 1e9)));
-}
+constexpr milliseconds kPatience{200};   // between two looks at `stop`
+constexpr milliseconds kGiveBack{5000};  // before a deadline
 
 class Server {
  public:
@@ -70,10 +68,15 @@ class Server {
       closing_ = true;
       if (stop_.now() || empty) return ends(Served::End::stopped);
     }
-    if (options_.seconds > 0 && (now - begun_ >= ticks(options_.seconds) || (late_ && empty)))
-      return ends(Served::End::time);
+    if (now >= end() || (late_ && empty)) return ends(Served::End::time);
     if (!empty) active_ = now;
     return options_.idle > 0 && now - active_ >= ticks(options_.idle) && ends(Served::End::idle);
+  }
+
+  // When what is not finished is given back.
+  Clock::time_point end() const {
+    const auto own = ticks(options_.seconds > 0 ? options_.seconds : 1e9);
+    return std::min(begun_ + own, stop_.deadline().value_or(begun_ + own + kGiveBack) - kGiveBack);
   }
 
   void turn() {
@@ -154,10 +157,8 @@ class Server {
   }
 
   bool too_late(const ServedProblem& problem, std::size_t steps) {
-    if (options_.seconds <= 0) return false;
-    const auto left = begun_ + ticks(options_.seconds) - Clock::now();
     const std::optional<double> usual = problem.times.usual(steps);
-    return late_ = late_ || (usual && Seconds(left).count() < *usual);
+    return late_ = late_ || (usual && end() - Clock::now() < ticks(*usual));
   }
 
   // What we have claimed.
