@@ -1,0 +1,118 @@
+// What it does with other states than its first.
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "stap/core/rng.h"
+#include "study/solver_checking.h"
+
+namespace stap {
+namespace {
+
+constexpr double kPerturbation = 1e-6;
+constexpr double kExplodes = 1e3;  // times the perturbation, after one step
+
+}  // namespace
+
+void SolverChecking::another_time() {
+  const char* name = "another time";
+  if (!can(1, name)) return;
+  const Told told = ask(input_, asked_.time + dt());
+  if (!told.ok())
+    return row(name, Verdict::warning,
+               fmt::format("at time {:g} the same state {}", asked_.time + dt(), told.trouble()));
+  found_.seconds.push_back(told.answer.seconds);
+  if (equal(told.answer.states, answer_))
+    return row(name, Verdict::ok, "the time makes no difference");
+  const double by = difference(told.answer.states, answer_);
+  if (!asked_.told_time)
+    return row(name, Verdict::failed,
+               fmt::format("another answer (relative difference {:.2g}) though it is not told the "
+                           "time: what does it depend on?",
+                           by));
+  row(name, asked_.time_input ? Verdict::ok : Verdict::warning,
+      asked_.time_input
+          ? fmt::format("the time makes a relative difference of {:.2g}; networks know it", by)
+          : fmt::format("the time makes a relative difference of {:.2g}, and networks do not know "
+                        "it: set network.time_input: true",
+                        by));
+}
+
+void SolverChecking::perturbed() {
+  const char* name = "perturbed";
+  if (!can(1, name)) return;
+  State state = input_;
+  const Rng rng = Rng(0).split("solver check");
+  for (std::size_t i = 0; i < state.size(); ++i)
+    state[i] *= 1.0 + kPerturbation * (1.0 + 0.5 * rng.uniform(i, -1.0, 1.0));
+  const double moved = distance(state, input_);
+  if (!(moved > 0)) return row(name, Verdict::not_checked, "the initial condition is 0");
+  const Told told = ask(state, asked_.time);
+  if (told.refused())
+    return row(name, Verdict::not_checked,
+               fmt::format("the guard refuses it: {}", told.answer.reason));
+  if (!told.ok())
+    return row(name, Verdict::failed,
+               fmt::format("fails for a state that differs by 1e-6: {}", told.answer.reason));
+  found_.seconds.push_back(told.answer.seconds);
+  const double growth = distance(told.answer.states, answer_) / moved;
+  if (same_bits(told.answer.states, answer_))
+    return row(name, Verdict::failed,
+               second_.empty() || !same_bits(second_, answer_)
+                   ? "the answer does not move with its input (by 1e-6): are numbers read or "
+                     "written with few digits?"
+                   : "the answer is the same whatever the input: is {input} read at all?");
+  if (growth > kExplodes)
+    return row(name, Verdict::warning,
+               fmt::format("a difference of 1e-6 becomes {:.2g} times as large in a step: nobody "
+                           "can learn that; a shorter dt may help",
+                           growth));
+  row(name, Verdict::ok,
+      fmt::format("a difference of 1e-6 becomes {:.2g} times as large in a step", growth));
+}
+
+void SolverChecking::scaled() {
+  const char* name = "scaled by 2";
+  if (!can(1, name)) return;
+  State state = input_;
+  for (double& v : state) v *= 2.0;
+  const Told told = ask(state, asked_.time);
+  if (told.refused()) return row(name, Verdict::ok, "the guard refuses it, which costs nothing");
+  if (!told.ok())
+    return row(name, Verdict::warning,
+               fmt::format("fails: {}; networks may ask about such states: pde.guard refuses "
+                           "them before they cost a call",
+                           told.answer.reason));
+  row(name, Verdict::ok, fmt::format("answered: {}", range_text(*solver_, told.answer.states)));
+}
+
+void SolverChecking::not_a_number() {
+  State state = asked_.states.front();
+  state[state.size() / 2] = std::numeric_limits<double>::quiet_NaN();
+  const std::string reason = solver_->refusal({.state = state, .time = asked_.time});
+  row("not a number", reason.empty() ? Verdict::failed : Verdict::ok,
+      reason.empty() ? "a state with NaN would be computed"
+                     : "refused before the solver is called");
+}
+
+void SolverChecking::more_states() {
+  if (most_ <= kSolverCheckCalls) return;
+  const std::size_t reserved = kCallsBehind + (asked_.told_dt ? kCallsOfHalfSteps : 0);
+  std::size_t asked = 0, failed = 0;
+  std::string trouble;
+  for (std::size_t i = tried_; i < asked_.states.size() && found_.calls + reserved < most_;
+       ++i, ++asked) {
+    const Told told = ask(asked_.states[i], asked_.time);
+    if (told.ok()) {
+      found_.seconds.push_back(told.answer.seconds);
+      continue;
+    }
+    if (failed++ == 0) trouble = fmt::format("initial condition {} {}", i, told.trouble());
+  }
+  if (asked == 0) return;
+  row("more initial conditions", failed > 0 ? Verdict::warning : Verdict::ok,
+      failed > 0 ? fmt::format("{} of {} failed: {}", failed, asked, trouble)
+                 : fmt::format("all {} were advanced", asked));
+}
+
+}  // namespace stap

@@ -1,0 +1,95 @@
+// The checks of `stap solver check`, one after the other on one solver. Sources:
+// solver_check_runs.cpp (that it runs, and what that takes), solver_check_repeats.cpp (the same
+// answer on other ways), solver_check_inputs.cpp (other states).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "stap/core/solver_queue.h"
+#include "stap/study/solver_check.h"
+
+namespace stap {
+
+// Networks compute in float, whose rounding is 6e-8: what is below makes no difference to them, but
+// a run cannot be repeated to the bit.
+inline constexpr double kAlmost = 1e-6;
+inline constexpr double kLeastToTell = 0.05;  // seconds; of shorter calls chance is what is seen
+// First, second step, again, perturbed, another time, scaled; one that is ended, two at a time.
+inline constexpr std::size_t kCallsBefore = 6, kCallsBehind = 3, kCallsOfHalfSteps = 2;
+
+double distance(const std::vector<double>& a, const std::vector<double>& b);
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b);
+/// Relative, and above 0 wherever the bits differ.
+double difference(const std::vector<double>& a, const std::vector<double>& b);
+/// "u from 0 to 1, v from -1 to 3"
+std::string range_text(const Solver& solver, const std::vector<double>& state);
+
+class SolverChecking {
+ public:
+  SolverChecking(const SolverToCheck& asked, std::size_t calls_most, Observer& observer,
+                 const StopAsked& stop);
+  SolverCheck run() &&;
+
+ private:
+  using Clock = SolverQueue::Clock;
+  using Seconds = std::chrono::duration<double>;
+  using Verdict = CheckRow::Verdict;
+  using State = std::vector<double>;
+
+  struct Told {
+    Answer answer;
+    double wall = 0.0;  // seconds from the question to the reply
+    bool ok() const { return answer.status == Answer::Status::ok; }
+    bool refused() const { return answer.status == Answer::Status::refused; }
+    // "fails: exit code 3"
+    std::string trouble() const {
+      return fmt::format("{}: {}", refused() ? "is refused" : "fails", answer.reason);
+    }
+  };
+
+  void row(const char* name, Verdict verdict, std::string text);
+  bool can(std::size_t calls, const char* name);
+  Told ask(const State& state, double time, std::size_t steps = 1);
+  // All of them at the same time.
+  std::vector<Told> ask(const Solver& solver, SolverQueue& queue, const std::vector<State>& states,
+                        const std::vector<double>& times, std::size_t steps = 1);
+  double dt() const { return solver_->dt(); }
+  // Whether two answers that should be equal are, as far as its noise lets one tell.
+  bool equal(const State& a, const State& b) const { return difference(a, b) <= 10.0 * noise_; }
+
+  bool first_answer();  // finds an initial condition that it can advance: all else is about it
+  void own_answer();    // the second step of a trajectory, with which others are compared, too
+  void ended_early();   // ends a call under way, as Ctrl-C and time limits do
+  void seconds();
+  void files();
+  void again();  // whether an answer is a function of the query
+  void judge_noise(const char* name);
+  void mates();
+  void half_steps();
+  void several_steps();
+  void another_time();
+  void perturbed();
+  void scaled();
+  void not_a_number();
+  void more_states();
+
+  const SolverToCheck& asked_;
+  std::size_t most_, planned_;
+  Observer& observer_;
+  const StopAsked& stop_;
+  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<SolverQueue> queue_;
+  SolverCheck found_;
+  State input_, answer_, second_;  // a trajectory
+  std::size_t tried_ = 0;          // initial conditions
+  double first_wall_ = 0.0, first_cpu_ = 0.0;
+  double noise_ = 0.0;  // relative difference of two answers to one query
+};
+
+}  // namespace stap
