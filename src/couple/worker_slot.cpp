@@ -1,8 +1,5 @@
 #include "couple/worker_slot.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -17,18 +14,16 @@ namespace {
 
 using std::chrono::duration;
 
-constexpr std::size_t kCallersMost = 16;  // that have connected and not said who they are
-constexpr int kFramesAtOnce = 64;         // of one look(), so that nobody keeps us from the others
 constexpr std::uintmax_t kLogMost = 16 << 20;  // bytes kept of what a worker prints for hours
 constexpr std::chrono::seconds kMoment{2};
 
-Slot::Clock::time_point later(Slot::Clock::time_point from, double seconds) {
+}  // namespace
+
+Slot::Clock::time_point WorkerSlot::later(Slot::Clock::time_point from, double seconds) {
   // Longer than anybody waits, and no number that the clock cannot count.
   const duration<double> wait(std::min(seconds, 1e8));
   return from + std::chrono::duration_cast<Slot::Clock::duration>(wait);
 }
-
-}  // namespace
 
 WorkerSlot::WorkerSlot(const Outline& outline, WorkerSlotOptions options)
     : outline_(outline), options_(std::move(options)) {}
@@ -68,58 +63,6 @@ void WorkerSlot::begin(const Query& query, int attempt) {
     start();
 }
 
-void WorkerSlot::start() {
-  state_ = State::starting;
-  started_ = Clock::now();
-  connection_.reset();
-  listener_.reset();
-  callers_.clear();
-  turned_away_.clear();
-  greeted_ = false;
-  try {
-    Launch launch;
-    launch.argv = options_.argv;
-    launch.env = options_.env;
-    launch.folder = options_.folder;
-    launch.grace = options_.grace;
-    launch.file_bytes_most = static_cast<std::uint64_t>(options_.limits.output);
-    const std::filesystem::path log = options_.folder / "log.txt";
-    const Descriptor err(
-        open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-    if (err.number() < 0)
-      throw Error(ErrorKind::storage, fmt::format("'{}' cannot be written", log.string()));
-    launch.err = err.number();
-    std::string connect = "pipe", token_file;
-    Descriptor theirs;
-    if (options_.connect == WorkerSlotOptions::Connect::pipe) {
-      auto [ours, other] = make_socket_pair();
-      connection_ = std::make_unique<Connection>(std::move(ours));
-      connection_->reader().expect({{FrameType::hello, hello_most(), {}}});
-      theirs = std::move(other);
-      launch.in = launch.out = theirs.number();
-      token_.clear();
-    } else {
-      listener_ = std::make_unique<Listener>(options_.folder, options_.address);
-      connect = listener_->where();
-      token_ = make_token();
-      if (options_.token_file) token_file = listener_->write_secret(token_).string();
-      launch.out = launch.err;
-    }
-    // All of them, so that none is taken from our own environment.
-    launch.env.push_back("STAP_CONNECT=" + connect);
-    launch.env.push_back("STAP_TOKEN=" + (token_file.empty() ? token_ : ""));
-    launch.env.push_back("STAP_TOKEN_FILE=" + token_file);
-    process_.emplace(launch);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::storage) {  // no fault of the worker's
-      query_ = nullptr;
-      state_ = State::down;
-      throw;
-    }
-    fail(error.what(), false);
-  }
-}
-
 bool WorkerSlot::dead() {
   return process_ && process_->ended();
 }
@@ -133,90 +76,6 @@ std::optional<Outcome> WorkerSlot::look() {
   }
   if (state_ == State::ending) return finish();
   return std::nullopt;
-}
-
-void WorkerSlot::take_callers() {
-  for (;;) {
-    Descriptor socket = listener_->accept();
-    if (socket.number() < 0) break;
-    // The oldest makes room: nobody can fill the places by connecting and saying nothing.
-    if (callers_.size() == kCallersMost) callers_.erase(callers_.begin());
-    callers_.push_back(std::make_unique<Connection>(std::move(socket)));
-    callers_.back()->reader().expect({{FrameType::hello, hello_most(), {}}});
-  }
-  std::optional<Hello> found;
-  std::erase_if(callers_, [&](std::unique_ptr<Connection>& caller) {
-    if (found) return true;
-    caller->go_on();
-    const auto frame = caller->take();
-    Hello hello;
-    std::string flaw = frame ? read_hello(frame->payload, hello) : caller->reader().flaw();
-    if (frame && flaw.empty() && !same_token(hello.token, token_)) flaw = "gave a wrong token";
-    if (flaw.empty() && !frame) return caller->closed();
-    if (flaw.empty()) {
-      found = hello;
-      connection_ = std::move(caller);
-    } else {
-      turned_away_ = flaw;
-    }
-    return true;
-  });
-  if (!found) return;
-  listener_.reset();  // the token was for one
-  welcome(*found);
-}
-
-void WorkerSlot::welcome(const Hello& hello) {
-  hello_ = hello;
-  greeted_ = true;
-  if (hello.steps_most > 0 && hello.steps_most < options_.steps_at_once) {
-    breach(fmt::format("takes at most {} steps a call, but steps_at_once is {}: give it {}",
-                       hello.steps_most, options_.steps_at_once, hello.steps_most));
-    return;
-  }
-  connection_->send(setup_frame(outline_, options_.slot));
-  connection_->reader().expect({{FrameType::ready, 8, 0},
-                                {FrameType::failed, failed_most(outline_.grid, 0), {}},
-                                {FrameType::heartbeat, 0, {}}});
-}
-
-void WorkerSlot::go_on_starting() {
-  // Asked before reading: what it said before it ended is read then.
-  const bool ended = dead();
-  if (listener_) take_callers();
-  for (int i = 0; connection_ && state_ == State::starting && i < kFramesAtOnce; ++i) {
-    connection_->go_on();
-    const auto frame = connection_->take();
-    if (!frame) break;
-    if (frame->type == FrameType::hello) {
-      Hello hello;
-      if (const std::string flaw = read_hello(frame->payload, hello); !flaw.empty())
-        breach(flaw);
-      else
-        welcome(hello);
-    } else if (frame->type == FrameType::failed) {
-      WorkerFailure failure;
-      const std::string flaw = read_failed(frame->payload, outline_.grid, 0, failure);
-      breach(flaw.empty() ? fmt::format("says: {}", failure.text) : flaw);
-    } else if (frame->type == FrameType::ready) {
-      if (const std::string flaw = read_ready(frame->payload, outline_.grid); !flaw.empty())
-        breach(flaw);
-      else
-        ask();
-      return;
-    }
-  }
-  if (state_ != State::starting) return;
-  const double limit = options_.limits.start;
-  if (connection_ && !connection_->reader().flaw().empty())
-    breach(connection_->reader().flaw());
-  else if (ended || (connection_ && connection_->closed()))
-    gone("it ended before it was ready");
-  else if (limit > 0 && Clock::now() >= later(started_, limit))
-    fail(fmt::format("it was not ready within {} s{}{}", limit,
-                     greeted_ ? ", although it was connected" : " and did not say hello",
-                     turned_away_.empty() ? "" : fmt::format("; one who tried {}", turned_away_)),
-         false);
 }
 
 void WorkerSlot::ask() {

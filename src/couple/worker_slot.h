@@ -56,7 +56,9 @@ class WorkerSlot final : public Slot {
 
  private:
   enum class State { down, starting, idle, asking, ending };
+  static constexpr int kFramesAtOnce = 64;  // of one look(), so that nobody keeps us from others
 
+  static Clock::time_point later(Clock::time_point from, double seconds);
   void start();
   void take_callers();
   void go_on_starting();
