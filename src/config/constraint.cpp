@@ -45,6 +45,12 @@ Constraint Constraint::length(std::size_t least, std::size_t most) const {
   return result;
 }
 
+Constraint Constraint::or_word(std::string word, std::int64_t code) const {
+  Constraint result = *this;
+  result.choices.emplace_back(std::move(word), code);
+  return result;
+}
+
 std::string Constraint::text() const {
   std::vector<std::string> parts;
   if (low) parts.push_back(fmt::format("{} {}", low_open ? ">" : ">=", *low));
@@ -63,7 +69,11 @@ std::string Constraint::text() const {
   if (!choices.empty()) {
     std::vector<std::string> words;
     for (const auto& choice : choices) words.push_back(choice.first);
-    add(fmt::format("{}", fmt::join(words, " | ")));
+    const std::string all = fmt::format("{}", fmt::join(words, " | "));
+    if (low || high)
+      result += " or " + all;
+    else
+      add(all);
   }
   return result;
 }

@@ -24,6 +24,13 @@ bool in_range(double number, const Constraint& allowed) {
   return !allowed.high || (allowed.high_open ? number < *allowed.high : number <= *allowed.high);
 }
 
+// What a word stands for; empty if it is none of the choices.
+std::optional<std::int64_t> code_of(const Constraint& allowed, const Value& value) {
+  for (const auto& [name, code] : allowed.choices)
+    if (value.text() != nullptr && *value.text() == name) return code;
+  return std::nullopt;
+}
+
 template <class Integer>
 std::optional<Integer> read_integer(const Constraint& allowed, const Value& value) {
   const std::optional<Integer> number = value.integer<Integer>();
@@ -44,7 +51,9 @@ std::optional<double> read_real(const Constraint& allowed, const Value& value) {
 template <class Integer>
 void read_integer_member(Integer& member, const Constraint& allowed, const Value& value,
                          const std::string& path, Complaints& complaints) {
-  if (const auto number = read_integer<Integer>(allowed, value))
+  if (const auto code = code_of(allowed, value))
+    member = static_cast<Integer>(*code);
+  else if (const auto number = read_integer<Integer>(allowed, value))
     member = *number;
   else
     complaints.add(path, expected(value, "an integer", allowed), value.origin());
@@ -161,6 +170,16 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
     case Type::section:
       schema = schema_of(*field.section, preset);
       break;
+  }
+  const bool listed = field.type == Type::integer || field.type == Type::texts;
+  if (listed && !field.allowed.choices.empty()) {
+    // A number or a list, or one of these words.
+    Value::List words;
+    for (const auto& choice : field.allowed.choices) words.emplace_back(choice.first);
+    Value word, either;
+    word.set("enum", Value(std::move(words)));
+    either.set("anyOf", Value(Value::List{std::move(schema), std::move(word)}));
+    schema = std::move(either);
   }
   schema.set("description",
              field.unit.empty() ? field.text : fmt::format("{} [{}]", field.text, field.unit));
@@ -333,8 +352,16 @@ void read_member(std::vector<std::string>& member, const Constraint& allowed, co
 void read_member(Arguments& member, const Constraint& allowed, const Value& value,
                  const std::string& path, Complaints& complaints) {
   std::vector<std::string>& words = member.words;
-  read_list(words, allowed, value, path, complaints,
-            "a list of a program and its arguments (quote what looks like a number)", read_word);
+  if (code_of(allowed, value)) {
+    words = {*value.text()};
+    return;
+  }
+  read_list(
+      words, allowed, value, path, complaints,
+      allowed.choices.empty()
+          ? "a list of a program and its arguments (quote what looks like a number)"
+          : "a list of a program and its arguments (quote what looks like a number), or one of",
+      read_word);
   say_where(words, value);
   if (!words.empty() && words[0].find('/') != std::string::npos)
     words[0] = (folder_of(value) / words[0]).lexically_normal().string();
@@ -342,11 +369,9 @@ void read_member(Arguments& member, const Constraint& allowed, const Value& valu
 
 std::optional<std::int64_t> read_choice(const Constraint& allowed, const Value& value,
                                         const std::string& path, Complaints& complaints) {
+  if (const auto code = code_of(allowed, value)) return code;
   std::vector<std::string> words;
-  for (const auto& [name, code] : allowed.choices) {
-    if (value.text() && *value.text() == name) return code;
-    words.push_back(name);
-  }
+  for (const auto& choice : allowed.choices) words.push_back(choice.first);
   const std::string nearest = value.text() ? suggest(*value.text(), words) : "";
   complaints.add(path,
                  fmt::format("is {}, expected one of {}{}", shown(value), fmt::join(words, ", "),
@@ -359,6 +384,12 @@ Value choice_value(const Constraint& allowed, std::int64_t code) {
   for (const auto& choice : allowed.choices)
     if (choice.second == code) return Value(choice.first);
   throw Error(ErrorKind::internal, fmt::format("an option holds {}, which has no name", code));
+}
+
+Value number_or_word(const Constraint& allowed, std::uint64_t number) {
+  for (const auto& [name, code] : allowed.choices)
+    if (static_cast<std::uint64_t>(code) == number) return Value(name);
+  return Value(number);
 }
 
 }  // namespace detail

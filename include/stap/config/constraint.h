@@ -19,7 +19,9 @@ struct Constraint {
   bool finite = true;                        ///< real numbers: NaN and infinities are refused
   std::size_t min_length = 0;                ///< lists
   std::size_t max_length = std::numeric_limits<std::size_t>::max();
-  std::vector<std::pair<std::string, std::int64_t>> choices;  ///< name and code (enums)
+  /// Name and code (enums). Of an integer: words that stand for a number (or_word); of Arguments:
+  /// words that may be given instead of a list, and are read as a list of that word.
+  std::vector<std::pair<std::string, std::int64_t>> choices;
 
   // Each returns a narrowed copy: at_least(0).below(1), at_least(2).multiple_of(2).length(1, 2).
   Constraint at_least(double limit) const;
@@ -28,6 +30,7 @@ struct Constraint {
   Constraint below(double limit) const;
   Constraint multiple_of(std::uint64_t step) const;
   Constraint length(std::size_t least, std::size_t most) const;
+  Constraint or_word(std::string word, std::int64_t code) const;
 
   /// ">= 0 and < 1", "minmod | none", ...; empty if anything goes.
   std::string text() const;

@@ -190,6 +190,8 @@ void read_member(Arguments&, const Constraint&, const Value&, const std::string&
 std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
                                         Complaints&);
 Value choice_value(const Constraint&, std::int64_t code);
+/// The word that stands for this number, or the number.
+Value number_or_word(const Constraint&, std::uint64_t number);
 
 template <class T>
 Value member_value(const T& member) {
@@ -236,9 +238,14 @@ struct Field : FieldInfo {
           static_cast<Options*>(options)->*member = static_cast<T>(*code);
       };
     } else {
-      get = [member](const void* options) {
-        return detail::member_value(static_cast<const Options*>(options)->*member);
-      };
+      if constexpr (std::is_same_v<T, std::uint64_t>)
+        get = [member, allow = allowed](const void* options) {
+          return detail::number_or_word(allow, static_cast<const Options*>(options)->*member);
+        };
+      else
+        get = [member](const void* options) {
+          return detail::member_value(static_cast<const Options*>(options)->*member);
+        };
       read = [member, allow = allowed](void* options, const Value& value, const std::string& path,
                                        Complaints& complaints) {
         detail::read_member(static_cast<Options*>(options)->*member, allow, value, path,

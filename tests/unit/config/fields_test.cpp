@@ -243,6 +243,39 @@ TEST(Fields, SchemaSaysWhatTheTableSays) {
   EXPECT_EQ(properties["inner"]["additionalProperties"], false);
 }
 
+// A number that has a name, and a list that has one.
+TEST(Fields, WordsMayStandForNumbersAndLists) {
+  struct Options {
+    std::size_t slots = 1;
+    Arguments launch;
+  };
+  const Fields<Options> fields{
+      {"slots", &Options::slots, "", between(1, 9).or_word("auto", 0)},
+      {"launch", &Options::launch, "", one_of({"srun", "mpirun"})},
+  };
+
+  const Options words = read(fields, parse_yaml("{slots: auto, launch: mpirun}", "t"), "");
+  const Options plain = read(fields, parse_yaml("{slots: 4, launch: [nice, \"5\"]}", "t"), "");
+
+  EXPECT_EQ(words.slots, 0u);
+  EXPECT_EQ(words.launch.words, std::vector<std::string>{"mpirun"});
+  EXPECT_EQ(plain.slots, 4u);
+  EXPECT_EQ(plain.launch.words, (std::vector<std::string>{"nice", "5"}));
+  EXPECT_EQ(*to_value(fields, words).find("slots")->text(), "auto");
+  EXPECT_EQ(read(fields, to_value(fields, words), "").slots, 0u);
+  EXPECT_EQ(describe(fields)[0].allowed, ">= 1 and <= 9 or auto");
+  for (const char* wrong : {"slots: 0", "slots: all", "launch: slurm"}) {
+    Complaints complaints;
+    Options options;
+    parse(fields, parse_yaml(wrong, "t"), "", options, complaints);
+    EXPECT_EQ(complaints.list().size(), 1u) << wrong;
+  }
+  const auto json = nlohmann::json::parse(json_text(schema(fields)))["properties"];
+  EXPECT_EQ(json["slots"]["anyOf"][0]["type"], "integer");
+  EXPECT_EQ(json["slots"]["anyOf"][1]["enum"], nlohmann::json({"auto"}));
+  EXPECT_EQ(json["launch"]["anyOf"][1]["enum"], nlohmann::json({"srun", "mpirun"}));
+}
+
 TEST(Fields, TwoFieldsOfOneNameAreABug) {
   const auto make = [] {
     return Fields<Inner>{{"depth", &Inner::depth, "a"}, {"depth", &Inner::depth, "b"}};
