@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 
 #include <fmt/format.h>
 
+#include "couple/launcher_log.h"
 #include "couple/placeholders.h"
 #include "couple/state_hdf5.h"
 #include "stap/core/error.h"
@@ -47,9 +49,15 @@ std::map<std::string, std::string> placeholders_of(const Outline& outline, const
   return known;
 }
 
-CommandSlot::CommandSlot(const CommandOptions& options, const Outline& outline,
-                         const CoupleContext& context, const Scratch& scratch, std::size_t number)
-    : options_(options), outline_(outline), context_(context), scratch_(scratch), number_(number) {}
+CommandSlot::CommandSlot(const CommandOptions& options, const Launcher& launcher,
+                         const Outline& outline, const CoupleContext& context,
+                         const Scratch& scratch, std::size_t number)
+    : options_(options),
+      launcher_(launcher),
+      outline_(outline),
+      context_(context),
+      scratch_(scratch),
+      number_(number) {}
 
 void CommandSlot::begin(const Query& query, int attempt) {
   query_ = &query;
@@ -58,6 +66,8 @@ void CommandSlot::begin(const Query& query, int attempt) {
   not_begun_.reset();
   folder_.clear();
   begun_ = Clock::now();
+  waits_ = false;
+  waited_ = 0.0;
   try {
     start();
   } catch (const Error& error) {
@@ -90,15 +100,19 @@ void CommandSlot::start() {
       open((folder_ / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log < 0)
     throw Error(ErrorKind::storage, fmt::format("cannot write {}", (folder_ / "log.txt").string()));
-  Launch launch{
-      .argv = filled_in(options_.argv.words,
-                        placeholders_of(outline_, input_, output_, query_->time, query_->steps)),
-      .env = options_.env,
-      .folder = folder_,
-      .out = log,
-      .err = log,
-      .grace = options_.grace,
-      .file_bytes_most = static_cast<std::uint64_t>(options_.limits.output)};
+  std::map<std::string, std::string> known =
+      placeholders_of(outline_, input_, output_, query_->time, query_->steps);
+  std::vector<std::string> words = launcher_.words(number_, known);
+  known.merge(launcher_.placeholders(number_));
+  const std::vector<std::string> program = filled_in(options_.argv.words, known);
+  words.insert(words.end(), program.begin(), program.end());
+  Launch launch{.argv = std::move(words),
+                .env = options_.env,
+                .folder = folder_,
+                .out = log,
+                .err = log,
+                .grace = launcher_ ? std::max(options_.grace, kLauncherGrace) : options_.grace,
+                .file_bytes_most = static_cast<std::uint64_t>(options_.limits.output)};
   try {
     process_.emplace(launch);
   } catch (...) {
@@ -126,6 +140,7 @@ std::optional<Outcome> CommandSlot::look() {
   if (not_begun_) return std::exchange(not_begun_, std::nullopt);
   if (!process_) return std::nullopt;
   const std::optional<Ending> ending = process_->ended();
+  if (launcher_) look_for_room();
   if (!ending) return std::nullopt;
   Outcome outcome = judge(*ending);
   process_.reset();
@@ -138,9 +153,31 @@ std::optional<Outcome> CommandSlot::look() {
   return outcome;
 }
 
+// What passes while a launcher waits is no time of the program's.
+void CommandSlot::look_for_room() {
+  waits_ = !launcher_words(folder_ / "log.txt").waits.empty();
+  if (waits_) waited_ = std::chrono::duration<double>(Clock::now() - begun_).count();
+}
+
+// What the launcher says comes before its exit code, which is 0 also where a node is lost.
+std::optional<Outcome> CommandSlot::judge_launcher(const Ending& ending) {
+  const LauncherWords said = launcher_words(folder_ / "log.txt");
+  if (!said.node_lost.empty())
+    return failed(fmt::format("{}: {}", kNodeLost, said.node_lost), false, true);
+  if (launcher_.is_known() && ending.by_force())
+    return failed(fmt::format("its launcher was ended by {}", ending.text()), false, true);
+  if (ending.good() || said.not_started.empty()) return std::nullopt;
+  Outcome outcome = failed("its launcher could not start it: " + said.not_started, false, true);
+  outcome.lost = false;
+  outcome.not_begun = true;
+  return outcome;
+}
+
 Outcome CommandSlot::judge(const Ending& ending) {
   if (ended_because_ == kNotWanted) return {};
   if (!ended_because_.empty()) return failed(ended_because_, false);
+  if (launcher_ && ending.start_error == 0)
+    if (auto outcome = judge_launcher(ending)) return *std::move(outcome);
   if (ending.start_error != 0) return failed(ending.text(), false, is_passing(ending.start_error));
   if (ending.signal == SIGXFSZ)
     return failed(fmt::format("it wrote a file of more than {} bytes (limits.output)",
@@ -167,7 +204,8 @@ Outcome CommandSlot::judge(const Ending& ending) {
     return flawed;
   }
   outcome.answer.status = Answer::Status::ok;
-  outcome.answer.seconds = ending.seconds;
+  // If it never said that it had begun, nobody knows.
+  outcome.answer.seconds = waits_ ? ending.seconds : std::max(ending.seconds - waited_, 0.0);
   return outcome;
 }
 
@@ -215,7 +253,8 @@ CommandSlot::Clock::time_point CommandSlot::due() const {
 }
 
 std::string CommandSlot::where() const {
-  return process_ ? fmt::format("below process {}", process_->warden()) : "ended";
+  if (!process_) return "ended";
+  return fmt::format("below process {}{}", process_->warden(), waits_ ? ", waits for room" : "");
 }
 
 }  // namespace stap

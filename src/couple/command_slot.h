@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "couple/launch.h"
 #include "couple/process.h"
 #include "couple/scratch.h"
 #include "couple/slot.h"
@@ -24,8 +25,8 @@ std::map<std::string, std::string> placeholders_of(const Outline& outline,
 class CommandSlot final : public Slot {
  public:
   /// All of them must live as long.
-  CommandSlot(const CommandOptions& options, const Outline& outline, const CoupleContext& context,
-              const Scratch& scratch, std::size_t number);
+  CommandSlot(const CommandOptions& options, const Launcher& launcher, const Outline& outline,
+              const CoupleContext& context, const Scratch& scratch, std::size_t number);
 
   void begin(const Query& query, int attempt) override;
   void watch(std::vector<pollfd>& descriptors) const override;
@@ -33,15 +34,19 @@ class CommandSlot final : public Slot {
   void end(const std::string& why) override;
   std::string where() const override;
   Clock::time_point due() const override;
+  bool getting_ready() const override { return waits_; }
 
  private:
   void start();
   void copy_template() const;
+  void look_for_room();
+  std::optional<Outcome> judge_launcher(const Ending& ending);
   Outcome judge(const Ending& ending);
   std::vector<double> read_output() const;
   Outcome failed(const std::string& reason, bool worth_a_retry, bool lost = false);
 
   const CommandOptions& options_;
+  const Launcher& launcher_;
   const Outline& outline_;
   const CoupleContext& context_;
   const Scratch& scratch_;
@@ -49,7 +54,9 @@ class CommandSlot final : public Slot {
   const Query* query_ = nullptr;
   int attempt_ = 0;
   std::filesystem::path folder_, input_, output_;
-  std::chrono::steady_clock::time_point begun_{};
+  Clock::time_point begun_{};
+  bool waits_ = false;   // its launcher, for room
+  double waited_ = 0.0;  // seconds that it did
   std::optional<Process> process_;
   std::string ended_because_;           // by end()
   std::optional<Outcome> not_begun_{};  // what kept it from being started

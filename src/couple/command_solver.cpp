@@ -5,6 +5,7 @@
 
 #include "couple/command_slot.h"
 #include "couple/coupled_solver.h"
+#include "couple/launch.h"
 #include "couple/placeholders.h"
 #include "couple/scratch.h"
 #include "couple/state_hdf5.h"
@@ -15,20 +16,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Launcher launcher_of(const CommandOptions& options) {
+  return Launcher(options, {.variables = names_in(options.env)});
+}
+
 class CommandSolver final : public CoupledSolver {
  public:
   CommandSolver(const CommandOptions& options, Outline outline, CoupleContext context)
-      : CoupledSolver(options, std::move(outline), std::move(context)), options_(options) {}
+      : CoupledSolver(options, std::move(outline), std::move(context)),
+        options_(options),
+        launcher_(launcher_of(options)) {}
 
  private:
   std::unique_ptr<SolverQueue> open_slots() const override {
     return make_slot_queue(
         rules(), [this, scratch = std::make_shared<Scratch>(options_.scratch)](std::size_t number) {
-          return std::make_unique<CommandSlot>(options_, outline(), context(), *scratch, number);
+          return std::make_unique<CommandSlot>(options_, launcher_, outline(), context(), *scratch,
+                                               number);
         });
   }
 
   CommandOptions options_;
+  Launcher launcher_;
 };
 
 }  // namespace
@@ -46,8 +55,17 @@ std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const
                                             const CoupleContext& context) {
   check_program(options);
   if (options.format == CommandOptions::Format::hdf5) check_hdf5();
-  filled_in(options.argv.words,
-            placeholders_of(outline, "input", "output", 0.0, 1));  // throws what is wrong in it
+  const Launcher launcher = launcher_of(options);
+  std::map<std::string, std::string> known = placeholders_of(outline, "input", "output", 0.0, 1);
+  launcher.words(0, known);  // throws what is wrong in it
+  known.merge(launcher.placeholders(0));
+  filled_in(options.argv.words, known);
+  if (launcher && launcher.allocation().elsewhere() && options.scratch.empty() &&
+      options.spool.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("scratch is empty, so that calls would have their files in a folder of "
+                            "this machine, but they run on {}: name a folder that all of them see",
+                            launcher.allocation().text()));
   const auto mentions = [&](const char* name) {
     return std::ranges::any_of(options.argv.words, [&](const std::string& word) {
       return word.find(name) != std::string::npos;

@@ -148,8 +148,16 @@ std::filesystem::path Listener::write_secret(const std::string& content) const {
 Descriptor Listener::accept() const {
   Descriptor socket(accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC));
   // Queries are written in one piece: waiting for more would only delay them. Not of Unix sockets.
-  const int on = 1;
-  if (socket.number() >= 0) setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const auto set = [&](int level, int option, int value) {
+    if (socket.number() >= 0) setsockopt(socket.number(), level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  // A machine that loses its power says nothing: after a minute its connection is closed for it.
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 60000);  // ms, for what was sent and not taken
   return socket;
 }
 

@@ -19,8 +19,18 @@ std::vector<config::Field<Options>> common_fields() {
   const auto in = []<class T>(T O::*member) -> T Options::* { return member; };
   return {
       {"argv", in(&O::argv), "the program and its arguments, a list; {here}: this file's folder"},
+      {"launch", in(&O::launch),
+       "what comes before it and starts it, a list; srun, mpirun and mpiexec alone stand for "
+       "theirs",
+       config::one_of({"srun", "mpirun", "mpiexec"})},
+      {"ranks", in(&O::ranks), "of a slot: {ranks} of launch", config::between(1, 1000000)},
+      {"nodes", in(&O::nodes), "that they are spread over: {nodes} of launch",
+       config::between(1, 100000)},
+      {"memory", in(&O::memory), "of a slot on each of them: {memory} of launch; empty: not said"},
+      {"hosts", in(&O::hosts), "a file of the hosts to use; empty: those of the job"},
       {"env", in(&O::env), "added to the environment: NAME=value; {here}: this file's folder"},
-      {"slots", in(&O::slots), "queries at the same time", config::between(1, 100000)},
+      {"slots", in(&O::slots), "queries at the same time; auto: as many as the job has room for",
+       config::between(1, 100000).or_word("auto", 0)},
       {"steps_at_once", in(&O::steps_at_once), "the most consecutive steps that are one call",
        config::between(1, 1000000)},
       {"spool", in(&O::spool),
@@ -51,8 +61,11 @@ config::Fields<Options> fields_with(std::vector<config::Field<Options>> own) {
   return config::Fields<Options>(all);
 }
 
-/// Throws Error(config) unless argv names a program that can be started, and env is right.
+/// Throws Error(config) unless argv names a program that can be started, and env is right. Behind a
+/// launcher it is that which must be there; a program without a '/' may be elsewhere.
 void check_program(const SolverOptions& options);
+/// The names of "NAME=value".
+std::vector<std::string> names_in(const std::vector<std::string>& env);
 
 /// What kinds of solver have in common: the outline's guard, policies, and where queries run.
 class CoupledSolver : public Solver {
@@ -63,7 +76,7 @@ class CoupledSolver : public Solver {
         context_(std::move(context)),
         policy_{options.on_failure == SolverOptions::OnFailure::abort, options.breaker,
                 options.stragglers},
-        rules_{options.slots,
+        rules_{slots_of(options),
                options.on_failure == SolverOptions::OnFailure::retry ? options.retries : 0,
                options.limits, options.grace},
         spool_(options.spool) {}

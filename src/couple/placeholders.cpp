@@ -9,20 +9,21 @@ namespace stap {
 namespace {
 
 const std::string& value_of(const std::string& name,
-                            const std::map<std::string, std::string>& known) {
+                            const std::map<std::string, std::string>& known, const char* called) {
   if (const auto found = known.find(name); found != known.end()) return found->second;
   std::vector<std::string> names{"here"};
   for (const auto& entry : known) names.push_back(entry.first);
   throw Error(ErrorKind::config,
-              fmt::format("argv has {{{}}} in it, which is no placeholder{}; write '{{{{' for a "
+              fmt::format("{} has {{{}}} in it, which is no placeholder{}; write '{{{{' for a "
                           "brace",
-                          name, config::hint(name, names, "placeholders")));
+                          called, name, config::hint(name, names, "placeholders")));
 }
 
 }  // namespace
 
 std::vector<std::string> filled_in(const std::vector<std::string>& argv,
-                                   const std::map<std::string, std::string>& known) {
+                                   const std::map<std::string, std::string>& known,
+                                   const char* called) {
   std::vector<std::string> words;
   for (const std::string& word : argv) {
     std::string& filled = words.emplace_back();
@@ -33,13 +34,13 @@ std::vector<std::string> filled_in(const std::vector<std::string>& argv,
         filled += '{';
         ++i;
       } else if (close != std::string::npos) {
-        filled += value_of(word.substr(i + 1, close - i - 1), known);
+        filled += value_of(word.substr(i + 1, close - i - 1), known, called);
         i = close;
       } else if (brace) {
         throw Error(ErrorKind::config,
-                    fmt::format("argv has '{}' in it, where a brace is not closed; write '{{{{' "
+                    fmt::format("{} has '{}' in it, where a brace is not closed; write '{{{{' "
                                 "for a brace",
-                                word));
+                                called, word));
       } else {
         filled += word[i];
       }

@@ -8,8 +8,9 @@
 namespace stap {
 
 /// The words with their placeholders replaced; '{{' is a brace. Throws Error(config), with a
-/// suggestion, for one that is not known.
+/// suggestion, for one that is not known; `called`: what the words are called there.
 std::vector<std::string> filled_in(const std::vector<std::string>& argv,
-                                   const std::map<std::string, std::string>& known);
+                                   const std::map<std::string, std::string>& known,
+                                   const char* called = "argv");
 
 }  // namespace stap

@@ -154,6 +154,10 @@ int fork_warden(const Launch& launch, int socket, const int (&streams)[3]) {
 
 }  // namespace
 
+bool Ending::by_force() const {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGHUP;
+}
+
 std::string Ending::text() const {
   if (start_error != 0)
     return fmt::format("cannot be started: {}", std::generic_category().message(start_error));

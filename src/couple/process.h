@@ -31,6 +31,8 @@ struct Ending {
   std::uint64_t memory_peak = 0;  ///< bytes, of its largest process
 
   bool good() const { return code == 0 && signal == 0 && start_error == 0; }
+  /// By a signal that a process does not send itself when it crashes.
+  bool by_force() const;
   /// "exit code 3", "signal 11 (Segmentation fault)", "cannot be started: ...".
   std::string text() const;
 };

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/launcher_log.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/data/npy.h"
@@ -113,9 +114,20 @@ std::string last_words(const fs::path& log) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0;
   };
   std::istringstream lines(tail(log, kTail));
-  std::string text;
-  for (std::string line; std::getline(lines, line);)  // rulers around a message say nothing
-    if (std::ranges::any_of(line, says_something)) text = line;
+  std::string text, launchers, crash;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::ranges::any_of(line, says_something)) continue;  // rulers around a message
+    if (!is_of_launcher(line))
+      text = line;
+    else if (line.find("error: ") != std::string::npos)  // else it tells how it works
+      launchers = line;
+    if (crash.empty() && tells_crash(line)) crash = line;
+  }
+  // A launcher has the last word, but what it says of a crash is all that there is to know of it.
+  if (text.empty())
+    text = crash.empty() ? launchers : crash;
+  else if (!crash.empty())
+    text = fmt::format("{} ({})", text, crash);
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.pop_back();
   if (text.size() > kMost) text = "..." + text.substr(text.size() - kMost);
   for (char& c : text)

@@ -18,11 +18,16 @@ namespace stap {
 struct Outcome {
   Answer answer{};
   bool worth_a_retry = false;  ///< a crash or a lost connection, not a wrong or refused answer
-  bool lost = false;           ///< not the query's fault (a worker that did not come up): not a try
+  bool lost = false;       ///< not the query's fault (a lost node, a worker that did not come up):
+                           ///< not a try, so often as a query can have bad luck
+  bool not_begun = false;  ///< its launcher could start nothing at present: waited for, not a try
 };
 
 /// Why a query is ended that nobody asks about any more: no failure, so nothing is kept of it.
 constexpr const char* kNotWanted = "not wanted any more";
+
+/// How the reason begins of one whose machine went: nothing is kept of that either.
+constexpr const char* kNodeLost = "its node was lost";
 
 /// Where the first value stands that is not finite, "value 3 of step 2 is nan"; empty: nowhere.
 /// What is kept are the states before that one.

@@ -23,6 +23,8 @@ using Seconds = std::chrono::duration<double>;
 
 constexpr int kLostMost = 3;
 constexpr Seconds kRestAfterLoss{0.2};  // times the number of losses
+// Of a slot for which there is no room: doubled every time.
+constexpr double kRestWithoutRoom = 0.25, kRestWithoutRoomMost = 60.0;  // seconds
 // A slot may have a clock of its own (a worker that is silent), so it is looked at in between.
 constexpr std::chrono::seconds kLookAtAll{1};
 constexpr std::chrono::milliseconds kLetGo{2};  // between two looks at what is ending
@@ -120,6 +122,7 @@ class SlotQueue final : public SolverQueue {
   struct Job {
     std::unique_ptr<Query> query;
     int tries = 0, losses = 0;
+    std::optional<Clock::time_point> no_room_since{};
   };
   struct Place {
     std::unique_ptr<Slot> slot;
@@ -128,6 +131,7 @@ class SlotQueue final : public SolverQueue {
     std::optional<std::uint64_t> id{};   // of the query; none: given up, or free
     std::unique_ptr<Query> abandoned{};  // which its slot may still look at
     Clock::time_point begun{}, rest_until{};
+    double rest = kRestWithoutRoom;  // seconds, the next time that there is no room for it
   };
 
   Place* free_place() {
@@ -260,6 +264,16 @@ class SlotQueue final : public SolverQueue {
     if (found == jobs_.end()) return;
     Job& job = found->second;
     const bool timed_out = place.ending;
+    const auto now = Clock::now();
+    if (!outcome.not_begun || !job.no_room_since) job.no_room_since = now;
+    if (outcome.not_begun && !timed_out && now - *job.no_room_since < ticks(rules_.limits.launch)) {
+      --job.tries;
+      place.rest_until = now + ticks(place.rest);
+      place.rest = std::min(2 * place.rest, kRestWithoutRoomMost);
+      waiting_.push_front(id);
+      return;
+    }
+    place.rest = kRestWithoutRoom;
     if (outcome.lost && !timed_out && ++job.losses < kLostMost) {
       --job.tries;
       place.rest_until = Clock::now() + ticks(kRestAfterLoss.count() * job.losses);

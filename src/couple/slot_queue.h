@@ -21,7 +21,8 @@ struct SlotRules {
 /// Slots are made by `make_slot(0)`, (1), ... when there is something to do for them. Queries begin
 /// in the order in which they came. A try that takes longer than the time limit is ended and fails;
 /// a failed one that is worth it is tried again, behind those that wait; a query whose slot is lost
-/// begins again, which is no try, until that has happened twice. Time limit: none until 8 answers
+/// begins again, which is no try, until that has happened twice; one for which there is no room
+/// waits, for limits.launch at most. Time limit: none until 8 answers
 /// are known, then max(least, factor x median) for every step of a query, if `limits.seconds` is 0.
 /// Where there is an end, see query_times.h. The queue must be asked for things to go on: what has
 /// ended while nobody asked waits for that. What a slot throws, or making one, comes from next(),

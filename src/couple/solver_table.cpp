@@ -69,24 +69,36 @@ void check_program(const SolverOptions& options) {
     throw Error(ErrorKind::config,
                 "argv is empty, expected a program and its arguments: argv: [./solver, "
                 "\"{input}\", \"{output}\"]");
-  // What servers start need not be there on the machine that asks.
-  if (options.spool.empty() && !is_there(argv[0]))
+  const auto check = [](const char* key, const std::string& program) {
+    if (is_there(program)) return;
     throw Error(ErrorKind::config,
-                fmt::format("argv names the program {}, which {}", argv[0],
-                            argv[0].find('/') == std::string::npos
-                                ? "is not in PATH; one beside the configuration is ./" + argv[0]
-                                : (access(argv[0].c_str(), F_OK) == 0 ? "cannot be run (chmod +x)"
+                fmt::format("{} names the program {}, which {}", key, program,
+                            program.find('/') == std::string::npos
+                                ? "is not in PATH; one beside the configuration is ./" + program
+                                : (access(program.c_str(), F_OK) == 0 ? "cannot be run (chmod +x)"
                                                                       : "does not exist")));
-  for (const std::vector<std::string>* list : {&argv, &options.env})
+  };
+  const std::vector<std::string>& launch = options.launch.words;
+  // What servers start need not be there on the machine that asks.
+  if (options.spool.empty() && !launch.empty()) check("launch", launch[0]);
+  if (options.spool.empty() && (launch.empty() || argv[0].find('/') != std::string::npos))
+    check("argv", argv[0]);
+  for (const std::vector<std::string>* list : {&argv, &launch, &options.env})
     for (const std::string& word : *list)
       if (word.find('\0') != std::string::npos)
         throw Error(ErrorKind::config,
                     fmt::format("{} has '{}' with a zero byte behind it, which no program can be "
                                 "given",
-                                list == &argv ? "argv" : "env", word.c_str()));
+                                list == &argv ? "argv" : list == &launch ? "launch" : "env", word.c_str()));
   for (const std::string& entry : options.env)
     if (entry.find('=') == std::string::npos || entry[0] == '=')
       throw Error(ErrorKind::config, fmt::format("env has '{}', expected NAME=value", entry));
+}
+
+std::vector<std::string> names_in(const std::vector<std::string>& env) {
+  std::vector<std::string> names;
+  for (const std::string& entry : env) names.push_back(entry.substr(0, entry.find('=')));
+  return names;
 }
 
 const config::Fields<SolverLimits>& solver_limits_fields() {
@@ -98,6 +110,8 @@ const config::Fields<SolverLimits>& solver_limits_fields() {
        config::at_least(0)},
       {"least", &O::least, "automatic: but at least this", config::at_least(0), "s"},
       {"start", &O::start, "for a worker to come up", config::above(0), "s"},
+      {"launch", &O::launch, "without room for a launcher until a query fails of it",
+       config::at_least(0), "s"},
       {"silence", &O::silence, "without a sign of a worker that sends heartbeats; 0: automatic",
        config::at_least(0), "s"},
       {"server", &O::server, "without a sign of a server ('stap serve'), which is then given up",

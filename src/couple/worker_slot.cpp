@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/launcher_log.h"
 #include "couple/scratch.h"
 #include "stap/core/error.h"
 
@@ -42,7 +43,7 @@ void WorkerSlot::begin(const Query& query, int attempt) {
   outcome_ = {};
   outcome_.answer.attempts = attempt;
   why_.clear();
-  by_itself_ = unheard_ = late_ = started_again_ = false;
+  by_itself_ = unheard_ = late_ = started_again_ = hung_up_ = had_to_be_ended_ = false;
   if (state_ == State::idle) {
     // What came since the last answer: signs of life, its end, or something that it may not send.
     for (int i = 0; i < kFramesAtOnce; ++i) {
@@ -157,8 +158,10 @@ void WorkerSlot::replace() {
 
 void WorkerSlot::gone(std::string why) {
   fail(std::move(why), true);
-  by_itself_ = true;
-  end_at_ = Clock::now() + kMoment;
+  by_itself_ = hung_up_ = true;
+  // A launcher ends the other ranks first, and then says what happened.
+  end_at_ =
+      options_.known_launcher ? later(Clock::now(), options_.farewell) : Clock::now() + kMoment;
 }
 
 void WorkerSlot::fail(std::string why, bool retry) {
@@ -183,6 +186,7 @@ void WorkerSlot::fail(std::string why, bool retry) {
 std::optional<Outcome> WorkerSlot::finish() {
   if (process_ && !process_->ended()) {
     if (Clock::now() >= end_at_) {
+      had_to_be_ended_ = true;
       process_->end();
       end_at_ = Clock::time_point::max();
     }
@@ -198,6 +202,7 @@ std::optional<Outcome> WorkerSlot::finish() {
     start();
     return std::nullopt;
   }
+  if (process_ && options_.launched) judge_launcher();
   std::string& reason = outcome_.answer.reason = why_;
   if (process_ && by_itself_) {
     const Ending ending = *process_->ended();
@@ -214,12 +219,35 @@ std::optional<Outcome> WorkerSlot::finish() {
   return std::move(outcome_);
 }
 
+// Who is to blame for its end: the worker, or what it ran on?
+void WorkerSlot::judge_launcher() {
+  if (!hung_up_) return;  // what it did wrong was seen by ourselves, or it was we who ended it
+  const LauncherWords said = launcher_words(options_.folder / "log.txt");
+  const bool started = greeted_;
+  if (!started && said.node_lost.empty() && !said.not_started.empty()) {
+    outcome_.not_begun = true;
+    outcome_.lost = false;
+    why_ = fmt::format("its launcher could not start it: {}", said.not_started);
+    return;
+  }
+  // A launcher that knows of no end while the connection is gone: the node is not there any more,
+  // and it will hear of that later than we do.
+  const bool silent = options_.known_launcher && said.rank_ended.empty() &&
+                      (had_to_be_ended_ || process_->ended()->by_force());
+  if (said.node_lost.empty() && !silent) return;
+  outcome_.lost = true;
+  outcome_.worth_a_retry = false;
+  why_ =
+      fmt::format("{}: {} ({})", kNodeLost,
+                  said.node_lost.empty() ? "its launcher knows of no end" : said.node_lost, why_);
+}
+
 void WorkerSlot::end(const std::string& why) {
   if (state_ == State::ending) {
     why_ = fmt::format("{} ({})", why, why_);  // it was failing already
-    unheard_ = late_ = false;
+    unheard_ = late_ = hung_up_ = false;
     end_at_ = std::min(end_at_, Clock::now());
-    outcome_.lost = outcome_.worth_a_retry = false;
+    outcome_.lost = outcome_.worth_a_retry = outcome_.not_begun = false;
     return;
   }
   if (state_ != State::starting && state_ != State::asking) return;

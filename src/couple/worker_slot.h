@@ -33,7 +33,11 @@ struct WorkerSlotOptions {
   double grace = 10.0;      ///< seconds
   SolverLimits limits{};    ///< start, silence and output count here
   std::size_t steps_at_once = 1;
-  std::size_t slot = 0;  ///< number, told to the program
+  std::size_t slot = 0;   ///< number, told to the program
+  bool launched = false;  ///< argv begins with a launcher, whose words in the log count
+  double room = 5.0;      ///< seconds that it may wait for room, while other slots may be idle
+  double farewell = 6.0;  ///< seconds for it to tell what has happened to a worker that is gone
+  bool known_launcher = false;  ///< one that tells when ranks and nodes end
 };
 
 /// One worker, started by the first query and again by the one after it was lost. While idle it
@@ -60,6 +64,7 @@ class WorkerSlot final : public Slot {
 
   static Clock::time_point later(Clock::time_point from, double seconds);
   void start();
+  void look_for_room();
   void take_callers();
   void go_on_starting();
   void welcome(const Hello& hello);
@@ -74,6 +79,7 @@ class WorkerSlot final : public Slot {
   /// It is going by itself: given a moment, so that how it ended can be told.
   void gone(std::string why);
   std::optional<Outcome> finish();
+  void judge_launcher();
   bool dead();
 
   Outline outline_;
@@ -92,9 +98,12 @@ class WorkerSlot final : public Slot {
   int attempt_ = 0;
   std::uint64_t id_ = 0;  // of the frame: queries that are asked again have new ones
   Clock::time_point started_{}, asked_{}, sign_{};
+  std::optional<Clock::time_point> waits_since_{};  // its launcher, for room
   Outcome outcome_;
-  std::string why_;             // of a failure
-  bool by_itself_ = false;      // how it ended belongs to the reason
+  std::string why_;         // of a failure
+  bool by_itself_ = false;  // how it ended belongs to the reason
+  bool hung_up_ = false;    // its connection ended, and not at our wish
+  bool had_to_be_ended_ = false;
   bool unheard_ = false;        // nothing came of it since it was asked
   bool late_ = false;           // it answered a query before, which is no fault of this one
   bool started_again_ = false;  // for the same query

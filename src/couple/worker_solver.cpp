@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "couple/address.h"
 #include "couple/coupled_solver.h"
+#include "couple/launch.h"
 #include "couple/placeholders.h"
 #include "couple/scratch.h"
 #include "couple/worker_slot.h"
@@ -52,7 +55,8 @@ class KeepingSlot final : public Slot {
         answer.status = Answer::Status::failed;
         answer.reason = "in its answer " + flaw;
       }
-    if (wanted_ && answer.status == Answer::Status::failed) keep(answer);
+    const bool own_fault = !outcome->not_begun && !answer.reason.starts_with(kNodeLost);
+    if (wanted_ && own_fault && answer.status == Answer::Status::failed) keep(answer);
     return outcome;
   }
 
@@ -83,10 +87,30 @@ class KeepingSlot final : public Slot {
   bool wanted_ = true;  // by whoever asked
 };
 
+Launcher launcher_of(const WorkerOptions& options) {
+  std::vector<std::string> variables{"STAP_CONNECT", "STAP_TOKEN", "STAP_TOKEN_FILE"};
+  for (const std::string& name : names_in(options.env)) variables.push_back(name);
+  return Launcher(options, {.streams = options.by_pipe(), .variables = std::move(variables)});
+}
+
+// What a worker can be told when it starts.
+std::vector<std::string> words_of(const WorkerOptions& options, const Launcher& launcher,
+                                  const Outline& outline, std::size_t slot) {
+  std::map<std::string, std::string> known{{"dt", fmt::format("{}", outline.dt)}};
+  for (const Parameter& p : outline.parameters) known[p.name] = fmt::format("{}", p.value);
+  std::vector<std::string> words = launcher.words(slot, known);
+  known.merge(launcher.placeholders(slot));
+  const std::vector<std::string> program = filled_in(options.argv.words, known);
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
 class WorkerSolver final : public CoupledSolver {
  public:
   WorkerSolver(const WorkerOptions& options, Outline outline, CoupleContext context)
-      : CoupledSolver(options, std::move(outline), std::move(context)), options_(options) {}
+      : CoupledSolver(options, std::move(outline), std::move(context)),
+        options_(options),
+        launcher_(launcher_of(options)) {}
 
  private:
   std::unique_ptr<SolverQueue> open_slots() const override {
@@ -94,13 +118,16 @@ class WorkerSolver final : public CoupledSolver {
                            [this, scratch = std::make_shared<Scratch>(options_.scratch)](
                                std::size_t number) -> std::unique_ptr<Slot> {
                              WorkerSlotOptions slot;
-                             slot.argv = words_of(options_, outline());
+                             slot.argv = words_of(options_, launcher_, outline(), number);
                              slot.env = options_.env;
                              slot.folder = scratch->make(fmt::format("{}", number));
-                             slot.connect = options_.connect == WorkerOptions::Connect::socket
-                                                ? WorkerSlotOptions::Connect::socket
-                                                : WorkerSlotOptions::Connect::pipe;
-                             slot.grace = options_.grace;
+                             slot.connect = options_.by_pipe() ? WorkerSlotOptions::Connect::pipe
+                                                               : WorkerSlotOptions::Connect::socket;
+                             slot.address = address();
+                             slot.launched = static_cast<bool>(launcher_);
+                             slot.known_launcher = launcher_.is_known();
+                             slot.grace = launcher_ ? std::max(options_.grace, kLauncherGrace)
+                                                    : options_.grace;
                              slot.limits = options_.limits;
                              slot.steps_at_once = options_.steps_at_once;
                              slot.slot = number;
@@ -111,16 +138,14 @@ class WorkerSolver final : public CoupledSolver {
                            });
   }
 
- public:
-  // What a worker can be told when it starts.
-  static std::vector<std::string> words_of(const WorkerOptions& options, const Outline& outline) {
-    std::map<std::string, std::string> known{{"dt", fmt::format("{}", outline.dt)}};
-    for (const Parameter& p : outline.parameters) known[p.name] = fmt::format("{}", p.value);
-    return filled_in(options.argv.words, known);
+  // Where it finds us; empty: a Unix socket, which is there for programs of this machine alone.
+  std::string address() const {
+    if (!options_.address.empty()) return options_.address;
+    return launcher_ && launcher_.allocation().elsewhere() ? reachable_address() : "";
   }
 
- private:
   WorkerOptions options_;
+  Launcher launcher_;
 };
 
 }  // namespace
@@ -129,17 +154,21 @@ const config::Fields<WorkerOptions>& worker_fields() {
   using O = WorkerOptions;
   static const config::Fields<O> fields = fields_with<O>(
       {{"connect", &O::connect,
-        "how it is reached: its standard streams, or a socket that it connects back to (behind a "
-        "launcher)",
-        config::choices<O::Connect>(
-            {{"pipe", O::Connect::pipe}, {"socket", O::Connect::socket}})}});
+        "how it is reached: its standard streams, or a socket that it connects back to; auto: a "
+        "socket behind a launcher",
+        config::choices<O::Connect>({{"auto", O::Connect::automatic},
+                                     {"pipe", O::Connect::pipe},
+                                     {"socket", O::Connect::socket}})},
+       {"address", &O::address,
+        "of this machine, where it connects to by TCP; empty: a Unix socket, or in a job of "
+        "several hosts what its name stands for"}});
   return fields;
 }
 
 std::unique_ptr<Solver> make_worker_solver(const WorkerOptions& options, const Outline& outline,
                                            const CoupleContext& context) {
   check_program(options);
-  WorkerSolver::words_of(options, outline);  // throws what is wrong in it
+  words_of(options, launcher_of(options), outline, 0);  // throws what is wrong in it
   return std::make_unique<WorkerSolver>(options, outline, context);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/launcher_log.h"
 #include "couple/worker_slot.h"
 #include "stap/core/error.h"
 
@@ -23,6 +24,7 @@ void WorkerSlot::start() {
   callers_.clear();
   turned_away_.clear();
   greeted_ = false;
+  waits_since_.reset();
   try {
     Launch launch;
     launch.argv = options_.argv;
@@ -112,9 +114,29 @@ void WorkerSlot::welcome(const Hello& hello) {
                                 {FrameType::heartbeat, 0, {}}});
 }
 
+// A launcher may wait for room for ever, while other slots have nothing to do: the query is theirs.
+void WorkerSlot::look_for_room() {
+  const LauncherWords said = launcher_words(options_.folder / "log.txt");
+  if (said.waits.empty()) {
+    if (waits_since_) started_ = Clock::now();
+    waits_since_.reset();
+    return;
+  }
+  if (!waits_since_) waits_since_ = Clock::now();
+  started_ = Clock::now();
+  if (Clock::now() < later(*waits_since_, options_.room)) return;
+  fail(fmt::format("there is no room for it: {}", said.waits), false);
+  outcome_.lost = false;
+  outcome_.not_begun = true;
+}
+
 void WorkerSlot::go_on_starting() {
   // Asked before reading: what it said before it ended is read then.
   const bool ended = dead();
+  if (options_.launched && !greeted_) {
+    look_for_room();
+    if (state_ != State::starting) return;
+  }
   if (listener_) take_callers();
   for (int i = 0; connection_ && state_ == State::starting && i < kFramesAtOnce; ++i) {
     connection_->go_on();

@@ -35,6 +35,11 @@ std::size_t solver_number(const Study& study, const char* key) {
                                1);
 }
 
+std::size_t slots_of(const Study& study) {
+  const Value* solver = study.effective.find("solver");
+  return solver != nullptr ? stap::slots_of(*solver) : 1;
+}
+
 // Learned steps that lead from a drawn state to the last state of an initial condition.
 std::size_t steps_before(const Study& study) {
   if (!study.drawn()) return 0;
@@ -199,7 +204,7 @@ std::vector<ExpectedSpending> expected_spending(std::span<const Study> studies,
       problems.push_back(problem);
       all.push_back({.problem = study.pde.row->outline(study.pde.options).name,
                      .first = static_cast<std::size_t>(&study - studies.data()),
-                     .slots = solver_number(study, "slots"),
+                     .slots = slots_of(study),
                      .program = config::find_path(study.effective, "solver.argv") != nullptr,
                      .parts = {}});
     }

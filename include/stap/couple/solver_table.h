@@ -45,9 +45,18 @@ std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const
 
 /// A program that is started once a slot and asked by frames (docs/worker-protocol.md).
 struct WorkerOptions : SolverOptions {
-  enum class Connect { pipe, socket };
+  enum class Connect { automatic, pipe, socket };
 
-  Connect connect = Connect::pipe;  ///< its standard streams, or a socket that it connects back to
+  /// Its standard streams, or a socket that it connects back to; automatic: pipe, but socket behind
+  /// a launcher.
+  Connect connect = Connect::automatic;
+  /// Of this machine, where TCP listens for it; empty: a Unix socket, or, in a job of several
+  /// hosts, the address that the name of this one stands for.
+  std::string address;
+
+  bool by_pipe() const {
+    return connect == Connect::pipe || (connect == Connect::automatic && launch.words.empty());
+  }
 };
 const config::Fields<WorkerOptions>& worker_fields();
 std::unique_ptr<Solver> make_worker_solver(const WorkerOptions& options, const Outline& outline,
