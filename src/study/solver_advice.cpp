@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/cluster.h"
+#include "stap/couple/launch_probe.h"
 #include "stap/eval/cost.h"
 #include "stap/nn/engine.h"
 
@@ -60,7 +61,9 @@ std::string about_kind(const SolverCheck& check, const AdviceFacts& facts, doubl
 std::string about_slots(const SolverCheck& check, const AdviceFacts& facts) {
   const std::string now = fmt::format("(now {})", facts.slots);
   std::string text;
-  if (check.cores) {
+  if (!facts.room.empty()) {
+    text = fmt::format("slots: auto {}: {}", now, facts.room);
+  } else if (check.cores) {
     const double each = std::max(1.0, std::round(*check.cores));
     const auto fit =
         std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(facts.cores) / each));
@@ -136,7 +139,9 @@ AdviceFacts advice_facts(const Study& study) {
   const StudyOptions& o = study.options;
   AdviceFacts facts;
   if (study.solver) facts.kind = study.solver.row->name;
-  facts.slots = std::max<std::size_t>(number("slots"), 1);
+  if (facts.kind == "command") facts.room = room_text(study.solver.options.as(command_fields()));
+  if (facts.kind == "worker") facts.room = room_text(study.solver.options.as(worker_fields()));
+  facts.slots = solver != nullptr ? slots_of(*solver) : 1;
   facts.steps_at_once = number("steps_at_once");
   facts.cores = std::max(1u, std::thread::hardware_concurrency());
   facts.initial_steps = o.initial * o.steps;

@@ -66,6 +66,13 @@ SolverChecking::SolverChecking(const SolverToCheck& asked, std::size_t calls_mos
 }
 
 SolverCheck SolverChecking::run() && {
+  if (asked_.launcher) {
+    found_.rows = asked_.launcher(stop_);
+    if (found_.any_failed()) {
+      row("runs", Verdict::not_checked, "mend the launcher first: behind it every call would fail");
+      return std::move(found_);
+    }
+  }
   if (first_answer()) {
     own_answer();
     again();

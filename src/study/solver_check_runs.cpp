@@ -106,7 +106,8 @@ void SolverChecking::seconds() {
   std::string text = fmt::format("{:.3g} s", *median);
   if (found_.seconds.size() > 1)
     text += fmt::format(" ({:.3g} to {:.3g} in {} calls)", low, high, found_.seconds.size());
-  if (first_wall_ > kLeastToTell && first_cpu_ > 0) {
+  // What a launcher starts is no child of ours, so nobody knows what it keeps busy.
+  if (first_wall_ > kLeastToTell && first_cpu_ > 0 && !asked_.launcher) {
     found_.cores = first_cpu_ / first_wall_;
     text += fmt::format(", {:.2g} cores busy", *found_.cores);
   }

@@ -11,6 +11,7 @@
 #include "core/private_folder.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/couple/launch_probe.h"
 #include "stap/study/data_files.h"
 
 namespace stap {
@@ -94,6 +95,31 @@ std::vector<std::vector<double>> initial_states(const Study& study, std::size_t 
   return list;
 }
 
+LaunchToProbe launch_in(const Value& section) {
+  const auto choice = solver_table().choose(section);
+  LaunchToProbe probed;
+  if (choice.row->name == "command") {
+    probed.options = choice.options.as(command_fields());
+    probed.files = true;
+  } else if (choice.row->name == "worker") {
+    const WorkerOptions options = choice.options.as(worker_fields());
+    probed.options = options;
+    probed.streams = options.by_pipe();
+  }
+  return probed;
+}
+
+std::vector<CheckRow> rows_of(const std::vector<LaunchFinding>& findings) {
+  std::vector<CheckRow> rows;
+  for (const LaunchFinding& finding : findings)
+    rows.push_back({"launcher: " + finding.name,
+                    finding.grade == LaunchFinding::Grade::good       ? CheckRow::Verdict::ok
+                    : finding.grade == LaunchFinding::Grade::doubtful ? CheckRow::Verdict::warning
+                                                                      : CheckRow::Verdict::failed,
+                    finding.text});
+  return rows;
+}
+
 }  // namespace
 
 SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
@@ -137,6 +163,12 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
     other.dt *= variant.dt_factor;
     return choice.row->make(choice.options, other, context);
   };
+
+  if (LaunchToProbe probed = launch_in(section_for(given, folder_));
+      !probed.options.launch.words.empty())
+    solver_.launcher = [probed = std::move(probed)](const StopAsked& stop) {
+      return rows_of(probe_launcher(probed, stop));
+    };
 
   std::error_code error;
   std::vector<std::pair<std::string, Watched>> watched{{"solver.scratch", {folder / "scratch", {}}},

@@ -18,6 +18,7 @@ struct AdviceFacts {
   std::size_t cores = 1;                                  ///< of this machine
   std::size_t initial_steps = 0, budget = 0, rounds = 0;  ///< solver steps; 0 rounds: no method
   std::optional<double> training{};  ///< seconds per step in the training set; empty: not known
+  std::string room{};                ///< what the job has room for; empty: there is no launcher
 };
 /// Of a study whose solver is not ours; without the training.
 AdviceFacts advice_facts(const Study& study);

@@ -23,6 +23,7 @@ struct SolverVariant {
   double dt_factor = 1.0;
   std::size_t slots = 1;
 };
+struct CheckRow;
 /// What is checked, and with what.
 struct SolverToCheck {
   /// Each starts programs of its own, and does not try a failed query again.
@@ -34,6 +35,8 @@ struct SolverToCheck {
   double grace = 10.0;                        ///< seconds that it may take to end
   /// Describes new files that nobody will remove. Empty: nobody looks.
   std::function<std::vector<std::string>()> left_behind{};
+  /// Looks at what starts its programs. Empty: nothing does.
+  std::function<std::vector<CheckRow>(const StopAsked&)> launcher{};
 };
 
 /// What one check found.
