@@ -89,7 +89,10 @@ void check_program(const SolverOptions& options) {
         throw Error(ErrorKind::config,
                     fmt::format("{} has '{}' with a zero byte behind it, which no program can be "
                                 "given",
-                                list == &argv ? "argv" : list == &launch ? "launch" : "env", word.c_str()));
+                                list == &argv     ? "argv"
+                                : list == &launch ? "launch"
+                                                  : "env",
+                                word.c_str()));
   for (const std::string& entry : options.env)
     if (entry.find('=') == std::string::npos || entry[0] == '=')
       throw Error(ErrorKind::config, fmt::format("env has '{}', expected NAME=value", entry));

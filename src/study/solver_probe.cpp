@@ -63,7 +63,12 @@ Value section_for(const Value& given, const fs::path& folder) {
     const bool own = std::ranges::any_of(entries, [](const Value& entry) {
       return entry.text() != nullptr && entry.text()->starts_with("TMPDIR=");
     });
-    if (!own) entries.emplace_back("TMPDIR=" + (folder / "tmp").string());
+    // Another host may not see what is no folder of the user's.
+    const Value *launch = given.find("launch"), *scratch = given.find("scratch");
+    const bool elsewhere =
+        launch != nullptr && launch->list() != nullptr && !launch->list()->empty() &&
+        (scratch == nullptr || scratch->text() == nullptr || scratch->text()->empty());
+    if (!own && !elsewhere) entries.emplace_back("TMPDIR=" + (folder / "tmp").string());
     section.set("env", Value(std::move(entries)));
   }
   return section;
@@ -164,8 +169,9 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
     return choice.row->make(choice.options, other, context);
   };
 
-  if (LaunchToProbe probed = launch_in(section_for(given, folder_));
-      !probed.options.launch.words.empty())
+  // Behind a spool it is servers that start things.
+  if (LaunchToProbe probed = launch_in(section_for(given, folder));
+      !probed.options.launch.words.empty() && probed.options.spool.empty())
     solver_.launcher = [probed = std::move(probed)](const StopAsked& stop) {
       return rows_of(probe_launcher(probed, stop));
     };
