@@ -8,6 +8,7 @@
 #include "couple/launch.h"
 #include "couple/placeholders.h"
 #include "couple/scratch.h"
+#include "couple/solver_fields.h"
 #include "couple/state_hdf5.h"
 #include "stap/core/error.h"
 

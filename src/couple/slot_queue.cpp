@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "couple/query_times.h"
+#include "couple/query_tries.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -21,10 +22,6 @@ namespace {
 using Clock = SolverQueue::Clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr int kLostMost = 3;
-constexpr Seconds kRestAfterLoss{0.2};  // times the number of losses
-// Of a slot for which there is no room: doubled every time.
-constexpr double kRestWithoutRoom = 0.25, kRestWithoutRoomMost = 60.0;  // seconds
 // A slot may have a clock of its own (a worker that is silent), so it is looked at in between.
 constexpr std::chrono::seconds kLookAtAll{1};
 constexpr std::chrono::milliseconds kLetGo{2};  // between two looks at what is ending
@@ -121,8 +118,7 @@ class SlotQueue final : public SolverQueue {
   using Waiting = std::deque<std::uint64_t>;
   struct Job {
     std::unique_ptr<Query> query;
-    int tries = 0, losses = 0;
-    std::optional<Clock::time_point> no_room_since{};
+    QueryTries tries{};
   };
   struct Place {
     std::unique_ptr<Slot> slot;
@@ -131,7 +127,7 @@ class SlotQueue final : public SolverQueue {
     std::optional<std::uint64_t> id{};   // of the query; none: given up, or free
     std::unique_ptr<Query> abandoned{};  // which its slot may still look at
     Clock::time_point begun{}, rest_until{};
-    double rest = kRestWithoutRoom;  // seconds, the next time that there is no room for it
+    double rest = 0.0;  // seconds of the last one
   };
 
   Place* free_place() {
@@ -167,8 +163,8 @@ class SlotQueue final : public SolverQueue {
     const std::uint64_t id = *first;
     Job& job = jobs_.at(id);
     place.begun = Clock::now();
-    place.slot->begin(*job.query, job.tries + 1);
-    ++job.tries;
+    place.slot->begin(*job.query, job.tries.count() + 1);
+    job.tries.begin();
     waiting_.erase(first);
     place.busy = true;
     place.ending = false;
@@ -187,7 +183,7 @@ class SlotQueue final : public SolverQueue {
     --busy_;
     place.abandoned.reset();
     if (const auto id = std::exchange(place.id, std::nullopt)) {
-      --jobs_.at(*id).tries;
+      jobs_.at(*id).tries.take_back();
       waiting_.push_front(*id);
     }
     return std::nullopt;
@@ -263,31 +259,16 @@ class SlotQueue final : public SolverQueue {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) return;
     Job& job = found->second;
-    const bool timed_out = place.ending;
-    const auto now = Clock::now();
-    if (!outcome.not_begun || !job.no_room_since) job.no_room_since = now;
-    if (outcome.not_begun && !timed_out && now - *job.no_room_since < ticks(rules_.limits.launch)) {
-      --job.tries;
-      place.rest_until = now + ticks(place.rest);
-      place.rest = std::min(2 * place.rest, kRestWithoutRoomMost);
+    const auto next = job.tries.judge(outcome, place.ending, rules_, place.rest);
+    if (next == QueryTries::Next::front) {
+      place.rest_until = Clock::now() + ticks(place.rest);
       waiting_.push_front(id);
-      return;
-    }
-    place.rest = kRestWithoutRoom;
-    if (outcome.lost && !timed_out && ++job.losses < kLostMost) {
-      --job.tries;
-      place.rest_until = Clock::now() + ticks(kRestAfterLoss.count() * job.losses);
-      waiting_.push_front(id);
-      return;
-    }
-    Answer& answer = outcome.answer;
-    const bool again = outcome.worth_a_retry || outcome.lost;
-    if (answer.status == Answer::Status::failed && again && !timed_out &&
-        job.tries <= static_cast<int>(rules_.retries)) {
+    } else if (next == QueryTries::Next::behind) {
       waiting_.push_back(id);
-      return;
     }
-    answer.attempts = std::max(job.tries, 1);
+    if (next != QueryTries::Next::reply) return;
+    Answer& answer = outcome.answer;
+    answer.attempts = std::max(job.tries.count(), 1);
     if (answer.status == Answer::Status::ok) times_.add(answer.seconds, job.query->steps);
     replies_.push_back({id, std::move(answer)});
     jobs_.erase(found);

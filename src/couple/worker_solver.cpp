@@ -9,6 +9,7 @@
 #include "couple/launch.h"
 #include "couple/placeholders.h"
 #include "couple/scratch.h"
+#include "couple/solver_fields.h"
 #include "couple/worker_slot.h"
 #include "stap/core/error.h"
 

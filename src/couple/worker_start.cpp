@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "couple/launcher_log.h"
 #include "couple/worker_slot.h"
 #include "stap/core/error.h"
 
@@ -112,22 +111,6 @@ void WorkerSlot::welcome(const Hello& hello) {
   connection_->reader().expect({{FrameType::ready, 8, 0},
                                 {FrameType::failed, failed_most(outline_.grid, 0), {}},
                                 {FrameType::heartbeat, 0, {}}});
-}
-
-// A launcher may wait for room for ever, while other slots have nothing to do: the query is theirs.
-void WorkerSlot::look_for_room() {
-  const LauncherWords said = launcher_words(options_.folder / "log.txt");
-  if (said.waits.empty()) {
-    if (waits_since_) started_ = Clock::now();
-    waits_since_.reset();
-    return;
-  }
-  if (!waits_since_) waits_since_ = Clock::now();
-  started_ = Clock::now();
-  if (Clock::now() < later(*waits_since_, options_.room)) return;
-  fail(fmt::format("there is no room for it: {}", said.waits), false);
-  outcome_.lost = false;
-  outcome_.not_begun = true;
 }
 
 void WorkerSlot::go_on_starting() {
