@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test test-solvers test-zoo test-spool bench asan format check clean help
+.PHONY: program demo test test-solvers test-zoo test-spool test-slurm bench asan format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -46,6 +46,12 @@ test-spool:  ## 200 servers of a spool folder that come and go, kills, a slow fi
 	@cmake --build build/release -j $(JOBS) --target stap_program stap_serve stap_spool_storm \
 	  stap_slow_files stap_test_programs
 	@tests/spool/run build/release build
+
+test-slurm:  ## run studies through a Slurm of four nodes on this machine: minutes
+	@tools/install-deps build slurm
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@tests/slurm/run-all
 
 bench:  ## run the benchmarks: build/release/bench.json and a table of it
 	@tools/install-deps build bench

@@ -41,6 +41,8 @@ void read_line(std::string_view line, LauncherWords& words) {
                    "Unable to confirm allocation for job "}) &&
         passes(line))
       set(words.not_started);
+    else if (line.starts_with("srun: error: task ") && has(line, {" launch failed: "}))
+      set(words.not_started);  // by the node's slurmstepd; a program that is missing is execve()'s
     else if (has(line, {"Node failure on "}))
       set(words.node_lost);
     else if (line.starts_with("srun: error: ") && has(line, {": task ", ": tasks "}))

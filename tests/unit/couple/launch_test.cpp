@@ -325,6 +325,7 @@ TEST(LauncherLog, OnlyWhatPassesIsWaitedFor) {
   EXPECT_TRUE(words(kFull).not_started.empty());
   EXPECT_FALSE(words("srun: error: Application launch failed: Communication connection failure")
                    .not_started.empty());
+  EXPECT_FALSE(words("srun: error: task 0 launch failed: Unspecified error").not_started.empty());
   EXPECT_FALSE(words("slurmstepd-n1: error: *** STEP 3.1 ON n1 CANCELLED AT 2026-11-16 DUE TO NODE "
                      "FAILURE ***")
                    .node_lost.empty());
