@@ -14,7 +14,7 @@
 namespace stap {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr double kAnyTrust = std::numeric_limits<double>::infinity();
 
 std::uint64_t hash_of(std::span<const double> state) {
   return hash64(std::as_bytes(state));
@@ -205,7 +205,7 @@ void Buyer::send(std::size_t t, Errand& errand) {
     std::optional<AnswerRecord> recorded;
     if (recorded_) recorded = recorded_(trip.candidate, trip.walk.step());
     if (!recorded) {
-      if (trip.synthetic() && rules_.trust_limit < kNoLimit)
+      if (trip.synthetic() && rules_.trust_limit < kAnyTrust)
         errand.at_band.push_back(t);
       else
         errand.queries.push_back(question(trip));

@@ -8,11 +8,10 @@
 #include <cerrno>
 
 #include "couple/scratch.h"
+#include "stap/core/stop.h"
 
 namespace stap {
 namespace {
-
-constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
 
 Process started(const LaunchedRun::What& what, int socket) {
   const Descriptor log(

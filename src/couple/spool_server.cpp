@@ -13,6 +13,7 @@
 #include "couple/served_problem.h"
 #include "couple/spool_life.h"
 #include "stap/core/error.h"
+#include "stap/core/stop.h"
 
 namespace stap {
 namespace {
@@ -21,7 +22,6 @@ using Clock = SolverQueue::Clock;
 using Seconds = std::chrono::duration<double>;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPatience{200};   // between two looks at `stop`
 constexpr milliseconds kGiveBack{5000};  // before a deadline
 
 class Server {

@@ -52,10 +52,10 @@ class Descriptor {
 };
 
 // A file that is read from front to back.
-class Input {
+class NpyInput {
  public:
   // Not blocking: what is no file may never be ready.
-  explicit Input(const fs::path& path)
+  explicit NpyInput(const fs::path& path)
       : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_.get() < 0) fail(errno == ENOENT ? "there is no such file" : std::strerror(errno));
     struct stat status;
@@ -105,7 +105,7 @@ struct Header {
 // else.
 class HeaderText {
  public:
-  HeaderText(const Input& input, std::string_view text) : input_(input), text_(text) {}
+  HeaderText(const NpyInput& input, std::string_view text) : input_(input), text_(text) {}
 
   Header read() {
     std::optional<std::string> type;
@@ -205,12 +205,12 @@ class HeaderText {
   }
   static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-  const Input& input_;
+  const NpyInput& input_;
   std::string_view text_;
   std::size_t at_ = 0;
 };
 
-Header read_header(Input& input) {
+Header read_header(NpyInput& input) {
   char magic[kMagic.size()];
   if (input.left() < kMagic.size() + 2) input.fail("is too short to be a .npy file");
   input.read(magic, sizeof magic, "its header");
@@ -242,7 +242,7 @@ double half_to_double(std::uint16_t bits) {
 
 // Values as they lie in the file, piece by piece.
 template <class T, class Convert>
-void read_values(Input& input, std::span<double> to, Convert convert) {
+void read_values(NpyInput& input, std::span<double> to, Convert convert) {
   std::vector<T> piece(std::min(to.size(), kPiece));
   for (std::size_t first = 0; first < to.size(); first += piece.size()) {
     piece.resize(std::min(piece.size(), to.size() - first));
@@ -251,22 +251,22 @@ void read_values(Input& input, std::span<double> to, Convert convert) {
   }
 }
 
-using Reader = void (*)(Input&, std::span<double>);
+using Reader = void (*)(NpyInput&, std::span<double>);
 
 template <class T>
-void read_numbers(Input& input, std::span<double> to) {
+void read_numbers(NpyInput& input, std::span<double> to) {
   read_values<T>(input, to, [](T value) { return static_cast<double>(value); });
 }
 
-void read_doubles(Input& input, std::span<double> to) {
+void read_doubles(NpyInput& input, std::span<double> to) {
   input.read(to.data(), to.size_bytes(), "its values");
 }
 
-void read_halves(Input& input, std::span<double> to) {
+void read_halves(NpyInput& input, std::span<double> to) {
   read_values<std::uint16_t>(input, to, half_to_double);
 }
 
-void read_booleans(Input& input, std::span<double> to) {
+void read_booleans(NpyInput& input, std::span<double> to) {
   read_values<std::uint8_t>(input, to, [&](std::uint8_t value) {
     if (value > 1) input.fail(fmt::format("holds {} as a boolean, expected 0 or 1", value));
     return static_cast<double>(value);
@@ -293,7 +293,7 @@ constexpr Type kTypes[] = {
     {"b1", 1, read_booleans},
 };
 
-const Type& find_type(const Input& input, const std::string& name) {
+const Type& find_type(const NpyInput& input, const std::string& name) {
   const std::string_view kind =
       std::string_view(name).substr(std::min<std::size_t>(1, name.size()));
   if (kind.starts_with('O')) input.fail("holds Python objects, which are not read");
@@ -375,7 +375,7 @@ Content content_of(std::string_view type, std::span<const std::size_t> shape,
 }  // namespace
 
 Array<double> read_npy(const fs::path& path, std::size_t values_most) {
-  Input input(path);
+  NpyInput input(path);
   Header header = read_header(input);
   const Type& type = find_type(input, header.type);
   std::size_t values = 1, bytes = 0;

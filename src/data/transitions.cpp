@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "transitions/2";
-constexpr const char* kOldFormat = "transitions/1";  // ids as real numbers, no grid
+constexpr const char* kTransitionsFormat = "transitions/2";
+constexpr const char* kOldTransitionsFormat = "transitions/1";  // ids as real numbers, no grid
 
 [[noreturn]] void fail(const fs::path& path, const std::string& why) {
   throw Error(ErrorKind::data, fmt::format("{} {}", path.string(), why));
@@ -50,9 +50,9 @@ std::vector<std::size_t> read_counts(const fs::path& path, bool old, const char*
 
 bool is_old(const fs::path& path) {
   const std::string format = read_text_attribute(path, "/", "format");
-  if (format != kFormat && format != kOldFormat)
-    fail(path, fmt::format("has format '{}', expected '{}'", format, kFormat));
-  return format == kOldFormat;
+  if (format != kTransitionsFormat && format != kOldTransitionsFormat)
+    fail(path, fmt::format("has format '{}', expected '{}'", format, kTransitionsFormat));
+  return format == kOldTransitionsFormat;
 }
 
 std::size_t read_cluster(const fs::path& path) {
@@ -107,7 +107,7 @@ void write_transitions(const fs::path& path, const TransitionSet& set) {
   }
   const std::vector<std::int64_t> acquisitions{static_cast<std::int64_t>(set.acquisitions)};
   ArrayWriter writer(path);
-  writer.add_text_attribute("format", kFormat);
+  writer.add_text_attribute("format", kTransitionsFormat);
   writer.describe({set.equation, frame_grid(set.grid, set.cluster), set.dt});
   if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
   writer.add_integers("acquisitions", {1}, acquisitions);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -13,8 +12,6 @@
 
 namespace stap {
 namespace {
-
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 struct Squares {
   double spread = 0, mean_error = 0, member_error = 0;
@@ -106,7 +103,7 @@ Calibration calibrate(Committee& committee, const TrajectoriesView& test, std::s
           // Floats cannot overflow these sums: this is a value that was not finite.
           if (!std::isfinite(sum.member_error)) lost[r] = 1;
           const std::size_t at = (first + r) * result.steps + step;
-          const auto root = [&](double s) { return lost[r] ? kInfinite : std::sqrt(s / points); };
+          const auto root = [&](double s) { return lost[r] ? HUGE_VAL : std::sqrt(s / points); };
           result.spread[at] = root(sum.spread);
           result.mean_error[at] = root(sum.mean_error);
           result.member_error[at] = root(sum.member_error);

@@ -12,7 +12,7 @@
 namespace stap {
 namespace {
 
-constexpr const char* kFormat = "extracts/1";
+constexpr const char* kExtractsFormat = "extracts/1";
 constexpr ExtractKind kKinds[] = {ExtractKind::best, ExtractKind::median, ExtractKind::worst};
 
 std::vector<double> doubles(const std::vector<Extract>& rollouts, std::vector<float> Extract::*of) {
@@ -47,7 +47,7 @@ void RunFolder::write_extracts(const RunExtracts& extracts) const {
   const std::vector<double> truth = doubles(e.rollouts, &Extract::truth);
   const std::vector<double> mean = doubles(e.rollouts, &Extract::mean);
   ArrayWriter writer(extracts_file());
-  writer.add_text_attribute("format", kFormat);
+  writer.add_text_attribute("format", kExtractsFormat);
   writer.describe(extracts.states);
   writer.add_attribute("round", static_cast<double>(extracts.round));
   if (n > 0) {
@@ -73,8 +73,8 @@ RunExtracts RunFolder::read_extracts() const {
   const auto damaged = [&](const std::string& what) {
     return Error(ErrorKind::data, fmt::format("{}: {}", path.string(), what));
   };
-  if (read_text_attribute(path, "/", "format") != kFormat)
-    throw damaged(fmt::format("is not of format {}", kFormat));
+  if (read_text_attribute(path, "/", "format") != kExtractsFormat)
+    throw damaged(fmt::format("is not of format {}", kExtractsFormat));
   RunExtracts result{.round = 0, .extracts = {}, .states = read_state_info(path)};
   result.round = static_cast<std::size_t>(read_attribute(path, "/", "round").values.at(0));
   Extracts& e = result.extracts;

@@ -12,7 +12,7 @@ namespace {
 
 using config::Value;
 
-constexpr std::string_view kFormat = "manifest/2", kOldFormat = "manifest/1";
+constexpr std::string_view kManifestFormat = "manifest/2", kOldManifestFormat = "manifest/1";
 
 std::string cpu_model() {
   std::ifstream in("/proc/cpuinfo");
@@ -48,7 +48,7 @@ std::string identity_text(const Manifest& manifest, const char* key) {
 void RunFolder::write_manifest(const Manifest& manifest) const {
   const auto map = [](const Value& value) { return value.is_null() ? Value(Value::Map{}) : value; };
   Value value;
-  value.set("format", kFormat);
+  value.set("format", kManifestFormat);
   value.set("version", manifest.version);
   value.set("compiler", manifest.compiler);
   value.set("device", manifest.device);
@@ -68,9 +68,9 @@ Manifest RunFolder::read_manifest() const {
   const Value value = read_json(path);
   const auto text = [&](const char* key) { return field<std::string>(value, key, path); };
   const std::string format = text("format");
-  if (format != kFormat && format != kOldFormat)
-    throw Error(ErrorKind::data,
-                fmt::format("{} is of format '{}', expected '{}'", path.string(), format, kFormat));
+  if (format != kManifestFormat && format != kOldManifestFormat)
+    throw Error(ErrorKind::data, fmt::format("{} is of format '{}', expected '{}'", path.string(),
+                                             format, kManifestFormat));
   Manifest manifest;
   manifest.version = text("version");
   manifest.compiler = text("compiler");
@@ -81,7 +81,7 @@ Manifest RunFolder::read_manifest() const {
   manifest.solver = text("solver");
   manifest.seed = field<std::uint64_t>(value, "seed", path);
   manifest.data_seed = field<std::uint64_t>(value, "data_seed", path);
-  if (format == kFormat) {
+  if (format == kManifestFormat) {
     manifest.identity = map_field(value, "identity", path);
     manifest.checksums = map_field(value, "checksums", path);
   } else {

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kFormat = "plan/1";
+constexpr const char* kPlanFormat = "plan/1";
 
 std::string name_of_pass(std::size_t pass) {
   return pass == 1 ? "plan.json" : fmt::format("plan-{}.json", pass);
@@ -60,7 +60,7 @@ void RunFolder::write_plan(std::size_t round, std::size_t pass, const Plan& plan
     purchases.push_back(std::move(row));
   }
   Value value;
-  value.set("format", kFormat);
+  value.set("format", kPlanFormat);
   value.set("cost", plan.cost());
   value.set("unspent", plan.unspent);
   value.set("not_finite", plan.not_finite);
@@ -73,8 +73,8 @@ Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
                           std::size_t steps) const {
   const fs::path path = plan_file(round, pass);
   const Value value = read_json(path);
-  if (field<std::string>(value, "format", path) != kFormat)
-    throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kFormat));
+  if (field<std::string>(value, "format", path) != kPlanFormat)
+    throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kPlanFormat));
   Plan plan;
   plan.unspent = field<std::uint64_t>(value, "unspent", path);
   plan.not_finite = field<std::uint64_t>(value, "not_finite", path);

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::string_view kFormat = "run/2", kOldFormat = "run/1";
+constexpr std::string_view kRunFormat = "run/2", kOldRunFormat = "run/1";
 
 // The round a folder's name stands for; empty if it is not a number.
 std::optional<std::size_t> round_of(const fs::path& folder) {
@@ -56,20 +56,20 @@ RunConfig RunFolder::read_config() const {
   RunConfig config;
   config.document = read_document(config_file());
   const auto format = field<std::string>(config.document, "format", config_file());
-  if (format != kFormat && format != kOldFormat)
+  if (format != kRunFormat && format != kOldRunFormat)
     throw Error(
         ErrorKind::data,
         fmt::format("{} is of format '{}', expected {} or {}: it is not the folder of a run, "
                     "or of one that a later version made",
-                    config_file().string(), format, kOldFormat, kFormat));
-  config.version = format == kFormat ? 2 : 1;
+                    config_file().string(), format, kOldRunFormat, kRunFormat));
+  config.version = format == kRunFormat ? 2 : 1;
   config.document.erase("format");
   return config;
 }
 
 void RunFolder::write_config(const Value& document) const {
   Value whole;
-  whole.set("format", kFormat);
+  whole.set("format", kRunFormat);
   for (const auto& member : *document.map()) whole.set(member.key, member.value);
   write_text(config_file(), config::yaml_text(whole));
 }

@@ -13,7 +13,7 @@ namespace {
 
 using config::Value;
 
-constexpr const char* kFormat = "status/1";
+constexpr const char* kStatusFormat = "status/1";
 
 std::string this_host() {
   std::array<char, 256> name{};
@@ -56,7 +56,7 @@ std::vector<RunStatus::Query> read_queries(const Value& status, const char* key,
 void RunFolder::write_status(const RunStatus& status) const {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   Value value;
-  value.set("format", kFormat);
+  value.set("format", kStatusFormat);
   value.set("phase", status.phase);
   value.set("round", status.round);
   value.set("rounds", status.rounds);
@@ -84,7 +84,7 @@ std::optional<RunStatus> RunFolder::read_status() const {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return std::nullopt;
   const Value value = read_json(path);
-  if (field<std::string>(value, "format", path) != kFormat) throw_bad_field("format", path);
+  if (field<std::string>(value, "format", path) != kStatusFormat) throw_bad_field("format", path);
   const auto number = [&](const char* key) {
     return static_cast<std::size_t>(field<std::uint64_t>(value, key, path));
   };

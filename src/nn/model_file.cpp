@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "model/1";
+constexpr const char* kModelFormat = "model/1";
 constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
 
 json shape_to_json(const FnoShape& s) {
@@ -75,9 +75,9 @@ Parameters take(const std::string& prefix, const FnoShape& shape,
 }
 
 Model model_from_tensors(TensorFile file) {
-  if (file.metadata["format"] != kFormat)
-    throw Error(ErrorKind::data,
-                fmt::format("its format is '{}', expected '{}'", file.metadata["format"], kFormat));
+  if (file.metadata["format"] != kModelFormat)
+    throw Error(ErrorKind::data, fmt::format("its format is '{}', expected '{}'",
+                                             file.metadata["format"], kModelFormat));
   Model model;
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
   if (file.metadata.contains("cluster"))
@@ -125,8 +125,9 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     add(prefix + "adam2/", member.moment2, file);
     steps.push_back(member.steps);
   }
-  file.metadata = {
-      {"format", kFormat}, {"shape", shape_to_json(model.shape).dump()}, {"steps", steps.dump()}};
+  file.metadata = {{"format", kModelFormat},
+                   {"shape", shape_to_json(model.shape).dump()},
+                   {"steps", steps.dump()}};
   if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();
   write_tensors(path, file);
 }

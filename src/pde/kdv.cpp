@@ -19,7 +19,7 @@ Grid grid_of(const KdvOptions& options) {
   return make_grid(1, {options.points}, {options.length});
 }
 
-std::vector<std::complex<double>> linear_of(const Grid& grid) {
+std::vector<std::complex<double>> kdv_linear(const Grid& grid) {
   std::vector<std::complex<double>> linear(grid.points[0] / 2 + 1);  // 0 at Nyquist
   for (std::size_t j = 0; j + 1 < linear.size(); ++j)
     linear[j] = {0.0, std::pow(wave_number(grid, j), 3)};
@@ -100,7 +100,7 @@ std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads) {
                             "{}: choose a larger step or max_steps",
                             o.dt, steps, o.step, o.max_steps));
   return std::make_unique<LineSolver<Etdrk4, KdvOptions>>(
-      "kdv", grid, o, make_kdv, threads, grid, linear_of(grid), o.dt / steps,
+      "kdv", grid, o, make_kdv, threads, grid, kdv_linear(grid), o.dt / steps,
       static_cast<std::size_t>(steps), o.max_abs);
 }
 
@@ -108,7 +108,7 @@ std::unique_ptr<RightHandSide> make_kdv_rhs(const KdvOptions& options, int threa
   const auto& fields = kdv_fields();
   const KdvOptions o = config::read(fields, config::to_value(fields, options), "kdv");
   const Grid grid = grid_of(o);
-  return make_line_rhs(grid, o.dt, linear_of(grid), threads);
+  return make_line_rhs(grid, o.dt, kdv_linear(grid), threads);
 }
 
 }  // namespace stap

@@ -16,7 +16,7 @@ Grid grid_of(const KsOptions& options) {
   return make_grid(1, {options.points}, {options.length});
 }
 
-std::vector<std::complex<double>> linear_of(const Grid& grid) {
+std::vector<std::complex<double>> ks_linear(const Grid& grid) {
   std::vector<std::complex<double>> linear(grid.points[0] / 2 + 1);
   for (std::size_t j = 0; j < linear.size(); ++j) {
     const double square = std::pow(wave_number(grid, j), 2);
@@ -59,7 +59,7 @@ std::unique_ptr<Solver> make_ks(const KsOptions& options, int threads) {
                             o.dt, steps, o.step, o.max_steps));
   const Grid grid = grid_of(o);
   return std::make_unique<LineSolver<Etdrk4, KsOptions>>(
-      "ks", grid, o, make_ks, threads, grid, linear_of(grid), o.dt / steps,
+      "ks", grid, o, make_ks, threads, grid, ks_linear(grid), o.dt / steps,
       static_cast<std::size_t>(steps), o.max_abs);
 }
 
@@ -67,7 +67,7 @@ std::unique_ptr<RightHandSide> make_ks_rhs(const KsOptions& options, int threads
   const auto& fields = ks_fields();
   const KsOptions o = config::read(fields, config::to_value(fields, options), "ks");
   const Grid grid = grid_of(o);
-  return make_line_rhs(grid, o.dt, linear_of(grid), threads);
+  return make_line_rhs(grid, o.dt, ks_linear(grid), threads);
 }
 
 }  // namespace stap

@@ -14,8 +14,8 @@ namespace {
 
 using Clock = SolverQueue::Clock;
 
-// Waiting for a reply: between two looks at `stop`, and where there are other queues to look at.
-constexpr std::chrono::milliseconds kPatience{200}, kGlance{10};
+// Waiting for a reply, where there are other queues to look at.
+constexpr std::chrono::milliseconds kGlance{10};
 constexpr std::chrono::seconds kShowEvery{1};
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kFormat = "queries/1";
+constexpr const char* kQuestionsFormat = "queries/1";
 constexpr double kIdEnd = 9007199254740992.0;  // 2^53
 
 bool is_file_name(const fs::path& path) {
@@ -51,7 +51,7 @@ void write_file(const fs::path& path, std::span<const Question> questions, const
   std::vector<std::string> parameters;
   ArrayWriter writer(path);
   writer.describe({outline.name, outline.grid, outline.dt});
-  writer.add_text_attribute("format", kFormat);
+  writer.add_text_attribute("format", kQuestionsFormat);
   writer.add_text_attribute("channel_names", fmt::format("{}", fmt::join(outline.channels, ",")));
   for (const Parameter& parameter : outline.parameters) {
     writer.add_attribute("parameter." + parameter.name, parameter.value);
@@ -75,7 +75,7 @@ void write_folder(const fs::path& path, std::span<const Question> questions, con
     make_folder(folder);
     write_npy(folder / "input.npy", shape_of(outline.grid), q.query.state);
     Value about;
-    about.set("format", kFormat);
+    about.set("format", kQuestionsFormat);
     about.set("id", static_cast<std::size_t>(q.id));
     about.set("run", runs.at(q.run));
     about.set("acquisition", q.acquisition);

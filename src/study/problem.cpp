@@ -16,6 +16,7 @@
 #include "core/turn.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/core/stop.h"
 #include "stap/data/store.h"
 #include "stap/study/data_check.h"
 #include "stap/study/generate.h"
@@ -24,8 +25,6 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::chrono::milliseconds kPatience{200};  // between two looks at a folder in use
 
 void check_solver(const Study& study, const Solver& solver) {
   const auto text = [](const Grid& grid) {

@@ -14,6 +14,7 @@
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 #include "stap/core/solver_queue.h"
+#include "stap/core/stop.h"
 
 namespace stap {
 namespace {
@@ -21,8 +22,7 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of states that are asked about
 constexpr std::size_t kLeastRows = 64;                     // so many all the same
 constexpr std::size_t kMostReplies = 4096;                 // of one commit
-constexpr std::size_t kKnown = 100;                  // rows whose last answers tell what is usual
-constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
+constexpr std::size_t kKnown = 100;  // rows whose last answers tell what is usual
 
 // A row under way, with the state it has.
 struct Trip {

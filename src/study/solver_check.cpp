@@ -10,12 +10,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "stap/core/stop.h"
 #include "study/solver_checking.h"
 
 namespace stap {
 namespace {
-
-constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
 
 double norm(const std::vector<double>& state) {
   double sum = 0.0;

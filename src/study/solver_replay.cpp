@@ -15,6 +15,7 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/solver_queue.h"
+#include "stap/core/stop.h"
 #include "stap/couple/solver_table.h"
 #include "stap/data/npy.h"
 #include "stap/pde/pde.h"
@@ -25,11 +26,10 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kFormat = "bundle/1";
+constexpr const char* kBundleFormat = "bundle/1";
 constexpr std::array kKeys{"format", "reason", "attempt", "time",
                            "steps",  "pde",    "solver",  "left_out"};
-constexpr std::chrono::milliseconds kPatience{200};  // between two looks at `stop`
-constexpr std::streamoff kLogTail = 4096;            // bytes
+constexpr std::streamoff kLogTail = 4096;  // bytes
 constexpr int kLogLines = 20;
 
 [[noreturn]] void damaged(const fs::path& file, const std::string& text) {
@@ -103,8 +103,8 @@ Bundle read_bundle(const fs::path& folder) {
   const fs::path file = folder / "bundle.json", input = folder / "input.npy";
   const Value about = read_json(file);
   if (!about.is_map()) damaged(file, "expected a map");
-  if (const std::string format = field<std::string>(about, "format", file); format != kFormat)
-    damaged(file, fmt::format("the format is '{}', expected '{}'", format, kFormat));
+  if (const std::string format = field<std::string>(about, "format", file); format != kBundleFormat)
+    damaged(file, fmt::format("the format is '{}', expected '{}'", format, kBundleFormat));
   for (const Value::Member& member : *about.map())
     if (std::ranges::find(kKeys, member.key) == kKeys.end())
       damaged(file, fmt::format("there is a key '{}', which no bundle has", member.key));

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kFormat = "step-seconds/1";
+constexpr const char* kStepSecondsFormat = "step-seconds/1";
 
 bool is_foreign(const Study& study) {
   return study.pde && study.pde.row->outline != nullptr;
@@ -154,7 +154,7 @@ std::optional<StepSeconds> read_kept(const fs::path& file) {
   if (file.empty() || !fs::is_regular_file(file, error)) return std::nullopt;
   try {
     const Value value = read_json(file);
-    if (field<std::string>(value, "format", file) != kFormat) return std::nullopt;
+    if (field<std::string>(value, "format", file) != kStepSecondsFormat) return std::nullopt;
     StepSeconds kept{field<double>(value, "seconds", file),
                      field<std::uint64_t>(value, "answers", file),
                      field<std::string>(value, "source", file)};
@@ -238,7 +238,7 @@ void keep_step_seconds(const Study& study, const StepSeconds& measured) {
   const fs::path file = kept_file(study);
   if (file.empty()) return;
   Value value;
-  value.set("format", kFormat);
+  value.set("format", kStepSecondsFormat);
   value.set("seconds", measured.seconds);
   value.set("answers", measured.answers);
   value.set("source", measured.source);

@@ -10,6 +10,9 @@
 
 namespace stap {
 
+/// Between two looks at what may ask to stop, for who waits for something else.
+inline constexpr std::chrono::milliseconds kPatience{200};
+
 /// Says whether work should end early. It is asked often, by whichever thread works, so it must be
 /// quick, safe to ask from several threads at the same time, and must not throw; once true, it
 /// stays true. Empty: never.
