@@ -11,8 +11,8 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/eval/metrics.h"
+#include "stap/folder/model_of.h"
 #include "stap/results/test_set.h"
-#include "stap/run/model_of.h"
 #include "stap/study/data_check.h"
 
 namespace stap::app {

@@ -16,8 +16,8 @@
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/eval/rollout.h"
+#include "stap/folder/model_of.h"
 #include "stap/folder/run_folder.h"
-#include "stap/run/model_of.h"
 #include "stap/study/data_check.h"
 #include "stap/study/data_files.h"
 

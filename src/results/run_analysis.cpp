@@ -11,7 +11,7 @@
 #include "results/run_records.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
-#include "stap/run/model_of.h"
+#include "stap/folder/model_of.h"
 #include "stap/study/study.h"
 
 namespace stap {

@@ -1,4 +1,4 @@
-#include "stap/run/model_of.h"
+#include "stap/folder/model_of.h"
 
 #include <gtest/gtest.h>
 
