@@ -166,7 +166,10 @@ std::optional<Outcome> CommandSlot::judge_launcher(const Ending& ending) {
     return failed(fmt::format("{}: {}", kNodeLost, said.node_lost), false, true);
   if (launcher_.is_known() && ending.by_force())
     return failed(fmt::format("its launcher was ended by {}", ending.text()), false, true);
-  if (ending.good() || said.not_started.empty()) return std::nullopt;
+  // It is 0 as well where a node could not launch a task.
+  std::error_code error;
+  if (said.not_started.empty() || (ending.good() && fs::exists(output_, error)))
+    return std::nullopt;
   Outcome outcome = failed("its launcher could not start it: " + said.not_started, false, true);
   outcome.lost = false;
   outcome.not_begun = true;
