@@ -118,4 +118,11 @@ bool tells_crash(std::string_view line) {
          !has(line, {"Exited with exit code", ": Terminated"});
 }
 
+const char* remedy_for(std::string_view line) {
+  if (has(line, {"The application appears to have been direct launched using"}))
+    return ": srun must be told which PMI this MPI takes, for example env: [SLURM_MPI_TYPE=pmix] "
+           "(srun --mpi=list)";
+  return has(line, {"has detected an attempt to run as root"}) ? "" : nullptr;
+}
+
 }  // namespace stap

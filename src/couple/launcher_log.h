@@ -25,5 +25,8 @@ LauncherWords launcher_words_in(std::string_view text);
 bool is_of_launcher(std::string_view line);
 /// Of those: whether it says how a rank ended, other than by an exit code.
 bool tells_crash(std::string_view line);
+/// Whether it says why MPI could not begin, which stands above lines that say little; if so, what
+/// to do about it (it may be empty), else nullptr.
+const char* remedy_for(std::string_view line);
 
 }  // namespace stap

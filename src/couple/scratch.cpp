@@ -114,7 +114,8 @@ std::string last_words(const fs::path& log) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0;
   };
   std::istringstream lines(tail(log, kTail));
-  std::string text, launchers, crash;
+  std::string text, launchers, crash, why;
+  const char* remedy = nullptr;
   for (std::string line; std::getline(lines, line);) {
     if (!std::ranges::any_of(line, says_something)) continue;  // rulers around a message
     if (!is_of_launcher(line))
@@ -122,7 +123,12 @@ std::string last_words(const fs::path& log) {
     else if (line.find("error: ") != std::string::npos)  // else it tells how it works
       launchers = line;
     if (crash.empty() && tells_crash(line)) crash = line;
+    if (const char* known = remedy_for(line); known != nullptr && remedy == nullptr) {
+      why = line.substr(0, line.find_last_not_of(", ") + 1);
+      remedy = known;
+    }
   }
+  if (remedy != nullptr) return why + remedy;
   // A launcher has the last word, but what it says of a crash is all that there is to know of it.
   if (text.empty())
     text = crash.empty() ? launchers : crash;

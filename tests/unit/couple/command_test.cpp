@@ -759,6 +759,14 @@ TEST(LastWords, AreTheLastLineThatSaysSomething) {
   EXPECT_EQ(words("it is lost\n---------\n"), "it is lost");
   EXPECT_EQ(words("a\tb\x01\xff"), "a?b??");
   EXPECT_EQ(words(std::string(300, 'x')), "..." + std::string(200, 'x'));
+  // Open MPI says first what matters, and much behind it.
+  const std::string srun = "The application appears to have been direct launched using \"srun\"";
+  EXPECT_EQ(words(srun + ",\nPlease configure as appropriate and try again.\nLocal abort\n"),
+            srun +
+                ": srun must be told which PMI this MPI takes, for example env: "
+                "[SLURM_MPI_TYPE=pmix] (srun --mpi=list)");
+  const std::string root = "mpirun has detected an attempt to run as root.";
+  EXPECT_EQ(words(root + "\n\nproceed at your own risk.\n"), root);
   EXPECT_EQ(last_words(folder.path("nothing")), "");
   EXPECT_EQ(last_words(folder.path()), "");
 }
