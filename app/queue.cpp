@@ -30,6 +30,10 @@ struct Failed {
   std::size_t acquisition = 0, candidate = 0, step = 0;
   std::string status, reason;
 };
+struct Spool {
+  std::string folder;
+  std::size_t servers = 0;  ///< that have left no word of their end
+};
 struct AskedRun {
   std::string name;
   RunFolder folder;
@@ -37,6 +41,7 @@ struct AskedRun {
   std::optional<bool> alive{};  ///< the process that wrote the status; empty: it is not here
   std::size_t answers = 0;      ///< that are ok
   std::vector<Failed> failed{};
+  std::optional<Spool> spool{};
 };
 struct Bundle {
   fs::path folder;
@@ -57,12 +62,25 @@ bool is_over(const std::string& phase) {
   return std::ranges::find(ends, phase) != ends.end();
 }
 
+std::optional<Spool> spool_of(const RunFolder& run) {
+  std::error_code error;
+  if (!fs::exists(run.config_file(), error)) return std::nullopt;
+  const Value document = run.read_config().document;
+  const Value* named = config::find_path(document, "solver.spool");
+  if (named == nullptr || named->text() == nullptr || named->text()->empty()) return std::nullopt;
+  Spool spool{*named->text()};
+  for (const auto& server : fs::directory_iterator(fs::path(spool.folder) / "servers", error))
+    spool.servers += server.path().empty() ? 0 : 1;
+  return spool;
+}
+
 AskedRun look_at(const fs::path& path, const std::string& name) {
   AskedRun run{.name = name.empty() ? path.string() : name, .folder = RunFolder(path)};
   const RunFolder& folder = run.folder;
   run.status = folder.read_status();
   if (run.status && !is_over(run.status->phase) && run.status->host == this_host())
     run.alive = kill(static_cast<pid_t>(run.status->process), 0) == 0 || errno == EPERM;
+  run.spool = spool_of(folder);
   std::error_code error;
   if (!fs::exists(folder.journal_file(), error)) return run;
   folder.read_answers([&](std::size_t acquisition, const LoggedAnswer& answer) {
@@ -133,8 +151,12 @@ void print(const AskedRun& run, std::ostream& out) {
   if (run.status) {
     const RunStatus& s = *run.status;
     if (s.budget > 0)
-      out << fmt::format("  bought of this round: {} of {} solver steps; {} queries open\n",
-                         s.spent, s.budget, s.open);
+      out << fmt::format("  bought of this round: {} of {} solver steps; {} {} open\n", s.spent,
+                         s.budget, s.open, s.open == 1 ? "query" : "queries");
+    if (run.spool && !is_over(s.phase))
+      out << (run.spool->servers > 0
+                  ? fmt::format("  servers in {}: {}\n", run.spool->folder, run.spool->servers)
+                  : fmt::format("  no server is in {0}: stap serve {0}\n", run.spool->folder));
     const double more = run.alive.value_or(false) ? std::max(0.0, now() - s.time) : 0.0;
     for (std::size_t i = 0; i < std::min(kShown, s.running.size()); ++i)
       out << fmt::format("  running: candidate {}, step {}, for {}, {}\n", s.running[i].candidate,
@@ -171,6 +193,12 @@ Value to_value(const AskedRun& run) {
   }
   value.set("failed", Value(std::move(failed)));
   value.set("alive", run.alive ? Value(*run.alive) : Value());
+  if (run.spool) {
+    Value spool;
+    spool.set("folder", run.spool->folder);
+    spool.set("servers", run.spool->servers);
+    value.set("spool", std::move(spool));
+  }
   value.set("status", run.status ? read_document(run.folder.status_file()) : Value());
   return value;
 }
@@ -179,6 +207,13 @@ Value to_value(const AskedRun& run) {
 
 void run_queue(const QueueOptions& options, std::ostream& out) {
   const fs::path folder = options.folder;
+  if (std::error_code error;
+      !fs::exists(folder / "config.yaml", error) && !fs::exists(folder / "sweep.json", error))
+    throw Error(
+        ErrorKind::data,
+        fmt::format("there is no run in {} yet: its files come when pool and test set are "
+                    "made, and until then what 'stap run' itself says tells how far that is",
+                    folder.string()));
   std::vector<AskedRun> runs;
   for (const std::string& name : names_in(folder))
     runs.push_back(look_at(name.empty() ? folder : folder / name, name));

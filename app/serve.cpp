@@ -1,5 +1,6 @@
 // `stap serve`, and all of the program stap-serve: answers queries of a spool folder.
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <set>
@@ -15,6 +16,8 @@
 
 namespace stap::app {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string summary(const Served& served) {
   std::string text =
@@ -36,6 +39,8 @@ void run_serve(const ServeCommandOptions& options, const Globals& globals, std::
                    .settings = options.settings};
   Console console(globals);
   const InterruptGuard interrupt;
+  // A log that stays empty does not tell a server that waits from one that has not started.
+  console.note(fmt::format("looking for queries in {}", options.folder));
   const Served served = serve(how, console, interrupt.stop());
   console.finish();
   out << summary(served) << std::endl;
@@ -44,14 +49,16 @@ void run_serve(const ServeCommandOptions& options, const Globals& globals, std::
 
 void show_spools(const std::vector<SweepRun>& runs, Console& console) {
   std::set<std::string> shown;
-  for (const SweepRun& run : runs)
-    if (const config::Value* spool = config::find_path(run.document, "solver.spool"))
-      if (spool->text() != nullptr && !spool->text()->empty() &&
-          shown.insert(*spool->text()).second)
-        console.note(
-            fmt::format("queries wait in {} for servers, on any machine that sees it: stap "
-                        "serve {}",
-                        *spool->text(), *spool->text()));
+  for (const SweepRun& run : runs) {
+    const config::Value* spool = config::find_path(run.document, "solver.spool");
+    if (spool == nullptr || spool->text() == nullptr || spool->text()->empty()) continue;
+    // Relative to the file that names it, which need not be where a server is started.
+    const fs::path folder = config::origin_of(run.document, "solver.spool").folder();
+    const std::string where = fs::absolute(folder / *spool->text()).lexically_normal().string();
+    if (shown.insert(where).second)
+      console.note(fmt::format(
+          "queries wait in {0} for servers, on any machine that sees it: stap serve {0}", where));
+  }
 }
 
 void declare_serve(CLI::App& command, const std::string& name, const Globals& globals) {

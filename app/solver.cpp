@@ -83,6 +83,7 @@ void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
   try {
     const SolverProbe probe(study, calls);
     console.note(announcement(study, probe, calls));
+    show_spools({{"", study.effective}}, console);
     check = check_solver(probe.solver(), calls, console, [&] { return interrupt.requested(); });
   } catch (const Stopped&) {
     console.note("interrupted");

@@ -37,7 +37,8 @@ std::string missing_text(const std::filesystem::path& folder) {
     return !std::filesystem::exists(RunFolder(folder / name).config_file(), error);
   });
   if (missing == 0) return {};
-  return fmt::format("{} of the sweep's {} runs are not begun.\n", missing, names.size());
+  return fmt::format("{} of the sweep's {} runs {} not begun.\n", missing, names.size(),
+                     missing == 1 ? "is" : "are");
 }
 
 }  // namespace

@@ -118,10 +118,15 @@ std::vector<RunResult> read_results(const fs::path& folder) {
   if (fs::exists(folder / "config.yaml", error)) found.push_back(folder);
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (fs::exists(entry.path() / "config.yaml")) found.push_back(entry.path());
+  if (found.empty() && fs::exists(folder / "sweep.json", error))
+    throw Error(ErrorKind::data,
+                fmt::format("no run of the sweep in {} has begun: runs do when pool and test set "
+                            "are made",
+                            folder.string()));
   if (found.empty())
     throw Error(ErrorKind::data,
                 fmt::format("there is no run in {}: expected a folder made by 'stap run' or 'stap "
-                            "sweep'",
+                            "sweep'; it has files when pool and test set are made",
                             folder.string()));
   std::sort(found.begin(), found.end());
   // The order of the sweep's grid where it is known; runs it does not name come last.

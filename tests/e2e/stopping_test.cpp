@@ -140,6 +140,7 @@ TEST_F(StoppingProgram, WhatDoesNotEndInTimeIsGivenBack) {
 }
 
 TEST_F(StoppingProgram, ANoticeEndsNothingThatHasTheTime) {
+  const Finished early = run_stap({"queue", folder_.path("run")});
   const pid_t child = start({"--notice", "600"});
 
   kill(child, SIGUSR1);
@@ -150,6 +151,8 @@ TEST_F(StoppingProgram, ANoticeEndsNothingThatHasTheTime) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(answers(), 3u * 3 + 4);
+  EXPECT_EQ(early.exit_code, 3);
+  EXPECT_TRUE(contains(early.err, "there is no run in")) << early.err;
   EXPECT_EQ(queue.exit_code, 0) << queue.err;
   EXPECT_TRUE(contains(queue.out, "\"where\": \"slot 1, ")) << queue.out;
   EXPECT_TRUE(contains(queue.out, "\"alive\": true")) << queue.out;
