@@ -43,8 +43,10 @@ void read_line(std::string_view line, LauncherWords& words) {
       set(words.not_started);
     else if (line.starts_with("srun: error: task ") && has(line, {" launch failed: "}))
       set(words.not_started);  // by the node's slurmstepd; a program that is missing is execve()'s
-    else if (has(line, {"Node failure on "}))
-      set(words.node_lost);
+    else if (has(line, {"Node failure on "}) ||
+             (line.starts_with("srun: error: ") &&
+              has(line, {" has expired", "Invalid job id specified"})))
+      set(words.node_lost);  // or the whole job, cancelled while we still start steps of it
     else if (line.starts_with("srun: error: ") && has(line, {": task ", ": tasks "}))
       set(words.rank_ended);
   } else if (line.starts_with("slurmstepd")) {

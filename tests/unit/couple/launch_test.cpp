@@ -332,6 +332,7 @@ TEST(LauncherLog, OnlyWhatPassesIsWaitedFor) {
   EXPECT_TRUE(words("slurmstepd-n1: error: *** STEP 3.1 ON n1 CANCELLED AT 2026-11-16 ***")
                   .node_lost.empty());
   EXPECT_TRUE(words("Node failure on n1").node_lost.empty());  // who says so?
+  EXPECT_FALSE(words("srun: error: Slurm job 3 has expired").node_lost.empty());
   EXPECT_FALSE(words("srun: error: n1: task 1: Segmentation fault").rank_ended.empty());
   EXPECT_FALSE(words("srun: jobid 3: nodes(4):`n[1-4]'\nother").waits.empty());
   EXPECT_TRUE(words("srun: jobid 3: nodes(4)\nsrun: Step created for job 3").waits.empty());
