@@ -23,6 +23,7 @@ namespace stap {
 namespace {
 
 constexpr std::size_t kHostsMost = 1000000;  // a slip of the pen is no list of hosts
+constexpr std::size_t kSlotsMost = 100000;   // as many as the option slots takes
 constexpr std::size_t kWidthMost = 18;       // digits of a host's number
 
 [[noreturn]] void no_list(std::string_view what, std::string_view list, std::string_view expected) {
@@ -220,14 +221,15 @@ std::vector<std::size_t> counts_in(std::string_view list) {
 std::vector<std::vector<std::string>> places_in(const Allocation& allocation, std::size_t ranks,
                                                 std::size_t nodes) {
   const std::size_t on_each = (ranks + nodes - 1) / nodes;
-  const std::size_t cpus = on_each * std::max<std::size_t>(allocation.cpus_per_rank, 1);
+  const std::size_t cpus =
+      on_each * std::clamp<std::size_t>(allocation.cpus_per_rank, 1, kHostsMost);
   // How many slots a host still takes part in, and which it is; the earlier one of equals first.
   std::priority_queue<std::pair<std::size_t, std::ptrdiff_t>> room;
   for (std::size_t i = 0; i < allocation.hosts.size(); ++i)
     if (const std::size_t slots = allocation.hosts[i].cpus / cpus; slots > 0)
       room.emplace(slots, -static_cast<std::ptrdiff_t>(i));
   std::vector<std::vector<std::string>> places;
-  while (room.size() >= nodes) {
+  while (room.size() >= nodes && places.size() < kSlotsMost) {
     std::vector<std::pair<std::size_t, std::ptrdiff_t>> chosen;
     for (; chosen.size() < nodes; room.pop()) chosen.push_back(room.top());
     std::ranges::sort(chosen, std::greater{}, [](const auto& host) { return host.second; });

@@ -70,6 +70,8 @@ TEST_F(Job, AutomaticSlotsAreWhatFits) {
     EXPECT_THROW(slots(9, 1), Error);
     const ScopedVariable each("SLURM_CPUS_PER_TASK", "4");
     EXPECT_EQ(slots(1, 1), 1u + 2);
+    const ScopedVariable nonsense("SLURM_CPUS_PER_TASK", "9223372036854775808");
+    EXPECT_THROW(slots(2, 1), Error);  // whose product with the ranks is 0
   }
   {
     const ScopedVariable pbs("PBS_NODEFILE", folder_.file("pbs", "a\na\nb\na\n"));
@@ -79,6 +81,8 @@ TEST_F(Job, AutomaticSlotsAreWhatFits) {
   hosts_ = folder_.file("hosts", "# ours\na slots=4\nb:2   # old\n\nc\n");
   EXPECT_EQ(slots(1, 1), 7u);
   EXPECT_EQ(slots(2, 1), 3u);
+  hosts_ = folder_.file("many", "a slots=99999999999\n");
+  EXPECT_EQ(slots(1, 1), 100000u);  // and memory for no more
   hosts_ = folder_.file("wrong", "a slots=many\n");
   EXPECT_THROW(slots(1, 1), Error);
 }
