@@ -8,6 +8,10 @@
 
 namespace stap::app {
 
+std::string complaint_if_empty(const std::string& text) {
+  return text.empty() ? "the value is empty" : "";
+}
+
 std::optional<double> seconds_of(const std::string& text, const std::string& option) {
   if (text.empty()) return std::nullopt;
   double number = 0;

@@ -207,13 +207,15 @@ Value to_value(const AskedRun& run) {
 
 void run_queue(const QueueOptions& options, std::ostream& out) {
   const fs::path folder = options.folder;
-  if (std::error_code error;
-      !fs::exists(folder / "config.yaml", error) && !fs::exists(folder / "sweep.json", error))
+  std::error_code error;
+  if (!fs::exists(folder / "config.yaml", error) && !fs::exists(folder / "sweep.json", error))
     throw Error(
         ErrorKind::data,
-        fmt::format("there is no run in {} yet: its files come when pool and test set are "
-                    "made, and until then what 'stap run' itself says tells how far that is",
-                    folder.string()));
+        fmt::format("there is no run in {}{}", folder.string(),
+                    fs::exists(folder / "spool.json", error)
+                        ? ": it is a spool, and who asks there has a folder of its own"
+                        : " yet: its files come when pool and test set are made, and until then "
+                          "what 'stap run' itself says tells how far that is"));
   std::vector<AskedRun> runs;
   for (const std::string& name : names_in(folder))
     runs.push_back(look_at(name.empty() ? folder : folder / name, name));

@@ -71,9 +71,12 @@ void declare_serve(CLI::App& command, const std::string& name, const Globals& gl
       .add_option("--slots", options->slots,
                   "Queries at the same time (default: solver.slots of the configuration)")
       ->check(CLI::Range(1, 100000));
-  command.add_option("--stop-after", options->stop_after,
-                     "End after this time (90s, 9m, 1h); what is not finished is given back");
-  command.add_option("--idle", options->idle, "End after this time without a query");
+  command
+      .add_option("--stop-after", options->stop_after,
+                  "End after this time (90s, 9m, 1h); what is not finished is given back")
+      ->check(complaint_if_empty);
+  command.add_option("--idle", options->idle, "End after this time without a query")
+      ->check(complaint_if_empty);
   command.footer(fmt::format(
       "Any number of servers may come and go, on all machines that see the folder. Ctrl-C begins "
       "no "

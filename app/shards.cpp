@@ -52,12 +52,13 @@ void read_task(Share& share) {
                     count = from_slurm("SLURM_ARRAY_TASK_COUNT");
   const std::size_t step = count > 1 ? (last - first) / (count - 1) : 1;
   // --array=2,5,6 is a part of an array that was submitted before: which part cannot be told.
-  if (count == 0 || task < first || first + step * (count - 1) != last ||
-      (task - first) % step != 0)
-    throw Error(ErrorKind::config,
-                fmt::format("--shard auto, but the array of {} tasks from {} to {} is not a whole "
-                            "one: give --shard i/n, for example --shard $SLURM_ARRAY_TASK_ID/6",
-                            count, first, last));
+  if (count == 0 || step == 0 || task < first || task > last ||
+      first + step * (count - 1) != last || (task - first) % step != 0)
+    throw Error(
+        ErrorKind::config,
+        fmt::format("--shard auto, but task {} of {} from {} to {} is not of a whole array: "
+                    "give --shard i/n, for example --shard $SLURM_ARRAY_TASK_ID/6",
+                    task, count, first, last));
   share.shard = (task - first) / step;
   share.shards = count;
 }
@@ -239,7 +240,16 @@ void read_shard(const std::string& text, Share& share) {
 void sweep_on_devices(const std::vector<SweepRun>& runs, const Task& task, const Globals& globals,
                       Console& console, std::ostream& out) {
   const Purpose purpose = task.share.until == Until::trained ? Purpose::train : Purpose::run;
-  for (const SweepRun& run : runs) make_study(run.document, purpose);  // said once, not by each
+  for (const SweepRun& run : runs) {  // said once, not by each
+    make_study(run.document, purpose);
+    const config::Value* spool = config::find_path(run.document, "solver.spool");
+    if (spool != nullptr && spool->text() != nullptr && task.share.until != Until::trained)
+      throw Error(ErrorKind::config,
+                  fmt::format("solver.spool is {}, where one process may ask, but --device starts "
+                              "one for each device: give one device, or buy by '--until bought' "
+                              "with one and train by '--until trained' with all",
+                              *spool->text()));
+  }
   const std::size_t devices = globals.devices.size();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads =

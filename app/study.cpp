@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "duration.h"
 #include "interrupt.h"
 #include "shards.h"
 #include "stap/core/error.h"
@@ -113,9 +114,11 @@ void add_sweep(CLI::App& program, const Globals& globals) {
                    "key=a,b,c or key=0..4; may be given several times, for every combination, and "
                    "takes the place of an axis of the configuration")
       ->allow_extra_args(false);  // one axis each, or settings would be taken for more
-  command->add_option("--shard", options->shard,
-                      "i/n: only runs k with k mod n = i, all in the same --out; auto: by the task "
-                      "of a Slurm array");
+  command
+      ->add_option("--shard", options->shard,
+                   "i/n: only runs k with k mod n = i, all in the same --out; auto: by the task "
+                   "of a Slurm array")
+      ->check(complaint_if_empty);
   command->footer(
       "Ends with code 0, 8 or 9 as 'stap run' does.\n"
       "Example:\n  stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 --out "

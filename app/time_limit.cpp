@@ -1,25 +1,31 @@
 #include <chrono>
+#include <cmath>
 
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "duration.h"
+#include "stap/core/error.h"
 #include "study_end.h"
 
 namespace stap::app {
 
 void add_time_limit(CLI::App& command, TimeLimitOptions& options) {
-  command.add_option("--stop-after", options.stop_after,
-                     "Be done by then (90s, 9m, 1h): what would not be is not begun, what was "
-                     "answered is kept, and the same command goes on");
+  command
+      .add_option("--stop-after", options.stop_after,
+                  "Be done by then (90s, 9m, 1h): what would not be is not begun, what was "
+                  "answered is kept, and the same command goes on")
+      ->check(complaint_if_empty);
   command
       .add_option("--notice", options.notice,
                   "Seconds between SIGUSR1 and the end, where SLURM_JOB_END_TIME does not tell")
-      ->check(CLI::Range(0.0, 65535.0))
+      ->check(CLI::Range(0.0, 65535.0))  // which lets nan pass
       ->capture_default_str();
 }
 
 TimeLimit time_limit(const TimeLimitOptions& options) {
+  if (std::isnan(options.notice))
+    throw Error(ErrorKind::config, "--notice 'nan', expected seconds from 0 to 65535");
   TimeLimit limit{.stop_after = {}, .notice = options.notice};
   if (const auto seconds = seconds_of(options.stop_after, "--stop-after"))
     limit.stop_after = std::chrono::duration<double>(*seconds);

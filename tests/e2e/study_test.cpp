@@ -12,6 +12,7 @@
 
 #include "stap/nn/compute.h"
 #include "stap/nn/model_file.h"
+#include "support/environment.h"
 #include "support/killing.h"
 #include "support/processes.h"
 #include "support/small_study.h"
@@ -286,10 +287,28 @@ TEST_F(StudyProgram, BadInputIsExitCode2) {
   refused({"method=qbc", "members=1"}, "at least 2");
   refused({"method=sbal+stab"}, "did you mean 'stap'?");
   refused({"--stop-after", "soon"}, "--stop-after");
+  refused({"--stop-after", ""}, "--stop-after");  // "$UNSET" is no "never"
+  refused({"--notice", "nan"}, "--notice");
   refused({"--device", "cpu,cuda:0"}, "--device 'cpu,cuda:0'");
   refused({"--device", "cpu,cpu"}, "only 'stap sweep' spreads its runs");
   EXPECT_EQ(run_stap({"run", "dmeo", "--out", folder_.path("x")}).exit_code, 2);
   EXPECT_EQ(run_stap({"sweep", "demo", "--grid", "seed", "--out", folder_.path("x")}).exit_code, 2);
+  const Finished queue = run_stap({"queue", folder_.path("x")});
+  EXPECT_EQ(queue.exit_code, 3);
+  EXPECT_TRUE(contains(queue.err, "there is no run in")) << queue.err;
+}
+
+// Where a scheduler, or who imitates one, says what cannot be.
+TEST_F(StudyProgram, ATaskThatIsOfNoWholeArrayHasNoShard) {
+  const auto code = [&](const char* task, const char* first, const char* last, const char* count) {
+    const ScopedVariable id("SLURM_ARRAY_TASK_ID", task), low("SLURM_ARRAY_TASK_MIN", first),
+        high("SLURM_ARRAY_TASK_MAX", last), all("SLURM_ARRAY_TASK_COUNT", count);
+    return run_stap(words("sweep", "a", {"--grid", "seed=0,1", "--shard", "auto"})).exit_code;
+  };
+  EXPECT_EQ(code("9", "0", "5", "6"), 2);  // would do nothing and say that it is finished
+  EXPECT_EQ(code("3", "3", "3", "2"), 2);  // a division by 0
+  EXPECT_EQ(code("3", "3", "3", "0"), 2);
+  EXPECT_FALSE(fs::exists(folder_.path("a")));
 }
 
 TEST_F(StudyProgram, ARunFolderAndASettledStudyAreConfigurations) {
