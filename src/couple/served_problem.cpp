@@ -14,6 +14,18 @@ constexpr std::size_t kFileMost = std::size_t{16} << 20;
 
 }  // namespace
 
+void check_settings(const ServeOptions& options) {
+  config::Value none;
+  for (const std::string& setting : options.settings) {
+    config::apply_override(none, setting);
+    if (!setting.starts_with("solver."))
+      throw Error(ErrorKind::config,
+                  fmt::format("{}: a server has settings of the section solver only, for example "
+                              "solver.scratch=/local",
+                              setting));
+  }
+}
+
 ServedProblem::ServedProblem(const SpoolFolder& folder, std::string id, const ServeOptions& options)
     : id_(std::move(id)) {
   const std::filesystem::path file = folder.problem(id_);

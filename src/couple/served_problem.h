@@ -15,6 +15,9 @@
 
 namespace stap {
 
+/// Throws Error(config) for a setting that no section solver could have: said before a query comes.
+void check_settings(const ServeOptions& options);
+
 /// Its solver, with slots on this machine.
 class ServedProblem {
  public:

@@ -41,7 +41,9 @@ SpoolFolder SpoolFolder::make(const fs::path& path) {
         throw Error(ErrorKind::config,
                     fmt::format("{} holds {} and is no spool: give a new or empty folder",
                                 path.string(), name));
-    for (const char* name : kFolders) make_folder(path / name);
+  }
+  for (const char* name : kFolders) make_folder(path / name);  // some tidy away what is empty
+  if (!fs::exists(path / kAbout, error)) {
     Value about;
     about.set("format", kSpoolFormat);
     write_text(path / kAbout, config::json_text(about) + "\n", false);  // last: then it is whole
@@ -93,7 +95,9 @@ void SpoolFolder::put(const fs::path& file, std::span<const std::byte> bytes,
   }
   if (error == 0 && forced && fsync(out) != 0) error = errno;
   if (close(out) != 0 && error == 0) error = errno;  // where a full disk of another machine shows
-  if (error == 0 && std::rename(aside.c_str(), file.c_str()) != 0) error = errno;
+  const auto in_place = [&] { return std::rename(aside.c_str(), file.c_str()) == 0; };
+  if (error == 0 && !in_place() && !(errno == EISDIR && remove_file(file) && in_place()))
+    error = errno;
   if (error == 0) return;
   unlink(aside.c_str());
   cannot_write(file, error);
@@ -155,7 +159,7 @@ bool is_there(const fs::path& file) {
 }
 
 bool remove_file(const fs::path& file) {
-  return unlink(file.c_str()) == 0;
+  return unlink(file.c_str()) == 0 || (errno == EISDIR && rmdir(file.c_str()) == 0);
 }
 
 }  // namespace stap

@@ -62,7 +62,7 @@ std::optional<std::vector<std::byte>> bytes_of(const std::filesystem::path& file
 bool move_file(const std::filesystem::path& from, const std::filesystem::path& to);
 /// False only if it surely is not.
 bool is_there(const std::filesystem::path& file);
-/// True if it was there.
+/// True if it was there. An empty folder of that name, which nobody of us makes, goes as well.
 bool remove_file(const std::filesystem::path& file);
 
 }  // namespace stap

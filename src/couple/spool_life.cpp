@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -15,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/spool_folder.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 
@@ -71,17 +71,13 @@ bool surely_gone(const Value& facts) {
   return number && ticks && begin_of(*number) != *ticks;
 }
 
+}  // namespace
+
 std::string sign_in(const fs::path& file) {
   const auto bytes = bytes_of(file, kSignMost);
   if (!bytes) return {};
   return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
 }
-
-Clock::duration ticks(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-}  // namespace
 
 std::string process_name() {
   char host[256] = "";
@@ -101,7 +97,7 @@ std::chrono::duration<double> beat_of(double silence) {
   return std::chrono::duration<double>(std::clamp(silence / 12, 0.02, 10.0));
 }
 
-void beat(const fs::path& file, std::uint64_t number, Value facts, bool may_make) {
+int beat(const fs::path& file, std::uint64_t number, Value facts, bool may_make) {
   const auto process = static_cast<std::uint64_t>(getpid());
   facts.set("beat", number);
   facts.set("process", process);
@@ -112,9 +108,21 @@ void beat(const fs::path& file, std::uint64_t number, Value facts, bool may_make
   text += '\n';
   // Opened every time: closing a file is what makes others see it where it is shared (NFS).
   const int out = open(file.c_str(), O_WRONLY | O_CLOEXEC | (may_make ? O_CREAT : 0), 0666);
-  if (out < 0) return;
-  [[maybe_unused]] const ssize_t written = pwrite(out, text.data(), text.size(), 0);
-  close(out);
+  if (out < 0) return errno;
+  const int error = pwrite(out, text.data(), text.size(), 0) < 0 ? errno : 0;
+  return close(out) != 0 && error == 0 ? errno : error;
+}
+
+void OwnSign::give(const fs::path& file, Value facts, double silence) {
+  const int error = beat(file, ++number_, std::move(facts), true);
+  const auto now = Signs::Clock::now();
+  if (error == 0 || error == ENOSPC || error == EDQUOT) {
+    written_ = now;
+  } else if (!written_ || std::chrono::duration<double>(now - *written_).count() >= silence) {
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot write {}: {}; a server must be able to write in its folder",
+                            file.string(), std::generic_category().message(error)));
+  }
 }
 
 void Signs::see(const std::string& name, const std::string& text, Clock::time_point now) {
@@ -159,136 +167,6 @@ std::size_t Signs::slots_of_living(Clock::duration silence, Clock::time_point no
     sum += number ? static_cast<std::size_t>(std::min<std::uint64_t>(*number, 100000)) : 0;
   }
   return sum;
-}
-
-Seat::Seat(SpoolFolder folder, double silence)
-    : folder_(std::move(folder)),
-      silence_(ticks(silence)),
-      beat_(beat_of(silence).count()),
-      name_(process_name()) {}
-
-Seat::~Seat() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  wake_.notify_all();
-  thread_.join();
-}
-
-fs::path Seat::file(std::uint64_t number) const {
-  return folder_.folder("askers") / fmt::format("{}", number);
-}
-
-// Of all that have asked here; 0: nobody has.
-std::uint64_t Seat::highest() const {
-  std::uint64_t most = 0;
-  for (const std::string& name : names_in(folder_.folder("askers"), true)) {
-    std::uint64_t number = 0;
-    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (failure == std::errc() && end == name.data() + name.size()) most = std::max(most, number);
-  }
-  return most;
-}
-
-bool Seat::taken() {
-  if (number_ > 0) {
-    const std::lock_guard lock(mutex_);
-    if (lost_)
-      throw Error(ErrorKind::storage,
-                  fmt::format("{}: another process asks there now, since this one gave no sign of "
-                              "life; the same command goes on when that one has ended",
-                              folder_.path().string()));
-    return true;
-  }
-  const std::uint64_t last = highest();
-  if (last == 0) return take(1), number_ > 0;
-  const std::string who = fmt::format("{}", last);
-  askers_.see(who, sign_in(file(last)), Clock::now());
-  const Value about = askers_.facts(who);
-  const Value* ended = about.find("ended");
-  if ((ended != nullptr && ended->boolean() == true) ||
-      askers_.stopped(who, silence_, Clock::now()))
-    return take(last + 1), number_ > 0;
-  if (!askers_.moved(who)) return false;
-  const Value* name = about.find("name");
-  throw Error(ErrorKind::storage,
-              fmt::format("{}: the process {} asks there, and only one may: wait for it, end it, "
-                          "or give solver.spool another folder",
-                          folder_.path().string(),
-                          name != nullptr && name->text() != nullptr ? *name->text() : who));
-}
-
-// Numbers only grow, and one process makes each: whoever makes the next one is the one.
-void Seat::take(std::uint64_t number) {
-  const int made = open(file(number).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (made < 0 && errno == EEXIST) return;
-  if (made < 0)
-    throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", file(number).string(),
-                                                std::generic_category().message(errno)));
-  close(made);
-  if (highest() > number) {  // what we went by was old
-    remove_file(file(number));
-    return;
-  }
-  number_ = number;
-  for (const std::string& name : names_in(folder_.folder("askers"), false))
-    if (name != fmt::format("{}", number)) remove_file(folder_.folder("askers") / name);
-  thread_ = std::thread([this] { live(); });
-}
-
-void Seat::live() {
-  std::uint64_t count = 0;
-  auto due = Clock::now();
-  // Looking at many servers may take longer than our own sign may be late.
-  const auto say = [&](bool ended) {
-    if (!ended && Clock::now() < due) return;
-    due = Clock::now() + ticks(beat_);
-    Value about;
-    about.set("name", name_);
-    about.set("ended", ended);
-    beat(file(number_), ++count, std::move(about), false);
-  };
-  std::unique_lock lock(mutex_);
-  while (!ending_) {
-    lock.unlock();
-    say(false);
-    const bool lost = highest() > number_;
-    std::map<std::string, std::pair<std::string, Clock::time_point>> signs;
-    for (const std::string& name : names_in(folder_.folder("servers"), true)) {
-      signs.emplace(name, std::pair(sign_in(folder_.server(name)), Clock::now()));
-      say(false);
-    }
-    lock.lock();
-    lost_ = lost_ || lost;
-    for (const auto& [name, sign] : signs) servers_.see(name, sign.first, sign.second);
-    wake_.wait_until(lock, due, [this] { return ending_; });
-  }
-  lock.unlock();
-  say(true);
-}
-
-bool Seat::stopped(const std::string& server) {
-  const std::lock_guard lock(mutex_);
-  return servers_.stopped(server, silence_, Clock::now());
-}
-
-std::vector<std::string> Seat::all_stopped() {
-  const std::lock_guard lock(mutex_);
-  return servers_.all_stopped(silence_, Clock::now());
-}
-
-std::size_t Seat::slots() {
-  const std::lock_guard lock(mutex_);
-  return servers_.slots_of_living(silence_, Clock::now());
-}
-
-void Seat::forget(const std::string& server) {
-  remove_file(folder_.server(server));
-  remove_file(folder_.folder("aside") / server);
-  const std::lock_guard lock(mutex_);
-  servers_.forget(server);
 }
 
 }  // namespace stap

@@ -1,17 +1,14 @@
-// Signs of life in a spool folder: who serves there, and who asks.
+// Signs of life in a spool folder.
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "couple/spool_folder.h"
 #include "stap/config/value.h"
 
 namespace stap {
@@ -23,9 +20,24 @@ std::string process_name();
 std::chrono::duration<double> beat_of(double silence);
 
 /// Writes the next sign of life of this process: `facts` and who it is, in place (a file that is
-/// replaced can look the same to another machine for a minute). What cannot be written is left out.
-void beat(const std::filesystem::path& file, std::uint64_t number, config::Value facts,
-          bool may_make);
+/// replaced can look the same to another machine for a minute). Gives 0, or the errno of what could
+/// not be written.
+int beat(const std::filesystem::path& file, std::uint64_t number, config::Value facts,
+         bool may_make);
+/// What a file of signs holds; empty if it is not there.
+std::string sign_in(const std::filesystem::path& file);
+
+/// The signs of a server.
+class OwnSign {
+ public:
+  /// Throws Error(storage) if the first one cannot be written, or none could for so many seconds:
+  /// the folder has gone, or is not ours to write in. A full disk is waited for.
+  void give(const std::filesystem::path& file, config::Value facts, double silence);
+
+ private:
+  std::uint64_t number_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> written_{};
+};
 
 /// Tells by our own clock alone who has stopped, since those of machines differ.
 class Signs {
@@ -51,46 +63,6 @@ class Signs {
     bool moved = false;
   };
   std::map<std::string, Sign> seen_;
-};
-
-/// The place of the one process that asks in a folder. A thread gives signs of life, since whoever
-/// asks may be busy with other things for hours, and looks at those of the servers.
-class Seat {
- public:
-  Seat(SpoolFolder folder, double silence);
-  ~Seat();
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-
-  /// True once it is ours; asked again and again, since it takes time to see whether another lives.
-  /// Throws Error(storage) if one does, or has taken it over because we were silent for too long.
-  bool taken();
-  const std::string& name() const { return name_; }
-  /// As Signs says of servers.
-  bool stopped(const std::string& server);
-  std::vector<std::string> all_stopped();
-  /// Of all servers that live.
-  std::size_t slots();
-  /// What a server that stopped has left goes.
-  void forget(const std::string& server);
-
- private:
-  void take(std::uint64_t number);
-  void live();
-  std::filesystem::path file(std::uint64_t number) const;
-  std::uint64_t highest() const;
-
-  SpoolFolder folder_;
-  Signs::Clock::duration silence_;
-  double beat_;
-  std::string name_;
-  Signs askers_;              // before it is ours
-  std::uint64_t number_ = 0;  // 0: not ours
-  std::mutex mutex_;
-  Signs servers_;
-  bool lost_ = false, ending_ = false;
-  std::condition_variable wake_;
-  std::thread thread_;
 };
 
 }  // namespace stap

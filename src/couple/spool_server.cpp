@@ -102,7 +102,7 @@ class Server {
     about.set("running", tasks_.size());
     about.set("answered", served_.answered);
     about.set("failed", served_.failed);
-    beat(folder_->server(served_.name), ++beats_, std::move(about), true);
+    sign_.give(folder_->server(served_.name), std::move(about), silence_);
     served_.in_vain += std::erase_if(tasks_, [&](const auto& task) {
       if (is_there(folder_->claim(task.second.key, served_.name))) return false;
       task.second.problem->queue().give_back(task.first);
@@ -282,7 +282,8 @@ class Server {
   Tasks tasks_;                                                     // by the id of the query here
   std::deque<std::pair<std::string, std::vector<std::byte>>> unwritten_;  // answers, by key
   std::size_t slots_;
-  std::uint64_t ids_ = 0, beats_ = 0;
+  std::uint64_t ids_ = 0;
+  OwnSign sign_;
   double silence_ = 60.0;
   bool closing_ = false, late_ = false;
   Clock::time_point begun_ = Clock::now(), active_ = Clock::now(), beat_due_{}, claims_due_{},
@@ -292,6 +293,7 @@ class Server {
 }  // namespace
 
 Served serve(const ServeOptions& options, Observer& observer, const StopAsked& stop) {
+  check_settings(options);
   return Server(options, observer, stop).run();
 }
 

@@ -206,6 +206,7 @@ void SpoolSession::give_to_others(const std::string& key, const std::string& ser
 void SpoolSession::look_for_lost() {
   const auto now = Clock::now();
   lost_due_ = now + silence_ / 2;
+  for (const auto& [id, problem] : problems_) put_problem(id);
   std::unordered_set<std::string> there;
   for (const std::string& name : names_in(folder_.folder("queries"), true))
     if (items_.contains(name))
@@ -260,10 +261,9 @@ void SpoolSession::put_queries() {
 void SpoolSession::withdraw() {
   if (!begun_) return;
   look_at_claims();  // what was given back just now is nobody's again
-  for (auto& [key, item] : items_) {
+  for (auto& [key, item] : items_)
     if (item.held() && item.where == Where::waiting && remove_file(folder_.query(key)))
       move(item, Where::here);
-  }
 }
 
 void SpoolSession::leave(const SpoolAsker& asker, std::uint64_t id, const std::string& key,

@@ -14,7 +14,7 @@
 
 #include "couple/spool_folder.h"
 #include "couple/spool_format.h"
-#include "couple/spool_life.h"
+#include "couple/spool_seat.h"
 #include "stap/core/solver_queue.h"
 
 namespace stap {

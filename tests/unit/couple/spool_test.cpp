@@ -391,7 +391,32 @@ TEST_F(Spool, OneProcessAtATimeAsks) {
   queue->submit(query(1));
   EXPECT_TRUE(until(*queue, [&] { return !in("queries").empty(); }));
   EXPECT_EQ(in("askers"), std::vector<std::string>{"8"});
+  const fs::path ours = spool().folder("askers") / "8";
+  EXPECT_THROW(  // removed, and made anew by another: numbers alone do not tell
+      for (std::uint64_t n = 1; n < 100; ++n) {
+        fs::remove(ours);
+        beat(ours, n, about, true);
+        queue->next(Clock::now() + milliseconds(20));
+      },
+      Error);
   EXPECT_THROW(SpoolFolder::make(folder_.path("")), Error);  // it holds other things
+}
+
+// Some file systems are tidied, and some files damaged.
+TEST_F(Spool, WhatServersNeedIsPutThereAgain) {
+  silence_ = 0.2;
+  fs::remove(spool().folder("aside"));
+  auto queue = open();
+  queue->submit(query(1));
+  const fs::path about = spool().problem(problem_id(outline_));
+  ASSERT_TRUE(until(*queue, [&] { return !in("queries").empty(); }));
+  const auto text = bytes_of(about, 1 << 20);
+
+  fs::resize_file(about, 7);
+  EXPECT_TRUE(until(*queue, [&] { return bytes_of(about, 1 << 20) == text; }));
+  fs::create_directory(spool().answer(key(1)));  // where an answer has to go
+  put_answer(key(1), 1);
+  EXPECT_EQ(next(*queue).id, 1u);
 }
 
 // --- serving ---------------------------------------------------------------------------------
@@ -455,6 +480,35 @@ TEST_F(Spool, AServerGivesBackWhatItCannotFinishAndEndsWhatIsNotWanted) {
   EXPECT_EQ(served.given_back, 1u);
   EXPECT_EQ(served.in_vain, 1u);
   EXPECT_TRUE(in("claimed").empty());
+}
+
+TEST_F(Spool, AServerThatCannotWriteEnds) {
+  const fs::path signs = spool().folder("servers");
+  const auto kind = [&](const std::string& folder, std::vector<std::string> settings = {}) {
+    try {
+      Observer nobody;
+      serve({.folder = folder, .idle = 0.1, .settings = std::move(settings)}, nobody, {});
+    } catch (const Error& error) {
+      return error.kind();
+    }
+    return ErrorKind::internal;
+  };
+  EXPECT_EQ(kind(place_), ErrorKind::internal);  // it ends well
+  fs::remove(signs);
+  folder_.file("spool/servers", "");  // as good as one that is read only
+
+  EXPECT_EQ(kind(place_), ErrorKind::storage);
+  fs::create_directory(folder_.path("empty"));
+  for (const char* setting : {"nonsense", "train.epochs=3"})  // before anything is asked
+    EXPECT_EQ(kind(folder_.path("empty"), {setting}), ErrorKind::config);
+
+  OwnSign sign;
+  const fs::path file = folder_.path("sign");
+  sign.give(file, {}, 1000);
+  fs::remove(file);
+  fs::create_directory(file);
+  sign.give(file, {}, 1000);  // it may be a hiccup
+  EXPECT_THROW(sign.give(file, {}, 0), Error);
 }
 
 TEST_F(Spool, AServerThatCannotStartTheProgramTakesNoQuery) {
