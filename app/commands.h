@@ -187,6 +187,20 @@ struct ExportOptions {
 void run_export(const ExportOptions& options, std::ostream& out);
 void add_export(CLI::App& program, const Globals& globals);
 
+struct FsckOptions {
+  std::vector<std::string> places;  ///< runs, sweeps, data folders, files
+  bool repair = false, json = false;
+};
+void run_fsck(const FsckOptions& options, const Globals& globals, std::ostream& out);
+void add_fsck(CLI::App& program, const Globals& globals);
+
+struct JournalOptions {
+  std::string place;  ///< a run folder or a journal
+  std::string type;   ///< of lines; empty: all
+};
+void run_journal_print(const JournalOptions& options, std::ostream& out);
+void add_journal(CLI::App& program, const Globals& globals);
+
 struct SolverCheckOptions {
   std::string config;                  ///< file, preset or run folder
   std::vector<std::string> overlays;   ///< --with

@@ -139,6 +139,8 @@ int run(int argc, char** argv) {
   add_evaluate(program, globals);
   add_export(program, globals);
   add_import(program, globals);
+  add_fsck(program, globals);
+  add_journal(program, globals);
 
   int code = 0;
   try {

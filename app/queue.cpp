@@ -100,7 +100,7 @@ std::vector<Bundle> bundles_in(const fs::path& failures) {
     if (!fs::exists(entry.path() / "bundle.json", error)) continue;
     std::string reason = "bundle.json cannot be read";
     try {
-      const Value about = read_document(entry.path() / "bundle.json");
+      const Value about = read_json(entry.path() / "bundle.json");
       if (const Value* text = about.find("reason"); text != nullptr && text->text() != nullptr)
         reason = *text->text();
     } catch (const Error&) {  // it may be going just now
@@ -199,7 +199,7 @@ Value to_value(const AskedRun& run) {
     spool.set("servers", run.spool->servers);
     value.set("spool", std::move(spool));
   }
-  value.set("status", run.status ? read_document(run.folder.status_file()) : Value());
+  value.set("status", run.status ? read_json(run.folder.status_file()) : Value());
   return value;
 }
 

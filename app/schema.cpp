@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "stap/study/presets.h"
 #include "stap/study/study.h"
 
 namespace stap::app {
@@ -32,7 +33,7 @@ void run_schema(std::ostream& out) {
   schema.find("properties")->set("sweep", std::move(sweep));
   // A run's own configuration says its format.
   config::Value format;
-  format.set("enum", config::Value(config::Value::List{"run/1", "run/2"}));
+  format.set("enum", config::Value(config::Value::List(kRunFormats.begin(), kRunFormats.end())));
   format.set("description", "of the folder of a run, whose config.yaml may be used again");
   schema.find("properties")->set("format", std::move(format));
   out << config::json_text(schema) << '\n';

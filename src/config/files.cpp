@@ -27,11 +27,16 @@ void make_folder(const fs::path& path) {
 
 void write_text(const fs::path& path, const std::string& text, bool forced) {
   PendingFile pending(path);
-  std::ofstream out(pending.temporary(), std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw Error(ErrorKind::storage, fmt::format("cannot write {}", path.string()));
+  pending.write(text);
   pending.commit(forced);
+}
+
+void write_sealed(const fs::path& path, const std::string& yaml) {
+  write_text(path, yaml + seal_line(yaml));
+}
+
+void write_sealed_json(const fs::path& path, const std::string& object) {
+  write_text(path, seal_json(object));
 }
 
 void remove_leftovers(const fs::path& folder,
@@ -59,8 +64,9 @@ std::string read_text_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-config::Value read_document(const fs::path& path) {
-  const std::string text = read_text_file(path);
+config::Value read_yaml(const fs::path& path, Sealed sealed) {
+  std::string text = read_text_file(path);
+  take_seal(text, path.string(), sealed);
   try {
     return config::parse_yaml(text, path.string());
   } catch (const Error& e) {  // a user's mistake elsewhere, damage here
@@ -68,11 +74,13 @@ config::Value read_document(const fs::path& path) {
   }
 }
 
-config::Value read_json(const fs::path& path) {
-  return config::parse_json(read_text_file(path), path.string());
+config::Value read_json(const fs::path& path, Sealed sealed) {
+  std::string text = read_text_file(path);
+  take_json_seal(text, path.string(), sealed);
+  return config::parse_json(text, path.string());
 }
 
-std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut) {
+std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut, Sealed sealed) {
   std::vector<JsonLine> lines;
   std::error_code error;
   if (!fs::exists(path, error)) return lines;
@@ -81,15 +89,19 @@ std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut
     const std::size_t end = text.find('\n', begin);
     const std::string where = fmt::format("{}, line {}", path.string(), lines.size() + 1);
     if (end == std::string::npos) {
-      if (last_may_be_cut) break;
+      // What is whole but for its line break was not cut off.
+      if (last_may_be_cut &&
+          !is_whole_json(std::string_view(text).substr(begin, text.size() - begin - 1)))
+        break;
       throw Error(ErrorKind::data, where + " is cut off");
     }
     std::string line = text.substr(begin, end - begin);
+    const bool whole = take_json_seal(line, where, sealed) == Seal::whole;
     config::Value value = config::parse_json(line, where);
     if (!value.is_map())
       throw Error(ErrorKind::data,
                   fmt::format("{} is {}, expected an object", where, to_string(value.kind())));
-    lines.push_back({std::move(line), std::move(value), where});
+    lines.push_back({std::move(line), std::move(value), where, whole});
     begin = end + 1;
   }
   return lines;

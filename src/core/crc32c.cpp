@@ -30,9 +30,9 @@ std::uint32_t byte_at(std::uint64_t word, int place) {
 
 }  // namespace
 
-std::uint32_t crc32c(std::span<const std::byte> bytes) {
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
   static_assert(std::endian::native == std::endian::little, "words are read in memory order");
-  std::uint32_t crc = 0xffffffffu;
+  std::uint32_t crc = ~before;
   while (bytes.size() >= 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), 8);

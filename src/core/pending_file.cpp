@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
 
 namespace stap {
 namespace {
@@ -26,9 +28,9 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Forces a file or folder to disk; errno says why it failed.
-bool sync(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+// Forces a folder to disk; errno says why it failed.
+bool sync_folder(const fs::path& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return false;
   const bool synced = fsync(file) == 0;
   const int error = errno;
@@ -50,9 +52,8 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   for (;;) {  // a name may be left over from a killed process with our id
     fs::path name = target_;
     name += fmt::format("{}{}-{}", kMark, getpid(), counter++);
-    const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file >= 0) {
-      close(file);
+    file_ = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file_ >= 0) {
       temporary_ = std::move(name);
       return;
     }
@@ -61,7 +62,21 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
 }
 
 PendingFile::~PendingFile() {
+  if (file_ >= 0) close(file_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void PendingFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(file_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(target_, std::strerror(errno));
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void PendingFile::seal() {
+  add_seal(file_, target_);
 }
 
 void PendingFile::check_room(std::uintmax_t bytes) const {
@@ -71,22 +86,21 @@ void PendingFile::check_room(std::uintmax_t bytes) const {
   if (!error && space.available < bytes)
     fail(target_, fmt::format("it needs {} bytes, {} bytes are free", bytes, space.available));
   // Then the attempt, since quotas and limits do not show in a look.
-  const int file = open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) fail(target_, std::strerror(errno));
-  const int problem = posix_fallocate(file, 0, static_cast<off_t>(bytes));
-  const bool emptied = ftruncate(file, 0) == 0;
-  close(file);
+  const int problem = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+  const bool emptied = ftruncate(file_, 0) == 0;
   if (problem != 0 || !emptied)
     fail(target_, fmt::format("no room for {} bytes ({})", bytes,
                               std::strerror(problem != 0 ? problem : errno)));
 }
 
 void PendingFile::commit(bool forced) {
-  if ((forced && !sync(temporary_)) || std::rename(temporary_.c_str(), target_.c_str()) != 0)
-    fail(target_, std::strerror(errno));
+  if (forced && fsync(file_) != 0) fail(target_, std::strerror(errno));
+  // Some file systems say only now that they could not write.
+  if (close(std::exchange(file_, -1)) != 0) fail(target_, std::strerror(errno));
+  if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, std::strerror(errno));
   temporary_.clear();
   // The file is in place; only a power cut could still undo the renaming.
-  if (forced && !sync(folder_of(target_))) fail(target_, std::strerror(errno));
+  if (forced && !sync_folder(folder_of(target_))) fail(target_, std::strerror(errno));
 }
 
 std::string pending_target(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace stap {
 
@@ -19,6 +20,13 @@ class PendingFile {
 
   const std::filesystem::path& target() const { return target_; }
   const std::filesystem::path& temporary() const { return temporary_; }
+  /// Adds to its end. Throws Error(storage).
+  void write(std::string_view bytes);
+  /// Puts a seal (seal.h) behind all that is in it. Throws Error(storage).
+  void seal();
+  /// The temporary file, open to read and write: whoever opens it by its name should look whether
+  /// it is still this one.
+  int file() const { return file_; }
   /// Makes sure that the temporary file can grow to this many bytes; it stays empty. Throws
   /// Error(storage) if the disk or a limit does not allow it.
   void check_room(std::uintmax_t bytes) const;
@@ -29,6 +37,7 @@ class PendingFile {
  private:
   std::filesystem::path target_;
   std::filesystem::path temporary_;  // empty once committed
+  int file_ = -1;
 };
 
 /// The name of the file that a temporary file of this name was to become: "a.h5" for

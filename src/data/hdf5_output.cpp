@@ -1,5 +1,7 @@
 #include "data/hdf5_output.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -16,11 +18,20 @@ void Output::create() {
   file_ = Handle(
       check(H5Fcreate(pending_.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
       H5Fclose);
+  // HDF5 knows names only: in a folder of several people the name may mean another file by now.
+  void* opened = nullptr;
+  check(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &opened));
+  struct stat ours {
+  }, theirs{};
+  if (fstat(pending_.file(), &ours) != 0 || fstat(*static_cast<int*>(opened), &theirs) != 0 ||
+      ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+    fail("somebody has put another file in the place of its temporary one");
 }
 
 void Output::commit(bool forced) {
   check(H5Fflush(file_.get(), H5F_SCOPE_LOCAL));
   if (!file_.close()) fail(last_error());
+  if (forced) pending_.seal();
   pending_.commit(forced);
 }
 

@@ -26,8 +26,8 @@ class Output {
   /// Makes it an HDF5 file.
   void create();
   hid_t file() const { return file_.get(); }
-  /// Closes all that is left open of the file, forces it to disk (unless it may be lost) and puts
-  /// it in its place. Handles of the caller must be closed before.
+  /// Closes all that is left open of the file, puts a seal behind it and forces it to disk (unless
+  /// it may be lost), and puts it in its place. Handles of the caller must be closed before.
   void commit(bool forced = true);
 
   /// Every HDF5 call passes through here; a negative value is its way to say no.

@@ -12,6 +12,7 @@
 #include "data/hdf5.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
 
 namespace stap {
 namespace {
@@ -42,6 +43,7 @@ class Input {
     if (!fs::is_regular_file(status)) fail("is not a file");
     bytes_ = fs::file_size(path, error);
     if (error) fail(error.message());
+    check_seal(path);  // before HDF5 sees a byte of it
     file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file_)
       fail(fmt::format("cannot be read as HDF5: it is damaged, cut short or of another format ({})",

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/core/hash64.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 
@@ -97,7 +100,16 @@ void drop_last_acquisition(TransitionSet& set) {
   set.outputs.resize(set.count() * set.grid.values());
 }
 
-void write_transitions(const fs::path& path, const TransitionSet& set) {
+std::string digest(const TransitionSet& set) {
+  std::vector<std::uint64_t> all{set.acquisitions};
+  for (const Provenance& origin : set.origins)
+    all.insert(all.end(), {origin.acquisition, origin.candidate, origin.step});
+  for (const std::vector<double>* values : {&set.inputs, &set.outputs})
+    all.push_back(hash64(std::as_bytes(std::span(*values))));
+  return fmt::format("{:016x}", hash64(std::as_bytes(std::span(all))));
+}
+
+void write_transitions(const fs::path& path, const TransitionSet& set, const std::string& run) {
   const std::size_t n = set.count();
   std::vector<std::int64_t> acquisition, candidate, step;
   for (const Provenance& origin : set.origins) {
@@ -108,6 +120,7 @@ void write_transitions(const fs::path& path, const TransitionSet& set) {
   const std::vector<std::int64_t> acquisitions{static_cast<std::int64_t>(set.acquisitions)};
   ArrayWriter writer(path);
   writer.add_text_attribute("format", kTransitionsFormat);
+  if (!run.empty()) writer.add_text_attribute("run", run);
   writer.describe({set.equation, frame_grid(set.grid, set.cluster), set.dt});
   if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
   writer.add_integers("acquisitions", {1}, acquisitions);

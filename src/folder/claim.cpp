@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,8 @@
 #include "core/pending_file.h"
 #include "folder/plan_file.h"
 #include "stap/core/error.h"
+#include "stap/folder/run_id.h"
+#include "stap/journal/journal.h"
 #include "stap/study/study.h"
 
 namespace stap {
@@ -16,6 +19,17 @@ namespace {
 
 namespace fs = std::filesystem;
 using config::Value;
+
+// The journal's first line, and one for every change of these files: whose journal it is, and with
+// what they can be rebuilt.
+constexpr std::string_view kHead = "run";
+Value head_of(const Manifest& manifest, const Value& document) {
+  Value head;
+  head.set("run", manifest.run);
+  head.set("config", RunFolder::config_text(document));
+  head.set("manifest", manifest_text(manifest));
+  return head;
+}
 
 // Whether a file, by its path in the folder, is one that we write aside and rename.
 bool is_ours(const fs::path& file) {
@@ -39,12 +53,14 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
   if (!entry.is_regular_file()) return false;
   const std::string target = pending_target(name);
   if (target == "config.yaml" || target == "manifest.json") return true;
-  if (name == "journal.jsonl") return entry.file_size() == 0;
   if (name == "answers.bin") return entry.file_size() <= AnswerStore::kFirst;
-  if (name != "manifest.json") return false;
   try {
-    folder.read_manifest();
-    return true;
+    if (name == "manifest.json") folder.read_manifest();
+    if (name == "journal.jsonl")
+      read_journal(entry.path(), [](const JournalLine& line, const std::string& where) {
+        if (line.type != kHead) throw Error(ErrorKind::data, where);
+      });
+    return name == "manifest.json" || name == "journal.jsonl";
   } catch (const Error&) {
     return false;
   }
@@ -63,50 +79,34 @@ void refuse_other_things(const RunFolder& folder) {
 // the configuration asks for more rounds than the folder's.
 bool raises_rounds(const RunFolder& folder, const Value& document) {
   const RunConfig there = folder.read_config();
-  if (there.version == 1)
-    throw Error(
-        ErrorKind::data,
-        fmt::format("{} was begun by an earlier version (run/1): table and analyse read it, "
-                    "it cannot be continued; start anew in another folder",
-                    folder.path().string()));
-  Value mine = document, theirs = there.document;
-  for (Value* one : {&mine, &theirs}) {
-    one->erase("compute");
-    one->erase("solver");  // how a solver is reached is no part of what it is
-    // Where states come from does not matter: what they are is compared by its hash.
-    for (const char* section : {"initial", "test", "first"})
-      if (Value* source = one->find(section); source != nullptr)
-        for (const char* key : {"path", "argv", "scratch", "seconds"}) source->erase(key);
-  }
-  const auto rounds_of = [](const Value& value) -> const Value* {
+  if (there.version < 3)
+    throw Error(ErrorKind::data,
+                fmt::format("{} was begun by an earlier version (run/{}): table and analyse read "
+                            "it, it cannot be continued; start anew in another folder",
+                            folder.path().string(), there.version));
+  const auto rounds_of = [](const Value& value) -> std::optional<std::uint64_t> {
     const Value* study = value.find("study");
-    return study != nullptr ? study->find("rounds") : nullptr;
+    const Value* rounds = study != nullptr ? study->find("rounds") : nullptr;
+    return rounds != nullptr ? rounds->integer<std::uint64_t>() : std::nullopt;
   };
-  const Value *more = rounds_of(mine), *fewer = rounds_of(theirs);
-  const bool raised = more != nullptr && fewer != nullptr && more->integer<std::uint64_t>() &&
-                      fewer->integer<std::uint64_t>() &&
-                      *more->integer<std::uint64_t>() > *fewer->integer<std::uint64_t>();
-  if (raised) theirs.find("study")->set("rounds", *more);
-  const auto differing = differences(mine, theirs);
+  const auto mine = rounds_of(document), theirs = rounds_of(there.document);
+  auto differing = differences(essential_config(document), essential_config(there.document));
+  if (mine && theirs && *mine < *theirs)
+    differing.push_back(fmt::format("study.rounds: {} here, {} there", *mine, *theirs));
   if (!differing.empty())
     throw Error(ErrorKind::config,
                 fmt::format("{} holds a run of another configuration; choose another folder or "
                             "the old configuration:\n  {}",
                             folder.path().string(), fmt::join(differing, "\n  ")));
-  return raised;
+  return mine > theirs;
 }
 
-// The problem itself, wherever it was found.
-Value essence(Value identity) {
-  for (const char* key : {"pool_file", "test_file", "first_file", "data_key"}) identity.erase(key);
-  return identity;
-}
-
-// True if the run was begun on another device or with another instruction set, or if some of its
-// walks were made on another device than it is trained on.
-bool check_manifest(const RunFolder& folder, const Manifest& mine, Observer& observer) {
+// What the run's manifest must become: it is where networks are trained and walks are made that may
+// be known only later. Throws if its problem is another one.
+Manifest continued(const RunFolder& folder, const Manifest& mine, Observer& observer) {
   Manifest theirs = folder.read_manifest();
-  const auto differing = differences(essence(mine.identity), essence(theirs.identity));
+  const auto differing =
+      differences(essential_identity(mine.identity), essential_identity(theirs.identity));
   if (!differing.empty())
     throw Error(
         ErrorKind::data,
@@ -120,21 +120,33 @@ bool check_manifest(const RunFolder& folder, const Manifest& mine, Observer& obs
                     theirs.instruction_set));
   const bool walks_here = !mine.walked_on.empty();  // and trains nothing
   if (walks_here && !theirs.device.empty() && theirs.device != mine.walked_on &&
-      theirs.walked_on.empty()) {
+      theirs.walked_on.empty())
     theirs.walked_on = mine.walked_on;
-    folder.write_manifest(theirs);
-  } else if (!walks_here && theirs.device.empty()) {
+  else if (!walks_here && theirs.device.empty())
     theirs.device = mine.device;
-    folder.write_manifest(theirs);
-  }
-  const bool other_device = !walks_here && mine.device != theirs.device;
-  if (other_device)
+  if (!walks_here && mine.device != theirs.device)
     observer.warning(
         fmt::format("{} was begun on {}, this is {}: the result will not be bit-equal "
                     "to an uninterrupted run",
                     folder.path().string(), theirs.device, mine.device));
-  return other_device || !theirs.walked_on.empty() ||
-         mine.instruction_set != theirs.instruction_set;
+  return theirs;
+}
+
+// Goes on with a run: its files as they must be now. True if it was begun on another device or with
+// another instruction set, or if some of its walks were made on another device than it is trained
+// on.
+bool go_on(const RunFolder& folder, AnswerLog& log, const Value& document, const Manifest& mine,
+           Observer& observer) {
+  const Manifest now = continued(folder, mine, observer);
+  const bool raised = raises_rounds(folder, document);
+  const bool changed = manifest_text(now) != manifest_text(folder.read_manifest());
+  if (raised || changed)
+    log.note(kHead, head_of(now, raised ? document : folder.read_config().document));
+  if (changed) folder.write_manifest(now);
+  if (raised) folder.write_config(document);
+  for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
+  return (mine.walked_on.empty() && mine.device != now.device) || !now.walked_on.empty() ||
+         mine.instruction_set != now.instruction_set;
 }
 
 // A run that has a configuration has a journal, and one that has bought something a line in it.
@@ -183,8 +195,10 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
   const fs::path& path = folder.path();
   make_folder(path);
   std::size_t ledgers = 0;
+  std::string run;  // that of the journal
   AnswerLog log(folder.journal_file(), folder.answers_file(),
                 [&](JournalLine&& line, const std::string& where) {
+                  if (line.type == kHead) run = field<std::string>(line.body, "run", where);
                   if (line.type != "ledger") return;
                   read_ledger(line.body, where);
                   const auto of = field<std::uint64_t>(line.body, "acquisition", where);
@@ -203,14 +217,20 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
   remove_leftovers(path, is_ours);
   bool elsewhere = false;
   if (begun) {
-    elsewhere = check_manifest(folder, manifest, observer);
-    if (raises_rounds(folder, document)) folder.write_config(document);
-    for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
+    if (run != folder.run())
+      throw Error(ErrorKind::data,
+                  fmt::format("{} is that of {}, but its folder's run is {}: it was put in the "
+                              "place of another",
+                              folder.journal_file().string(), run.empty() ? "no run" : "run " + run,
+                              folder.run()));
+    elsewhere = go_on(folder, log, document, manifest, observer);
   } else {
-    // The configuration last, so that a folder with one is whole.
     make_folder(path / "rounds");
     Manifest own = manifest;
+    own.run = run_id(document, manifest.identity);
     own.walked_on.clear();  // there was nothing to walk on yet
+    log.restart(kHead, head_of(own, document));
+    // The configuration last, so that a folder with one is whole.
     folder.write_manifest(own);
     folder.write_config(document);
   }

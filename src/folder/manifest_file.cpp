@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -12,7 +14,8 @@ namespace {
 
 using config::Value;
 
-constexpr std::string_view kManifestFormat = "manifest/2", kOldManifestFormat = "manifest/1";
+constexpr std::array<std::string_view, 3> kManifestFormats{"manifest/1", "manifest/2",
+                                                           "manifest/3"};
 
 std::string cpu_model() {
   std::ifstream in("/proc/cpuinfo");
@@ -45,10 +48,11 @@ std::string identity_text(const Manifest& manifest, const char* key) {
   return value != nullptr && value->text() != nullptr ? *value->text() : "";
 }
 
-void RunFolder::write_manifest(const Manifest& manifest) const {
+std::string manifest_text(const Manifest& manifest) {
   const auto map = [](const Value& value) { return value.is_null() ? Value(Value::Map{}) : value; };
   Value value;
-  value.set("format", kManifestFormat);
+  value.set("format", kManifestFormats.back());
+  value.set("run", manifest.run);
   value.set("version", manifest.version);
   value.set("compiler", manifest.compiler);
   value.set("device", manifest.device);
@@ -59,18 +63,24 @@ void RunFolder::write_manifest(const Manifest& manifest) const {
   value.set("seed", manifest.seed);
   value.set("data_seed", manifest.data_seed);
   value.set("identity", map(manifest.identity));
-  value.set("checksums", map(manifest.checksums));
-  write_text(manifest_file(), config::json_text(value) + "\n");
+  return config::json_text(value) + "\n";
+}
+
+void RunFolder::write_manifest(const Manifest& manifest) const {
+  write_sealed_json(manifest_file(), manifest_text(manifest));
+  known_.reset();
 }
 
 Manifest RunFolder::read_manifest() const {
   const std::filesystem::path path = manifest_file();
-  const Value value = read_json(path);
+  Value value = read_json(path);
   const auto text = [&](const char* key) { return field<std::string>(value, key, path); };
   const std::string format = text("format");
-  if (format != kManifestFormat && format != kOldManifestFormat)
+  if (std::ranges::find(kManifestFormats, format) == kManifestFormats.end())
     throw Error(ErrorKind::data, fmt::format("{} is of format '{}', expected '{}'", path.string(),
-                                             format, kManifestFormat));
+                                             format, kManifestFormats.back()));
+  const bool sealed = format == kManifestFormats.back();
+  if (sealed) value = read_json(path, Sealed::always);
   Manifest manifest;
   manifest.version = text("version");
   manifest.compiler = text("compiler");
@@ -81,9 +91,9 @@ Manifest RunFolder::read_manifest() const {
   manifest.solver = text("solver");
   manifest.seed = field<std::uint64_t>(value, "seed", path);
   manifest.data_seed = field<std::uint64_t>(value, "data_seed", path);
-  if (format == kManifestFormat) {
+  if (sealed) manifest.run = text("run");
+  if (format != kManifestFormats.front()) {
     manifest.identity = map_field(value, "identity", path);
-    manifest.checksums = map_field(value, "checksums", path);
   } else {
     manifest.identity.set("name", manifest.solver);
     manifest.identity.set("pool_sha256", text("pool_sha256"));

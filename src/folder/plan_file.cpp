@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kPlanFormat = "plan/1";
+constexpr std::string_view kPlanFormat = "plan/2", kOldPlanFormat = "plan/1";
 
 std::string name_of_pass(std::size_t pass) {
   return pass == 1 ? "plan.json" : fmt::format("plan-{}.json", pass);
@@ -61,23 +61,34 @@ void RunFolder::write_plan(std::size_t round, std::size_t pass, const Plan& plan
   }
   Value value;
   value.set("format", kPlanFormat);
+  value.set("run", known().run);
+  value.set("round", round);
+  value.set("pass", pass);
   value.set("cost", plan.cost());
   value.set("unspent", plan.unspent);
   value.set("not_finite", plan.not_finite);
   value.set("purchases", Value(std::move(purchases)));
   make_folder(round_folder(round));
-  write_text(plan_file(round, pass), config::json_text(value, 1) + "\n");
+  write_sealed_json(plan_file(round, pass), config::json_text(value, 1) + "\n");
 }
 
 Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
                           std::size_t steps) const {
   const fs::path path = plan_file(round, pass);
-  const Value value = read_json(path);
-  if (field<std::string>(value, "format", path) != kPlanFormat)
+  const Value value = read_json(path, known().sealed);
+  const auto format = field<std::string>(value, "format", path);
+  const auto number = [&](const char* key) { return field<std::uint64_t>(value, key, path); };
+  if (format == kPlanFormat) {
+    check_run(field<std::string>(value, "run", path), path.string());
+    if (number("round") != round || number("pass") != pass)
+      throw Error(ErrorKind::data, fmt::format("{} is the plan of round {}, pass {}", path.string(),
+                                               number("round"), number("pass")));
+  } else if (format != kOldPlanFormat || known().sealed == Sealed::always) {
     throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kPlanFormat));
+  }
   Plan plan;
-  plan.unspent = field<std::uint64_t>(value, "unspent", path);
-  plan.not_finite = field<std::uint64_t>(value, "not_finite", path);
+  plan.unspent = number("unspent");
+  plan.not_finite = number("not_finite");
   const Value* purchases = value.find("purchases");
   if (purchases == nullptr || !purchases->is_list()) throw_bad_field("purchases", path);
   std::unordered_set<std::size_t> chosen;
@@ -94,7 +105,7 @@ Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
                   fmt::format("{}: candidate {} is chosen twice", where, p.candidate));
     plan.purchases.push_back(std::move(p));
   }
-  if (const auto cost = field<std::uint64_t>(value, "cost", path); cost != plan.cost())
+  if (const auto cost = number("cost"); cost != plan.cost())
     throw Error(ErrorKind::data, fmt::format("{}: its patterns cost {}, but it says {}",
                                              path.string(), plan.cost(), cost));
   return plan;

@@ -9,6 +9,10 @@
 #include <fmt/ranges.h>
 
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
+#include "stap/data/store.h"
+#include "stap/folder/run_id.h"
+#include "stap/study/presets.h"
 
 namespace stap {
 namespace {
@@ -16,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::string_view kRunFormat = "run/2", kOldRunFormat = "run/1";
+constexpr int kSealedVersion = 3;  // from which on all files have seals
 
 // The round a folder's name stands for; empty if it is not a number.
 std::optional<std::size_t> round_of(const fs::path& folder) {
@@ -33,7 +37,7 @@ std::string loss_text(const Loss& loss) {
   value.set("epoch", loss.epoch);
   value.set("member", loss.member);
   value.set("loss", loss.loss);
-  return config::json_text(value, 0) + "\n";
+  return seal_json(config::json_text(value, 0)) + "\n";
 }
 
 }  // namespace
@@ -54,40 +58,81 @@ fs::path RunFolder::training_file(std::size_t round) const {
 
 RunConfig RunFolder::read_config() const {
   RunConfig config;
-  config.document = read_document(config_file());
+  config.document = read_yaml(config_file());
   const auto format = field<std::string>(config.document, "format", config_file());
-  if (format != kRunFormat && format != kOldRunFormat)
-    throw Error(
-        ErrorKind::data,
-        fmt::format("{} is of format '{}', expected {} or {}: it is not the folder of a run, "
-                    "or of one that a later version made",
-                    config_file().string(), format, kOldRunFormat, kRunFormat));
-  config.version = format == kRunFormat ? 2 : 1;
+  const auto known = std::ranges::find(kRunFormats, format);
+  if (known == kRunFormats.end())
+    throw Error(ErrorKind::data,
+                fmt::format("{} is of format '{}', expected {}: it is not the folder of a run, or "
+                            "of one that a later version made",
+                            config_file().string(), format, fmt::join(kRunFormats, ", ")));
+  config.version = static_cast<int>(known - kRunFormats.begin()) + 1;
+  if (config.version >= kSealedVersion) check_seal(config_file(), Sealed::always);
   config.document.erase("format");
   return config;
 }
 
-void RunFolder::write_config(const Value& document) const {
+std::string RunFolder::config_text(const Value& document) {
   Value whole;
-  whole.set("format", kRunFormat);
+  whole.set("format", kRunFormats.back());
   for (const auto& member : *document.map()) whole.set(member.key, member.value);
-  write_text(config_file(), config::yaml_text(whole));
+  return config::yaml_text(whole);
+}
+
+void RunFolder::write_config(const Value& document) const {
+  write_sealed(config_file(), config_text(document));
+  known_.reset();
+}
+
+const RunFolder::Known& RunFolder::known() const {
+  if (known_) return *known_;
+  static const Known nothing;
+  std::error_code error;
+  if (!fs::exists(config_file(), error)) return nothing;
+  const RunConfig config = read_config();
+  Known known;
+  if (config.version >= kSealedVersion) {
+    const Manifest manifest = read_manifest();
+    known.sealed = Sealed::always;
+    known.run = run_id(config.document, manifest.identity);
+    if (manifest.run != known.run)
+      throw Error(
+          ErrorKind::data,
+          fmt::format("{} is of run {}, but {} of run {}: one of them was put in the place "
+                      "of another",
+                      manifest_file().string(), manifest.run, config_file().string(), known.run));
+  }
+  known_ = std::move(known);
+  return *known_;
+}
+
+void RunFolder::check_run(const std::string& there, const std::string& where) const {
+  if (there != known().run)
+    throw Error(ErrorKind::data,
+                fmt::format("{} is of run {}, but its folder's is {}: it was put in the place of "
+                            "another file",
+                            where, there, known().run));
 }
 
 // --- metrics, timings, losses ---
 
 std::vector<JsonLine> RunFolder::read_metrics() const {
-  std::vector<JsonLine> lines = read_json_lines(metrics_file(), false);
-  for (std::size_t i = 0; i < lines.size(); ++i)
+  std::vector<JsonLine> lines = read_json_lines(metrics_file(), false, known().sealed);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
     if (const auto round = field<std::uint64_t>(lines[i].value, "round", lines[i].where);
         round != i)
       throw Error(ErrorKind::data,
                   fmt::format("{} is of round {}, expected {}", lines[i].where, round, i));
+    if (known().sealed == Sealed::always)
+      check_run(field<std::string>(lines[i].value, "run", lines[i].where), lines[i].where);
+  }
   return lines;
 }
 
 void RunFolder::write_metrics(std::span<const std::string> lines) const {
-  write_text(metrics_file(), fmt::format("{}\n", fmt::join(lines, "\n")));
+  std::string text;
+  for (const std::string& line : lines) text += seal_json(line) + "\n";
+  write_text(metrics_file(), text);
 }
 
 std::vector<Timing> RunFolder::read_timings() const {
@@ -109,7 +154,7 @@ void RunFolder::add_timing(const Timing& timing) const {
 
 std::vector<Loss> RunFolder::read_losses() const {
   std::vector<Loss> losses;
-  for (const JsonLine& line : read_json_lines(losses_file(), true)) {
+  for (const JsonLine& line : read_json_lines(losses_file(), true, known().sealed)) {
     Loss loss{field<std::uint64_t>(line.value, "round", line.where),
               field<int>(line.value, "member", line.where),
               field<int>(line.value, "epoch", line.where)};
@@ -142,19 +187,33 @@ void RunFolder::cut_losses(std::size_t round, int epoch) const {
 // --- training set, networks ---
 
 TransitionSet RunFolder::read_transitions() const {
-  if (read_config().version == 2) return stap::read_transitions(transitions_file());
-  const Model model = read_model(newest_committee().path);
-  return stap::read_transitions(transitions_file(), model.shape.grid, model.cluster);
+  if (read_config().version == 1) {
+    const Model model = read_model(newest_committee().path);
+    return stap::read_transitions(transitions_file(), model.shape.grid, model.cluster);
+  }
+  check_seal(transitions_file(), known().sealed);
+  if (known().sealed == Sealed::always)
+    check_run(read_text_attribute(transitions_file(), "/", "run"), transitions_file().string());
+  return stap::read_transitions(transitions_file());
 }
 
 void RunFolder::write_transitions(const TransitionSet& set) const {
-  stap::write_transitions(transitions_file(), set);
+  stap::write_transitions(transitions_file(), set, known().run);
 }
 
 std::optional<Model> RunFolder::read_networks(std::size_t round) const {
   std::error_code missing;
   for (const fs::path& path : {committee_file(round), training_file(round)})
-    if (fs::exists(path, missing)) return read_model(path);
+    if (fs::exists(path, missing)) {
+      Model model = read_model(path);
+      if (known().sealed == Sealed::always) {
+        check_run(model.origin.run, path.string());
+        if (model.origin.round != round)
+          throw Error(ErrorKind::data, fmt::format("{} is of round {}, expected {}", path.string(),
+                                                   model.origin.round, round));
+      }
+      return model;
+    }
   return std::nullopt;
 }
 

@@ -256,4 +256,30 @@ void read_answers(
   });
 }
 
+void visit_states(const fs::path& journal,
+                  const std::function<void(std::size_t acquisition, const LoggedAnswer& answer,
+                                           const StatePlace& place)>& visit) {
+  std::uint64_t end = AnswerStore::kFirst;
+  read_journal(journal, [&](JournalLine&& line, const std::string& where) {
+    if (line.type != kType) return;
+    const LoggedAnswer answer = read_answer(line.body, where);
+    if (answer.status != kOk) return;
+    const StatePlace place = read_place(line.body, where);
+    if (place.offset != end || place.end() < end)
+      throw Error(ErrorKind::data, fmt::format("{} names a state at byte {}, expected byte {}",
+                                               where, place.offset, end));
+    end = place.end();
+    visit(acquisition_of(line.body, where), answer, place);
+  });
+}
+
+void check_answers(const fs::path& journal, const fs::path& answers) {
+  const AnswerStore store(answers, AnswerStore::Open::read);
+  if (store.size() < AnswerStore::kFirst)
+    throw Error(ErrorKind::data, fmt::format("{} is cut off", answers.string()));
+  visit_states(journal, [&](std::size_t, const LoggedAnswer&, const StatePlace& place) {
+    store.read(place);
+  });
+}
+
 }  // namespace stap

@@ -22,14 +22,15 @@ static_assert(kHeader.size() == AnswerStore::kFirst);
 
 }  // namespace
 
-AnswerStore::AnswerStore(std::filesystem::path path)
-    : file_(std::make_unique<AppendFile>(std::move(path))) {
+AnswerStore::AnswerStore(std::filesystem::path path, Open how)
+    : file_(std::make_unique<AppendFile>(std::move(path), how == Open::read)) {
   char start[kHeader.size()];
   const std::size_t there = file_->read(0, start);
   if (std::string_view(start, there) != kHeader.substr(0, there))
     throw Error(ErrorKind::data, fmt::format("{} is not of format answers/1: it begins differently",
                                              file_->path().string()));
-  file_->write(kHeader.substr(there));  // nothing, unless it is new or was cut off just then
+  if (how == Open::append)
+    file_->write(kHeader.substr(there));  // nothing, unless it is new or was cut off just then
 }
 
 AnswerStore::~AnswerStore() = default;

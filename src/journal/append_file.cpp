@@ -34,16 +34,18 @@ void sync_folder_of(const fs::path& path) {
 
 }  // namespace
 
-AppendFile::AppendFile(fs::path path) : path_(std::move(path)) {
-  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+AppendFile::AppendFile(fs::path path, bool only_read) : path_(std::move(path)) {
+  const int how = only_read ? O_RDONLY : O_RDWR | O_CREAT;
+  file_ = open(path_.c_str(), how | O_CLOEXEC | O_NONBLOCK, 0666);
   struct stat status {};
   if (file_ < 0 || fstat(file_, &status) != 0)
-    throw Error(ErrorKind::storage, cannot("write", path_, std::strerror(errno)));
+    throw Error(ErrorKind::storage,
+                cannot(only_read ? "read" : "write", path_, std::strerror(errno)));
   try {
     if (!S_ISREG(status.st_mode))
       throw Error(ErrorKind::storage, cannot("write", path_, "it exists and is not a file"));
     size_ = static_cast<std::uint64_t>(status.st_size);
-    if (size_ == 0) sync_folder_of(path_);
+    if (size_ == 0 && !only_read) sync_folder_of(path_);
   } catch (...) {
     close(file_);
     throw;

@@ -13,9 +13,9 @@ namespace stap {
 /// After a write or a sync that failed nobody knows what is on disk: every later one fails, too.
 class AppendFile {
  public:
-  /// Opens or makes it, to read and to write. Throws Error(storage) if that cannot be done, or if
-  /// it is something else than a file.
-  explicit AppendFile(std::filesystem::path path);
+  /// Opens or makes it, to read and to write, or opens it only to read. Throws Error(storage) if
+  /// that cannot be done, or if it is something else than a file.
+  explicit AppendFile(std::filesystem::path path, bool only_read = false);
   ~AppendFile();
   AppendFile(AppendFile&& other) noexcept;
   AppendFile& operator=(AppendFile&&) = delete;

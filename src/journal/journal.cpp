@@ -7,34 +7,22 @@
 
 #include <fmt/format.h>
 
-#include "core/crc32c.h"
 #include "journal/append_file.h"
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
 
-// A line: {"crc":"0123abcd",REST where REST is the rest of a JSON object and the checksum is
-// REST's.
+// A line is a sealed JSON object (src/core/seal.h).
 namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kStart = "{\"crc\":\"";
-constexpr std::size_t kRest = kStart.size() + 8 + 2;  // behind the checksum, its quote and a comma
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // bytes that are read at once
 
-std::uint32_t checksum(std::string_view text) {
-  return crc32c(std::as_bytes(std::span(text)));
-}
-
 std::string to_text(std::uint64_t sequence, std::string_view type, const config::Value& body) {
-  const std::string rest = fmt::format("\"seq\":{},\"type\":\"{}\",\"body\":{}}}", sequence, type,
-                                       config::json_text(body, 0));
-  return fmt::format("{}{:08x}\",{}\n", kStart, checksum(rest), rest);
-}
-
-bool intact(std::string_view line) {
-  return line.size() > kRest && line.starts_with(kStart) &&
-         line.substr(kStart.size(), 8) == fmt::format("{:08x}", checksum(line.substr(kRest)));
+  return seal_json(fmt::format("{{\"seq\":{},\"type\":\"{}\",\"body\":{}}}", sequence, type,
+                               config::json_text(body, 0))) +
+         "\n";
 }
 
 JournalLine parse(std::string_view line, std::uint64_t offset, const std::string& where) {
@@ -51,6 +39,7 @@ JournalLine parse(std::string_view line, std::uint64_t offset, const std::string
 // Where the whole lines end.
 struct End {
   std::uint64_t sequence = 0, offset = 0;
+  bool unbroken = false;  // the last line is whole, but its line break was cut off
 };
 
 // Hands on whole lines, one after the other. `read(offset, bytes)` gives how many bytes there were.
@@ -66,26 +55,37 @@ End visit_lines(const Read& read, const fs::path& path, const JournalVisitor& vi
                 read(end.offset + before, std::span(held.data() + before, held.size() - before)));
     const bool at_end = held.size() < before + kChunk;
     std::size_t begin = 0;
-    for (std::size_t stop; (stop = held.find('\n', std::max(begin, searched))) != held.npos;) {
-      const std::string_view line = std::string_view(held).substr(begin, stop - begin);
+    const auto take = [&](std::string_view line) {
       const std::string where = fmt::format("{}, line {}", path.string(), end.sequence + 1);
-      if (!intact(line))
-        throw Error(ErrorKind::data, where + " is damaged: its checksum does not fit");
+      if (!is_whole_json(line)) throw_damaged(where);
       JournalLine parsed = parse(line, end.offset + begin, where);
       if (parsed.sequence != end.sequence)
         throw Error(ErrorKind::data, fmt::format("{} has number {}, expected {}", where,
                                                  parsed.sequence, end.sequence));
       if (visit) visit(std::move(parsed), where);
-      begin = stop + 1;
       ++end.sequence;
+    };
+    for (std::size_t stop; (stop = held.find('\n', std::max(begin, searched))) != held.npos;) {
+      take(std::string_view(held).substr(begin, stop - begin));
+      begin = stop + 1;
     }
     held.erase(0, begin);
     end.offset += begin;
     searched = held.size();
     if (!at_end) continue;
+    if (is_whole_json(held)) {
+      begin = 0;
+      take(held);
+      end.offset += held.size();
+      end.unbroken = true;
+      return end;
+    }
+    // Something else than a line break behind a line that was complete was not left by a crash.
+    if (!held.empty() && is_whole_json(std::string_view(held).substr(0, held.size() - 1)))
+      throw_damaged(fmt::format("{}, line {}", path.string(), end.sequence + 1));
     // A line that was cut off begins as ours do (or, after a power cut, may be zeros); the text of
     // somebody else is not ours to cut.
-    if (held.substr(0, kStart.size()) != kStart.substr(0, held.size()) &&
+    if (held.substr(0, kJsonSeal.size()) != kJsonSeal.substr(0, held.size()) &&
         held.find_first_not_of('\0') != held.npos)
       throw Error(ErrorKind::data, fmt::format("{}, line {} is not a line of a journal",
                                                path.string(), end.sequence + 1));
@@ -105,6 +105,7 @@ Journal::Journal(fs::path path, const JournalVisitor& visit)
   };
   const End end = visit_lines(read, file_->path(), visit);
   file_->cut(end.offset);
+  if (end.unbroken) file_->write("\n");
   next_ = end.sequence;
 }
 

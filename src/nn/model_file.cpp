@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kModelFormat = "model/1";
+constexpr const char *kModelFormat = "model/2", *kUnsealedFormat = "model/1";
 constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
 
 json shape_to_json(const FnoShape& s) {
@@ -75,10 +75,18 @@ Parameters take(const std::string& prefix, const FnoShape& shape,
 }
 
 Model model_from_tensors(TensorFile file) {
-  if (file.metadata["format"] != kModelFormat)
-    throw Error(ErrorKind::data, fmt::format("its format is '{}', expected '{}'",
-                                             file.metadata["format"], kModelFormat));
+  const std::string format = file.metadata["format"];
+  if (format != kModelFormat && format != kUnsealedFormat)
+    throw Error(ErrorKind::data,
+                fmt::format("its format is '{}', expected '{}'", format, kModelFormat));
+  if (format == kModelFormat && !file.sealed)
+    throw Error(ErrorKind::data,
+                "it is damaged: it has no checksum, though it was written with one");
   Model model;
+  model.sealed = file.sealed;
+  if (const std::string& run = file.metadata["run"]; !run.empty())
+    model.origin = {run, json::parse(file.metadata.at("round")).get<std::size_t>(),
+                    file.metadata.at("data")};
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
   if (file.metadata.contains("cluster"))
     model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
@@ -129,6 +137,11 @@ void write_model(const std::filesystem::path& path, const Model& model) {
                    {"shape", shape_to_json(model.shape).dump()},
                    {"steps", steps.dump()}};
   if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();
+  if (!model.origin.run.empty()) {
+    file.metadata["run"] = model.origin.run;
+    file.metadata["round"] = json(model.origin.round).dump();
+    file.metadata["data"] = model.origin.data;
+  }
   write_tensors(path, file);
 }
 

@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/crc32c.h"
 #include "core/pending_file.h"
 #include "stap/core/error.h"
 
 // Layout: 8 bytes with the header's length (little endian), the header (JSON: name -> dtype, shape,
-// data_offsets; "__metadata__" -> text by text), then the data without holes.
+// data_offsets; "__metadata__" -> text by text), then the data without holes. Our own have a seal
+// in the metadata: the CRC-32C of the whole file, with zeros for its own digits.
 namespace stap {
 namespace {
 
@@ -21,6 +23,31 @@ using nlohmann::json;
 static_assert(std::endian::native == std::endian::little, "safetensors data are little endian");
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
+
+constexpr std::string_view kSealStart = "\"seal\":\"crc32c:", kNoSeal = "crc32c:00000000";
+constexpr std::size_t kSealDigits = 8;
+
+// Of bytes as they come.
+class Checksum {
+ public:
+  void add(const void* bytes, std::size_t n) {
+    value_ = crc32c({static_cast<const std::byte*>(bytes), n}, value_);
+  }
+  std::string text() const { return fmt::format("{:08x}", value_); }
+
+ private:
+  std::uint32_t value_ = 0;
+};
+
+// The checksum of a whole file is put into its header, or taken out of it. Its digits are zeros
+// meanwhile. Empty: it has none.
+std::string swap_seal(std::string& header, std::string_view digits) {
+  const std::size_t at = header.find(kSealStart);
+  if (at == std::string::npos || header.size() < at + kSealStart.size() + kSealDigits) return {};
+  const std::string there = header.substr(at + kSealStart.size(), kSealDigits);
+  header.replace(at + kSealStart.size(), kSealDigits, digits);
+  return there;
+}
 
 [[noreturn]] void damaged(const std::filesystem::path& path, const std::string& why) {
   throw Error(ErrorKind::data,
@@ -60,7 +87,8 @@ Entry read_entry(const std::string& name, const json& info) {
 
 void write_tensors(const std::filesystem::path& path, const TensorFile& file) {
   json header = json::object();
-  if (!file.metadata.empty()) header["__metadata__"] = file.metadata;
+  header["__metadata__"] = file.metadata;
+  header["__metadata__"]["seal"] = kNoSeal;
   std::uint64_t offset = 0;
   for (const Tensor& t : file.tensors) {
     const std::uint64_t end = offset + t.values.size() * sizeof(float);
@@ -71,15 +99,19 @@ void write_tensors(const std::filesystem::path& path, const TensorFile& file) {
   text.resize((text.size() + 7) / 8 * 8, ' ');  // data on an 8-byte boundary
   const std::uint64_t length = text.size();
 
+  Checksum sum;
+  sum.add(&length, sizeof length);
+  sum.add(text.data(), text.size());
+  for (const Tensor& t : file.tensors) sum.add(t.values.data(), t.values.size() * sizeof(float));
+  swap_seal(text, sum.text());
+
   PendingFile pending(path);
-  std::ofstream out(pending.temporary(), std::ios::binary);
-  out.write(reinterpret_cast<const char*>(&length), sizeof length);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  for (const Tensor& t : file.tensors)
-    out.write(reinterpret_cast<const char*>(t.values.data()),
-              static_cast<std::streamsize>(t.values.size() * sizeof(float)));
-  out.close();
-  if (!out) throw Error(ErrorKind::storage, fmt::format("cannot write {}", path.string()));
+  const auto write = [&](const void* bytes, std::size_t n) {
+    pending.write({static_cast<const char*>(bytes), n});
+  };
+  write(&length, sizeof length);
+  write(text.data(), text.size());
+  for (const Tensor& t : file.tensors) write(t.values.data(), t.values.size() * sizeof(float));
   pending.commit();
 }
 
@@ -100,6 +132,10 @@ TensorFile read_tensors(const std::filesystem::path& path) {
   if (!in.read(text.data(), static_cast<std::streamsize>(length)))
     damaged(path, "its header cannot be read");
   const std::uint64_t data = size - sizeof length - length;
+  const std::string seal = swap_seal(text, "00000000");
+  Checksum sum;
+  sum.add(&length, sizeof length);
+  sum.add(text.data(), text.size());
 
   TensorFile file;
   std::vector<Entry> entries;
@@ -109,6 +145,7 @@ TensorFile read_tensors(const std::filesystem::path& path) {
     for (const auto& [name, info] : header.items()) {
       if (name == "__metadata__") {
         file.metadata = info.get<std::map<std::string, std::string>>();
+        file.sealed = file.metadata.erase("seal") > 0;
       } else {
         entries.push_back(read_entry(name, info));
       }
@@ -130,9 +167,11 @@ TensorFile read_tensors(const std::filesystem::path& path) {
     if (!in.read(reinterpret_cast<char*>(entry.tensor.values.data()),
                  static_cast<std::streamsize>(entry.end - entry.begin)))
       damaged(path, "its data cannot be read");
+    sum.add(entry.tensor.values.data(), entry.end - entry.begin);
     file.tensors.push_back(std::move(entry.tensor));
   }
   if (next != data) damaged(path, fmt::format("{} bytes follow the last tensor", data - next));
+  if (file.sealed && seal != sum.text()) damaged(path, "it is damaged: its checksum does not fit");
   return file;
 }
 

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/run/sweep.h"
 #include "stap/study/method.h"
 #include "stap/study/study.h"
 
@@ -18,17 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using config::Value;
-
-// Names of a sweep's runs, from its sweep.json; none if there is no such file.
-std::vector<std::string> sweep_order(const fs::path& folder) {
-  std::vector<std::string> names;
-  if (!fs::exists(folder / "sweep.json")) return names;
-  const Value value = read_document(folder / "sweep.json");
-  if (const Value* runs = value.find("runs"); runs != nullptr && runs->is_list())
-    for (const Value& run : *runs->list())
-      if (run.text() != nullptr) names.push_back(*run.text());
-  return names;
-}
 
 const Value& must_have(const Value& map, std::string_view key, const fs::path& place) {
   const Value* there = map.find(key);
@@ -96,7 +87,8 @@ RunResult read_result(const fs::path& folder) {
   result.steps = study.options.steps;
   result.cluster = study.options.cluster;
   result.test_sha256 = identity_text(result.manifest, "test_sha256");
-  for (const auto& [text, line, place] : files.read_metrics()) {
+  for (const JsonLine& one : files.read_metrics()) {
+    const auto& [line, place] = std::tie(one.value, one.where);
     // Without a test set a round may have nothing to say but its size.
     const std::size_t round = result.rounds_done++;
     if (result.test_sha256.empty() && line.find("rmse") == nullptr) continue;
@@ -130,7 +122,8 @@ std::vector<RunResult> read_results(const fs::path& folder) {
                             folder.string()));
   std::sort(found.begin(), found.end());
   // The order of the sweep's grid where it is known; runs it does not name come last.
-  const std::vector<std::string> order = sweep_order(folder);
+  const std::vector<std::string> order =
+      fs::exists(folder / "sweep.json", error) ? names_in(folder) : std::vector<std::string>();
   auto place = [&](const fs::path& path) {
     return std::find(order.begin(), order.end(), path.filename().string()) - order.begin();
   };

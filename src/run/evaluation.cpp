@@ -51,6 +51,7 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
 
 void evaluate_round(Run& run, Committee& committee) {
   config::Value head;
+  head.set("run", run.folder.run());
   head.set("round", run.round);
   const std::size_t first = run.problem->first.count();
   head.set("transitions", run.transitions.count() - first);  // that were bought

@@ -117,15 +117,28 @@ void load_training(Run& run) {
         model->members.size() != static_cast<std::size_t>(o.members))
       throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape",
                                                run.folder.round_folder(run.round).string()));
+    const fs::path place = run.folder.round_folder(run.round);
+    if (model->origin.data != run.data)
+      throw Error(ErrorKind::data, fmt::format("{} holds networks that were trained on another "
+                                               "training set than transitions.h5",
+                                               place.string()));
     run.members = std::move(model->members);
     const std::size_t batch = run.study.train.batch, rows = training_rows(run).size();
     const auto steps_per_epoch = static_cast<std::int64_t>((rows + batch - 1) / batch);
-    run.epochs_done = static_cast<int>(run.members[0].steps / steps_per_epoch);
-    if (run.epochs_done > run.study.train.epochs)
+    const std::int64_t steps = run.members[0].steps, all = steps_per_epoch * run.study.train.epochs;
+    if (steps < 0 || steps > all || steps % steps_per_epoch != 0 ||
+        std::ranges::any_of(run.members, [&](const auto& m) { return m.steps != steps; }))
       throw Error(ErrorKind::data,
-                  fmt::format("{} holds networks of {} epochs, expected at most {}",
-                              run.folder.round_folder(run.round).string(), run.epochs_done,
-                              run.study.train.epochs));
+                  fmt::format("{} holds networks of {} steps, or of different numbers of steps, "
+                              "expected whole epochs of {} up to {}",
+                              place.string(), steps, steps_per_epoch, all));
+    run.epochs_done = static_cast<int>(steps / steps_per_epoch);
+    if (std::error_code none;
+        (steps == all) != fs::exists(run.folder.committee_file(run.round), none))
+      throw Error(ErrorKind::data,
+                  fmt::format("{} holds networks of {} of {} epochs under the name of {} ones",
+                              place.string(), run.epochs_done, run.study.train.epochs,
+                              steps == all ? "half-trained" : "finished"));
     return;
   }
   for (int m = 0; m < o.members; ++m)
@@ -252,6 +265,7 @@ void begin_round(Run& run) {
   if (run.scaling.mean.empty())
     run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps(),
                                   [&](std::size_t candidate) { return run.held_back(candidate); });
+  run.data = digest(run.transitions);
   load_training(run);
   const bool trained = run.epochs_done == run.study.train.epochs;
   run.phase = !trained                     ? Run::Phase::train
@@ -266,7 +280,8 @@ void drop_old_networks(const Run& run) {
 }
 
 void save_training(Run& run) {
-  const Model model{run.shape, run.members, run.study.options.cluster};
+  const Model model{
+      run.shape, run.members, run.study.options.cluster, {run.folder.run(), run.round, run.data}};
   if (run.epochs_done < run.study.train.epochs) {
     run.folder.write_training(run.round, model);
     return;

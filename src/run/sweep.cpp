@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kSweepFormat = "sweep/2";  // sweep/1 has no seal
+
 bool is_foreign(const Study& study) {
   return static_cast<bool>(study.pde.row->outline);
 }
@@ -58,7 +60,9 @@ class Problems {
 
 std::vector<std::string> read_order(const fs::path& order) {
   std::vector<std::string> all;
-  const config::Value sweep = read_document(order);
+  config::Value sweep = read_json(order);
+  if (field<std::string>(sweep, "format", order) == kSweepFormat)
+    sweep = read_json(order, Sealed::always);
   const config::Value* names = sweep.find("runs");
   if (names == nullptr || !names->is_list()) throw_bad_field("runs", order);
   for (const config::Value& name : *names->list()) {
@@ -88,10 +92,10 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder, cons
                               order.string()));
   }
   config::Value value;
-  value.set("format", "sweep/1");
+  value.set("format", kSweepFormat);
   value.set("runs", config::Value(config::Value::List(names.begin(), names.end())));
   make_folder(folder);
-  write_text(order, config::json_text(value) + "\n");
+  write_sealed_json(order, config::json_text(value) + "\n");
 }
 
 // Whether this run can be trained without asking its solver.

@@ -12,6 +12,7 @@
 #include "core/turn.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
@@ -26,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kFolderFormat = "data/1";
+constexpr const char *kFolderFormat = "data/2", *kUnsealedFormat = "data/1";
 
 constexpr const char* kConfig = "config.yaml";
 constexpr const char* kJournal = "journal.jsonl";
@@ -99,12 +100,16 @@ void check_ours(const fs::path& folder) {
 bool claimed(const fs::path& folder, const Value& document) {
   const fs::path path = folder / kConfig;
   if (!fs::exists(path)) return false;
-  const Value there = read_document(path);
+  Value there = read_yaml(path);
   const Value* format = there.find("format");
-  if (format == nullptr || format->text() == nullptr || *format->text() != kFolderFormat)
+  const std::string text =
+      format != nullptr && format->text() != nullptr ? *format->text() : std::string();
+  if (text != kFolderFormat && text != kUnsealedFormat)
     throw Error(ErrorKind::data,
                 fmt::format("{} is not of format '{}': it was not made by 'stap generate'",
                             path.string(), kFolderFormat));
+  if (text == kFolderFormat) check_seal(path, Sealed::always);
+  there.set("format", kFolderFormat);
   const auto differing = differences(document, there);
   if (!differing.empty())
     throw Error(ErrorKind::config,
@@ -159,8 +164,10 @@ void assemble(const Product& product, const RowMaker& maker, const LoggedAnswers
   writer.commit();
 }
 
-Value session(double seconds) {
+// Every line but answers says whose journal it is; the first one is such a line.
+Value session(double seconds, const std::string& key) {
   Value body;
+  body.set("data_key", key);
   body.set("seconds", seconds);
   return body;
 }
@@ -185,7 +192,12 @@ class DataFolder {
     make_folder(path_);
     const auto started = std::chrono::steady_clock::now();
     Generated result;
-    const auto add_seconds = [&](const JournalLine& line, const std::string&) {
+    const auto add_seconds = [&](const JournalLine& line, const std::string& where) {
+      const Value* key = line.body.find("data_key");  // data/1 has none
+      if (key != nullptr && (key->text() == nullptr || *key->text() != key_))
+        throw Error(ErrorKind::data, fmt::format("{} is of other data than its folder: it was put "
+                                                 "in the place of another",
+                                                 where));
       result.seconds += seconds_of(line);
     };
     if (claimed(path_, document_) && whole()) {
@@ -196,14 +208,17 @@ class DataFolder {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
       result.seconds += spent.count();
       if (!finished) {
-        log.note("session", session(spent.count()));
+        log.note("session", session(spent.count(), key_));
         return result;
       }
-      log.restart("session", session(result.seconds));
+      log.restart("session", session(result.seconds, key_));
       fs::remove(path_ / kAnswers);
     }
+    const auto format = field<std::string>(read_yaml(path_ / kConfig), "format", path_ / kConfig);
+    const Sealed sealed = format == kFolderFormat ? Sealed::always : Sealed::maybe;
     for (const Product& product : products_) {
       const fs::path file = product.file(path_);
+      check_seal(file, sealed);
       if (read_text_attribute(file, "/", "data_key") != key_)
         throw Error(ErrorKind::data,
                     fmt::format("{} is of other data than its folder: remove it", file.string()));
@@ -242,7 +257,7 @@ class DataFolder {
     return true;
   }
 
-  void claim(const AnswerLog& log) const {
+  void claim(AnswerLog& log) const {
     for (const Product& product : products_)
       if (log.recorded(product.wanted.acquisition).count() > 0)
         throw Error(ErrorKind::data,
@@ -250,7 +265,8 @@ class DataFolder {
                                 "the folder, or put the file back",
                                 path_.string(), kConfig));
     check_room(products_, path_);
-    write_text(path_ / kConfig, config::yaml_text(document_));
+    log.restart("session", session(0, key_));
+    write_sealed(path_ / kConfig, config::yaml_text(document_));
   }
 
   fs::path path_;

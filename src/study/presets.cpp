@@ -70,10 +70,11 @@ void drop_format(Value& document) {
   const Value* format = document.find("format");
   if (format == nullptr) return;
   const std::string* text = format->text();
-  if (text == nullptr || (*text != "run/1" && *text != "run/2"))
+  if (text == nullptr || std::ranges::find(kRunFormats, *text) == kRunFormats.end())
     throw Error(ErrorKind::config,
-                fmt::format("{}: format is {}, expected run/1 or run/2: this is no configuration",
-                            format->origin().text(), config::json_text(*format, 0)));
+                fmt::format("{}: format is {}, expected {}: this is no configuration",
+                            format->origin().text(), config::json_text(*format, 0),
+                            fmt::join(kRunFormats, ", ")));
   document.erase("format");
 }
 

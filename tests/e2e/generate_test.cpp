@@ -67,7 +67,7 @@ TEST_F(GenerateProgram, WritesPoolAndTestSet) {
     const auto attribute = [&](const char* name) {
       return read_text_attribute(folder_.path(file), "/", name);
     };
-    EXPECT_EQ(attribute("format"), "data/1");
+    EXPECT_EQ(attribute("format"), "data/2");
     EXPECT_EQ(json::parse(attribute("pde")).at("points"), 48);
     EXPECT_TRUE(json::parse(attribute("initial")).contains("warm_up"));
     EXPECT_EQ(attribute("data_seed"), "0");

@@ -15,6 +15,7 @@
 #include "support/environment.h"
 #include "support/killing.h"
 #include "support/processes.h"
+#include "support/sealing.h"
 #include "support/small_study.h"
 
 namespace stap::test {
@@ -254,13 +255,12 @@ TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_TRUE(contains(other.err, "study.seed: 1 here, 0 there"));
 
-  std::string config = content(folder_.path("r/config.yaml"));
-  config.replace(config.find("run/2"), 5, "run/9");
-  folder_.file("r/config.yaml", config);
+  const std::string config = content(folder_.path("r/config.yaml"));
+  test::change_sealed(folder_.path("r/config.yaml"), "run/3", "run/9");
   EXPECT_EQ(run_stap(words("run", "r")).exit_code, 3);
   EXPECT_EQ(run_stap({"table", folder_.path("r")}).exit_code, 3);
-  config.replace(config.find("run/9"), 5, "run/1");
   folder_.file("r/config.yaml", config);
+  test::change_sealed(folder_.path("r/config.yaml"), "run/3", "run/1");
   const Finished old = run_stap(words("run", "r"));
   EXPECT_EQ(old.exit_code, 3);
   EXPECT_TRUE(contains(old.err, "was begun by an earlier version (run/1)"));

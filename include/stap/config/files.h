@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
+#include "stap/core/seal.h"
 
 namespace stap {
 
@@ -16,6 +17,10 @@ void make_folder(const std::filesystem::path& path);
 /// Puts a small text file in its place in one step; `forced` to disk, or one that a power cut may
 /// take. Throws Error(storage).
 void write_text(const std::filesystem::path& path, const std::string& text, bool forced = true);
+/// The same for what something is computed from: with a seal (src/core/seal.h), which readers
+/// check. The text of a YAML file, or of a JSON object.
+void write_sealed(const std::filesystem::path& path, const std::string& yaml);
+void write_sealed_json(const std::filesystem::path& path, const std::string& object);
 /// Removes what killed processes were writing when they died, below a folder in which nobody else
 /// works now: temporary files, named as ours are, of files that are ours. `ours` is asked about the
 /// path of such a file, relative to the folder.
@@ -23,21 +28,22 @@ void remove_leftovers(const std::filesystem::path& folder,
                       const std::function<bool(const std::filesystem::path& file)>& ours);
 /// Throws Error(data) if it cannot be read.
 std::string read_text_file(const std::filesystem::path& path);
-/// One of our own YAML or JSON files. Throws Error(data) if it cannot be read or is damaged.
-config::Value read_document(const std::filesystem::path& path);
-
-/// One of our own JSON files, of any size. Throws Error(data) if it cannot be read or is damaged.
-config::Value read_json(const std::filesystem::path& path);
+/// One of our own YAML files. Throws Error(data) if it cannot be read or is damaged.
+config::Value read_yaml(const std::filesystem::path& path, Sealed sealed = Sealed::maybe);
+/// One of our own JSON files, of any size, without its seal. Throws likewise.
+config::Value read_json(const std::filesystem::path& path, Sealed sealed = Sealed::maybe);
 
 /// A line of a file of JSON objects, one a line.
 struct JsonLine {
-  std::string text;
+  std::string text;     ///< without its seal
   config::Value value;  ///< a map
   std::string where;    ///< "run/metrics.jsonl, line 3", for messages
+  bool sealed = false;
 };
 /// All of them; none if there is no such file. Throws Error(data) with file and line for one that
 /// is no JSON object or, unless `last_may_be_cut`, has no end; where it may, that one is left out.
-std::vector<JsonLine> read_json_lines(const std::filesystem::path& path, bool last_may_be_cut);
+std::vector<JsonLine> read_json_lines(const std::filesystem::path& path, bool last_may_be_cut,
+                                      Sealed sealed = Sealed::maybe);
 /// Adds whole lines (`text` ends with a line break) to a file, with one write. Not forced to disk:
 /// for what may be lost. Throws Error(storage).
 void append_lines(const std::filesystem::path& path, const std::string& text);

@@ -35,8 +35,12 @@ void drop_last_acquisition(TransitionSet& set);
 
 /// `transitions.h5` (format "transitions/2": `acquisition`, `candidate`, `step` and `acquisitions`
 /// as whole numbers, `inputs`, `outputs`, the attributes of StateInfo, and `cluster` where it is
-/// not 1), replaced in one step. Throws Error(storage).
-void write_transitions(const std::filesystem::path& path, const TransitionSet& set);
+/// not 1), replaced in one step. `run` is the run_id() of whose training set it is, if any. Throws
+/// Error(storage).
+void write_transitions(const std::filesystem::path& path, const TransitionSet& set,
+                       const std::string& run = {});
+/// A hash of all of it, as sixteen digits.
+std::string digest(const TransitionSet& set);
 /// With the grid the file names. Throws Error(data) if it is damaged or of another format; those of
 /// "transitions/1" name none.
 TransitionSet read_transitions(const std::filesystem::path& path);

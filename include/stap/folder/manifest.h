@@ -20,8 +20,11 @@ struct Manifest {
   /// (absent without a test set), `pool_file` and `test_file` (where named), `data_key`. Of a
   /// folder of run/1: `name` and the hashes only.
   config::Value identity{};
-  config::Value checksums{};  ///< a map; empty for now
+  std::string run{};  ///< its run_id(); empty before run/3
 };
+
+/// The text of the file, without its seal.
+std::string manifest_text(const Manifest& manifest);
 
 /// This machine's and build's part of it.
 Manifest this_machine();

@@ -18,9 +18,10 @@
 namespace stap {
 
 /// One run's folder: every file in it has its place, its one reader and its one writer here
-/// (docs/running.md has the table). Readers take folders of formats run/1 and run/2, also of runs
-/// that are under way, and throw Error(data) with file and line or key for what is missing or
-/// damaged. Writers throw Error(storage) and are for who has claimed the folder (claim.h).
+/// (docs/running.md has the table). Readers take folders of formats run/1 to run/3, also of runs
+/// that are under way, and throw Error(data) with file and line or key for what is missing, damaged
+/// or, in run/3, whose files have seals and name their run, another run's. Writers throw
+/// Error(storage) and are for who has claimed the folder (claim.h).
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -42,6 +43,8 @@ class RunFolder {
   /// plan.json, or plan-2.json, ... of further passes (1-based).
   std::filesystem::path plan_file(std::size_t round, std::size_t pass) const;
 
+  /// Of config.yaml and manifest.json (run_id.h); empty in folders before run/3.
+  std::string run() const { return known().run; }
   RunConfig read_config() const;
   Manifest read_manifest() const;
   /// Line r is that of round r; none if there is no such file yet.
@@ -67,8 +70,11 @@ class RunFolder {
   /// That of the highest round that has one. Throws Error(data) if there is none.
   CommitteeFile newest_committee() const;
 
+  /// The text of a configuration's file, without its seal; that of a manifest's is manifest_text().
+  static std::string config_text(const config::Value& document);
   void write_config(const config::Value& document) const;
   void write_manifest(const Manifest& manifest) const;
+  /// JSON objects without their seals.
   void write_metrics(std::span<const std::string> lines) const;
   /// In the place of those of the round before.
   void write_extracts(const RunExtracts& extracts) const;
@@ -89,7 +95,16 @@ class RunFolder {
   void remove_old_networks(std::size_t round, bool committees) const;
 
  private:
+  /// What readers must know of the folder first: read once, when there is a configuration.
+  struct Known {
+    Sealed sealed = Sealed::maybe;
+    std::string run{};
+  };
+  const Known& known() const;
+  void check_run(const std::string& there, const std::string& where) const;
+
   std::filesystem::path path_;
+  mutable std::optional<Known> known_;
 };
 
 }  // namespace stap

@@ -27,7 +27,7 @@ struct Loss {
   double loss = 0.0;
 };
 struct RunConfig {
-  int version = 0;         ///< of the folder: 2, or 1 (read only)
+  int version = 0;         ///< of the folder: 3, or 1 and 2 (read only)
   config::Value document;  ///< the configuration, without its format
 };
 struct RunExtracts {

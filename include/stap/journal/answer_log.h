@@ -62,4 +62,14 @@ void read_answers(
     const std::filesystem::path& journal,
     const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit);
 
+/// Hands on every answer of a journal that has a state, revoked or not, without the state: where it
+/// is. Only reads; throws Error(data) as read_journal does.
+void visit_states(const std::filesystem::path& journal,
+                  const std::function<void(std::size_t acquisition, const LoggedAnswer& answer,
+                                           const StatePlace& place)>& visit);
+/// The states that a journal names, read once more and compared with their checksums. Only reads.
+/// Throws Error(data) for the first that is damaged or cut off, and as read_journal does; `answers`
+/// may hold more, as a crash leaves it.
+void check_answers(const std::filesystem::path& journal, const std::filesystem::path& answers);
+
 }  // namespace stap

@@ -26,9 +26,11 @@ class AnswerStore {
  public:
   static constexpr std::uint64_t kFirst = 16;  ///< byte of the first state
 
-  /// Opens or creates it. Throws Error(data) if it is not of this format, Error(storage) if it
-  /// cannot be read and written.
-  explicit AnswerStore(std::filesystem::path path);
+  enum class Open { append, read };
+
+  /// Opens or creates it; to read, it must be there. Throws Error(data) if it is not of this
+  /// format, Error(storage) if it cannot be read and, unless that is all, written.
+  explicit AnswerStore(std::filesystem::path path, Open how = Open::append);
   ~AnswerStore();
 
   /// Where it will be when commit() has returned.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,5 +60,9 @@ class Journal {
 /// being written, or was cut off, is left out. Throws Error(data) as Journal does, and if there is
 /// no such file.
 void read_journal(const std::filesystem::path& path, const JournalVisitor& visit);
+
+/// The text of a journal of which bytes were changed, one in a line, as it was: the checksums tell.
+/// Empty if they do not.
+std::optional<std::string> mended_journal(std::string text);
 
 }  // namespace stap

@@ -1,27 +1,40 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "stap/nn/engine.h"
 
 namespace stap {
 
+/// What a model was trained in; empty for one that no run has made.
+struct ModelOrigin {
+  std::string run{};  ///< its run_id()
+  std::size_t round = 0;
+  std::string data{};  ///< a hash of the training set
+
+  bool operator==(const ModelOrigin&) const = default;
+};
+
 /// A trained committee and what is needed to use it or to go on training.
 struct Model {
   FnoShape shape;
   std::vector<MemberState> members;
   std::size_t cluster = 1;  ///< k: its states are clusters of k (stap/core/cluster.h)
+  ModelOrigin origin{};
+  bool sealed = false;  ///< of one that was read: its file has a checksum
 };
 
-/// Writes a safetensors file (format "model/1"): member m's weights as "m/NAME", its optimiser as
-/// "m/adam1/NAME" and "m/adam2/NAME", its scaling as "m/mean" and "m/deviation"; shape, step
-/// counts and the cluster, where it is not 1, as metadata. Written aside and renamed. Throws
-/// Error(storage).
+/// Writes a safetensors file (format "model/2", with a seal): member m's weights as "m/NAME", its
+/// optimiser as "m/adam1/NAME" and "m/adam2/NAME", its scaling as "m/mean" and "m/deviation";
+/// shape, step counts, origin and the cluster, where it is not 1, as metadata. Written aside and
+/// renamed. Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 
-/// Reads it back, bit for bit. Throws Error(data) if the file is missing, damaged, of another
-/// format or inconsistent; reading never runs code and never reads outside the file.
+/// Reads it back, bit for bit; also files of "model/1", which have no seal. Throws Error(data) if
+/// the file is missing, damaged, of another format or inconsistent; reading never runs code and
+/// never reads outside the file.
 Model read_model(const std::filesystem::path& path);
 
 }  // namespace stap

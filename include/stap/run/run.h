@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Run {
   FnoShape shape;
   AnswerLog answers;  ///< every answer of the solver, on disk before it is used
   TransitionSet transitions;
+  std::string data{};  ///< digest() of the training set of this round
   Scaling scaling;
   bool elsewhere = false;     ///< begun on another device or with another instruction set
   std::vector<char> used;     ///< per pool id: chosen once, gone for good

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stap/config/value.h"
 
 namespace stap {
+
+/// Formats of run folders, as their config.yaml says them, the earliest first: version 1, 2, ...
+inline constexpr std::array<std::string_view, 3> kRunFormats{"run/1", "run/2", "run/3"};
 
 struct Preset {
   std::string name, text;

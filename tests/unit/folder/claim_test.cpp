@@ -91,7 +91,7 @@ TEST_F(ClaimTest, CountsLedgers) {
     ClaimedFolder twice = claimed();
     twice.log.note("ledger", to_value(1, {}));
   }
-  expect_says(error_text(ErrorKind::data, [&] { claimed(); }), "journal.jsonl, line 3");
+  expect_says(error_text(ErrorKind::data, [&] { claimed(); }), "journal.jsonl, line 4");
 }
 
 TEST_F(ClaimTest, OtherConfigurationsAreRefusedWithTheDifferences) {
@@ -120,12 +120,11 @@ TEST_F(ClaimTest, RoundsMayBeRaised) {
 
 TEST_F(ClaimTest, AnEarlierVersionIsNotContinued) {
   { claimed(); }
-  std::string config = content(path() + "/config.yaml");
-  folder_.file("run/config.yaml", config.replace(config.find("run/2"), 5, "run/1"));
+  folder_.file("run/config.yaml", "format: run/2\nstudy: {rounds: 2}\n");
   const std::string before = all();
 
   expect_says(error_text(ErrorKind::data, [&] { claimed(); }),
-              "was begun by an earlier version (run/1): table and analyse read it, it cannot be "
+              "was begun by an earlier version (run/2): table and analyse read it, it cannot be "
               "continued; start anew in another folder");
 
   EXPECT_EQ(all(), before);
@@ -176,7 +175,12 @@ TEST_F(ClaimTest, GoesOnAfterAKillWhileTheFolderWasMade) {
   fs::create_directory(path() + "/rounds");
   EXPECT_NO_THROW(claimed());
   const std::string manifest_text = content(path() + "/manifest.json");
-  put({{"journal.jsonl", ""},
+  const std::string head = content(path() + "/journal.jsonl");
+  put({{"journal.jsonl", head.substr(0, 40)}, {"answers.bin", header}});
+  EXPECT_NO_THROW(claimed());
+  put({{"journal.jsonl", head}, {"answers.bin", header}});
+  EXPECT_NO_THROW(claimed(document(7)));  // not the run that it was to be
+  put({{"journal.jsonl", head},
        {"answers.bin", header},
        {"manifest.json", manifest_text},
        {"config.yaml.tmp-12-1", "form"}});
@@ -275,6 +279,16 @@ TEST_F(ClaimTest, ARunWithoutItsJournalOrAnswersIsDamaged) {
       folder_.file(std::string("run/") + name, kept);
     }
   EXPECT_NO_THROW(claimed());
+}
+
+TEST_F(ClaimTest, AJournalOfAnotherRunIsRefused) {
+  { claimed(document(2, 1)); }
+  const std::string journal = content(path() + "/journal.jsonl");
+  fs::remove_all(path());
+  { claimed(); }
+  folder_.file("run/journal.jsonl", journal);
+
+  expect_says(error_text(ErrorKind::data, [&] { claimed(); }), "in the place of another");
 }
 
 // A power cut that kept the journal's part of a commit and lost the store's.

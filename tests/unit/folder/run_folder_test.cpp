@@ -7,8 +7,10 @@
 #include <functional>
 
 #include "stap/core/error.h"
+#include "stap/folder/run_id.h"
 #include "support/h5_writing.h"
 #include "support/networks.h"
+#include "support/sealing.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -38,10 +40,7 @@ class RunFolderTest : public ::testing::Test {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   }
   void replace(const std::string& file, const std::string& from, const std::string& to) const {
-    std::string text = content(folder_.path(file));
-    const std::size_t at = text.find(from);
-    ASSERT_NE(at, std::string::npos) << from << " is not in " << text;
-    folder_.file(file, text.replace(at, from.size(), to));
+    test::change_sealed(folder_.path(file), from, to);
   }
 
   TemporaryFolder folder_;
@@ -60,14 +59,16 @@ TEST_F(RunFolderTest, Configuration) {
 
   const RunConfig config = run_.read_config();
 
-  EXPECT_EQ(config.version, 2);
+  EXPECT_EQ(config.version, 3);
   EXPECT_EQ(config.document, some_document());
-  EXPECT_EQ(content(folder_.path("config.yaml")).substr(0, 14), "format: run/2\n");
+  EXPECT_EQ(content(folder_.path("config.yaml")).substr(0, 14), "format: run/3\n");
   folder_.file("config.yaml", "format: run/1\nstudy: {rounds: 2}\n");
   EXPECT_EQ(run_.read_config().version, 1);
   const auto read = [&] { run_.read_config(); };
-  folder_.file("config.yaml", "format: run/3\n");
-  expect_says(damage("config.yaml", read), "run/3");
+  folder_.file("config.yaml", "format: run/4\n");
+  expect_says(damage("config.yaml", read), "run/4");
+  folder_.file("config.yaml", "format: run/3\nstudy: {rounds: 2}\n");
+  expect_says(damage("config.yaml", read), "has no checksum");
   folder_.file("config.yaml", "format: run/2\nstudy: {\n");
   expect_says(damage("config.yaml", read), "config.yaml:3");
   folder_.file("config.yaml", "study: {rounds: 2}\n");
@@ -78,6 +79,7 @@ TEST_F(RunFolderTest, Configuration) {
 
 Manifest some_manifest() {
   Manifest manifest = this_machine();
+  manifest.run = "1234";
   manifest.device = "cpu";
   manifest.solver = "burgers";
   manifest.seed = 18446744073709551615u;
@@ -103,7 +105,7 @@ TEST_F(RunFolderTest, ManifestComesBack) {
   EXPECT_EQ(back.seed, manifest.seed);
   EXPECT_EQ(back.data_seed, 4u);
   EXPECT_EQ(back.identity, manifest.identity);
-  EXPECT_EQ(back.checksums, Value(Value::Map{}));
+  EXPECT_EQ(back.run, "1234");
   EXPECT_EQ(identity_text(back, "pool_sha256"), "ab12");
   EXPECT_EQ(identity_text(back, "test_sha256"), "");
 }
@@ -113,16 +115,16 @@ TEST_F(RunFolderTest, ManifestThatIsDamagedOrOld) {
   damage("manifest.json", read);
   for (const char* key :
        {"\"format\"", "\"version\"", "\"compiler\"", "\"device\"", "\"cpu\"", "\"instruction_set\"",
-        "\"solver\"", "\"seed\"", "\"data_seed\"", "\"identity\"", "\"checksums\""}) {
+        "\"solver\"", "\"seed\"", "\"data_seed\"", "\"identity\"", "\"run\""}) {
     run_.write_manifest(some_manifest());
     replace("manifest.json", std::string(key) + ":", "\"else\":");
     damage("manifest.json", read);
   }
   run_.write_manifest(some_manifest());
   replace("manifest.json", "\"seed\":", "\"seed\"");
-  expect_says(damage("manifest.json", read), "line 9");
+  expect_says(damage("manifest.json", read), "line 10");
   run_.write_manifest(some_manifest());
-  replace("manifest.json", "manifest/2", "manifest/7");
+  replace("manifest.json", "manifest/3", "manifest/7");
   expect_says(damage("manifest.json", read), "manifest/7");
 
   folder_.file("manifest.json",
@@ -149,7 +151,7 @@ TEST_F(RunFolderTest, Metrics) {
   replace("metrics.jsonl", "\"round\":1", "\"round\":3");
   expect_says(damage("metrics.jsonl", read), "line 2 is of round 3");
   run_.write_metrics(lines);
-  replace("metrics.jsonl", "null}\n", "nul");
+  fs::resize_file(folder_.path("metrics.jsonl"), content(folder_.path("metrics.jsonl")).size() - 2);
   expect_says(damage("metrics.jsonl", read), "line 2 is cut off");
   run_.write_metrics(lines);
   replace("metrics.jsonl", "0.5", "0.5.");
@@ -166,7 +168,8 @@ TEST_F(RunFolderTest, Timings) {
   EXPECT_EQ(timings[1].round, 3u);
   EXPECT_EQ(timings[1].phase, "select");
   EXPECT_EQ(timings[1].seconds, 1e-9);
-  replace("timings.jsonl", "\"phase\":\"train\"", "\"phase\":7");
+  folder_.file("timings.jsonl", R"({"round":0,"phase":7,"seconds":0.25})"
+                                "\n");
   expect_says(damage("timings.jsonl", [&] { run_.read_timings(); }), "line 1: phase");
 }
 
@@ -251,8 +254,10 @@ TEST_F(RunFolderTest, PlansThatAreDamaged) {
   expect_says(broken("0110", "0120"), "purchase 1");
   expect_says(broken("1000", "0000"), "purchase 2");
   expect_says(broken("1000", "1100"), "cost 4");
-  expect_says(broken("plan/1", "plan/9"), "plan/1");
-  expect_says(broken("\"unspent\": 3", "\"unspent\": 3,,"), "line 4");
+  expect_says(broken("\"round\": 0", "\"round\": 1"), "the plan of round 1");
+  expect_says(broken("\"pass\": 1", "\"pass\": 2"), "pass 2");
+  expect_says(broken("plan/2", "plan/9"), "plan/2");
+  expect_says(broken("\"unspent\": 3", "\"unspent\": 3,,"), "line 7");
   for (const char* key : {"cost", "unspent", "not_finite", "purchases"}) broken(key, "else");
 }
 
@@ -309,9 +314,13 @@ TransitionSet some_set(const Grid& grid) {
 
 TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
   const FnoShape shape = test::small_shape({16}, {8});
-  const Model model{shape, {fresh_member(shape, test::some_scaling(1), Rng(1))}};
+  Model model{shape, {fresh_member(shape, test::some_scaling(1), Rng(1))}, 1, {}};
   EXPECT_FALSE(run_.read_networks(0).has_value());
+  Manifest manifest = some_manifest();
+  manifest.run = run_id(some_document(), manifest.identity);
+  run_.write_manifest(manifest);
   run_.write_config(some_document());
+  model.origin = {run_.run(), 0, "data"};
   run_.write_transitions(some_set(shape.grid));
   run_.write_training(0, model);
   EXPECT_TRUE(run_.read_networks(0)->members == model.members);
@@ -324,6 +333,20 @@ TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
   EXPECT_EQ(run_.newest_committee().path, run_.committee_file(0));
   EXPECT_EQ(run_.read_transitions().equation, "burgers");
   EXPECT_EQ(run_.read_transitions().grid, shape.grid);
+
+  // Files of another run or round.
+  fs::create_directories(run_.round_folder(1));
+  fs::copy_file(run_.committee_file(0), run_.committee_file(1));
+  expect_says(damage("rounds/01/committee.safetensors", [&] { run_.read_networks(1); }), "round 0");
+  fs::remove(run_.committee_file(1));
+  Value other = some_document();
+  other.find("study")->set("seed", 1);
+  run_.write_config(other);
+  damage("manifest.json", [&] { run_.read_transitions(); });
+  manifest.run = run_id(other, manifest.identity);
+  run_.write_manifest(manifest);
+  expect_says(damage("transitions.h5", [&] { run_.read_transitions(); }), "of run");
+  damage("rounds/00/committee.safetensors", [&] { run_.read_networks(0); });
 
   // As run/1 had them: the grid is that of the networks.
   folder_.file("config.yaml", "format: run/1\nstudy: {rounds: 2}\n");

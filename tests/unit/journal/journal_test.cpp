@@ -104,11 +104,16 @@ TEST(Journal, DropsATornLastLineWhereverItWasCut) {
   append(folder.path("j"), "b", body(2));
   const std::string two = content(folder.path("j"));
 
-  for (std::size_t n = one.size(); n < two.size(); ++n) {
+  for (std::size_t n = one.size(); n + 1 < two.size(); ++n) {
     folder.file("j", two.substr(0, n));
     ASSERT_EQ(lines_of(folder.path("j")).size(), 1u) << n;
     ASSERT_EQ(content(folder.path("j")), one) << n;
   }
+  folder.file("j", two.substr(0, two.size() - 1));  // all but the line break: nothing is lost
+  EXPECT_EQ(looked_at(folder.path("j")).size(), 2u);
+  EXPECT_EQ(lines_of(folder.path("j")).size(), 2u);
+  EXPECT_EQ(content(folder.path("j")), two);
+  folder.file("j", one);
   append(folder.path("j"), "b", body(2));
   EXPECT_EQ(content(folder.path("j")), two);
 }
@@ -151,12 +156,11 @@ TEST(Journal, FindsDamage) {
   const std::string good = content(folder.path("j"));
   const std::size_t first = good.find('\n');
 
-  for (std::size_t i = 0; i + 1 < good.size(); ++i) {
-    if (i == first) continue;
+  for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     folder.file("j", bad);
-    const std::string where = i < first ? "j, line 1" : "j, line 2";
+    const std::string where = i <= first ? "j, line 1" : "j, line 2";
     for (const auto& open : {lines_of, looked_at})
       EXPECT_NE(error_text(ErrorKind::data, [&] { open(folder.path("j")); }).find(where),
                 std::string::npos)
@@ -165,6 +169,26 @@ TEST(Journal, FindsDamage) {
   }
   folder.file("j", good.substr(first + 1));  // a line is missing
   error_text(ErrorKind::data, [&] { Journal(folder.path("j")); });
+}
+
+// A changed byte is taken back wherever it is, line breaks included, and also where a byte has
+// become one; what was cut off stays so.
+TEST(Journal, ChangedBytesAreMended) {
+  const TemporaryFolder folder;
+  append(folder.path("j"), "a", body(1));
+  append(folder.path("j"), "b", body(2));
+  append(folder.path("j"), "c", body(3));
+  const std::string good = content(folder.path("j"));
+  for (std::size_t i = 0; i < good.size(); ++i)
+    for (const char to : {static_cast<char>(good[i] ^ 1), good[i] == '\n' ? ' ' : '\n'}) {
+      std::string bad = good;
+      bad[i] = to;
+      ASSERT_EQ(mended_journal(bad), good) << i;
+    }
+  EXPECT_EQ(mended_journal(good.substr(0, good.size() - 9)), good.substr(0, good.size() - 9));
+  std::string lost = good;
+  lost.replace(30, 4, "????");
+  EXPECT_FALSE(mended_journal(lost));
 }
 
 TEST(Journal, CanBeCutAtALine) {

@@ -103,11 +103,35 @@ TEST(ModelFile, IsASafetensorsFile) {
   EXPECT_EQ((8 + length) % 8, 0u);
 }
 
-TEST(ModelFile, DamageIsFound) {
+// No change of a byte passes, in the header or in the data, the seal and its digits included.
+TEST(ModelFile, NoChangeOfAByteIsBelieved) {
   const test::TemporaryFolder folder;
   const fs::path path = folder.path() / "m";
   write_model(path, some_model());
   const std::string good = content(path);
+  const std::size_t data = good.rfind("}}") + 2, seal = good.find("\"seal\"");
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < good.size(); i += i < data ? 7 : 997) places.push_back(i);
+  for (std::size_t i = 0; i < 26; ++i) places.push_back(seal + i);
+  places.push_back(good.find("model/2") + 6);  // model/1 has no seal
+
+  for (const std::size_t i : places)
+    for (const int bits : {1, 3, 0x80}) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ bits);
+      overwrite(path, bad);
+      EXPECT_EQ(kind_of_reading(path), ErrorKind::data) << i << " " << bits;
+    }
+}
+
+// What is behind the seal, and models of version 1, which have none.
+TEST(ModelFile, DamageIsFound) {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
+  write_model(path, some_model());
+  std::string good = content(path);
+  good.replace(good.find("model/2"), 7, "model/1");
+  good.replace(good.find("\"seal\""), 6, "\"else\"");
   auto damaged = [&](const std::string& bytes) {
     overwrite(path, bytes);
     return kind_of_reading(path);
@@ -133,6 +157,14 @@ TEST(ModelFile, DamageIsFound) {
   EXPECT_EQ(damaged(with("\\\"layers\\\":4", "\\\"layers\\\":9")), ErrorKind::data);
   overwrite(path, good);
   EXPECT_EQ(read_model(path).members.size(), 2u);
+}
+
+TEST(ModelFile, KeepsWhereItComesFrom) {
+  const test::TemporaryFolder folder;
+  Model model = some_model();
+  model.origin = {"0123456789abcdef", 3, "fedcba9876543210"};
+  write_model(folder.path() / "m", model);
+  EXPECT_EQ(read_model(folder.path() / "m").origin, model.origin);
 }
 
 TEST(ModelFile, UnwritablePlaceIsAStorageErrorAndLeavesNothing) {

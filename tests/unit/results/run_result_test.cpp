@@ -38,7 +38,7 @@ std::string refusal(const std::filesystem::path& folder) {
 // The demo has 64 points and the lines say 77: what a run says is read, not made again.
 TEST(RunResult, IsWhatTheFolderSaysInBothFormats) {
   const TemporaryFolder folder;
-  for (const char* format : {"run/1", "run/2"}) {
+  for (const char* format : {"run/1", "run/2", "run/3"}) {
     write_run_folder(folder.path("r"), format, kHash, line(0, "0.5") + line(1, "null"));
 
     const RunResult run = read_result(folder.path("r"));
@@ -88,12 +88,12 @@ TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
 
 TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("r"), "run/3", kHash);
+  write_run_folder(folder.path("r"), "run/4", kHash);
   std::filesystem::create_directory(folder.path("data"));
   folder.file("data/config.yaml", "pde: {name: burgers}\n");
 
-  EXPECT_TRUE(contains(refusal(folder.path("r")), "'run/3'"));
-  EXPECT_TRUE(contains(refusal(folder.path("r")), "run/1 or run/2"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "'run/4'"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "run/1, run/2, run/3"));
   EXPECT_TRUE(contains(refusal(folder.path("data")), "format is missing"));
   EXPECT_TRUE(contains(refusal(folder.path("nowhere")), "config.yaml"));
 }

@@ -140,9 +140,53 @@ TEST(OpenRun, RefusesAFolderWhoseFilesDoNotBelongTogether) {
   run.write_transitions(all);
   std::vector<std::string> lines;
   for (const JsonLine& line : run.read_metrics()) lines.push_back(line.text);
-  lines.push_back(R"({"round":2})");
+  lines.push_back(R"({"run":")" + run.run() + R"(","round":2})");
   run.write_metrics(lines);
   refuses("has 3 lines");
+  lines.pop_back();
+  run.write_metrics(lines);
+
+  // Networks that were trained on something else, or whose steps do not fit their name.
+  const Model model = *run.read_networks(1);
+  const auto with = [&](const std::function<void(Model&)>& change) {
+    Model changed = model;
+    change(changed);
+    run.write_committee(1, changed);
+  };
+  with([](Model& m) { m.origin.data.back() ^= 1; });
+  refuses("another training set");
+  with([](Model& m) { m.members[1].steps -= 1; });
+  refuses("different numbers of steps");
+  with([](Model& m) {
+    for (MemberState& member : m.members) member.steps *= 2;
+  });
+  refuses("expected whole epochs");
+  with([](Model& m) {
+    for (MemberState& member : m.members) member.steps = 0;
+  });
+  refuses("under the name of finished ones");
+  with([](Model& m) {
+    for (MemberState& member : m.members) member.steps = -1;
+  });
+  refuses("of -1 steps");
+}
+
+// The networks of a finished run may be trained again, but nothing is bought beyond its plan.
+TEST(OpenRun, TrainsLostNetworksAgainAndBuysNothing) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study({"rounds=1"});
+  const auto solver = willing_solver(study);
+  const std::string folder = temporary.path("run");
+  ASSERT_EQ(drive_fake(study, folder, solver), LoopEnd::finished);
+  const RunFolder run(folder);
+  const fs::path weights = run.newest_committee().path;
+  const std::string before = test::content(weights), journal = test::content(run.journal_file());
+  fs::remove(weights);
+
+  ASSERT_EQ(drive_fake(study, folder, solver), LoopEnd::finished);
+
+  EXPECT_EQ(test::content(weights), before);
+  EXPECT_EQ(test::content(run.journal_file()), journal);
 }
 
 }  // namespace

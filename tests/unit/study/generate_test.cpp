@@ -21,6 +21,7 @@
 #include "support/environment.h"
 #include "support/fake_solver.h"
 #include "support/refusals.h"
+#include "support/sealing.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -121,7 +122,7 @@ TEST(Generate, FilesSayWhatTheyAre) {
   for (const auto& [file, sha256] :
        {std::pair("pool.h5", made.pool_sha256), std::pair("test.h5", made.test_sha256)}) {
     const std::string path = folder.path(file);
-    EXPECT_EQ(read_text_attribute(path, "/", "format"), "data/1");
+    EXPECT_EQ(read_text_attribute(path, "/", "format"), "data/2");
     EXPECT_EQ(read_text_attribute(path, "/", "sha256"), sha256);
     const StateInfo info = read_state_info(path);
     EXPECT_EQ(info.equation, "fake");
@@ -448,13 +449,28 @@ TEST(Generate, AnswersToOtherQuestionsAreNotUsed) {
 
   fs::remove_all(folder.path());
   begin();
-  std::string config = content(folder.path("config.yaml"));
-  config.replace(config.find("data_seed: 0"), 12, "data_seed: 1");
-  folder.file("config.yaml", config);
+  test::change_sealed(folder.path("config.yaml"), "data_seed: 0", "data_seed: 1");
   Making other;
   other.request.data_seed = 1;
   EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(folder.path(), other); }),
-                       "recorded for another state"));
+                       "is of other data than its folder"));
+}
+
+// What is there is looked at as a whole before it is called good.
+TEST(Generate, FinishedFilesThatWereChangedAreNoticed) {
+  const TemporaryFolder folder;
+  make(folder.path());
+  for (const char* name : {"pool.h5", "test.h5", "config.yaml", "journal.jsonl"}) {
+    const std::string whole = content(folder.path(name));
+    for (const std::size_t at : {std::size_t{5}, whole.size() / 2, whole.size() - 1}) {
+      std::string bad = whole;
+      bad[at] = static_cast<char>(bad[at] ^ 1);
+      folder.file(name, bad);
+      error_text(ErrorKind::data, [&] { make(folder.path()); });
+    }
+    folder.file(name, whole);
+  }
+  EXPECT_TRUE(make(folder.path()).finished);
 }
 
 TEST(Generate, FoldersOfOthersAreRefused) {

@@ -139,11 +139,11 @@ TEST(Extends, KeepsWhereThingsWereWritten) {
 TEST(LoadConfig, ARunFolderStandsForItsConfiguration) {
   const TemporaryFolder folder;
   const Study study = make_study(load_config("demo"));
-  for (const char* format : {"run/1", "run/2"}) {
+  for (const std::string_view format : kRunFormats) {
     std::filesystem::create_directories(folder.path("my-run"));
     const std::string file =
         folder.file("my-run/config.yaml",
-                    std::string("format: ") + format + "\n" + config::yaml_text(study.effective));
+                    "format: " + std::string(format) + "\n" + config::yaml_text(study.effective));
     const std::string over = folder.file("over.yaml", "extends: my-run\nstudy: {seed: 5}\n");
 
     EXPECT_EQ(make_study(load_config(folder.path("my-run"))).effective, study.effective);

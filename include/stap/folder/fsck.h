@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "stap/folder/run_folder.h"
+
+// Looking for damage. Nothing here writes.
+namespace stap {
+
+/// What was found of one file.
+struct FileState {
+  enum class Is {
+    whole,
+    damaged,
+    missing,
+    unsealed,  ///< has no checksum: made elsewhere, by an earlier version, or nothing depends on it
+  };
+  std::filesystem::path file;
+  Is is = Is::whole;
+  std::string why{};  ///< in words, where it is not whole
+
+  bool good() const { return is == Is::whole || is == Is::unsealed; }
+};
+std::string_view to_string(FileState::Is is);
+
+/// Every file of a run from which something is computed: its checksum, whether it belongs to this
+/// run, round and data, and whether what must be there is. Files that do not exist and need not are
+/// left out.
+std::vector<FileState> check_run(const RunFolder& folder);
+/// Of a folder that 'stap generate' has made, or an entry of the cache.
+std::vector<FileState> check_data(const std::filesystem::path& folder);
+/// A file by itself, of any of our formats.
+FileState check_file(const std::filesystem::path& file);
+
+}  // namespace stap

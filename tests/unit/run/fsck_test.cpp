@@ -1,0 +1,207 @@
+// Damage of run folders: that it is found, whatever the byte, and what becomes of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "stap/core/error.h"
+#include "stap/folder/fsck.h"
+#include "stap/run/repair.h"
+#include "stap/run/sweep.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
+#include "support/environment.h"
+#include "support/refusals.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using test::content;
+using test::ScopedVariable;
+using test::TemporaryFolder;
+
+// A run whose folder is below 64 kB: a byte can be changed at every place of it.
+config::Value small_document() {
+  config::Value document = load_config("demo");
+  for (const char* setting :
+       {"pde.points=16", "network.modes=[2]", "network.width=4", "network.lifting=4",
+        "network.projection=4", "network.layers=1", "train.epochs=2", "checkpoint_epochs=1",
+        "study.steps=3", "pool=6", "test=2", "study.initial=1", "rounds=1", "budget=4",
+        "study.members=2", "seed=1"})
+    apply_setting(document, setting);
+  return make_study(document).effective;
+}
+
+class FsckTest : public ::testing::Test {
+ protected:
+  std::string path(const std::string& file = "") const { return folder_.path("run/" + file); }
+  void run(const config::Value& document = small_document()) {
+    Observer quiet;
+    ASSERT_EQ(drive({{"", document}}, path(), 1, quiet, {}), LoopEnd::finished);
+  }
+  // Every file that something is computed from, by its name in the folder.
+  std::map<std::string, std::string> files() const {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(path()))
+      if (const std::string name = entry.path().filename().string();
+          entry.is_regular_file() && name != "timings.jsonl" && name != "status.json" &&
+          !name.starts_with("lock") && name != "reserve")
+        all[entry.path().lexically_relative(path()).string()] = content(entry.path());
+    return all;
+  }
+  bool good() const { return std::ranges::all_of(check_run(RunFolder(path())), &FileState::good); }
+  std::vector<RepairedFile> repaired() {
+    Observer quiet;
+    return repair_run(RunFolder(path()), 1, quiet);
+  }
+
+  TemporaryFolder folder_;
+  ScopedVariable cache_{"STAP_CACHE", folder_.path("cache")};
+};
+
+// Broken by a reader that does not look at the checksum of its file, and by a checksum that leaves
+// a byte out. `make test-long` changes every byte (STAP_TEST_EVERY=1), `make test` some.
+TEST_F(FsckTest, NoChangeOfAByteOfARunPasses) {
+  const char* every = std::getenv("STAP_TEST_EVERY");
+  const std::size_t stride = every != nullptr ? std::stoul(every) : 211;
+  run();
+  ASSERT_TRUE(good());
+  std::size_t bytes = 0, changes = 0;
+  for (const auto& [name, whole] : files()) {
+    bytes += whole.size();
+    std::size_t unseen = 0;
+    // All of what is small or at an end, where headers and seals are.
+    const auto chosen = [&](std::size_t i) {
+      return i % stride == bytes % stride || (stride > 1 && (i < 8 || i + 4 > whole.size()));
+    };
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      if (!chosen(i)) continue;
+      std::string bad = whole;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+      folder_.file("run/" + name, bad);
+      ++changes;
+      if (good()) {
+        ++unseen;
+        ADD_FAILURE() << name << ": byte " << i << " of " << whole.size() << " was believed";
+        if (unseen > 3) break;
+      }
+    }
+    folder_.file("run/" + name, whole);
+  }
+  EXPECT_TRUE(good());
+  EXPECT_LT(bytes, 64u * 1024);
+  RecordProperty("changes", static_cast<int>(changes));
+}
+
+// What is rebuilt has the bytes it had. One byte of each kind of file, and the file as a whole.
+TEST_F(FsckTest, RepairGivesTheSameBytes) {
+  run();
+  const std::map<std::string, std::string> before = files();
+  ASSERT_TRUE(repaired().empty());
+  for (const auto& [name, whole] : before)
+    for (const bool gone : {false, true}) {
+      if (gone && (name == "journal.jsonl" || name == "losses.jsonl")) continue;
+      std::string bad = whole;
+      bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 4);
+      gone ? static_cast<void>(fs::remove(path(name)))
+           : static_cast<void>(folder_.file("run/" + name, bad));
+      ASSERT_FALSE(good()) << name;
+
+      const std::vector<RepairedFile> done = repaired();
+
+      ASSERT_EQ(done.size(), 1u) << name;
+      EXPECT_TRUE(done[0].rebuilt) << name << ": " << done[0].how;
+      EXPECT_EQ(done[0].file, path(name));
+      EXPECT_EQ(files(), before) << name << (gone ? " gone" : " changed");
+    }
+}
+
+TEST_F(FsckTest, RepairOfManyFilesAtOnce) {
+  run();
+  const std::map<std::string, std::string> before = files();
+  for (const auto& [name, whole] : before)
+    if (name != "journal.jsonl" && name != "answers.bin" && name != "losses.jsonl")
+      fs::remove(path(name));
+  folder_.file("run/losses.jsonl", "nothing\n");
+
+  for (const RepairedFile& file : repaired())
+    EXPECT_TRUE(file.rebuilt) << file.file << ": " << file.how;
+
+  EXPECT_EQ(files(), before);
+  EXPECT_TRUE(good());
+}
+
+// What cannot be rebuilt is said, and nothing else is touched.
+TEST_F(FsckTest, WhatIsLostIsSaid) {
+  run();
+  std::map<std::string, std::string> before = files();
+  std::string& journal = before["journal.jsonl"];
+  const std::size_t middle = journal.find('\n') + 30;
+  journal.replace(middle, 3, "???");
+  folder_.file("run/journal.jsonl", journal);
+
+  const std::vector<RepairedFile> done = repaired();
+
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_FALSE(done[0].rebuilt);
+  EXPECT_NE(done[0].how.find("record of what was paid"), std::string::npos);
+  EXPECT_EQ(files(), before);
+}
+
+// Of a purchase that is complete both are lost, and nobody can tell what they were.
+TEST_F(FsckTest, AnswersThatAreNowhereElseAreLost) {
+  run();
+  std::string answers = content(path("answers.bin"));
+  answers.replace(20, 4, "????");
+  folder_.file("run/answers.bin", answers);
+  fs::remove(path("transitions.h5"));
+
+  const std::vector<RepairedFile> done = repaired();
+
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_FALSE(done[0].rebuilt || done[1].rebuilt);
+  EXPECT_NE(done[0].how.find("1 states"), std::string::npos) << done[0].how;
+}
+
+// Files of another run, all of them whole.
+TEST_F(FsckTest, FilesOfAnotherRunAreNoticed) {
+  config::Value other = small_document();
+  other.find("study")->set("seed", 2);
+  run(other);
+  const std::map<std::string, std::string> theirs = files();
+  fs::remove_all(path());
+  run();
+  for (const auto& [name, whole] : files()) {
+    if (name == "losses.jsonl" || name == "answers.bin") continue;  // bound by what names them
+    folder_.file("run/" + name, theirs.at(name));
+    EXPECT_FALSE(good()) << name;
+    folder_.file("run/" + name, whole);
+  }
+  EXPECT_TRUE(good());
+}
+
+TEST_F(FsckTest, FilesByThemselves) {
+  run();
+  for (const auto& [name, whole] : files()) {
+    const FileState state = check_file(path(name));
+    EXPECT_EQ(state.is, name == "answers.bin" ? FileState::Is::unsealed : FileState::Is::whole)
+        << name << state.why;
+  }
+  const std::string data =
+      folder_.path("cache/") +
+      fs::directory_iterator(folder_.path("cache"))->path().filename().string();
+  for (const FileState& state : check_data(data))
+    EXPECT_EQ(state.is, FileState::Is::whole) << state.file << state.why;
+  std::string pool = content(data + "/pool.h5");
+  pool[pool.size() / 2] = static_cast<char>(pool[pool.size() / 2] ^ 1);
+  std::ofstream(data + "/pool.h5", std::ios::binary) << pool;
+  EXPECT_EQ(check_file(data + "/pool.h5").is, FileState::Is::damaged);
+}
+
+}  // namespace
+}  // namespace stap
