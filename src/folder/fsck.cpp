@@ -265,8 +265,14 @@ std::vector<FileState> check_run(const RunFolder& folder) {
 std::vector<FileState> check_data(const fs::path& folder) {
   std::vector<FileState> states;
   states.push_back(check_file(folder / "config.yaml"));
-  for (const char* name : {"journal.jsonl", "pool.h5", "test.h5"})
-    if (is_there(folder / name)) states.push_back(check_file(folder / name));
+  const bool sealed = states.front().is == Is::whole;
+  if (is_there(folder / "journal.jsonl")) states.push_back(check_file(folder / "journal.jsonl"));
+  for (const char* name : {"pool.h5", "test.h5"})
+    if (const fs::path file = folder / name; is_there(file))
+      states.push_back(look(file, [&] {
+        const Seal seal = check_seal(file, sealed ? Sealed::always : Sealed::maybe);
+        return seal == Seal::whole ? Is::whole : Is::unsealed;
+      }));
   if (const fs::path answers = folder / "answers.bin"; is_there(answers))
     states.push_back(look(answers, [&] {
       check_answers(folder / "journal.jsonl", answers);
@@ -280,6 +286,10 @@ FileState check_file(const fs::path& file) {
   const auto of = [](Seal seal) { return seal == Seal::whole ? Is::whole : Is::unsealed; };
   return look(file, [&] {
     if (extension == ".safetensors") return read_model(file).sealed ? Is::whole : Is::unsealed;
+    if (file.filename() == "journal.jsonl") {
+      read_journal(file, {});
+      return Is::whole;
+    }
     if (extension == ".jsonl") {
       Is is = Is::whole;
       for (const JsonLine& line : read_json_lines(file, file.filename() != "metrics.jsonl"))

@@ -248,6 +248,30 @@ TEST_F(StudyProgram, ALedgerThatIsMissingIsWrittenOnce) {
   }
 }
 
+TEST_F(StudyProgram, FsckFindsAChangedByteAndMendsIt) {
+  ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
+  const std::string run = folder_.path("r"), set = folder_.path("r/transitions.h5");
+  const std::string whole = content(set);
+  EXPECT_EQ(run_stap({"fsck", run}).exit_code, 0);
+  std::string bad = whole;
+  bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);
+  folder_.file("r/transitions.h5", bad);
+
+  const Finished found = run_stap({"fsck", run, "--json"}), used = run_stap(words("run", "r"));
+  const Finished mended = run_stap({"fsck", run, "--repair", "--quiet"});
+
+  EXPECT_EQ(found.exit_code, 3);
+  EXPECT_TRUE(contains(found.out, "transitions.h5 is damaged")) << found.out;
+  EXPECT_EQ(used.exit_code, 3);
+  EXPECT_TRUE(contains(used.err, "transitions.h5 is damaged: its checksum does not fit"));
+  EXPECT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_TRUE(contains(mended.out, "rebuilt: by walking the run again")) << mended.out;
+  EXPECT_EQ(content(set), whole);
+  EXPECT_EQ(run_stap({"fsck", folder_.path("nothing")}).exit_code, 3);
+  const Finished ledgers = run_stap({"journal", "print", run, "--type", "ledger"});
+  EXPECT_EQ(std::ranges::count(ledgers.out, '\n'), 3);
+}
+
 TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
 
