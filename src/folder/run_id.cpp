@@ -1,12 +1,43 @@
 #include "stap/folder/run_id.h"
 
+#include <cmath>
+#include <cstdint>
 #include <span>
+
+#include <fmt/format.h>
 
 #include "stap/core/sha256.h"
 
 namespace stap {
 
 using config::Value;
+
+namespace {
+
+// One text of a value, however its numbers were written: 2 and 2.0 are the same.
+void add_text(const Value& value, std::string& all) {
+  if (const Value::Map* map = value.map()) {
+    all += '{';
+    for (const Value::Member& member : *map) {
+      all += member.key + ":";
+      add_text(member.value, all);
+    }
+    all += '}';
+  } else if (const Value::List* list = value.list()) {
+    all += '[';
+    for (const Value& one : *list) add_text(one, all);
+    all += ']';
+  } else if (const auto whole = value.integer<std::uint64_t>()) {
+    all += std::to_string(*whole);
+  } else if (const auto real = value.real(); real && std::isfinite(*real)) {
+    all += fmt::format("{:.17g}", *real);
+  } else {
+    all += config::json_text(value, 0);  // JSON has no numbers that are not finite: null
+  }
+  all += ',';
+}
+
+}  // namespace
 
 Value essential_config(Value document) {
   document.erase("compute");
@@ -25,13 +56,9 @@ Value essential_identity(Value identity) {
 
 std::string run_id(const Value& document, const Value& identity) {
   constexpr std::size_t kDigits = 16;
-  // As it reads from a file: a number may be written in more than one way.
-  const auto text = [](const Value& value) {
-    return value.is_null() ? std::string()
-                           : config::yaml_text(config::parse_yaml(config::yaml_text(value), ""));
-  };
-  const std::string all =
-      text(essential_config(document)) + "\n" + text(essential_identity(identity));
+  std::string all;
+  add_text(essential_config(document), all);
+  add_text(essential_identity(identity), all);
   return sha256_hex(std::as_bytes(std::span(all))).substr(0, kDigits);
 }
 
