@@ -6,6 +6,27 @@ add_library(stap_warnings INTERFACE)
 target_compile_options(stap_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off>)
 
+# What makes a fault harder to use (tools/check-elf looks for it). Kernels go without: they work on
+# bare arrays, call nothing of the C library, and are where the time goes.
+add_library(stap_hardening INTERFACE)
+target_compile_options(stap_hardening INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX,C>:-fstack-protector-strong
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>>)
+target_link_options(stap_hardening INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
+
+# Programs and the shared library find libraries where they were found for this build, and libstap
+# beside themselves or where it is installed. One RUNPATH for both trees: of two, CMake would make
+# the first end with an empty entry, and so load libraries from the current folder.
+function(stap_find_libraries_safely target)
+  file(RELATIVE_PATH from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  get_target_property(kind stap TYPE)
+  set_target_properties(${target} PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON
+    INSTALL_RPATH "$<$<STREQUAL:${kind},SHARED_LIBRARY>:$ORIGIN/${from_bin};$ORIGIN>")
+endfunction()
+
 # Reads large headers that most sources of a target include once for all of them. Arguments as
 # those of target_precompile_headers. No source of the target may be optimised more or less than
 # the others: GCC 12 can fail where the header was read at another level.

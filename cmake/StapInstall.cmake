@@ -17,9 +17,6 @@ if(TARGET stap_warden)
 endif()
 
 if(TARGET stap_program)
-  # A shared libstap is found from where the program lies, wherever both are installed.
-  file(RELATIVE_PATH stap_lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
-  set_target_properties(stap_program PROPERTIES INSTALL_RPATH "$ORIGIN/${stap_lib_from_bin}")
   install(TARGETS stap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
