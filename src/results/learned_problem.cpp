@@ -32,7 +32,7 @@ const std::vector<std::pair<std::string, Value>>& preset_problems() {
     for (const Preset& preset : presets()) {
       config::Complaints ignored;
       const Value problem =
-          problem_of(config::check(study_families(), load_config(preset.name), ignored));
+          problem_of(config::check(study_families(), load_preset(preset), ignored));
       if (problem.find("pde") != nullptr) list.emplace_back(preset.name, problem);
     }
     return list;

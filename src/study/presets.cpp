@@ -158,6 +158,11 @@ Value load_config(const std::string& name, const std::vector<std::string>& overl
   return document;
 }
 
+Value load_preset(const Preset& preset) {
+  std::vector<std::string> open;
+  return load({"preset " + preset.name, {}, &preset}, open);
+}
+
 void overlay(Value& document, const Value& over) {
   // Anything but two maps is for the check of the result to complain about.
   if (document.is_map() && over.is_map()) {

@@ -30,6 +30,8 @@ std::string preset_summary(const Preset& preset);
 /// `format` of a run; a study's `sweep` stays (stap/study/axes.h). Then come `overlays`, in their
 /// order. Throws Error(config): unknown names with a suggestion, circles with their members.
 config::Value load_config(const std::string& name, const std::vector<std::string>& overlays = {});
+/// A built-in one, whatever file of its name there may be.
+config::Value load_preset(const Preset& preset);
 
 /// Lays `over` over `document`: maps are merged key by key, and what `over` says wins. A named
 /// section (pde, initial, base, ...) whose name changes loses the options of the old entry; an
