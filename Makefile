@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test test-solvers test-zoo test-spool test-slurm bench asan format check clean help
+.PHONY: program demo test test-long test-solvers test-zoo test-spool test-slurm bench asan format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -22,10 +22,16 @@ demo:  ## set up, build the program and run a small study of three methods and t
 	  --out build/demo
 
 test:  ## install what is missing, build everything, run all tests
-	@tools/install-deps build test
+	@tools/install-deps build test faults
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS)
 	@tools/run-tests build/release
+
+test-long:  ## faults of the system, kills and threads, all of them: an hour or so
+	@tools/install-deps build test faults
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program stap_e2e_tests stap_threads_tests
+	@tests/long/run-all build/release
 
 test-solvers:  ## run examples/solvers: FreeFem++, SUNDIALS, SciPy, Open MPI, Fortran
 	@tools/install-deps build solvers

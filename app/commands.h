@@ -133,6 +133,13 @@ struct TellOptions {
 void run_tell(const TellOptions& options, const Globals& globals, std::ostream& out);
 void add_tell(CLI::App& program, const Globals& globals);
 
+struct UnlockOptions {
+  std::string folder;  ///< of a run, a sweep or generated data
+  bool force = false;
+};
+void run_unlock(const UnlockOptions& options, std::ostream& out);
+void add_unlock(CLI::App& program, const Globals& globals);
+
 struct TableOptions {
   std::string folder, baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format

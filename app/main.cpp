@@ -132,6 +132,7 @@ int run(int argc, char** argv) {
   add_serve(program, globals);
   add_ask(program, globals);
   add_tell(program, globals);
+  add_unlock(program, globals);
   add_queue(program, globals);
   add_table(program, globals);
   add_analyse(program, globals);

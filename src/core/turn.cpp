@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -18,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "core/owner.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -34,53 +34,16 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "?";
-}
-
-// Names this machine, since its start, and what of it can be seen: processes of the same place can
-// see each other.
-std::string place() {
-  std::string boot = text_of("/proc/sys/kernel/random/boot_id");
-  std::erase(boot, '\n');
-  std::error_code error;
-  std::string space = fs::read_symlink("/proc/self/ns/pid", error).string();
-  return boot.empty() || error ? "?" : boot + "/" + space;
-}
-
-// When a process was started, in the kernel's ticks; empty: there is no such process.
-std::string start_of(long process) {
-  const std::string text = text_of(fmt::format("/proc/{}/stat", process));
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::istringstream rest(text.substr(name_end + 1));
-  std::string word;
-  for (int field = 3; field <= 22; ++field) rest >> word;
-  return word;
-}
-
 // What an owner says about itself, before the number that changes.
-struct Owner {
-  std::string host, place, start;
-  long process = 0;
+std::string owner_text(const Owner& owner) {
+  return fmt::format("{} {} {} {}", owner.host, owner.place, owner.process, owner.start);
+}
 
-  static Owner here() {
-    const long process = getpid();
-    return {stap::host(), stap::place(), start_of(process), process};
-  }
-  static Owner read(const std::string& content) {
-    Owner owner;
-    std::istringstream(content) >> owner.host >> owner.place >> owner.process >> owner.start;
-    return owner;
-  }
-  std::string text() const { return fmt::format("{} {} {} {}", host, place, process, start); }
-  // Known to be gone.
-  bool dead() const {
-    return process > 0 && place != "?" && !start.empty() && place == stap::place() &&
-           start_of(process) != start;
-  }
-};
+Owner read_owner(const std::string& content) {
+  Owner owner;
+  std::istringstream(content) >> owner.host >> owner.place >> owner.process >> owner.start;
+  return owner;
+}
 
 }  // namespace
 
@@ -88,7 +51,7 @@ struct Owner {
 class Turn::Pulse {
  public:
   Pulse(fs::path path, int file, std::chrono::milliseconds pulse)
-      : path_(std::move(path)), file_(file), about_(Owner::here().text()) {
+      : path_(std::move(path)), file_(file), about_(owner_text(Owner::here())) {
     write();
     thread_ = std::thread([this, pulse] {
       std::unique_lock lock(mutex_);
@@ -164,9 +127,9 @@ std::unique_ptr<Turn> TurnTaker::take() {
 }
 
 bool TurnTaker::is_stale(const std::string& content) {
-  const Owner owner = Owner::read(content);
-  owner_ = fmt::format("process {} on {}", owner.process, owner.host);
-  if (owner.dead()) return true;
+  const Owner owner = read_owner(content);
+  owner_ = owner.text();
+  if (owner.gone()) return true;
   const auto now = Clock::now();
   if (content != seen_ || since_ == Clock::time_point{}) {
     seen_ = content;
@@ -177,7 +140,7 @@ bool TurnTaker::is_stale(const std::string& content) {
 
 // Only the file with this content: one that another has made in the meantime is put back.
 void TurnTaker::remove(const std::string& content) const {
-  const fs::path aside = folder_ / fmt::format("{}{}-{}", kAside, host(), getpid());
+  const fs::path aside = folder_ / fmt::format("{}{}-{}", kAside, Owner::here().host, getpid());
   if (std::rename(file_.c_str(), aside.c_str()) != 0) return;
   if (text_of(aside) != content && link(aside.c_str(), file_.c_str()) != 0) {
     // Its owner finds out, and waits as we do.

@@ -12,6 +12,7 @@
 #include "stap/core/error.h"
 #include "stap/folder/run_id.h"
 #include "stap/journal/journal.h"
+#include "stap/journal/lock_holder.h"
 #include "stap/study/study.h"
 
 namespace stap {
@@ -33,9 +34,9 @@ Value head_of(const Manifest& manifest, const Value& document) {
 
 // Whether a file, by its path in the folder, is one that we write aside and rename.
 bool is_ours(const fs::path& file) {
-  constexpr std::array top{"config.yaml",  "manifest.json",  "metrics.jsonl",
-                           "losses.jsonl", "transitions.h5", "extracts.h5",
-                           "status.json",  "analysis.json",  "analysis.h5"};
+  constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
+                           "transitions.h5", "extracts.h5",   "status.json",   "analysis.json",
+                           "analysis.h5",    "lock.json"};
   constexpr std::array in_round{"committee.safetensors", "training.safetensors"};
   const fs::path parent = file.parent_path();
   const std::string name = file.filename().string();
@@ -51,6 +52,7 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
   if (name == "rounds") return entry.is_directory() && fs::is_empty(entry.path());
   if (name == "failures") return entry.is_directory();  // of queries for the test set
   if (!entry.is_regular_file()) return false;
+  if (is_lock_file(name)) return true;
   const std::string target = pending_target(name);
   if (target == "config.yaml" || target == "manifest.json") return true;
   if (name == "answers.bin") return entry.file_size() <= AnswerStore::kFirst;
@@ -208,6 +210,8 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
                                             where, of, ledgers));
                   ++ledgers;
                 });
+  if (const std::string before = log.left_by(); !before.empty())
+    observer.note(fmt::format("{} was left by {}, which is gone: going on", path.string(), before));
   if (log.dropped() > 0)
     observer.warning(
         fmt::format("{}: {} answers of the last commit were not on disk as a whole (a "

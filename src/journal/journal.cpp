@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "journal/append_file.h"
+#include "journal/folder_lock.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
 
@@ -97,9 +98,10 @@ End visit_lines(const Read& read, const fs::path& path, const JournalVisitor& vi
 
 Journal::Journal(fs::path path, const JournalVisitor& visit)
     : file_(std::make_unique<AppendFile>(std::move(path))) {
-  if (!file_->lock())
-    throw InUse(
-        fmt::format("{} is in use: another process works in this folder", file_->path().string()));
+  const fs::path& at = file_->path();
+  const fs::path folder = at.has_parent_path() ? at.parent_path() : fs::path(".");
+  if (!file_->lock()) throw InUse(in_use_text(folder));
+  lock_ = std::make_unique<FolderLock>(folder);
   const auto read = [&](std::uint64_t offset, std::span<char> bytes) {
     return file_->read(offset, bytes);
   };
@@ -116,7 +118,16 @@ void Journal::append(std::string_view type, const config::Value& body) {
   pending_ += to_text(next_++, type, body);
 }
 
+std::string Journal::left_by() const {
+  return lock_->before() ? lock_->before()->text() : "";
+}
+
 void Journal::write() {
+  if (lock_->lost())
+    throw InUse(
+        fmt::format("{}: another process has taken over this folder, so nothing more is "
+                    "written",
+                    file_->path().string()));
   file_->write(std::exchange(pending_, {}));
 }
 

@@ -17,6 +17,7 @@
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/journal/answer_log.h"
+#include "stap/journal/lock_holder.h"
 #include "stap/study/clusters.h"
 #include "stap/study/study.h"
 #include "study/make_rows.h"
@@ -87,9 +88,9 @@ void check_ours(const fs::path& folder) {
     throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", folder.string()));
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (!TurnTaker::is_its_file(name) && name != kJournal && name != kAnswers &&
-        !name.starts_with("config.yaml.tmp-") && !name.starts_with("test.h5.tmp-") &&
-        !name.starts_with("pool.h5.tmp-"))
+    if (!TurnTaker::is_its_file(name) && !is_lock_file(name) && name != kJournal &&
+        name != kAnswers && !name.starts_with("config.yaml.tmp-") &&
+        !name.starts_with("test.h5.tmp-") && !name.starts_with("pool.h5.tmp-"))
       throw Error(ErrorKind::config,
                   fmt::format("{} holds {} and no generated data: give a new or empty folder",
                               folder.string(), name));
@@ -204,6 +205,9 @@ class DataFolder {
       if (fs::exists(path_ / kJournal)) read_journal(path_ / kJournal, add_seconds);
     } else {
       AnswerLog log(path_ / kJournal, path_ / kAnswers, add_seconds);
+      if (const std::string before = log.left_by(); !before.empty())
+        observer.note(
+            fmt::format("{} was left by {}, which is gone: going on", path_.string(), before));
       const bool finished = fill(maker, log, observer, stop);
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
       result.seconds += spent.count();
@@ -241,7 +245,7 @@ class DataFolder {
   bool fill(const RowMaker& maker, AnswerLog& log, Observer& observer,
             const StopAsked& stop) const {
     remove_leftovers(path_, [](const fs::path& file) {
-      return file == kConfig || file == "pool.h5" || file == "test.h5";
+      return file == kConfig || file == "pool.h5" || file == "test.h5" || file == "lock.json";
     });
     if (!claimed(path_, document_)) claim(log);
     try {

@@ -425,11 +425,16 @@ TEST_F(StudyProgram, TwoProcessesInOneFolderAreRefused) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 
   const Finished second = run_stap(words("run", "r", {"train.epochs=400"}));
+  const Finished unlocked = run_stap({"unlock", folder_.path("r"), "--force"});
   kill(first, SIGKILL);
   waitpid(first, nullptr, 0);
 
   EXPECT_EQ(second.exit_code, 6);
-  EXPECT_TRUE(contains(second.err, "in use"));
+  EXPECT_TRUE(contains(second.err, "in use by process " + std::to_string(first) + " on "));
+  EXPECT_EQ(unlocked.exit_code, 6);
+  const Finished later = run_stap({"unlock", folder_.path("r")});
+  EXPECT_EQ(later.exit_code, 0);
+  EXPECT_TRUE(contains(later.out, "which is gone"));
 }
 
 TEST_F(StudyProgram, TableComparesMethodsPairedBySeed) {

@@ -43,6 +43,8 @@ class AnswerLog {
   LoggedAnswers recorded(std::size_t acquisition) const;
   /// Answers that a power cut had left without their states.
   std::size_t dropped() const { return dropped_; }
+  /// As Journal's.
+  std::string left_by() const { return journal_->left_by(); }
 
  private:
   struct Opening;

@@ -13,6 +13,7 @@
 namespace stap {
 
 class AppendFile;
+class FolderLock;
 
 struct JournalLine {
   std::uint64_t sequence = 0;  ///< from 0; line sequence + 1 of the file
@@ -24,13 +25,14 @@ struct JournalLine {
 using JournalVisitor = std::function<void(JournalLine&& line, const std::string& where)>;
 
 /// The append-only record of what must not be lost: one JSON object a line, each with its sequence
-/// number and a checksum (CRC-32C). One writer at a time: it is locked while it is open. Lines are
-/// not kept in memory. A line without its end, cut off by a crash, is the last one; it is dropped
-/// when the journal is opened. Damage anywhere else is Error(data) with file and line.
+/// number and a checksum (CRC-32C). One writer at a time: it is locked while it is open, and
+/// lock.json beside it says by whom. Lines are not kept in memory. A line without its end, cut off
+/// by a crash, is the last one; it is dropped when the journal is opened. Damage anywhere else is
+/// Error(data) with file and line.
 class Journal {
  public:
-  /// Opens or creates it and hands on what is there. Throws Error(data), what `visit` throws, or
-  /// Error(storage) if it cannot be read and written or another process has it open.
+  /// Opens or creates it and hands on what is there. Throws Error(data), what `visit` throws,
+  /// Error(storage) if it cannot be read and written, or InUse, with who works in its folder.
   explicit Journal(std::filesystem::path path, const JournalVisitor& visit = {});
   ~Journal();
   Journal(Journal&& other) noexcept;
@@ -49,9 +51,12 @@ class Journal {
   void read(const JournalVisitor& visit) const;
   /// Drops line `sequence`, which begins at byte `offset`, and all behind it.
   void cut(std::uint64_t sequence, std::uint64_t offset);
+  /// Who had it locked and was gone without its end ("process 4711 on n3, since ..."); or nobody.
+  std::string left_by() const;
 
  private:
   std::unique_ptr<AppendFile> file_;
+  std::unique_ptr<FolderLock> lock_;
   std::uint64_t next_ = 0;  // sequence number
   std::string pending_;     // lines that are not written yet
 };

@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
 #include <vector>
 
+#include "journal/folder_lock.h"
 #include "reference/crc32c.h"
 #include "stap/core/error.h"
+#include "support/contains.h"
+#include "support/data_making.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -278,15 +282,82 @@ TEST(Journal, AFullDiskLosesNothingThatWasCommitted) {
   EXPECT_EQ(lines[1].type, "d");
 }
 
-TEST(Journal, IsLockedWhileItIsOpen) {
+TEST(Journal, IsLockedWhileItIsOpenAndSaysByWhom) {
   const TemporaryFolder folder;
   std::optional<Journal> first(folder.path("j"));
+  const std::string us = "process " + std::to_string(getpid()) + " on ";
+
   const std::string message = error_text(ErrorKind::storage, [&] { Journal(folder.path("j")); });
-  EXPECT_NE(message.find("in use"), std::string::npos) << message;
+  EXPECT_TRUE(test::contains(message, "in use by " + us));
+  EXPECT_TRUE(test::contains(message, "since 20"));
+  // Never ours to remove: it runs.
+  EXPECT_TRUE(test::contains(
+      error_text(ErrorKind::storage, [&] { unlock_folder(folder.path(), true); }), us));
 
   first.reset();
+  EXPECT_FALSE(lock_holder(folder.path()));
+  EXPECT_EQ(Journal(folder.path("j")).left_by(), "");
+}
 
-  EXPECT_NO_THROW(Journal(folder.path("j")));
+// A lock of a process that was killed does not keep the next one out, and is told.
+TEST(Journal, TakesOverFromAProcessThatIsGone) {
+  const TemporaryFolder folder;
+  const pid_t child = test::in_process([&] {
+    const Journal journal(folder.path("j"));
+    raise(SIGKILL);
+  });
+  test::wait_for(child);
+  ASSERT_TRUE(lock_holder(folder.path()));
+  EXPECT_TRUE(lock_holder(folder.path())->gone);
+
+  const Journal journal(folder.path("j"));
+  EXPECT_TRUE(test::contains(journal.left_by(), "process " + std::to_string(child) + " on "));
+}
+
+// Nobody can tell whether a process of another machine lives, but by its signs of life.
+TEST(Journal, OfAnotherMachineIsLockedUntilItIsSilent) {
+  const TemporaryFolder folder;
+  const auto lock_elsewhere = [&](int seconds_ago) {
+    folder.file(
+        "lock.json",
+        R"({"format": "lock/1", "host": "n3", "process": 7, "since": "2026-01-02 03:04:05 UTC",
+                    "place": "elsewhere", "machine": "another", "start": "99"})");
+    const auto now = std::filesystem::last_write_time(folder.path("lock.json"));
+    std::filesystem::last_write_time(folder.path("lock.json"),
+                                     now - std::chrono::seconds(seconds_ago));
+  };
+  const auto open = [&] { return Journal(folder.path("j")).left_by(); };
+  const std::string who = "process 7 on n3, since 2026-01-02 03:04:05 UTC";
+
+  lock_elsewhere(0);
+  EXPECT_TRUE(test::contains(error_text(ErrorKind::storage, open), "in use by " + who));
+  error_text(ErrorKind::storage, [&] { unlock_folder(folder.path(), false); });
+  EXPECT_EQ(unlock_folder(folder.path(), true)->text(), who);
+  EXPECT_EQ(open(), "");
+
+  lock_elsewhere(25);
+  error_text(ErrorKind::storage, open);
+  lock_elsewhere(35);
+  EXPECT_EQ(open(), who);
+
+  // One that was cut off tells nothing but its age.
+  folder.file("lock.json", "{");
+  error_text(ErrorKind::storage, open);
+  EXPECT_EQ(unlock_folder(folder.path(), true)->text(), "an unknown process");
+}
+
+// Where no lock of the file system keeps them apart, who was asleep must not write any more.
+TEST(Journal, WritesNothingWhenAnotherHasTakenOver) {
+  const TemporaryFolder folder;
+  FolderLock lock(folder.path());
+  lock.beat();
+  EXPECT_FALSE(lock.lost());
+
+  std::filesystem::rename(folder.path("lock.json"), folder.path("gone"));
+  folder.file("lock.json", "{}");
+  lock.beat();
+
+  EXPECT_TRUE(lock.lost());
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+#include "core/owner.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace stap {
+namespace {
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string first_word(const std::string& path) {
+  std::string word;
+  std::istringstream(text_of_file(path)) >> word;
+  return word;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "?";
+}
+
+// Processes of the same place can see each other.
+std::string this_place() {
+  const std::string boot = first_word("/proc/sys/kernel/random/boot_id");
+  std::error_code error;
+  const std::string space = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
+  return boot.empty() || error ? "?" : boot + "/" + space;
+}
+
+// Empty: there is no such process, or it has ended and nobody has taken note.
+std::string start_of(long process) {
+  const std::string text = text_of_file(fmt::format("/proc/{}/stat", process));
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream rest(text.substr(name_end + 1));
+  std::string word;
+  rest >> word;  // its state
+  if (word == "Z" || word == "X") return {};
+  for (int field = 4; field <= 22; ++field) rest >> word;
+  return word;
+}
+
+std::string boot_of(const std::string& place) {
+  return place.substr(0, place.find('/'));
+}
+
+}  // namespace
+
+Owner Owner::here() {
+  const long process = getpid();
+  return {host_name(), this_place(), first_word("/etc/machine-id"), process, start_of(process)};
+}
+
+std::string Owner::text() const {
+  return fmt::format("process {} on {}", process, host);
+}
+
+bool Owner::lives_here() const {
+  return process > 0 && place != "?" && !start.empty() && place == this_place() &&
+         start_of(process) == start;
+}
+
+bool Owner::gone() const {
+  if (process <= 0 || place == "?" || start.empty()) return false;
+  const Owner us = here();
+  if (place == us.place) return start_of(process) != start;
+  return us.place != "?" && !machine.empty() && machine == us.machine && host == us.host &&
+         boot_of(place) != boot_of(us.place);
+}
+
+}  // namespace stap
