@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "journal/reserve.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 
@@ -173,6 +174,17 @@ void AnswerLog::commit() {
   std::future<void> states = std::async(std::launch::async, [&] { store_->sync(); });
   journal_->sync();
   states.get();
+}
+
+void AnswerLog::hold_reserve(const fs::path& file, std::uint64_t bytes) {
+  reserve_ = std::make_shared<Reserve>(file, bytes);
+  const auto give = [reserve = reserve_] { return reserve->give(); };
+  journal_->when_full(give);
+  store_->when_full(give);
+}
+
+bool AnswerLog::on_reserve() const {
+  return reserve_ && reserve_->given();
 }
 
 void AnswerLog::note(std::string_view type, const Value& body) {

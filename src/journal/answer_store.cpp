@@ -42,6 +42,10 @@ StatePlace AnswerStore::append(std::span<const double> state) {
   return place;
 }
 
+void AnswerStore::when_full(std::function<bool()> make_room) {
+  file_->when_full(std::move(make_room));
+}
+
 void AnswerStore::write() {
   file_->write(std::exchange(pending_, {}));
 }

@@ -60,7 +60,8 @@ AppendFile::AppendFile(AppendFile&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
       size_(other.size_),
-      failure_(std::move(other.failure_)) {}
+      failure_(std::move(other.failure_)),
+      make_room_(std::move(other.make_room_)) {}
 
 bool AppendFile::lock() {
   while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
@@ -90,7 +91,10 @@ void AppendFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+    const int error = n < 0 ? errno : ENOSPC;
+    const bool full = n <= 0 && (error == ENOSPC || error == EDQUOT);
+    if (full && make_room_ && make_room_()) continue;
+    if (n <= 0) fail(error);
     size_ += static_cast<std::uint64_t>(n);
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }

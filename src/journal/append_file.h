@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace stap {
 
@@ -26,6 +28,8 @@ class AppendFile {
   std::uint64_t size() const { return size_; }
   /// How many bytes were read; fewer than asked for only at the end. Throws Error(storage).
   std::size_t read(std::uint64_t offset, std::span<char> bytes) const;
+  /// Asked when a disk is full; true if there may be room now.
+  void when_full(std::function<bool()> make_room) { make_room_ = std::move(make_room); }
   /// At the end; not forced to disk. Throws Error(storage).
   void write(std::string_view bytes);
   /// Forces all of it to disk. Throws Error(storage).
@@ -41,6 +45,7 @@ class AppendFile {
   int file_ = -1;
   std::uint64_t size_ = 0;
   std::string failure_;  // the message of the first
+  std::function<bool()> make_room_;
 };
 
 }  // namespace stap

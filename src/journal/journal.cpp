@@ -118,6 +118,10 @@ void Journal::append(std::string_view type, const config::Value& body) {
   pending_ += to_text(next_++, type, body);
 }
 
+void Journal::when_full(std::function<bool()> make_room) {
+  file_->when_full(std::move(make_room));
+}
+
 std::string Journal::left_by() const {
   return lock_->before() ? lock_->before()->text() : "";
 }

@@ -12,6 +12,7 @@
 #include "run/correspondence.h"
 #include "run/market.h"
 #include "run/phases.h"
+#include "run/space.h"
 #include "run/training.h"
 #include "stap/core/error.h"
 
@@ -151,6 +152,10 @@ class Loop {
             run, *committees.back(), pool_of(*run.problem, pools), threads_));
       }
     if (purchases.empty()) return;
+    std::vector<std::pair<const Run*, std::size_t>> sizes;
+    for (const auto& purchase : purchases)
+      sizes.emplace_back(&purchase->run(), purchase->steps_left());
+    check_space(sizes);
     account_.say(phase == Run::Phase::initial
                      ? std::string("buying the initial trajectories")
                      : fmt::format("{}, selecting and buying", round_text(purchases[0]->run())));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "run/counter.h"
+#include "stap/core/error.h"
 
 namespace stap {
 namespace {
@@ -40,6 +41,15 @@ std::vector<Query> Market::ask(RoundPurchase& purchase) {
 
 // Throws when it is time to stop.
 void Market::look(Observer& observer, const StopAsked& stop) {
+  for (const Run& run : runs_)
+    if (run.answers.on_reserve()) {
+      wind_down(observer, stop);
+      throw Error(
+          ErrorKind::storage,
+          fmt::format("{}: the disk is full; what was answered is written, in room that was "
+                      "held for it: make room, and the same command goes on",
+                      run.folder.path().string()));
+    }
   if (!stop) return;
   if (stop.now()) throw Stopped();
   if (const auto end = stop.deadline()) {

@@ -1,6 +1,7 @@
 // What one run buys in one round, pass by pass, so that many runs can buy over one queue.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,6 +57,8 @@ class RoundPurchase {
   std::size_t asked() const { return asked_; }
   std::size_t open() const { return open_queries_; }
   std::size_t given_back() const { return given_back_; }
+  /// Steps of patterns that are still to be paid for, at most.
+  std::size_t steps_left() const { return budget_ - std::min(spent_, budget_); }
   /// What the solver took for one of its steps, by what is recorded; empty: nothing is.
   std::optional<double> known_seconds() const;
   /// Leaves the device's memory to others until the next ask().

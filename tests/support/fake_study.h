@@ -104,7 +104,7 @@ inline LoopEnd drive_fake(const Study& study, const std::string& folder,
 }
 
 /// Every file of a run that must not depend on how it came about, with its name. Answers, timings
-/// and losses come in the order of time, and the status says what it is doing now.
+/// and losses come in the order of time; the status, the lock and the reserve are those of now.
 inline std::string lasting_bytes(const std::string& folder) {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
@@ -115,7 +115,7 @@ inline std::string lasting_bytes(const std::string& folder) {
   for (const fs::path& file : files) {
     const std::string name = file.filename();
     if (name == "journal.jsonl" || name == "answers.bin" || name == "timings.jsonl" ||
-        name == "losses.jsonl" || name == "status.json")
+        name == "losses.jsonl" || name == "status.json" || name == "lock.json" || name == "reserve")
       continue;
     bytes += fs::relative(file, folder).string() + "\n" + content(file) + "\n";
   }

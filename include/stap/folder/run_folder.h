@@ -37,6 +37,7 @@ class RunFolder {
   std::filesystem::path losses_file() const { return path_ / "losses.jsonl"; }
   std::filesystem::path extracts_file() const { return path_ / "extracts.h5"; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
+  std::filesystem::path reserve_file() const { return path_ / "reserve"; }
   std::filesystem::path round_folder(std::size_t round) const;  ///< rounds/NN
   std::filesystem::path committee_file(std::size_t round) const;
   std::filesystem::path training_file(std::size_t round) const;  ///< while it trains

@@ -15,6 +15,8 @@
 
 namespace stap {
 
+class Reserve;
+
 /// Journal and answer store together: a line of type "answer" for every answer, its state in the
 /// store, place and checksum in the line. What was appended is on disk when commit() returns and
 /// must not be used before. On opening, bytes of the store that no line names are cut off. Both
@@ -39,6 +41,12 @@ class AnswerLog {
   /// Drops all answers and lines, which are not needed any more, and begins again with this line.
   void restart(std::string_view type, const config::Value& body);
 
+  /// Holds room for answers until this ends, in a file of so many bytes, or goes without.
+  void hold_reserve(const std::filesystem::path& file, std::uint64_t bytes);
+  /// The disk is full, and what was appended since is on disk only because of that room: nothing
+  /// more should be paid for.
+  bool on_reserve() const;
+
   /// All that count.
   LoggedAnswers recorded(std::size_t acquisition) const;
   /// Answers that a power cut had left without their states.
@@ -52,6 +60,7 @@ class AnswerLog {
 
   std::unique_ptr<Journal> journal_;
   std::shared_ptr<AnswerStore> store_;
+  std::shared_ptr<Reserve> reserve_;
   std::map<std::size_t, std::size_t> counts_;  // answers by acquisition
   std::uint64_t group_ = 0;                    // number of the next commit
   std::size_t appended_ = 0;                   // to it

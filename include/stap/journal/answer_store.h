@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,6 +46,8 @@ class AnswerStore {
   bool holds(const StatePlace& place) const;
   /// Throws Error(data), with file and place, unless it holds it.
   std::vector<double> read(const StatePlace& place) const;
+  /// Asked when a disk is full; true if there may be room now.
+  void when_full(std::function<bool()> make_room);
   const std::filesystem::path& path() const;
   std::uint64_t size() const;  ///< bytes written
   /// Drops what is behind byte `end`, but never the first line.

@@ -51,6 +51,8 @@ class Journal {
   void read(const JournalVisitor& visit) const;
   /// Drops line `sequence`, which begins at byte `offset`, and all behind it.
   void cut(std::uint64_t sequence, std::uint64_t offset);
+  /// Asked when a disk is full; true if there may be room now.
+  void when_full(std::function<bool()> make_room);
   /// Who had it locked and was gone without its end ("process 4711 on n3, since ..."); or nobody.
   std::string left_by() const;
 

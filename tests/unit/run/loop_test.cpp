@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,6 +14,7 @@
 #include "stap/core/error.h"
 #include "support/fake_study.h"
 #include "support/refusals.h"
+#include "support/small_disk.h"
 
 namespace stap {
 namespace {
@@ -173,6 +176,56 @@ TEST(Loop, AnErrorOfTheQueueLosesNoAnswer) {
 
   EXPECT_EQ(solver->computed, 1u);
   EXPECT_EQ(answers_in(folder).size(), 1u);
+}
+
+// Broken by: asking after the purchase, or for less than is written.
+TEST(Loop, AsksForRoomBeforeItBuys) {
+  const Study study = fake_study();
+
+  const int code = test::on_small_disk(48, [&](const std::string& disk) {
+    const auto solver = test::willing_solver(study);
+    test::expect_error(ErrorKind::storage, "bytes, ",
+                       [&] { drive_fake(study, disk + "/run", solver); });
+    EXPECT_EQ(solver->computed, 0u);
+    return HasFailure() ? 1 : 0;
+  });
+
+  if (code == -1) GTEST_SKIP() << "no file system may be mounted here";
+  EXPECT_EQ(code, 0);
+}
+
+// Broken by: no reserve, a reserve that is given up too late, going on buying.
+TEST(Loop, AFullDiskLosesNoAnswer) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+  ASSERT_EQ(drive_fake(study, temporary.path("whole"), test::willing_solver(study)),
+            LoopEnd::finished);
+  const std::string expected = lasting_bytes(temporary.path("whole"));
+
+  const int code = test::on_small_disk(512, [&](const std::string& disk) {
+    const std::string folder = disk + "/run", filler = disk + "/filler";
+    const auto solver = test::willing_solver(study, {.polls = 1});
+    std::size_t polls = 0;
+    solver->watch = [&](const std::vector<Query>&) {
+      if (++polls != 2) return;
+      std::ofstream file(filler);
+      while (file.put('x').flush()) {
+      }
+    };
+    test::expect_error(ErrorKind::storage, "the disk is full",
+                       [&] { drive_fake(study, folder, solver); });
+    EXPECT_GT(solver->computed, 0u);
+    EXPECT_EQ(answers_in(folder).size(), solver->computed);
+
+    std::filesystem::remove(filler);
+    EXPECT_EQ(drive_fake(study, folder, solver), LoopEnd::finished);
+    EXPECT_TRUE(lasting_bytes(folder) == expected);
+    EXPECT_FALSE(std::filesystem::exists(folder + "/reserve"));
+    return HasFailure() ? 1 : 0;
+  });
+
+  if (code == -1) GTEST_SKIP() << "no file system may be mounted here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST(Loop, RunsBuyOverOneQueue) {

@@ -1,0 +1,88 @@
+#include "run/space.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of a line of the journal or the losses, and of a file with nothing in it.
+constexpr double kLineBytes = 512, kFileBytes = 16384;
+
+double state_bytes(const Run& run) {
+  return 8.0 * static_cast<double>(run.shape.grid.values());
+}
+
+double network_bytes(const Run& run) {
+  double values = 0;
+  for (const Tensor& tensor : parameter_shapes(run.shape)) {
+    double size = 1;
+    for (std::size_t length : tensor.shape) size *= static_cast<double>(length);
+    values += size;
+  }
+  return 3 * 4.0 * values * static_cast<double>(run.study.options.members);  // with Adam's moments
+}
+
+std::uint64_t whole(double bytes) {
+  return static_cast<std::uint64_t>(std::min(bytes, 1e18));
+}
+
+}  // namespace
+
+std::uint64_t round_bytes(const Run& run, std::size_t steps) {
+  const StudyOptions& o = run.study.options;
+  const double bought = static_cast<double>(steps),
+               rows = bought + static_cast<double>(run.transitions.count());
+  const double times = static_cast<double>(o.pattern_steps() + 1);
+  const double answers = bought * (state_bytes(run) + kLineBytes);
+  const double transitions = rows * (2 * state_bytes(run) + 24);
+  const double networks = 3 * network_bytes(run);  // half trained, the next one aside, and done
+  const double extracts = 2 * 6 * times * state_bytes(run);
+  const double losses = static_cast<double>(o.members) * run.study.train.epochs * kLineBytes / 4;
+  return whole(answers + transitions + networks + extracts + losses + kFileBytes);
+}
+
+std::uint64_t reserve_bytes(const Run& run) {
+  constexpr double kAnswers = 64, kLeast = 4096, kMost = 1 << 20;
+  return whole(std::clamp(kAnswers * (state_bytes(run) + kLineBytes), kLeast, kMost));
+}
+
+void check_space(const std::vector<std::pair<const Run*, std::size_t>>& purchases) {
+  struct Disk {
+    fs::path folder;  // one that is on it
+    std::uint64_t needed = 0;
+    std::size_t runs = 0;
+  };
+  std::map<dev_t, Disk> disks;
+  for (const auto& [run, steps] : purchases) {
+    struct stat status {};
+    if (stat(run->folder.path().c_str(), &status) != 0) continue;  // who writes says so
+    Disk& disk = disks[status.st_dev];
+    disk.folder = run->folder.path();
+    const std::uint64_t bytes = round_bytes(*run, steps);
+    disk.needed += bytes + bytes / 2;
+    ++disk.runs;
+  }
+  for (const auto& [device, disk] : disks) {
+    std::error_code error;
+    const fs::space_info space = fs::space(disk.folder, error);
+    if (!error && space.available < disk.needed)
+      throw Error(ErrorKind::storage,
+                  fmt::format("{}: what is to be bought{} and the training after it need about {} "
+                              "bytes, {} are free: make room, and the same command goes on",
+                              disk.folder.string(),
+                              disk.runs > 1 ? fmt::format(" for {} runs", disk.runs) : "",
+                              disk.needed, space.available));
+  }
+}
+
+}  // namespace stap

@@ -1,0 +1,35 @@
+// A disk that is soon full.
+#pragma once
+
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <string>
+
+#include "support/temporary_folder.h"
+
+namespace stap::test {
+
+/// Calls `act` with a folder on a file system of so many kB, in a process of its own. The exit code
+/// that it returns; -1: this process may not mount one.
+inline int on_small_disk(int kilobytes, const std::function<int(const std::string&)>& act) {
+  const TemporaryFolder temporary;
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string size = "size=" + std::to_string(kilobytes) + "k";
+    const bool alone = unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    if (!alone || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("tmpfs", temporary.path().c_str(), "tmpfs", 0, size.c_str()) != 0)
+      _exit(255);
+    _exit(act(temporary.path()));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+  return code == 255 ? -1 : code;
+}
+
+}  // namespace stap::test
