@@ -7,6 +7,9 @@
 #include <thread>
 
 #include "stap/core/rng.h"
+#include "support/killing.h"
+#include "support/lasting_bytes.h"
+#include "support/small_study.h"
 #include "support/zoo.h"
 
 namespace stap::test {
@@ -150,7 +153,7 @@ class Kills : public ::testing::TestWithParam<std::string> {
 
 TEST_P(Kills, ChangeNothing) {
   const bool whole = whole_zoo();
-  expect_kills_change_nothing(whole ? 300 : 10,
+  expect_kills_change_nothing(whole ? 300 : kills_wanted(10),
                               study(whole ? 100 : 20, whole ? "pool: 150, initial: 10, rounds: 3, "
                                                               "budget: 57"
                                                             : "pool: 60, initial: 4, rounds: 1, "
@@ -158,6 +161,60 @@ TEST_P(Kills, ChangeNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, Kills, ::testing::Values("command", "worker"),
+                         [](const auto& about) { return about.param; });
+
+// kill -9 of other commands than run. (study_test.cpp has that one.)
+class KilledCommands : public ::testing::TestWithParam<std::string> {
+ protected:
+  KilledCommands() { setenv("STAP_CACHE", folder_.path("cache").c_str(), 1); }
+  ~KilledCommands() override {
+    for (const pid_t server : servers_) {
+      kill(server, SIGKILL);
+      waitpid(server, nullptr, 0);
+    }
+  }
+
+  std::vector<std::string> command(const std::string& name) {
+    if (GetParam() == "spool")
+      return {"run", spooled_study(), "--quiet", "--out", folder_.path(name)};
+    std::vector<std::string> words{GetParam(), "demo", "--quiet", "--out", folder_.path(name)};
+    for (const std::string& setting : small_study()) words.push_back(setting);
+    if (GetParam() == "sweep") words.insert(words.end(), {"--grid", "seed=0,1"});
+    return words;
+  }
+
+  // A study whose queries go to two servers.
+  std::string spooled_study() {
+    const std::string spool = folder_.path("spool");
+    fs::create_directories(spool);
+    for (int i = 0; servers_.size() < 2; ++i)
+      servers_.push_back(start_stap({"serve", spool, "--quiet", "--slots", "1"}));
+    return folder_.file("study.yaml", R"(
+pde: {name: external, label: steps, channels: [u], points: [16], lengths: [1], dt: 0.1}
+solver:
+  name: command
+  argv: [)" + kPrograms + R"(/spool_step, "{input}", "{output}", "0.01", )" +
+                                          folder_.path("calls") + R"(]
+  spool: )" + spool + R"(
+initial: {name: sines, terms: 3}
+network: {modes: [4], width: 4, layers: 1, lifting: 4, projection: 4}
+train: {epochs: 2}
+study: {steps: 3, pool: 12, test: 2, initial: 2, rounds: 1, budget: 6}
+method: sbal+stap
+)");
+  }
+
+  TemporaryFolder folder_;
+  std::vector<pid_t> servers_;
+};
+
+TEST_P(KilledCommands, EndWithTheSameBytes) {
+  stap::test::expect_kills_change_nothing(
+      kills_wanted(3), [&](const std::string& name) { return command(name); },
+      [&](const std::string& name) { return lasting_bytes(folder_.path(name)); });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KilledCommands, ::testing::Values("sweep", "generate", "spool"),
                          [](const auto& about) { return about.param; });
 
 }  // namespace

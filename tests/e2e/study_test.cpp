@@ -131,7 +131,7 @@ TEST_F(StudyProgram, TimeCanBeAnInputOfTheNetwork) {
 // however often it took, every run that got through ends with the same bytes.
 TEST_F(StudyProgram, KilledAnywhereEndsWithTheSameBytes) {
   expect_kills_change_nothing(
-      30, [&](const std::string& name) { return words("run", name, {"--quiet"}); },
+      kills_wanted(30), [&](const std::string& name) { return words("run", name, {"--quiet"}); },
       [&](const std::string& name) { return essence(name); });
 }
 

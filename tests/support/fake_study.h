@@ -11,6 +11,7 @@
 #include "stap/run/loop.h"
 #include "stap/study/presets.h"
 #include "support/fake_solver.h"
+#include "support/lasting_bytes.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -101,25 +102,6 @@ inline LoopEnd drive_fake(const Study& study, const std::string& folder,
   Runs runs;
   runs.push_back(open_run(study, folder, fake_problem(study, std::move(solver)), quiet));
   return run_loop(runs, 1, quiet, stop);
-}
-
-/// Every file of a run that must not depend on how it came about, with its name. Answers, timings
-/// and losses come in the order of time; the status, the lock and the reserve are those of now.
-inline std::string lasting_bytes(const std::string& folder) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  std::string bytes;
-  for (const fs::path& file : files) {
-    const std::string name = file.filename();
-    if (name == "journal.jsonl" || name == "answers.bin" || name == "timings.jsonl" ||
-        name == "losses.jsonl" || name == "status.json" || name == "lock.json" || name == "reserve")
-      continue;
-    bytes += fs::relative(file, folder).string() + "\n" + content(file) + "\n";
-  }
-  return bytes;
 }
 
 }  // namespace stap::test

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -15,6 +16,12 @@
 #include "support/process.h"
 
 namespace stap::test {
+
+/// How often to kill: as often as STAP_TEST_KILLS says (`make test-long`), else what takes seconds.
+inline int kills_wanted(int usual) {
+  const char* wanted = std::getenv("STAP_TEST_KILLS");
+  return wanted != nullptr ? std::stoi(wanted) : usual;
+}
 
 /// Runs stap with command("first"), which fills the cache, and command("whole"); then kills runs
 /// "killed0", ... at random moments of the time that "whole" took, each started again until it gets
@@ -31,7 +38,7 @@ inline void expect_kills_change_nothing(
   int killed = 0;
   std::uint64_t starts = 0;
   for (int attempt = 0; killed < kills; ++attempt) {
-    ASSERT_LT(attempt, 200) << "the runs are over before they can be killed";
+    ASSERT_LT(attempt, 10 * kills + 200) << "the runs are over before they can be killed";
     const std::string name = "killed" + std::to_string(attempt);
     for (bool finished = false; !finished;) {
       const pid_t child = start_stap(command(name));
