@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknownSeconds = std::numeric_limits<double>::quiet_NaN();
 
 // Transitions that every round was trained on.
 std::vector<double> training_sizes(const TransitionSet& transitions) {
@@ -47,9 +47,9 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
     }
   }
   seconds.acquire =
-      options.solver_seconds.value_or(answered > 0 ? answers.seconds / answered : kNone);
-  seconds.train = trained > 0 ? train / trained : kNone;
-  seconds.select = selections > 0 ? select / selections : kNone;
+      options.solver_seconds.value_or(answered > 0 ? answers.seconds / answered : kUnknownSeconds);
+  seconds.train = trained > 0 ? train / trained : kUnknownSeconds;
+  seconds.select = selections > 0 ? select / selections : kUnknownSeconds;
   return seconds;
 }
 

@@ -122,7 +122,8 @@ bool claimed(const fs::path& folder, const Value& document) {
 
 // Disk space for all of it, asked for before hours are spent: answers stay until files are whole.
 void check_room(const std::vector<Product>& products, const fs::path& folder) {
-  constexpr double kLine = 48, kMost = 1e18;  // a line of the journal, in values; a double counts
+  constexpr double kLine = 48,
+                   kMostValues = 1e18;  // a line of the journal, in values; a double counts
   double values = 0;
   for (const Product& p : products) {
     double states = 1;
@@ -131,8 +132,8 @@ void check_room(const std::vector<Product>& products, const fs::path& folder) {
   }
   if (products.empty()) return;
   ArrayWriter(products.back().file(folder))
-      .check_room(values < kMost ? static_cast<std::size_t>(values)
-                                 : std::numeric_limits<std::size_t>::max());
+      .check_room(values < kMostValues ? static_cast<std::size_t>(values)
+                                       : std::numeric_limits<std::size_t>::max());
 }
 
 // Puts a file together from the answers, row by row.

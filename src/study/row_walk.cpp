@@ -74,10 +74,10 @@ std::string trouble(const Sampler& sampler, const Leg& leg, const RowsWanted& wa
                      step - wanted.lead + 1, wanted.steps, answer.reason);
 }
 
-class Walk {
+class RowWalk {
  public:
-  Walk(const Sampler& sampler, const Leg& leg, Tally& tally, AnswerLog& log, Progress& progress,
-       Observer& observer, const StopAsked& stop)
+  RowWalk(const Sampler& sampler, const Leg& leg, Tally& tally, AnswerLog& log, Progress& progress,
+          Observer& observer, const StopAsked& stop)
       : sampler_(sampler),
         leg_(leg),
         tally_(tally),
@@ -291,7 +291,7 @@ LoggedAnswer recorded(const RowsWanted& wanted, const LoggedAnswers& answers, st
 
 void walk_rows(const Sampler& sampler, const Leg& leg, Tally& tally, AnswerLog& log,
                Progress& progress, Observer& observer, const StopAsked& stop) {
-  Walk(sampler, leg, tally, log, progress, observer, stop).go();
+  RowWalk(sampler, leg, tally, log, progress, observer, stop).go();
 }
 
 }  // namespace stap
