@@ -1,5 +1,5 @@
 // `stap run` and `stap sweep`: a run is a sweep of one, in the folder itself.
-#include <fstream>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -128,7 +128,9 @@ void add_sweep(CLI::App& program, const Globals& globals) {
       "  stap sweep studies/main --device cuda:0,1,2,3 --out main");
   command->callback([options, &globals] {
     // Without a configuration the first word is a setting.
-    if (options->config.find('=') != std::string::npos && !std::ifstream(options->config)) {
+    std::error_code missing;
+    if (options->config.find('=') != std::string::npos &&
+        !std::filesystem::exists(options->config, missing)) {
       options->overrides.insert(options->overrides.begin(), options->config);
       options->config.clear();
     }

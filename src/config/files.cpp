@@ -6,11 +6,11 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "core/pending_file.h"
+#include "core/whole_file.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -53,19 +53,12 @@ void remove_leftovers(const fs::path& folder,
   for (const fs::path& path : leftovers) fs::remove(path, ignored);
 }
 
-std::string read_text_file(const fs::path& path) {
-  std::error_code none;
-  if (fs::is_directory(path, none))
-    throw Error(ErrorKind::data, fmt::format("{} is a folder, expected a file", path.string()));
-  if (fs::exists(path, none) && !fs::is_regular_file(path, none))  // a pipe would be waited for
-    throw Error(ErrorKind::data, fmt::format("{} is no regular file", path.string()));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
-  return {std::istreambuf_iterator<char>(in), {}};
+std::string read_text_file(const fs::path& path, std::size_t most) {
+  return read_whole_file(path, most, ErrorKind::data);
 }
 
 config::Value read_yaml(const fs::path& path, Sealed sealed) {
-  std::string text = read_text_file(path);
+  std::string text = read_text_file(path, 2 * config::kMaxYamlBytes);
   take_seal(text, path.string(), sealed);
   try {
     return config::parse_yaml(text, path.string());
@@ -75,7 +68,7 @@ config::Value read_yaml(const fs::path& path, Sealed sealed) {
 }
 
 config::Value read_json(const fs::path& path, Sealed sealed) {
-  std::string text = read_text_file(path);
+  std::string text = read_text_file(path, kMaxJsonBytes);
   take_json_seal(text, path.string(), sealed);
   return config::parse_json(text, path.string());
 }
@@ -117,7 +110,7 @@ namespace {
 }  // namespace
 
 void append_lines(const fs::path& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file < 0) cannot_write(path);
   ssize_t written = 0;
   do written = write(file, text.data(), text.size());
@@ -134,8 +127,13 @@ void cut_torn_line(const fs::path& path) {
   if (!fs::is_regular_file(path, error)) return;
   const std::string text = read_text_file(path);
   const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
-  if (whole != text.size() && truncate(path.c_str(), static_cast<off_t>(whole)) != 0)
-    cannot_write(path);
+  if (whole == text.size()) return;
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);  // links are not ours
+  const bool cut = file >= 0 && ftruncate(file, static_cast<off_t>(whole)) == 0;
+  const int problem = errno;
+  if (file >= 0) close(file);
+  errno = problem;
+  if (!cut) cannot_write(path);
 }
 
 void throw_bad_field(const char* key, const fs::path& path) {

@@ -2,7 +2,6 @@
 // keys, show keys given twice, and cannot be blown up by aliases.
 
 #include <algorithm>
-#include <fstream>
 #include <istream>
 #include <sstream>
 
@@ -13,14 +12,13 @@
 #include <yaml-cpp/parser.h>
 
 #include "config/scalar.h"
+#include "core/whole_file.h"
+#include "stap/config/key_index.h"
 #include "stap/config/value.h"
 #include "stap/core/error.h"
 
 namespace stap::config {
 namespace {
-
-// Far beyond any sensible document; keeps recursion over values shallow.
-constexpr std::size_t kMaxDepth = 64;
 
 [[noreturn]] void fail(const Origin& origin, std::string_view what) {
   throw Error(ErrorKind::config, fmt::format("{}: {}", origin.text(), what));
@@ -62,8 +60,9 @@ class Builder : public YAML::EventHandler {
  private:
   /// A list or map that is still being filled.
   struct Open {
-    Value::List list;
-    Value::Map map;
+    Value::List list{};
+    Value::Map map{};
+    KeyIndex keys{};
     bool is_map = false;
     bool has_key = false;  ///< the last member of the map waits for its value
     Origin origin;
@@ -85,10 +84,10 @@ class Builder : public YAML::EventHandler {
 
   void begin_member(const std::string& key, const YAML::Mark& mark) {
     Open& top = open_.back();
-    const auto given = std::ranges::find(top.map, key, &Value::Member::key);
-    if (given != top.map.end())
+    const std::size_t given = top.keys.find(top.map, key);
+    if (given < top.map.size())
       fail(at(mark), positions_ ? fmt::format("key '{}' is given twice, first in line {}", key,
-                                              given->origin.line)
+                                              top.map[given].origin.line)
                                 : fmt::format("key '{}' is given twice", key));
     top.map.push_back({key, {}, at(mark)});
     top.has_key = true;
@@ -99,7 +98,7 @@ class Builder : public YAML::EventHandler {
     if (expects_key()) fail(at(mark), "a key must be a text, not a list or map");
     if (open_.size() == kMaxDepth)
       fail(at(mark), fmt::format("lists and maps are nested deeper than {}", kMaxDepth));
-    open_.push_back({{}, {}, empty.is_map(), false, at(mark)});
+    open_.push_back({.is_map = empty.is_map(), .origin = at(mark)});
   }
 
   void close() {
@@ -167,21 +166,24 @@ Value parse(std::string_view text, Source whence, bool positions) {
   }
 }
 
-void assign(Value& at, std::string_view path, std::size_t start, Value value,
-            std::string_view assignment) {
-  if (!at.is_null() && !at.is_map())
-    throw Error(ErrorKind::config,
-                fmt::format("override '{}' cannot be applied: {} is {}, expected a map", assignment,
-                            start == 0 ? "the document" : path.substr(0, start - 1), shown(at)));
-  const std::size_t dot = path.find('.', start);
-  const std::string_view key = path.substr(start, dot - start);
-  if (dot == std::string_view::npos) {
-    at.set(key, std::move(value));
-    return;
+void assign(Value& document, std::string_view path, Value value, std::string_view assignment) {
+  Value* at = &document;
+  for (std::size_t start = 0;;) {
+    if (!at->is_null() && !at->is_map())
+      throw Error(
+          ErrorKind::config,
+          fmt::format("override '{}' cannot be applied: {} is {}, expected a map", assignment,
+                      start == 0 ? "the document" : path.substr(0, start - 1), shown(*at)));
+    const std::size_t dot = path.find('.', start);
+    const std::string_view key = path.substr(start, dot - start);
+    if (dot == std::string_view::npos) {
+      at->set(key, std::move(value));
+      return;
+    }
+    Value* next = at->find(key);
+    at = next ? next : &at->set(key, Value(Value::Map{}));
+    start = dot + 1;
   }
-  Value* next = at.find(key);
-  assign(next ? *next : at.set(key, Value(Value::Map{})), path, dot + 1, std::move(value),
-         assignment);
 }
 
 void write(std::string& out, const Value& value, std::size_t indent);
@@ -228,16 +230,8 @@ Value parse_yaml(std::string_view text, std::string source_name) {
 }
 
 Value read_yaml(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  // One byte more than allowed tells a file that is too long, whatever its size.
-  std::string text(kMaxYamlBytes + 1, '\0');
-  // A folder opens, but cannot be read.
-  if (!file || !(file.read(text.data(), static_cast<std::streamsize>(text.size())) || file.eof()))
-    throw Error(
-        ErrorKind::config,
-        fmt::format("cannot read '{}'; expected a YAML file that exists and may be read", path));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse(text, {path, std::filesystem::path(path).parent_path()}, true);
+  return parse(read_whole_file(path, kMaxYamlBytes, ErrorKind::config),
+               {path, std::filesystem::path(path).parent_path()}, true);
 }
 
 void apply_override(Value& document, std::string_view assignment, std::string_view written) {
@@ -250,7 +244,11 @@ void apply_override(Value& document, std::string_view assignment, std::string_vi
     throw Error(ErrorKind::config,
                 fmt::format("override '{}' {}; write key.path=value, for example train.epochs=10",
                             written, empty_key ? "has an empty key" : "has no '='"));
-  assign(document, path, 0, parse(assignment.substr(equals + 1), {std::string(written)}, false),
+  if (static_cast<std::size_t>(std::ranges::count(path, '.')) >= kMaxDepth)
+    throw Error(ErrorKind::config,
+                fmt::format("an override names a key of {} parts, expected at most {}",
+                            std::ranges::count(path, '.') + 1, kMaxDepth));
+  assign(document, path, parse(assignment.substr(equals + 1), {std::string(written)}, false),
          written);
 }
 

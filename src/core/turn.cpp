@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <sstream>
 #include <thread>
@@ -18,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "core/owner.h"
+#include "core/whole_file.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -28,10 +27,14 @@ namespace fs = std::filesystem;
 constexpr const char* kName = "maker";
 constexpr std::string_view kAside = "maker.old-";
 constexpr int kSilentPulses = 10;
+constexpr std::size_t kMostOfMaker = std::size_t{1} << 16;
 
 std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  try {
+    return read_whole_file(file, kMostOfMaker, ErrorKind::data);
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 // What an owner says about itself, before the number that changes.

@@ -7,7 +7,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <queue>
@@ -17,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/whole_file.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -97,11 +97,16 @@ void add_host(std::vector<Host>& hosts, const std::string& name, std::size_t cpu
     found->cpus += cpus;
 }
 
+constexpr std::size_t kMaxHostFile = std::size_t{1} << 24;
+
 std::vector<Host> hosts_in_file(const std::filesystem::path& file, const std::string& called) {
-  std::ifstream in(file);
-  if (!in)
-    throw Error(ErrorKind::config,
-                fmt::format("{} is {}, which cannot be read", called, file.string()));
+  std::string text;
+  try {
+    text = read_whole_file(file, kMaxHostFile, ErrorKind::config);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::config, fmt::format("{}: {}", called, error.what()));
+  }
+  std::istringstream in(text);
   std::vector<Host> hosts;
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line.substr(0, line.find('#')));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -26,11 +27,14 @@ void write_sealed_json(const std::filesystem::path& path, const std::string& obj
 /// path of such a file, relative to the folder.
 void remove_leftovers(const std::filesystem::path& folder,
                       const std::function<bool(const std::filesystem::path& file)>& ours);
-/// Throws Error(data) if it cannot be read.
-std::string read_text_file(const std::filesystem::path& path);
+// Most that is read of a file: larger ones are none of ours.
+inline constexpr std::size_t kMaxTextBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 28;
+/// Throws Error(data) with the system's reason if it cannot be read, is larger, or is no file.
+std::string read_text_file(const std::filesystem::path& path, std::size_t most = kMaxTextBytes);
 /// One of our own YAML files. Throws Error(data) if it cannot be read or is damaged.
 config::Value read_yaml(const std::filesystem::path& path, Sealed sealed = Sealed::maybe);
-/// One of our own JSON files, of any size, without its seal. Throws likewise.
+/// One of our own JSON files, of at most kMaxJsonBytes, without its seal. Throws likewise.
 config::Value read_json(const std::filesystem::path& path, Sealed sealed = Sealed::maybe);
 
 /// A line of a file of JSON objects, one a line.

@@ -110,7 +110,9 @@ struct Value::Member {
   Origin origin{};  ///< of the key
 };
 
+// Limits of what is read, far beyond any sensible document.
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxDepth = 64;  ///< of lists and maps in each other
 
 /// The value of "study.steps"; null where there is none.
 const Value* find_path(const Value& document, std::string_view path);
@@ -138,7 +140,8 @@ std::string yaml_text(const Value& value);
 /// null, as JSON has none.
 std::string json_text(const Value& value, int indent = 2);
 /// Reads what json_text() wrote, of any size: for files that programs write, many times faster than
-/// parse_yaml(). The values have no positions. Throws Error(data), naming the source.
+/// parse_yaml(). The values have no positions. Throws Error(data), naming the source, also for a
+/// key that is given twice and for lists and maps deeper in each other than kMaxDepth.
 Value parse_json(std::string_view text, std::string_view source_name);
 
 }  // namespace stap::config

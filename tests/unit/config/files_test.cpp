@@ -1,8 +1,10 @@
 #include "stap/config/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "stap/core/error.h"
 #include "support/refusals.h"
@@ -14,6 +16,39 @@ namespace {
 using test::content;
 using test::error_text;
 using test::TemporaryFolder;
+
+TEST(ReadTextFile, TakesFilesOfAtMostSoManyBytesAndNothingElse) {
+  const TemporaryFolder folder;
+  const std::string five = folder.file("five", "12345"), pipe = folder.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+
+  EXPECT_EQ(read_text_file(five, 5), "12345");
+  EXPECT_EQ(read_text_file(folder.file("none", ""), 0), "");
+  EXPECT_FALSE(read_text_file("/proc/self/stat").empty());  // its size is 0 until it is read
+  const std::pair<std::string, const char*> cases[] = {{five, "has 5 bytes, expected at most 4"},
+                                                       {"/proc/self/stat", "more than 4 bytes"},
+                                                       {pipe, "no regular file"},
+                                                       {"/dev/zero", "no regular file"},
+                                                       {folder.path(), "a folder"}};
+  for (const auto& [path, why] : cases)
+    EXPECT_NE(error_text(ErrorKind::data, [&] { read_text_file(path, 4); }).find(why),
+              std::string::npos)
+        << path;
+}
+
+// A link in the place of a file of ours leads to somebody else's.
+TEST(AppendLines, NeitherAddToNorCutWhatALinkLeadsTo) {
+  const TemporaryFolder folder;
+  const std::string theirs = folder.file("theirs", "a line\nand a cut one");
+  std::filesystem::create_symlink("theirs", folder.path("losses.jsonl"));
+
+  for (const auto& write :
+       {std::function([&] { append_lines(folder.path("losses.jsonl"), "x\n"); }),
+        std::function([&] { cut_torn_line(folder.path("losses.jsonl")); })})
+    EXPECT_NE(error_text(ErrorKind::storage, write).find("cannot write"), std::string::npos);
+
+  EXPECT_EQ(content(theirs), "a line\nand a cut one");
+}
 
 TEST(JsonLines, AreReadWithTheirPlaces) {
   const TemporaryFolder folder;

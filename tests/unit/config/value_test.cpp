@@ -1,6 +1,8 @@
 #include "stap/config/value.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <filesystem>
@@ -88,6 +90,26 @@ TEST(ParseYaml, ErrorsSayWhere) {
   EXPECT_NE(twice.find("'a' is given twice"), std::string::npos) << twice;
 }
 
+// Keys of wide maps are found by an index.
+TEST(ParseYaml, WideMapsKeepAllKeysAndRefuseOneGivenTwice) {
+  std::string yaml, json = "{";
+  for (int i = 0; i < 40; ++i) {
+    yaml += fmt::format("k{}: {}\n", i, i);
+    json += fmt::format("\"k{}\":{},", i, i);
+  }
+  for (int i = 0; i < 40; ++i) {
+    const std::string key = fmt::format("k{}", i);
+    EXPECT_EQ(*parsed(yaml).find(key), Value(i));
+    EXPECT_EQ(*parse_json(json + "\"z\":0}", "s").find(key), Value(i));
+    EXPECT_NE(parse_error(yaml + key + ": 0\n")
+                  .find(fmt::format("test.yaml:41:1: key '{}' is given twice, first in line {}",
+                                    key, i + 1)),
+              std::string::npos);
+    test::expect_error(ErrorKind::data, fmt::format("the key '{}' is given twice", key),
+                       [&] { parse_json(json + '"' + key + "\":0}", "s"); });
+  }
+}
+
 TEST(ParseYaml, RefusesWhatItDoesNotSupport) {
   EXPECT_NE(parse_error("a: &x 1\nb: *x\n").find("aliases"), std::string::npos);
   EXPECT_NE(parse_error("a: !!int 1\n").find("tag"), std::string::npos);
@@ -109,14 +131,25 @@ TEST(ParseYaml, TakesTextOfTheLargestSize) {
   EXPECT_EQ(*parsed(text).find("a"), Value(1));
 }
 
-TEST(ReadYaml, SaysWhichFileIsMissing) {
-  for (const std::string path : {"/nonexistent/run.yaml", "/"}) try {
-      read_yaml(path);
-      ADD_FAILURE() << path;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::config);
-      EXPECT_NE(std::string(error.what()).find("'" + path + "'"), std::string::npos);
-    }
+// Before it is read: a pipe would be waited for, a device has no end.
+TEST(ReadYaml, SaysWhichFileCannotBeReadAndWhy) {
+  const test::TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe"), loop = folder.path("loop"),
+                    large = folder.file("large", "");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink(loop, loop);
+  std::filesystem::resize_file(large, std::uintmax_t{1} << 40);
+  const std::pair<std::string, const char*> cases[] = {{"/nonexistent/run.yaml", "No such file"},
+                                                       {"/", "a folder"},
+                                                       {pipe, "no regular file"},
+                                                       {"/dev/zero", "no regular file"},
+                                                       {loop, "Too many levels"},
+                                                       {large, "expected at most 1048576"}};
+  for (const auto& [path, why] : cases) {
+    const std::string text = test::error_text(ErrorKind::config, [&] { read_yaml(path); });
+    EXPECT_TRUE(text.starts_with(fmt::format("cannot read {}: ", path))) << text;
+    EXPECT_NE(text.find(why), std::string::npos) << text;
+  }
 }
 
 TEST(Value, IntegerTakesWholeRealsOnly) {
@@ -166,6 +199,23 @@ TEST(Override, RefusesWhatIsMalformed) {
   }
   Value document = parsed("a: 1");
   EXPECT_THROW(apply_override(document, "a.b=2"), Error);
+}
+
+// Whatever walks a document may call itself once a level.
+TEST(Override, KeysHaveAtMostAsManyPartsAsDocumentsAreDeep) {
+  const auto of_parts = [](std::size_t parts) {
+    std::string key = "a";
+    for (std::size_t i = 1; i < parts; ++i) key += ".a";
+    return key + "=1";
+  };
+  Value document;
+
+  apply_override(document, of_parts(kMaxDepth));
+
+  test::expect_error(ErrorKind::config, "of 65 parts, expected at most 64",
+                     [&] { apply_override(document, of_parts(kMaxDepth + 1)); });
+  test::expect_error(ErrorKind::config, "50000 parts",
+                     [&] { apply_override(document, of_parts(50000)); });
 }
 
 TEST(Override, MessagesCallItWhatTheUserWrote) {
@@ -235,12 +285,15 @@ TEST(ParseJson, TakesLongerTextThanParseYaml) {
 }
 
 TEST(ParseJson, BadTextIsDamageAndNamesItsSource) {
-  for (const char* text : {"", "{", "[1,]", "nothing", "{} {}", "\"\xff\""}) {
+  const std::string deep(1'000'000, '['), twice = R"({"a":{"b":1,"c":2,"b":1}})";
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[1,]"), std::string("nothing"),
+        std::string("{} {}"), std::string("\"\xff\""), std::string("1e999"), deep, twice}) {
     try {
       parse_json(text, "file.json");
-      ADD_FAILURE() << text;
+      ADD_FAILURE() << text.substr(0, 40);
     } catch (const Error& e) {
-      EXPECT_EQ(e.kind(), ErrorKind::data) << text;
+      EXPECT_EQ(e.kind(), ErrorKind::data) << e.what();
       EXPECT_NE(std::string(e.what()).find("file.json"), std::string::npos) << e.what();
     }
   }
