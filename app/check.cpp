@@ -56,6 +56,7 @@ Checked check_runs(const std::vector<SweepRun>& runs) {
   Checked all = check_run(runs.front().document, looked_at);
   if (asks_own_solver(all.study)) all.foreign.push_back(all.study);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
+    if (all.complaints.full()) break;
     const Checked one = check_run(run.document, looked_at);
     if (asks_own_solver(one.study)) all.foreign.push_back(one.study);
     for (const config::Complaint& complaint : one.complaints.list()) {

@@ -42,14 +42,21 @@ std::string Complaint::line() const {
 }
 
 void Complaints::add(std::string path, std::string text, const Origin& origin) {
-  std::string where = origin.source ? origin.text() : origin_of(document_, path).text();
-  list_.push_back({std::move(path), std::move(text), std::move(where)});
+  std::string where;
+  if (!full()) where = origin.source ? origin.text() : origin_of(document_, path).text();
+  add({std::move(path), std::move(text), std::move(where)});
+}
+
+void Complaints::add(Complaint complaint) {
+  ++count_;
+  if (!full()) list_.push_back(std::move(complaint));
 }
 
 void Complaints::throw_if_any() const {
   if (list_.empty()) return;
   if (list_.size() == 1) throw Error(ErrorKind::config, list_.front().line());
-  std::string message = fmt::format("{} problems in the configuration", list_.size());
+  std::string message = fmt::format("{} problems in the configuration", count_);
+  if (count_ > list_.size()) message += fmt::format(", the first {} of them", list_.size());
   for (const Complaint& complaint : list_) message += "\n  " + complaint.line();
   throw Error(ErrorKind::config, message);
 }

@@ -122,8 +122,10 @@ std::vector<std::optional<Section>> read_sections(std::span<const Family> famili
   if (document.is_map())
     for (const Value::Member& member : *document.map())
       if (std::ranges::count(known, member.key) == 0)
-        complaints.add(member.key, "is not known" + hint(member.key, known, "sections"),
-                       member.origin);
+        complaints.add(
+            member.key,
+            complaints.full() ? "" : "is not known" + hint(member.key, known, "sections"),
+            member.origin);
   for (std::size_t f = 0; f < families.size(); ++f) {
     const Value* section = document.find(families[f].name);
     if (section || !families[f].named)

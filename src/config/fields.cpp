@@ -248,8 +248,10 @@ void parse(const Table& table, const Value& value, const std::string& path, void
     const auto field = std::ranges::find(table.fields(), member.key, &FieldInfo::name);
     const std::string member_path = path.empty() ? member.key : path + "." + member.key;
     if (field == table.fields().end())
-      complaints.add(member_path, "is not known" + hint(member.key, names(table.fields()), "keys"),
-                     member.origin);
+      complaints.add(
+          member_path,
+          complaints.full() ? "" : "is not known" + hint(member.key, names(table.fields()), "keys"),
+          member.origin);
     else
       field->read(options, member.value, member_path, complaints);
   }

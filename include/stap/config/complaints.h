@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,14 +21,20 @@ struct Complaint {
   std::string line() const;
 };
 
-/// Collects complaints, so that a user sees all of them at once.
+/// Complaints that are kept of one document: a file with more mistakes has one of another kind.
+inline constexpr std::size_t kMaxComplaints = 100;
+
+/// Collects complaints, so that a user sees all of them at once; beyond kMaxComplaints they are
+/// only counted.
 class Complaints {
  public:
   /// From now on a complaint that is added without an origin gets that of its path in `document`.
   void about(Value document) { document_ = std::move(document); }
   void add(std::string path, std::string text, const Origin& origin = {});
-  void add(Complaint complaint) { list_.push_back(std::move(complaint)); }
+  void add(Complaint complaint);
   bool empty() const { return list_.empty(); }
+  /// From here on texts are not kept: there is no need to make them.
+  bool full() const { return list_.size() == kMaxComplaints; }
   const std::vector<Complaint>& list() const { return list_; }
   /// Throws Error(config) with one line per complaint, if there is any.
   void throw_if_any() const;
@@ -35,6 +42,7 @@ class Complaints {
  private:
   Value document_;
   std::vector<Complaint> list_;
+  std::size_t count_ = 0;
 };
 
 /// The known word nearest to a misspelt one (edit distance, letter case ignored); empty if none is

@@ -1,12 +1,15 @@
 #include "stap/config/fields.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <nlohmann/json.hpp>
 
 #include "stap/core/error.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap::config {
@@ -333,6 +336,19 @@ TEST(Complaints, AboutADocumentGetTheirPlaceByPath) {
   EXPECT_EQ(complaints.list()[0].line(), "a.yaml:2:11: train.epochs is odd");
   EXPECT_EQ(complaints.list()[1].line(), "a.yaml:2:3: train.batch is missing");
   EXPECT_EQ(complaints.list()[2].line(), "b.yaml:1:1: train.epochs is three");
+}
+
+TEST(Complaints, BeyondAHundredAreOnlyCounted) {
+  std::string text;
+  for (int i = 0; i < 40'000; ++i) text += fmt::format("unknown{}: 1\n", i);
+
+  const std::string message = test::error_text(
+      ErrorKind::config, [&] { read(sample_fields(), parse_yaml(text, "s.yaml"), "sample"); });
+
+  EXPECT_TRUE(message.starts_with("40000 problems in the configuration, the first 100 of them\n"))
+      << message.substr(0, 200);
+  EXPECT_EQ(std::ranges::count(message, '\n'), 100);
+  EXPECT_NE(message.find("s.yaml:100:1: sample.unknown99 is not known"), std::string::npos);
 }
 
 }  // namespace
