@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "stap/config/complaints.h"
+#include "stap/config/key_index.h"
 #include "stap/core/error.h"
 #include "stap/study/method.h"
 #include "stap/study/study.h"
@@ -19,6 +20,10 @@ using config::Value;
 
 constexpr std::string_view kOverlays = "overlays/";  // may be left out
 constexpr const char* kRunConfig = "config.yaml";    // of a run folder
+
+// Far beyond any sensible set of files; without them two lines a file could ask for 2^40 readings.
+constexpr std::size_t kMaxExtends = 16;     // deep
+constexpr std::size_t kMaxDocuments = 100;  // in all
 
 // Where a name leads: a file, or else a preset, or else the configuration in a run folder.
 struct Place {
@@ -35,9 +40,11 @@ Place find_place(const std::string& name, const Place* from, const std::string& 
   const auto file = [&](const fs::path& there) {
     return Place{fs::weakly_canonical(there, ignored).string(), there, nullptr};
   };
-  if (files && fs::is_regular_file(path, ignored)) return file(path);
+  std::error_code problem;
+  const fs::file_status there = files ? fs::status(path, problem) : fs::file_status();
+  if (fs::is_regular_file(there)) return file(path);
   if (const Preset* preset = find_preset(name)) return {"preset " + preset->name, {}, preset};
-  if (files && fs::is_directory(path, ignored)) {
+  if (fs::is_directory(there)) {
     if (fs::is_regular_file(path / kRunConfig, ignored)) return file(path / kRunConfig);
     throw Error(
         ErrorKind::config,
@@ -45,6 +52,14 @@ Place find_place(const std::string& name, const Place* from, const std::string& 
                     "or a preset",
                     said.empty() ? "" : said + ": ", kRunConfig, path.string()));
   }
+  // A pipe, a device; a loop of links, a folder that may not be looked into.
+  if (files && fs::exists(there))
+    throw Error(ErrorKind::config, fmt::format("{}{} is no regular file, expected a YAML file",
+                                               said.empty() ? "" : said + ": ", path.string()));
+  if (files && there.type() == fs::file_type::none)
+    throw Error(ErrorKind::config,
+                fmt::format("{}cannot read {}: {}", said.empty() ? "" : said + ": ", path.string(),
+                            problem.message()));
   std::vector<std::string> known;
   for (const Preset& preset : presets())
     known.push_back(preset.name.starts_with(kOverlays) ? preset.name.substr(kOverlays.size())
@@ -78,20 +93,38 @@ void drop_format(Value& document) {
   document.erase("format");
 }
 
-// `open`: the documents that are being loaded, outermost first.
-Value load(const Place& source, std::vector<std::string>& open) {
+struct Loading {
+  std::vector<std::string> open;  // the documents that are being loaded, outermost first
+  std::size_t documents = 0;      // so far
+};
+
+Value load(const Place& source, Loading& loading) {
+  std::vector<std::string>& open = loading.open;
   const auto begin = std::find(open.begin(), open.end(), source.title);
   if (begin != open.end())
     throw Error(ErrorKind::config, fmt::format("a configuration extends itself: {} -> {}",
                                                fmt::join(begin, open.end(), " -> "), source.title));
+  if (open.size() == kMaxExtends)
+    throw Error(ErrorKind::config, fmt::format("{}: configurations extend each other more than {} "
+                                               "deep",
+                                               source.title, kMaxExtends));
+  if (++loading.documents > kMaxDocuments)
+    throw Error(ErrorKind::config,
+                fmt::format("{}: a configuration extends more than {} documents, counted as often "
+                            "as they are named",
+                            source.title, kMaxDocuments));
   open.push_back(source.title);
   Value own = source.preset != nullptr ? config::parse_yaml(source.preset->text, source.title)
                                        : config::read_yaml(source.file.string());
+  // Laid over or under others, anything else would take their place without a word.
+  if (!own.is_null() && !own.is_map())
+    throw Error(ErrorKind::config, fmt::format("{}: the document is {}, expected a map of sections",
+                                               own.origin().text(), config::to_string(own.kind())));
   drop_format(own);
   Value document;
   if (const Value* extends = own.find("extends"))
     for (const Value& name : names_in(*extends))
-      overlay(document, load(find_place(*name.text(), &source, name.origin().text()), open));
+      overlay(document, load(find_place(*name.text(), &source, name.origin().text()), loading));
   own.erase("extends");
   overlay(document, own);
   open.pop_back();
@@ -112,13 +145,14 @@ void merge(Value& into, const Value& over) {
     into = over;
     return;
   }
+  config::KeyIndex keys;
   Value::Map members = *into.map();  // not by set(), which would forget where a key was written
   for (const Value::Member& member : *over.map()) {
-    const auto there = std::ranges::find(members, member.key, &Value::Member::key);
-    if (there == members.end())
+    const std::size_t there = keys.find(members, member.key);
+    if (there == members.size())
       members.push_back(member);
     else
-      merge(*there, member);
+      merge(members[there], member);
   }
   const config::Origin origin = into.origin();
   into = Value(std::move(members));
@@ -151,10 +185,10 @@ std::string preset_summary(const Preset& preset) {
 }
 
 Value load_config(const std::string& name, const std::vector<std::string>& overlays) {
-  std::vector<std::string> open;
-  Value document = load(find_place(name, nullptr, ""), open);
+  Loading loading;
+  Value document = load(find_place(name, nullptr, ""), loading);
   for (const std::string& over : overlays)
-    overlay(document, load(find_place(over, nullptr, "--with"), open));
+    overlay(document, load(find_place(over, nullptr, "--with"), loading));
   return document;
 }
 

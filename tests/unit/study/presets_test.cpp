@@ -1,6 +1,8 @@
 #include "stap/study/presets.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +22,7 @@
 namespace stap {
 namespace {
 
+namespace fs = std::filesystem;
 using config::Value;
 using test::TemporaryFolder;
 
@@ -104,6 +107,60 @@ TEST(Extends, CirclesAreNamed) {
   EXPECT_LT(circle.find("a.yaml -> "), circle.find("b.yaml -> ")) << circle;
   EXPECT_TRUE(says(complaint(folder.path("self.yaml")), "extends itself"));
   EXPECT_EQ(complaint(folder.path("both.yaml")), "");
+}
+
+// Two names a file are 2^n readings, and each is one more on the stack.
+TEST(Extends, DepthAndNumberOfDocumentsHaveLimits) {
+  const TemporaryFolder folder;
+  folder.file("double-0.yaml", "{}");
+  folder.file("chain-0.yaml", "{}");
+  for (int i = 1; i <= 40; ++i) {
+    folder.file(fmt::format("double-{}.yaml", i),
+                fmt::format("extends: [double-{}.yaml, double-{}.yaml]", i - 1, i - 1));
+    folder.file(fmt::format("chain-{}.yaml", i), fmt::format("extends: chain-{}.yaml", i - 1));
+  }
+  const auto about = [&](const std::string& name) { return complaint(folder.path(name)); };
+
+  EXPECT_EQ(about("double-5.yaml"), "");  // 63 documents
+  EXPECT_TRUE(says(about("double-6.yaml"), "extends more than 100 documents"));
+  EXPECT_TRUE(says(about("double-15.yaml"), "extends more than 100 documents"));
+  EXPECT_EQ(about("chain-15.yaml"), "");
+  EXPECT_TRUE(says(about("chain-16.yaml"), "more than 16 deep"));
+  EXPECT_TRUE(says(about("double-40.yaml"), "more than 16 deep"));
+  EXPECT_TRUE(says(complaint("demo", std::vector<std::string>(100, "20-rounds")), "100 documents"));
+}
+
+// Laid over a map, it would take its place.
+TEST(Extends, OnlyMapsAreLaidOverEachOther) {
+  const TemporaryFolder folder;
+  folder.file("notes.txt", "my notes\n");
+  folder.file("list.yaml", "[1, 2]\n");
+  folder.file("empty.yaml", "");
+
+  for (const char* name : {"notes.txt", "list.yaml"})
+    for (const char* order : {"demo, {}", "{}, demo"}) {
+      const std::string file =
+          folder.file("a.yaml", "extends: [" + fmt::format(fmt::runtime(order), name) + "]\n");
+      EXPECT_TRUE(says(complaint(file), fmt::format("{}:1:1: the document is a", name)));
+      EXPECT_TRUE(says(complaint("demo", {folder.path(name)}), "expected a map of sections"));
+    }
+  EXPECT_EQ(load_config(folder.file("b.yaml", "extends: [demo, empty.yaml]\n")),
+            load_config("demo"));
+}
+
+TEST(Extends, WhatIsNoFileIsRefusedUnread) {
+  const TemporaryFolder folder;
+  const std::string pipe = folder.path("pipe"), loop = folder.path("loop");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink(loop, loop);
+  const std::pair<std::string, const char*> cases[] = {
+      {pipe, "no regular file"}, {"/dev/zero", "no regular file"}, {loop, "Too many levels"}};
+
+  for (const auto& [path, why] : cases) {
+    EXPECT_TRUE(says(complaint(path), why));
+    EXPECT_TRUE(says(complaint("demo", {path}), "--with: "));
+    EXPECT_TRUE(says(complaint(folder.file("a.yaml", "extends: " + path + "\n")), "a.yaml:1:10: "));
+  }
 }
 
 TEST(Extends, UnknownNamesComeWithPlaceAndSuggestion) {
