@@ -26,7 +26,8 @@ std::optional<double> seconds_of(const std::string& text, const std::string& opt
                         : unit == "m"               ? 60.0
                         : unit == "h"               ? 3600.0
                                                     : 0.0;
-  if (used == 0 || factor == 0.0 || !(number > 0))
+  constexpr double kLongest = 1e9;  // 30 years, which clocks can add
+  if (used == 0 || factor == 0.0 || !(number > 0 && number * factor <= kLongest))
     throw Error(ErrorKind::config,
                 fmt::format("{} '{}', expected a time such as 90s, 9m or 1.5h", option, text));
   return number * factor;

@@ -27,7 +27,7 @@ class Every final : public StepChooser {
 
 const config::Fields<EveryOptions>& every_fields() {
   static const config::Fields<EveryOptions> fields{
-      {"k", &EveryOptions::k, "distance of the steps bought", config::at_least(1), "steps"},
+      {"k", &EveryOptions::k, "distance of the steps bought", config::between(1, 1e6), "steps"},
   };
   return fields;
 }

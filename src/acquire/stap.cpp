@@ -27,7 +27,7 @@ class Stap final : public StepChooser {
 const config::Fields<StapOptions>& stap_fields() {
   static const config::Fields<StapOptions> fields{
       {"proposals", &StapOptions::proposals, "patterns tried per initial condition",
-       config::at_least(0)},
+       config::between(0, 1e9)},
       {"epsilon", &StapOptions::epsilon, "probability that a proposal flips a bit",
        config::between(0, 1)},
   };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/sizes.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -36,7 +37,13 @@ Grid make_grid(std::size_t channels, std::vector<std::size_t> points, std::vecto
       throw Error(
           ErrorKind::config,
           fmt::format("a grid axis has length {}, expected a finite value above 0", length));
-  return {channels, std::move(points), std::move(lengths)};
+  Grid grid{channels, std::move(points), std::move(lengths)};
+  std::size_t bytes = product_of({channels, sizeof(double)});
+  for (std::size_t n : grid.points) bytes = product_of({bytes, n});
+  if (bytes > kMaxBytes)
+    throw Error(ErrorKind::config, fmt::format("a grid of {} has states of more than {} bytes",
+                                               grid.shape_text(), kMaxBytes));
+  return grid;
 }
 
 }  // namespace stap

@@ -106,22 +106,23 @@ std::vector<std::string> names_in(const std::vector<std::string>& env) {
 
 const config::Fields<SolverLimits>& solver_limits_fields() {
   using O = SolverLimits;
+  constexpr double kLongest = 1e9;  // 30 years, which clocks can add
   static const config::Fields<O> fields{
       {"seconds", &O::seconds, "of one call; 0: automatic, once 8 answers are known",
-       config::at_least(0), "s"},
+       config::between(0, kLongest), "s"},
       {"factor", &O::factor, "automatic: so many medians of the answers' seconds; 0: no limit",
-       config::at_least(0)},
-      {"least", &O::least, "automatic: but at least this", config::at_least(0), "s"},
-      {"start", &O::start, "for a worker to come up", config::above(0), "s"},
+       config::between(0, kLongest)},
+      {"least", &O::least, "automatic: but at least this", config::between(0, kLongest), "s"},
+      {"start", &O::start, "for a worker to come up", config::above(0).at_most(kLongest), "s"},
       {"launch", &O::launch, "without room for a launcher until a query fails of it",
-       config::at_least(0), "s"},
+       config::between(0, kLongest), "s"},
       {"silence", &O::silence, "without a sign of a worker that sends heartbeats; 0: automatic",
-       config::at_least(0), "s"},
+       config::between(0, kLongest), "s"},
       {"server", &O::server, "without a sign of a server ('stap serve'), which is then given up",
        config::between(1, 86400), "s"},
       {"output", &O::output, "of one file that it writes, its log included",
        config::between(1e3, 1e15), "byte"},
-      {"files", &O::files, "that it may leave in its folder", config::at_least(1)},
+      {"files", &O::files, "that it may leave in its folder", config::between(1, 1e9)},
   };
   return fields;
 }

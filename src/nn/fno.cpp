@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/sizes.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -59,6 +60,28 @@ std::vector<TensorPlan> plan(const FnoShape& shape) {
   return tensors;
 }
 
+// Beyond these no computer that we know of trains a network, and sizes in bytes could overflow.
+void check_size(const FnoShape& shape) {
+  constexpr std::size_t kMaxPoints = std::size_t{1} << 30, kMaxWeights = std::size_t{1} << 32;
+  const FnoOptions& o = shape.options;
+  if (shape.grid.points_total() > kMaxPoints)
+    throw Error(ErrorKind::config,
+                fmt::format("the grid {} has {} points, expected at most {} for "
+                            "a network",
+                            shape.grid.shape_text(), shape.grid.points_total(), kMaxPoints));
+  std::size_t modes = 2;
+  for (const std::size_t k : shape.kept()) modes = product_of({modes, k});
+  const std::size_t weights =
+      sum_of({product_of({o.layers, o.width, o.width, sum_of({modes, 1})}),
+              product_of({o.lifting, sum_of({shape.in_channels(), o.width})}),
+              product_of({o.projection, sum_of({shape.out_channels(), o.width})})});
+  if (weights > kMaxWeights)
+    throw Error(ErrorKind::config,
+                fmt::format("the network has more than {} weights: choose smaller network.width, "
+                            "modes or layers",
+                            kMaxWeights));
+}
+
 }  // namespace
 
 std::vector<std::size_t> FnoShape::kept() const {
@@ -104,7 +127,9 @@ FnoShape make_shape(Grid grid, FnoOptions options) {
   positive("lifting", options.lifting);
   positive("projection", options.projection);
   positive("layers", options.layers);
-  return {std::move(grid), std::move(options)};
+  FnoShape shape{std::move(grid), std::move(options)};
+  check_size(shape);
+  return shape;
 }
 
 Parameters parameter_shapes(const FnoShape& shape) {

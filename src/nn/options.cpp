@@ -3,18 +3,18 @@
 namespace stap {
 
 const config::Fields<FnoOptions>& fno_fields() {
-  using config::at_least;
+  using config::between;
   using Target = FnoOptions::Target;
   static const config::Fields<FnoOptions> fields{
       {"modes", &FnoOptions::modes,
        "kept Fourier modes per axis, counting both signs; none: 32, or 16 x 16",
-       at_least(2).multiple_of(2).length(0, 2)},
-      {"width", &FnoOptions::width, "channels of the hidden layers", at_least(1)},
+       between(2, 65536).multiple_of(2).length(0, 2)},
+      {"width", &FnoOptions::width, "channels of the hidden layers", between(1, 4096)},
       {"lifting", &FnoOptions::lifting, "hidden channels of the pointwise network in front",
-       at_least(1)},
+       between(1, 65536)},
       {"projection", &FnoOptions::projection, "hidden channels of the pointwise network at the end",
-       at_least(1)},
-      {"layers", &FnoOptions::layers, "number of Fourier layers", at_least(1)},
+       between(1, 65536)},
+      {"layers", &FnoOptions::layers, "number of Fourier layers", between(1, 256)},
       {"target", &FnoOptions::target,
        "what the network predicts: the change over one step, or the next state itself",
        config::choices<Target>({{"delta", Target::delta}, {"state", Target::state}})},
@@ -29,7 +29,7 @@ const config::Fields<FitOptions>& fit_fields() {
   using config::at_least;
   using config::between;
   static const config::Fields<FitOptions> fields{
-      {"epochs", &FitOptions::epochs, "passes over the transitions", at_least(1)},
+      {"epochs", &FitOptions::epochs, "passes over the transitions", between(1, 1e7)},
       {"batch", &FitOptions::batch, "transitions per gradient step", between(1, 32)},
       {"learning_rate", &FitOptions::learning_rate,
        "step size of Adam at the start; it falls to 0 along a cosine", above(0)},

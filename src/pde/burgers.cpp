@@ -107,7 +107,7 @@ const config::Fields<BurgersOptions>& burgers_fields() {
       {"max_abs", &O::max_abs, "a state with a larger |u| is refused, a step that makes one fails",
        config::above(0), "length/time"},
       {"max_steps", &O::max_steps, "internal steps after which a learned step fails",
-       config::at_least(1)},
+       config::between(1, 1e12)},
   };
   return fields;
 }

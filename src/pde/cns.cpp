@@ -175,7 +175,7 @@ const config::Fields<CnsOptions>& cns_fields() {
        "a state with a larger |value| in any channel is refused, a step that makes one fails",
        config::above(0)},
       {"max_steps", &O::max_steps, "internal steps after which a learned step fails",
-       config::at_least(1)},
+       config::between(1, 1e12)},
   };
   return fields;
 }

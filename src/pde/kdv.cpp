@@ -79,7 +79,8 @@ const config::Fields<KdvOptions>& kdv_fields() {
       {"max_abs", &O::max_abs, "a state with a larger |u| is refused, a step that makes one fails",
        config::above(0), "length/time"},
       {"max_steps", &O::max_steps,
-       "internal steps, rejected ones too, after which a learned step fails", config::at_least(1)},
+       "internal steps, rejected ones too, after which a learned step fails",
+       config::between(1, 1e12)},
   };
   return fields;
 }

@@ -37,7 +37,7 @@ const config::Fields<KsOptions>& ks_fields() {
       {"step", &O::step, "internal step", config::above(0), "time"},
       {"max_abs", &O::max_abs, "a state with a larger |u| is refused, a step that makes one fails",
        config::above(0), "length/time"},
-      {"max_steps", &O::max_steps, "internal steps allowed for one dt", config::at_least(1)},
+      {"max_steps", &O::max_steps, "internal steps allowed for one dt", config::between(1, 1e12)},
   };
   return fields;
 }

@@ -52,7 +52,8 @@ struct TrainingData {
 };
 
 std::size_t epochs_of(const Run& run) {
-  return static_cast<std::size_t>(run.study.train.epochs * run.study.options.members);
+  return static_cast<std::size_t>(run.study.train.epochs) *
+         static_cast<std::size_t>(run.study.options.members);
 }
 
 // Who trains, and who takes the networks of round 0 from whom.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/sizes.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
 #include "stap/study/clusters.h"
@@ -32,8 +33,10 @@ void check_file(const char* section, const std::filesystem::path& file,
   std::error_code ignored;
   if (file.empty())
     complaints.add(path, "is missing, expected the path of a file");
-  else if (!std::filesystem::is_regular_file(file, ignored))
+  else if (!std::filesystem::exists(file, ignored))
     complaints.add(path, fmt::format("is {}, and there is no such file", file.string()));
+  else if (!std::filesystem::is_regular_file(file, ignored))
+    complaints.add(path, fmt::format("is {}, which is no regular file", file.string()));
   else if (!std::ifstream(file))
     complaints.add(path, fmt::format("is {}, which cannot be read", file.string()));
 }
@@ -153,6 +156,19 @@ void check_sizes(const Study& study, config::Complaints& complaints) {
                                o.trust_quantile, o.members));
 }
 
+// Sizes in bytes must not overflow, and nobody has so much room.
+void check_bytes(const Study& study, config::Complaints& complaints) {
+  const StudyOptions& o = study.options;
+  const auto check = [&](const char* path, std::size_t rows, std::size_t states) {
+    if (product_of({rows, states, study.grid.values(), sizeof(double)}) > kMaxBytes)
+      complaints.add(path,
+                     fmt::format("is {}, each of {} states of {} values: more than {} bytes in all",
+                                 rows, states, study.grid.shape_text(), kMaxBytes));
+  };
+  check("study.pool", o.pool, o.cluster);
+  check("study.test", o.test, o.cluster + o.steps);
+}
+
 // Sets the grid and dt of the solver; false, and a complaint, if there can be none.
 bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
   const bool external = study.pde.row->outline != nullptr;
@@ -183,6 +199,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   if (!study.pde || !set_grid(study, purpose, complaints)) return;
   const bool external = study.pde.row->outline && study.solver;
   check_files(study, complaints);
+  check_bytes(study, complaints);
   std::unique_ptr<Sampler> sampler;
   if (study.drawn())
     sampler = attempt("initial", complaints, [&] { return make_sampler(study, study.grid); });

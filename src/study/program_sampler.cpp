@@ -59,7 +59,7 @@ const config::Fields<ProgramSamplerOptions>& program_sampler_fields() {
       {"argv", &O::argv, "the program and its arguments; {seed}, {output} (.npy) and {here}"},
       {"warm_up", &O::warm_up, "how long a drawn state is evolved before it is used",
        config::at_least(0), "time"},
-      {"seconds", &O::seconds, "that one draw may take", config::above(0), "s"},
+      {"seconds", &O::seconds, "that one draw may take", config::above(0).at_most(1e9), "s"},
       {"scratch", &O::scratch, "where its folders are made; empty: the system's"},
   };
   return fields;

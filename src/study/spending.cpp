@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/sizes.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
@@ -46,12 +47,13 @@ std::size_t steps_before(const Study& study) {
   const auto sampler = make_sampler(study, study.grid);
   const double length =
       warm_up_before(cluster_start(study.options.cluster, study.dt), sampler->warm_up());
-  const auto warm_up = length > 0 ? static_cast<std::size_t>(std::llround(length / study.dt)) : 0;
+  const double steps = std::min(std::round(length / study.dt), 1e15);  // for whatever was written
+  const auto warm_up = length > 0 ? static_cast<std::size_t>(steps) : 0;
   return warm_up + study.options.cluster - 1;
 }
 
 std::size_t calls_of(std::size_t rows, std::size_t steps, std::size_t at_once) {
-  return rows * ((steps + at_once - 1) / at_once);
+  return product_of({rows, sum_of({steps, at_once - 1}) / at_once});
 }
 
 std::string number_of(std::size_t count, const char* one, const char* many) {
@@ -79,14 +81,14 @@ void add_data(ExpectedSpending& spending, const Study& study, std::size_t at_onc
     return wanted == 0 || fs::exists(cached_file(key, file), error);
   };
   if (made(request.pool, "pool.h5") && made(request.test, "test.h5")) {
-    spending.cached_steps += rows * before + request.test * request.steps;
+    spending.cached_steps += product_of({rows, before}) + request.test * request.steps;
     return;
   }
-  if (rows * before > 0)
+  if (rows > 0 && before > 0)
     add(spending, {"warm-up",
                    fmt::format("{} of {}", number_of(rows, "drawn state", "drawn states"),
                                number_of(before, "step", "steps")),
-                   rows * before, calls_of(rows, before, at_once)});
+                   product_of({rows, before}), calls_of(rows, before, at_once)});
   if (request.test > 0)
     add(spending, {"test set",
                    fmt::format("{} of {}", number_of(request.test, "trajectory", "trajectories"),

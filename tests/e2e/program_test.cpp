@@ -71,7 +71,7 @@ TEST(Program, OutputThatCannotBeWrittenIsExitCode6) {
   const Finished result = run_process({STAP_TEST_PROGRAM, "schema"}, "/dev/full");
 
   EXPECT_EQ(result.exit_code, 6);
-  EXPECT_TRUE(contains(result.err, "cannot write"));
+  EXPECT_TRUE(contains(result.err, "cannot write to standard output: No space left"));
 }
 
 TEST(Program, GlobalOptionsMayStandBeforeAndAfterTheCommand) {
@@ -165,8 +165,10 @@ TEST(Program, CheckShowsAllProblemsAtOnce) {
   EXPECT_TRUE(
       contains(result.err, file + ":2:11: network.widht is not known; did you mean 'width'?"));
   EXPECT_TRUE(contains(result.err, "network.modes has 3 in it"));
-  EXPECT_TRUE(contains(result.err, "network.layers is 'four', expected an integer >= 1"));
-  EXPECT_TRUE(contains(result.err, "train.epochs is 2.5, expected an integer >= 1"));
+  EXPECT_TRUE(
+      contains(result.err, "network.layers is 'four', expected an integer >= 1 and <= 256"));
+  EXPECT_TRUE(
+      contains(result.err, "train.epochs is 2.5, expected an integer >= 1 and <= 10000000"));
   EXPECT_TRUE(contains(result.err, "train.batch=64: train.batch is 64"));
 }
 
@@ -198,6 +200,7 @@ TEST(Program, CheckRefusesFilesItCannotUse) {
   expect_refused(run_stap({"check", folder.file("bytes.yaml", "\xff\xfe\x01")}), 2, "UTF-8");
   expect_refused(run_stap({"check", folder.file("list.yaml", "[1, 2]\n")}), 2, "expected a map");
   expect_refused(run_stap({"check", empty, "train.epochs"}), 2, "key.path=value");
+  expect_refused(run_stap({"check", empty, "network.layers=1000000000"}), 2, "<= 256");
   EXPECT_EQ(run_stap({"check", empty}).exit_code, 0);
 }
 

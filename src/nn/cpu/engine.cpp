@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "core/sizes.h"
 #include "nn/adam.h"
 #include "nn/cpu/committee.h"
 #include "nn/cpu/gradient.h"
@@ -214,8 +215,9 @@ class CpuEngine final : public Engine, public Gradients {
 std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads) {
   const cpu::Network network(shape, active_isa());
   const auto together = static_cast<std::size_t>(std::min(members, thread_count(threads)));
-  return together * cpu::GradientPass::batch_bytes(network) +
-         3 * sizeof(float) * network.layout.size * static_cast<std::size_t>(members);
+  return sum_of(
+      {product_of({together, cpu::GradientPass::batch_bytes(network)}),
+       product_of({3, sizeof(float), network.layout.size, static_cast<std::size_t>(members)})});
 }
 
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads) {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "core/sizes.h"
 #include "stap/core/error.h"
 #include "stap/core/states.h"
 
@@ -20,6 +21,19 @@ TEST(Grid, CountsValuesAndSpacing) {
   EXPECT_EQ(plane.shape_text(), "4 x 6 x 10");
 }
 
+TEST(Sizes, AreTheLargestNumberWhereTheyWouldOverflow) {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max(), half = most / 2;
+
+  EXPECT_EQ(product_of({3, 5, 7}), 105u);
+  EXPECT_EQ(product_of({half, 2}), most - 1);
+  EXPECT_EQ(product_of({half + 1, 2}), most);
+  EXPECT_EQ(product_of({most, most, 3}), most);
+  EXPECT_EQ(product_of({most, most, 0}), 0u);
+  EXPECT_EQ(sum_of({3, 5, 7}), 15u);
+  EXPECT_EQ(sum_of({half, half, 1}), most);
+  EXPECT_EQ(sum_of({half, half, 2, 5}), most);
+}
+
 TEST(Grid, RefusesWhatIsNoGrid) {
   constexpr double inf = std::numeric_limits<double>::infinity();
 
@@ -28,6 +42,8 @@ TEST(Grid, RefusesWhatIsNoGrid) {
   EXPECT_THROW(make_grid(1, {8}, {1, 1}), Error);
   EXPECT_THROW(make_grid(0, {8}, {1}), Error);
   EXPECT_THROW(make_grid(1, {0}, {1}), Error);
+  EXPECT_THROW(make_grid(2, {std::size_t{1} << 47}, {1}), Error);  // 2^51 bytes a state
+  EXPECT_THROW(make_grid(4, {std::size_t{1} << 31, std::size_t{1} << 31}, {1, 1}), Error);
   EXPECT_THROW(make_grid(1, {8}, {0}), Error);
   EXPECT_THROW(make_grid(1, {8}, {inf}), Error);
 }

@@ -103,6 +103,45 @@ TEST(Study, BadInputIsSaidClearly) {
   EXPECT_THROW(load_config("dem"), Error);
 }
 
+void add_unlimited(const config::Table& table, const std::string& path,
+                   std::vector<std::string>& names) {
+  for (const config::FieldInfo& field : table.fields()) {
+    const std::string name = path + "." + field.name;
+    if (field.section != nullptr) add_unlimited(*field.section, name, names);
+    const bool counts = field.type == config::Type::integer || field.type == config::Type::integers;
+    if (counts && !field.allowed.high) names.push_back(name);
+  }
+}
+
+// Products of sizes cannot overflow unless a size has no limit. Seeds are no sizes.
+TEST(Study, EverySizeHasALimitThatIsStated) {
+  std::vector<std::string> names;
+  for (const config::Family& family : study_families())
+    for (const config::Entry& entry : family.entries)
+      add_unlimited(*entry.fields, family.name, names);
+
+  EXPECT_EQ(names, (std::vector<std::string>{"study.data_seed", "study.seed"}));
+  for (const char* setting :
+       {"pool=288230376151711744", "study.steps=18446744073709551615", "network.layers=1000000000",
+        "budget=1e300", "train.epochs=2147483647", "members=2147483647"})
+    EXPECT_NE(complaint({setting}).find("expected an integer >= "), std::string::npos) << setting;
+}
+
+// Every size may be allowed and their product not.
+TEST(Study, SizesTogetherHaveLimits) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
+      {{"pool=1000000000", "pde.points=16777216", "pde.max_steps=1000000000000", "pde.dt=1e-6"},
+       "study.pool is 1000000000, each of 1 states of 1"},
+      {{"test=1000000000", "study.steps=1000000"},
+       "study.test is 1000000000, each of 1000001 states"},
+      {{"network.width=4096", "network.modes=[64]", "network.layers=256"}, "4294967296 weights"},
+  };
+  for (const auto& [settings, part] : cases)
+    EXPECT_NE(complaint(settings).find(part), std::string::npos) << complaint(settings);
+  EXPECT_EQ(complaint({"pool=1000000000", "study.steps=1000000", "test=1000", "method=random"}),
+            "");
+}
+
 // What is said about a file of the user's own, and settings, but for its folder.
 std::string complaint_about(const std::string& text,
                             const std::vector<std::string>& settings = {}) {
