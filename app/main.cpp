@@ -1,16 +1,18 @@
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
-#include <exception>
+#include <cstring>
 #include <iostream>
 #include <memory>
-#include <new>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "console.h"
+#include "failure.h"
 #include "interrupt.h"
 #include "standard_streams.h"
 #include "stap/config/complaints.h"
@@ -95,6 +97,11 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   return fmt::format("{}; see 'stap {}--help'", what, called);
 }
 
+// The stream does not keep the reason; another attempt does.
+std::string stdout_problem() {
+  return write(STDOUT_FILENO, "\n", 1) < 0 ? std::strerror(errno) : "it was cut off";
+}
+
 int run(int argc, char** argv) {
   Globals globals;
   CLI::App program(
@@ -154,7 +161,8 @@ int run(int argc, char** argv) {
     program.exit(error);  // --help or --version
   }
   if (!std::cout.flush())
-    throw Error(ErrorKind::storage, "cannot write to standard output; is the disk full?");
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot write to standard output: {}", stdout_problem()));
   return code;
 }
 
@@ -167,23 +175,13 @@ int report(std::string_view message, int exit_code) {
 }  // namespace stap::app
 
 int main(int argc, char** argv) {
-  using stap::app::report;
   stap::app::occupy_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   stap::app::heed_notice();
-  constexpr int internal = static_cast<int>(stap::ErrorKind::internal);
   try {
     return stap::app::run(argc, argv);
-  } catch (const stap::Error& error) {
-    return report(error.what(), error.exit_code());
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::resource_unavailable_try_again)
-      return report(fmt::format("internal error: {}", error.what()), internal);
-    return report("no thread can be started: see 'ulimit -u', or give --threads 1",
-                  static_cast<int>(stap::ErrorKind::unavailable));
-  } catch (const std::bad_alloc&) {
-    return report("internal error: out of memory", internal);
-  } catch (const std::exception& error) {
-    return report(fmt::format("internal error: {}", error.what()), internal);
+  } catch (...) {
+    const stap::app::Failure failure = stap::app::caught_failure();
+    return stap::app::report(failure.message, failure.exit_code);
   }
 }

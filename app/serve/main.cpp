@@ -1,11 +1,12 @@
 // stap-serve: `stap serve` for machines that have neither HDF5 nor a GPU.
-#include <exception>
+#include <csignal>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "console.h"
+#include "failure.h"
 #include "interrupt.h"
 #include "standard_streams.h"
 #include "stap/core/error.h"
@@ -22,6 +23,7 @@ int report(std::string_view message, int exit_code) {
 
 int main(int argc, char** argv) {
   stap::app::occupy_standard_streams();
+  std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   stap::app::heed_notice();
   stap::app::Globals globals;
   CLI::App program("Answers queries that a run of stap leaves in a spool folder", "stap-serve");
@@ -35,10 +37,8 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help or --version
     return report(fmt::format("{}; see 'stap-serve --help'", error.what()),
                   static_cast<int>(stap::ErrorKind::config));
-  } catch (const stap::Error& error) {
-    return report(error.what(), error.exit_code());
-  } catch (const std::exception& error) {
-    return report(fmt::format("internal error: {}", error.what()),
-                  static_cast<int>(stap::ErrorKind::internal));
+  } catch (...) {
+    const stap::app::Failure failure = stap::app::caught_failure();
+    return report(failure.message, failure.exit_code);
   }
 }

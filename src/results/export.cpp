@@ -115,7 +115,8 @@ void put_together(TrainingData& data) {
 TrainingData read_training_data(const fs::path& run) {
   const RunFolder folder(run);
   const RunConfig config = folder.read_config();
-  if (!fs::exists(folder.transitions_file()))
+  std::error_code missing;
+  if (!fs::exists(folder.transitions_file(), missing))
     throw Error(
         ErrorKind::data,
         fmt::format("{} has bought nothing yet: there is no training set to export", run.string()));

@@ -109,7 +109,7 @@ std::vector<RunResult> read_results(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(folder / "config.yaml", error)) found.push_back(folder);
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (fs::exists(entry.path() / "config.yaml")) found.push_back(entry.path());
+    if (fs::exists(entry.path() / "config.yaml", error)) found.push_back(entry.path());
   if (found.empty() && fs::exists(folder / "sweep.json", error))
     throw Error(ErrorKind::data,
                 fmt::format("no run of the sweep in {} has begun: runs do when pool and test set "

@@ -137,7 +137,8 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
     // The nodes of a solver need not have a GPU, and what is bought must not depend on whether.
     if (share.until == Until::bought) studies.back().compute.device = ComputeOptions::Device::cpu;
   }
-  if (!runs.empty() && !runs[0].name.empty() && fs::exists(folder / "config.yaml"))
+  std::error_code missing;
+  if (!runs.empty() && !runs[0].name.empty() && fs::exists(folder / "config.yaml", missing))
     throw Error(
         ErrorKind::config,
         fmt::format("{} holds a run or data: give a sweep another folder", folder.string()));

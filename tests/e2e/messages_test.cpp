@@ -132,7 +132,7 @@ TEST(Messages, AClosedStdoutIsExitCode6) {
       run_process({STAP_TEST_PROGRAM, "schema"}, "", [] { close(STDOUT_FILENO); });
 
   EXPECT_EQ(result.exit_code, 6);
-  EXPECT_TRUE(contains(result.err, "cannot write"));
+  EXPECT_TRUE(contains(result.err, "cannot write to standard output: Bad file descriptor"));
 }
 
 // The signal would end it without a word.
@@ -146,6 +146,61 @@ TEST(Messages, AFileThatMayNotGrowIsExitCode6) {
 
   EXPECT_EQ(result.exit_code, 6) << result.err;
   EXPECT_TRUE(contains(result.err, "File too large"));
+}
+
+// Not our bugs, so never "internal error", and the system's reason is told.
+TEST(Messages, WhatTheSystemRefusesHasItsExitCodeAndReason) {
+  const TemporaryFolder folder;
+  const ScopedVariable cache("STAP_CACHE", folder.path("cache"));
+  const std::string file = folder.file("file", "text"), loop = folder.path("loop");
+  std::filesystem::create_symlink(loop, loop);
+  std::filesystem::create_directories(folder.path("runs"));
+  std::filesystem::create_symlink("seed=0", folder.path("runs/seed=0"));
+  const auto limit = [](__rlimit_resource what, rlim_t most) {
+    return [=] {
+      const rlimit both{most, most};
+      setrlimit(what, &both);
+    };
+  };
+  struct Case {
+    std::vector<std::string> words;
+    int code;
+    const char* reason;
+    std::function<void()> prepare{};
+  };
+  const auto out = [&](const char* command, const std::string& path) {
+    return std::vector<std::string>{command, "demo", "--out", path};
+  };
+  std::vector<Case> cases = {
+      {out("run", file), 2, "is a file: give a folder"},
+      {out("run", file + "/below"), 6, "Not a directory"},
+      {out("run", loop), 6, "Too many levels of symbolic links"},
+      {out("run", folder.path(std::string(300, 'n'))), 6, "File name too long"},
+      {out("run", "/proc/none"), 6, "No such file or directory"},
+      {{"table", folder.path("runs")}, 3, "there is no run"},
+      {{"table", loop}, 3, "there is no run"},
+      {{"check", loop}, 2, "Too many levels of symbolic links"},
+      {out("run", folder.path("few")), 6, "Too many open files", limit(RLIMIT_NOFILE, 4)},
+      {{"check", "paper/ks", "pde.points=16777216"},
+       5,
+       "out of memory",
+       limit(RLIMIT_AS, 256 << 20)},
+  };
+  for (const std::string& path : {loop, folder.path(std::string(300, 'n'))}) {
+    cases.push_back({out("sweep", path), 6, path == loop ? "Too many levels" : "name too long"});
+    cases.back().words.insert(cases.back().words.begin() + 2, {"--grid", "seed=0,1"});
+  }
+
+  for (const Case& c : cases) {
+    std::vector<std::string> command{STAP_TEST_PROGRAM};
+    command.insert(command.end(), c.words.begin(), c.words.end());
+
+    const Finished result = run_process(command, "", c.prepare);
+
+    EXPECT_EQ(result.exit_code, c.code) << result.err;
+    EXPECT_TRUE(contains(result.err, c.reason)) << c.words[0];
+    EXPECT_FALSE(contains(result.err, "internal error"));
+  }
 }
 
 }  // namespace
