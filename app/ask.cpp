@@ -8,6 +8,7 @@
 
 #include "by_hand.h"
 #include "commands.h"
+#include "output_file.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
 #include "stap/data/store.h"
@@ -55,6 +56,7 @@ Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Question
 
 void run_ask(const AskOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
+  check_output(options.output, {});
   const std::vector<SweepRun> runs = runs_by_hand(options.folder, globals);
   Console console(globals);
   const InterruptGuard interrupt;

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "console.h"
 #include "interrupt.h"
+#include "output_file.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
@@ -76,7 +77,8 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
 StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
   StateInfo info{"", grid, 0.0};
   const RunFolder folder(model);
-  if (!std::filesystem::exists(folder.manifest_file())) return info;
+  std::error_code missing;
+  if (!std::filesystem::exists(folder.manifest_file(), missing)) return info;
   const Manifest manifest = folder.read_manifest();
   info.equation = identity_text(manifest, "name");
   if (const config::Value* dt = manifest.identity.find("dt")) info.dt = dt->real().value_or(0.0);
@@ -86,6 +88,7 @@ StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::filesystem::path model = model_of(options.model);
+  check_output(options.output, {options.input, model});
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Committee& committee = *surrogate.committee;
   const Grid& grid = surrogate.grid();
@@ -184,8 +187,10 @@ void add_predict(CLI::App& program, const Globals& globals) {
       ->required()
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
   command
-      ->add_option("--output", options->output,
-                   "HDF5 file to write: `mean` [B,L+1,C,X...], the mean model step by step")
+      ->add_option(
+          "--output", options->output,
+          "HDF5 file to write: `mean` [B,L+1,C,X...], the mean model step by step; an old "
+          "one is replaced when all is done, but not what is read, nor what is no HDF5 file")
       ->required();
   command->add_flag("--members", options->members,
                     "Also write `members` [M,B,L+1,C,X...], each member by itself");

@@ -1,6 +1,7 @@
 // `stap predict` and `stap evaluate` as a user runs them.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -203,7 +204,13 @@ TEST_F(Predict, BadModelsAndInputsAreExitCode3) {
   H5File(wide).dataset("states", {2, 1, 32}, values(64));
   H5File(other).dataset("values", {2, 1, kPoints}, values(32));
   std::filesystem::create_directory(folder_.path("empty"));
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
 
+  for (const std::string& no_file : {pipe, std::string("/dev/zero")}) {
+    expect_refused(with(no_file, input_), 3, "cannot read " + no_file);
+    expect_refused(with(model_path_, no_file), 3, "is not a file");
+  }
   expect_refused(with(folder_.path("missing"), input_), 3, "no such model file or run folder");
   expect_refused(with(folder_.path("empty"), input_), 3, "rounds/NN/committee.safetensors");
   expect_refused(with(cut, input_), 3, "cut.safetensors is not a usable model file");
@@ -215,7 +222,7 @@ TEST_F(Predict, BadModelsAndInputsAreExitCode3) {
   expect_refused(with(model_path_, other), 3, "it has: values");
 }
 
-TEST_F(Predict, UnwritableOutputIsExitCode6) {
+TEST_F(Predict, OutputThatCannotBeWrittenIsRefused) {
   const auto with = [&](const std::string& output, const std::string& steps) {
     return run_stap(
         {"predict", model_path_, "--input", input_, "--steps", steps, "--output", output});
@@ -225,6 +232,8 @@ TEST_F(Predict, UnwritableOutputIsExitCode6) {
   expect_refused(with(folder_.path().string(), "1"), 6, "not a file");
   expect_refused(with("/proc/out.h5", "1"), 6, "/proc/out.h5");
   expect_refused(with(output_, "1000000000000"), 6, "bytes are free");
+  expect_refused(with(input_, "1"), 2, "which is read for it");
+  expect_refused(with(model_path_, "1"), 2, "which is read for it");
 }
 
 // Ctrl-C in the middle: the program ends by that signal and leaves nothing behind.

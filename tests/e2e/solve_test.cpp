@@ -100,15 +100,17 @@ TEST_F(Solve, WritesTrajectoriesThatFollowTheExactSolution) {
   EXPECT_EQ(folder_.entries(), 2u);
 }
 
-TEST_F(Solve, OutputIsInputAgainAndIsReplaced) {
+TEST_F(Solve, OutputIsInputAgainAndAnOldOneIsReplaced) {
   ASSERT_EQ(solve().exit_code, 0);
   const Array<double> first = read_array(output_, "trajectory");
+  const std::string next = folder_.path("next.h5");
+  std::filesystem::copy(input_, next);
 
-  const Finished again = run({"burgers", "--input", output_, "--output", output_, "--steps", "1",
+  const Finished again = run({"burgers", "--input", output_, "--output", next, "--steps", "1",
                               "points=128", "dt=0.1", "viscosity=0.06283185307179587"});
 
   ASSERT_EQ(again.exit_code, 0) << again.err;
-  const Array<double> second = read_array(output_, "trajectory");
+  const Array<double> second = read_array(next, "trajectory");
   EXPECT_EQ(second.shape, (std::vector<std::size_t>{3, 2, 1, 128}));
   for (std::size_t i = 0; i < 256; ++i) EXPECT_EQ(second.values[i], first.values[i]);
 }
@@ -196,6 +198,29 @@ TEST_F(Solve, BadInputIsExitCode3) {
   expect_refused(with(other), 3, "it has: values");
   expect_refused(with(empty), 3, "at least one state");
   expect_refused(solve({"points=64"}), 3, "3 x 1 x 128, expected B x 1 x 64");
+}
+
+// By whatever name; and nobody's notes either.
+TEST_F(Solve, AnOutputDoesNotReplaceItsInputOrAnotherKindOfFile) {
+  namespace fs = std::filesystem;
+  fs::create_directory(folder_.path("sub"));
+  fs::create_symlink(input_, folder_.path("link.h5"));
+  fs::create_hard_link(input_, folder_.path("hard.h5"));
+  const std::string notes = folder_.file("notes.h5", "my notes"), before = content(input_);
+  entries_ = folder_.entries();
+  const auto with = [&](const std::string& in, const std::string& out) {
+    return run({"burgers", "--input", in, "--output", out, "--steps", "1", "points=128"});
+  };
+
+  for (const std::string& name :
+       {input_, folder_.path("sub/../in.h5"), folder_.path("link.h5"), folder_.path("hard.h5")}) {
+    expect_refused(with(input_, name), 2, "which is read for it");
+    expect_refused(with(name, input_), 2, "which is read for it");
+  }
+  expect_refused(with(input_, notes), 2, "is no HDF5 file");
+
+  EXPECT_EQ(content(input_), before);
+  EXPECT_EQ(content(notes), "my notes");
 }
 
 TEST_F(Solve, UnwritableOutputIsExitCode6) {
