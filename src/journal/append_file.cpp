@@ -35,7 +35,7 @@ void sync_folder_of(const fs::path& path) {
 }  // namespace
 
 AppendFile::AppendFile(fs::path path, bool only_read) : path_(std::move(path)) {
-  const int how = only_read ? O_RDONLY : O_RDWR | O_CREAT;
+  const int how = only_read ? O_RDONLY : O_RDWR | O_CREAT | O_NOFOLLOW;
   file_ = open(path_.c_str(), how | O_CLOEXEC | O_NONBLOCK, 0666);
   struct stat status {};
   if (file_ < 0 || fstat(file_, &status) != 0)

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;  // bytes that are read at once
+constexpr std::size_t kMaxLine = std::size_t{1} << 28;
 
 std::string to_text(std::uint64_t sequence, std::string_view type, const config::Value& body) {
   return seal_json(fmt::format("{{\"seq\":{},\"type\":\"{}\",\"body\":{}}}", sequence, type,
@@ -73,6 +74,9 @@ End visit_lines(const Read& read, const fs::path& path, const JournalVisitor& vi
     held.erase(0, begin);
     end.offset += begin;
     searched = held.size();
+    if (held.size() > kMaxLine)
+      throw Error(ErrorKind::data, fmt::format("{}, line {} has more than {} bytes", path.string(),
+                                               end.sequence + 1, kMaxLine));
     if (!at_end) continue;
     if (is_whole_json(held)) {
       begin = 0;

@@ -133,6 +133,19 @@ TEST(Journal, LeavesOtherPeoplesFilesAlone) {
   }
 }
 
+// Not even an empty one, by a link in the place of ours.
+TEST(Journal, IsNotWrittenThroughALink) {
+  const TemporaryFolder folder;
+  const std::string theirs = folder.file("theirs", "");
+  ASSERT_EQ(symlink(theirs.c_str(), folder.path("journal.jsonl").c_str()), 0);
+
+  const std::string text = error_text(
+      ErrorKind::storage, [&] { Journal(folder.path("journal.jsonl")).append("x", body(1)); });
+
+  EXPECT_NE(text.find("symbolic links"), std::string::npos) << text;
+  EXPECT_EQ(content(theirs), "");
+}
+
 // Readers neither need the lock nor change the file, torn end or not.
 TEST(Journal, CanBeReadWhileItIsInUse) {
   const TemporaryFolder folder;
