@@ -118,7 +118,8 @@ void write_tensors(const std::filesystem::path& path, const TensorFile& file) {
 TensorFile read_tensors(const std::filesystem::path& path) {
   std::error_code error;
   const std::uint64_t size = std::filesystem::file_size(path, error);
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in;
+  if (!error) in.open(path, std::ios::binary);  // of a pipe there is no size, and no end of waiting
   if (error || !in)
     throw Error(ErrorKind::data, fmt::format("cannot read {}: {}", path.string(),
                                              error ? error.message() : "it cannot be opened"));
