@@ -81,6 +81,8 @@ LauncherWords launcher_words_in(std::string_view text) {
 }
 
 LauncherWords launcher_words(const std::filesystem::path& log) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(log, error)) return {};  // a pipe would be waited for
   std::ifstream in(log, std::ios::binary | std::ios::ate);
   if (!in) return {};
   const auto size = static_cast<std::size_t>(std::max<std::streamoff>(in.tellg(), 0));
