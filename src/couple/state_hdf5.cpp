@@ -25,7 +25,7 @@ void write_state_hdf5(const std::filesystem::path& file, const Outline& outline,
 }
 
 Array<double> read_states_hdf5(const std::filesystem::path& file) {
-  return read_array(file, kDataset);
+  return read_foreign_array(file, kDataset);
 }
 
 }  // namespace stap

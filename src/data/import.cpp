@@ -21,9 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-ForeignData open_as_it_is(const fs::path& file, const ImportOptions& options, bool times) {
+ForeignData open_hdf5(const fs::path& file, const ImportOptions& options) {
   const std::string& format = options.format;
-  if (format == "npy" || (format == "auto" && is_npy(file))) return open_npy(file, options, times);
   if (!options.layout.empty())
     throw Error(ErrorKind::config, fmt::format("--layout is for .npy files, {} says what its axes "
                                                "are",
@@ -38,6 +37,18 @@ ForeignData open_as_it_is(const fs::path& file, const ImportOptions& options, bo
   if (has([](const std::string& name) { return name == "trajectory" || name == "states"; }))
     return open_own(file, options);
   return open_pdebench(file, options);
+}
+
+ForeignData open_as_it_is(const fs::path& file, const ImportOptions& options, bool times) {
+  if (options.format == "npy" || (options.format == "auto" && is_npy(file)))
+    return open_npy(file, options, times);
+  ForeignData data = open_hdf5(file, options);
+  std::size_t values = data.times * data.channels.size();
+  for (std::size_t n : data.points) values *= n;
+  data.read = in_blocks(file, data.trajectories, values, std::move(data.read));
+  if (data.sources)
+    data.sources = in_blocks(file, data.trajectories, data.times, std::move(data.sources));
+  return data;
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/child_read.h"
 #include "stap/core/error.h"
 
 namespace stap::foreign {
@@ -125,6 +128,39 @@ void read_by(const fs::path& file, std::vector<Field> fields, const ImportOption
       first += field.channels.size();
     }
     return states;
+  };
+}
+
+ReadTrajectory in_blocks(const fs::path& file, std::size_t trajectories, std::size_t values,
+                         ReadTrajectory read) {
+  constexpr std::size_t kBlockValues = std::size_t{1} << 21;  // 16 MiB
+  struct Block {
+    std::size_t first = 0, count = 0;
+    std::vector<double> states{};
+  };
+  return [=, read = std::move(read), block = std::make_shared<Block>()](std::size_t trajectory) {
+    if (trajectory - block->first >= block->count) {
+      const std::size_t most =
+          std::max<std::size_t>(kBlockValues / std::max<std::size_t>(values, 1), 1);
+      const std::size_t count = std::min(most, trajectories - trajectory);
+      *block = {};
+      block->states = h5::guarded(file, [&] {
+        std::vector<double> states = read(trajectory);
+        for (std::size_t i = 1; i < count; ++i) {
+          const std::vector<double> more = read(trajectory + i);
+          states.insert(states.end(), more.begin(), more.end());
+        }
+        return states;
+      });
+      if (block->states.size() / count != values || block->states.size() % count != 0)
+        fail(file, fmt::format("has {} values where {} x {} were expected", block->states.size(),
+                               count, values));
+      block->first = trajectory;
+      block->count = count;
+    }
+    const auto from =
+        block->states.begin() + static_cast<std::ptrdiff_t>((trajectory - block->first) * values);
+    return std::vector<double>(from, from + static_cast<std::ptrdiff_t>(values));
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,12 @@ std::vector<Field> chosen(const std::filesystem::path& file, std::vector<Field> 
 /// sizes.
 void read_by(const std::filesystem::path& file, std::vector<Field> fields,
              const ImportOptions& options, ForeignData& data);
+
+/// Trajectories of `values` values that `read` reads, but several of them in one child process
+/// (data/child_read.h): one each would cost more than the reading. Those that were read last stay.
+using ReadTrajectory = std::function<std::vector<double>(std::size_t trajectory)>;
+ReadTrajectory in_blocks(const std::filesystem::path& file, std::size_t trajectories,
+                         std::size_t values, ReadTrajectory read);
 
 ForeignData open_npy(const std::filesystem::path& file, const ImportOptions& options, bool times);
 ForeignData open_well(const std::filesystem::path& file, const ImportOptions& options);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "data/child_read.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
@@ -133,24 +134,28 @@ void write_transitions(const fs::path& path, const TransitionSet& set, const std
 }
 
 TransitionSet read_transitions(const fs::path& path) {
-  const bool old = is_old(path);
-  const StateInfo info = read_state_info(path);
-  const std::size_t cluster = read_cluster(path);
-  TransitionSet set = read_set(path, old, cluster_grid(info.grid, cluster), cluster);
-  set.equation = info.equation;
-  set.dt = info.dt;
-  return set;
+  return h5::guarded(path, [&] {
+    const bool old = is_old(path);
+    const StateInfo info = read_state_info(path);
+    const std::size_t cluster = read_cluster(path);
+    TransitionSet set = read_set(path, old, cluster_grid(info.grid, cluster), cluster);
+    set.equation = info.equation;
+    set.dt = info.dt;
+    return set;
+  });
 }
 
 TransitionSet read_transitions(const fs::path& path, const Grid& grid, std::size_t cluster) {
-  if (const std::size_t there = read_cluster(path); there != cluster)
-    fail(path, fmt::format("holds clusters of {} states, expected {}", there, cluster));
-  if (is_old(path)) return read_set(path, true, grid, cluster);
-  TransitionSet set = read_transitions(path);
-  if (set.grid != grid)
-    fail(path, fmt::format("holds states {} of another grid, expected {}", set.grid.shape_text(),
-                           grid.shape_text()));
-  return set;
+  return h5::guarded(path, [&] {
+    if (const std::size_t there = read_cluster(path); there != cluster)
+      fail(path, fmt::format("holds clusters of {} states, expected {}", there, cluster));
+    if (is_old(path)) return read_set(path, true, grid, cluster);
+    TransitionSet set = read_transitions(path);
+    if (set.grid != grid)
+      fail(path, fmt::format("holds states {} of another grid, expected {}", set.grid.shape_text(),
+                             grid.shape_text()));
+    return set;
+  });
 }
 
 }  // namespace stap

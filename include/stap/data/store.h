@@ -11,8 +11,11 @@
 
 // Reading HDF5 files. Everything here throws Error(data), with the path and what is wrong, for
 // files that are missing, damaged or of the wrong shape or type, and for content that is kept
-// elsewhere (external links and storage, virtual datasets, filters that need a plug-in). HDF5 is
-// not thread-safe: one thread at a time, the writer of trajectory_file.h included.
+// elsewhere (external links and storage, virtual datasets, filters that need a plug-in). Files
+// that carry no seal of ours are read in a child process (fork) with limits on memory, time and
+// system calls, because HDF5 does not survive all of them: one that crashes it is Error(data), too;
+// Error(unavailable) if there can be no such process. HDF5 is not thread-safe: one thread at a
+// time, the writer of trajectory_file.h included.
 namespace stap {
 
 /// An array of any rank, last axis contiguous; a scalar has an empty shape and one value.
@@ -35,6 +38,8 @@ std::string shape_text(std::span<const std::size_t> shape);
 
 /// A dataset of real numbers, integers or booleans, as double.
 Array<double> read_array(const std::filesystem::path& path, const std::string& dataset);
+/// The same of a file that another program wrote or changed, which is never taken for ours.
+Array<double> read_foreign_array(const std::filesystem::path& path, const std::string& dataset);
 /// Its shape, without its values.
 std::vector<std::size_t> read_shape(const std::filesystem::path& path, const std::string& dataset);
 /// Rows `first` .. `first` + `count` - 1 of its first axis; they must be there.
