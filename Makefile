@@ -1,8 +1,9 @@
 # A thin front: CMake does the work. `make help` lists what there is.
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test test-long test-solvers test-zoo test-spool test-slurm bench asan format check clean help
+.PHONY: program demo test test-long test-solvers test-zoo test-spool test-slurm bench asan fuzz format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -71,6 +72,12 @@ asan:  ## unit and property tests over a library under AddressSanitizer and UBSa
 	@cmake --build build/release -j $(JOBS) --target stap_sanitized_tests
 	@RC_PARAMS="seed=1 max_success=25" tools/run-shards build/release/tests/stap_sanitized_tests \
 	  build/release/sanitized.xml
+
+fuzz:  ## feed all that parses with bytes of a fuzzer, FUZZ_SECONDS (600) for each: an hour
+	@tools/install-deps build test fuzz
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_fuzz
+	@tests/fuzz/run build/release $(FUZZ_SECONDS)
 
 format:  ## rewrite the sources in the project's style
 	@tools/check-format --fix

@@ -67,9 +67,10 @@ std::uint64_t most_bytes(std::uint64_t file_bytes) {
 }
 
 void limit_child(std::uint64_t file_bytes, int out) {
+  room = plus(size_now(), plus(kRoom, times(file_bytes, 2)));
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  prctl(PR_SET_DUMPABLE, 0);
+  prctl(PR_SET_DUMPABLE, 0);  // a core dump that goes to a program has no limit
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int stream = 0; nowhere >= 0 && stream < 3; ++stream)
     if (stream != out) dup2(nowhere, stream);
@@ -83,7 +84,6 @@ void limit_child(std::uint64_t file_bytes, int out) {
   }
   sigprocmask(SIG_UNBLOCK, &fatal, nullptr);
   bytes_allowed = file_bytes;
-  room = plus(size_now(), plus(kRoom, times(file_bytes, 2)));
   const std::uint64_t most = times(most_bytes(file_bytes), 4);
   set_limit(RLIMIT_CORE, 0, 0);
   if (nowhere >= 0)

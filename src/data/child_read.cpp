@@ -103,7 +103,7 @@ class Child {
   }
   ~Child() {
     close(from_);
-    kill(process_, SIGKILL);  // its number is its own until it is waited for
+    if (!waited_) kill(process_, SIGKILL);  // its number is its own until it is waited for
     wait_for_it();
   }
   Child(const Child&) = delete;

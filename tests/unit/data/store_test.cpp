@@ -280,13 +280,13 @@ TEST(Store, DamagedFilesNeverCrash) {
   for (std::size_t size = 0; size < whole.size(); size += 61)
     EXPECT_FALSE(readable(whole.substr(0, size))) << size;
   std::size_t refused = 0;
-  // A step that misses byte 895: with it HDF5 1.10 itself asks for 4 GB before it gives up.
-  for (std::size_t i = 0; i < whole.size(); i += 7) {
+  // Byte 895 is among them, with which HDF5 1.10 itself asks for 4 GB.
+  for (std::size_t i = 2; i < whole.size(); i += 19) {
     std::string broken = whole;
     broken[i] = static_cast<char>(broken[i] ^ 0xff);
     if (!readable(broken)) ++refused;
   }
-  EXPECT_GT(refused, 10u);
+  EXPECT_GT(refused, 5u);
   EXPECT_TRUE(readable(whole));
 }
 
