@@ -23,6 +23,10 @@ extern "C" void __wrap___sanitizer_cov_trace_pc() {
   ++counters[(place * 0x9e3779b97f4a7c15u) >> 48];
 }
 
+// GCC's own; the fuzzer has no use for them.
+extern "C" void __sanitizer_cov_trace_cmpf(float, float) {}
+extern "C" void __sanitizer_cov_trace_cmpd(double, double) {}
+
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   const char* name = std::getenv("STAP_FUZZ_TARGET");
   for (const stap::fuzz::Target& one : stap::fuzz::kTargets)
