@@ -17,7 +17,10 @@
 namespace stap::h5 {
 namespace {
 
-#if defined(__x86_64__)
+// Sanitizers make calls of their own.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint32_t kMachine = 0;
+#elif defined(__x86_64__)
 constexpr std::uint32_t kMachine = AUDIT_ARCH_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint32_t kMachine = AUDIT_ARCH_AARCH64;
@@ -39,16 +42,15 @@ class CallFilter {
     step(BPF_JMP | BPF_JEQ | BPF_K, number(call), 0, 1);
     step(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
   }
-  // Only if (argument & mask) == value; arguments are 32 bits wide here.
+  // Only if (argument & mask) == value; arguments are 32 bits wide here. For any other call the
+  // next five steps are left out.
   void allow_if(long call, unsigned argument, std::uint32_t mask, std::uint32_t value) {
-    when(call, argument, mask);
+    step(BPF_JMP | BPF_JEQ | BPF_K, number(call), 0, 5);
+    load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+    step(BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
     step(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
-    decide();
-  }
-  void allow_from(long call, unsigned argument, std::uint32_t least) {
-    when(call, argument, 0xffffffffu);
-    step(BPF_JMP | BPF_JGE | BPF_K, least, 0, 1);
-    decide();
+    step(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
+    refuse();
   }
 
   void install() {
@@ -66,32 +68,22 @@ class CallFilter {
     step(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset), 0, 0);
   }
   void refuse() { step(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0); }
-  // The next five steps are for this call: its argument, a test, and what follows from it.
-  void when(long call, unsigned argument, std::uint32_t mask) {
-    step(BPF_JMP | BPF_JEQ | BPF_K, number(call), 0, 5);
-    load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
-    step(BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-  }
-  void decide() {
-    step(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
-    refuse();
-  }
 
   std::vector<sock_filter> steps_;
 };
 
 }  // namespace
 
-void allow_reading_only(int out, int first_own) {
-  if (kMachine == 0 || first_own < 0) return;
+void allow_reading_only(int out, int file) {
+  if (kMachine == 0 || file < 0) return;
   CallFilter filter;
   // Values.
   for (const long call : {SYS_read, SYS_pread64, SYS_lseek, SYS_close, SYS_fstat, SYS_newfstatat,
                           SYS_statx, SYS_readlinkat, SYS_getcwd, SYS_faccessat})
     filter.allow(call);
   filter.allow_if(SYS_write, 0, 0xffffffffu, static_cast<std::uint32_t>(out));
-  filter.allow_from(SYS_flock, 0, static_cast<std::uint32_t>(first_own));
-  filter.allow_from(SYS_fcntl, 0, static_cast<std::uint32_t>(first_own));
+  filter.allow_if(SYS_flock, 0, 0xffffffffu, static_cast<std::uint32_t>(file));
+  filter.allow_if(SYS_fcntl, 0, 0xffffffffu, static_cast<std::uint32_t>(file));
   constexpr std::uint32_t writes = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
   filter.allow_if(SYS_openat, 2, writes, O_RDONLY);
 #ifdef SYS_open
@@ -104,8 +96,9 @@ void allow_reading_only(int out, int first_own) {
   filter.allow_if(SYS_mmap, 3, MAP_SHARED | MAP_PRIVATE, MAP_PRIVATE);
   filter.allow_if(SYS_mprotect, 2, PROT_EXEC, 0);
   // Its own limits and its end.
-  for (const long call : {SYS_getpid, SYS_gettid, SYS_exit, SYS_exit_group, SYS_rt_sigprocmask,
-                          SYS_rt_sigaction, SYS_rt_sigreturn, SYS_getrandom, SYS_clock_gettime})
+  for (const long call :
+       {SYS_getpid, SYS_gettid, SYS_exit, SYS_exit_group, SYS_rt_sigprocmask, SYS_rt_sigaction,
+        SYS_rt_sigreturn, SYS_sigaltstack, SYS_sched_yield, SYS_getrandom, SYS_clock_gettime})
     filter.allow(call);
   filter.allow_if(SYS_prlimit64, 0, 0xffffffffu, 0);
   filter.allow_if(SYS_tgkill, 0, 0xffffffffu, static_cast<std::uint32_t>(getpid()));

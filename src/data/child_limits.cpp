@@ -92,6 +92,7 @@ void limit_child(std::uint64_t file_bytes, int out) {
   set_limit(RLIMIT_FSIZE, 0, 0);
   set_limit(RLIMIT_AS, room, plus(room, most));
   set_limit(RLIMIT_CPU, seconds_for(file_bytes), plus(seconds_for(file_bytes), seconds_for(most)));
+  if (nowhere > 2) close(nowhere);  // its number is what the file gets
   allow_reading_only(out, nowhere);
 }
 

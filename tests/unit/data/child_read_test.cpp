@@ -24,7 +24,7 @@ using h5::Trust;
 using test::TemporaryFolder;
 namespace fs = std::filesystem;
 
-const fs::path kCorpus = fs::path(STAP_TEST_SOURCE_DIR) / "tests/fuzz/corpus/hdf5";
+const fs::path kFuzz = fs::path(STAP_TEST_SOURCE_DIR) / "tests/fuzz";
 
 class ChildRead : public testing::Test {
  protected:
@@ -84,7 +84,8 @@ TEST_F(ChildRead, ErrorsComeWithTheirKind) {
 // The files are real: one byte of a heap of texts was changed, and HDF5 1.10.8 follows it.
 TEST_F(ChildRead, AFileThatCrashesHdf5IsSaidToBeDamaged) {
   for (const char* name : {"heap-crash", "heap-abort"}) {
-    const std::string message = data_error([&] { read_text(kCorpus / name, "reason"); });
+    const std::string message =
+        data_error([&] { read_text(kFuzz / "corpus/hdf5" / name, "reason"); });
     EXPECT_NE(message.find("damaged or hostile"), std::string::npos) << message;
     EXPECT_NE(message.find(name), std::string::npos) << message;
   }
@@ -96,6 +97,13 @@ TEST_F(ChildRead, AFileThatCrashesHdf5IsSaidToBeDamaged) {
 
   EXPECT_NE(killed.find("ended by the system"), std::string::npos) << killed;
   EXPECT_NE(crashed.find("crashed HDF5 (signal 11"), std::string::npos) << crashed;
+}
+
+// Another byte of that heap; without RLIMIT_CPU this test does not end.
+TEST_F(ChildRead, AFileThatHangsHdf5IsEnded) {
+  const std::string message = data_error([&] { read_text(kFuzz / "hdf5-heap-hang", "reason"); });
+
+  EXPECT_NE(message.find("took too long"), std::string::npos) << message;
 }
 
 // Also in a host that does not want to hear of its children's ends.

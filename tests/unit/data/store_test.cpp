@@ -281,12 +281,12 @@ TEST(Store, DamagedFilesNeverCrash) {
     EXPECT_FALSE(readable(whole.substr(0, size))) << size;
   std::size_t refused = 0;
   // Byte 895 is among them, with which HDF5 1.10 itself asks for 4 GB.
-  for (std::size_t i = 2; i < whole.size(); i += 19) {
+  for (std::size_t i = 2; i < whole.size(); i += 47) {
     std::string broken = whole;
     broken[i] = static_cast<char>(broken[i] ^ 0xff);
     if (!readable(broken)) ++refused;
   }
-  EXPECT_GT(refused, 5u);
+  EXPECT_GT(refused, 3u);
   EXPECT_TRUE(readable(whole));
 }
 
