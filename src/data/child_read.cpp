@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <new>
 
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 #include "data/child_limits.h"
 #include "data/hdf5.h"
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
 
 namespace stap::h5 {
 namespace {
@@ -260,15 +260,9 @@ bool is_within_guarded(const fs::path& path) {
   return in_child || (trusted != nullptr && *trusted == path);
 }
 
-// To be replaced by the check of the whole file.
 bool is_ours(const fs::path& path) {
-  constexpr std::string_view begin = "\nstap-seal/1 ";
-  constexpr std::uint64_t seal_bytes = 80;
-  const std::uint64_t bytes = file_bytes(path);
-  std::string there(begin.size(), '\0');
-  std::ifstream in(path, std::ios::binary);
-  return bytes > seal_bytes && in.seekg(static_cast<std::streamoff>(bytes - seal_bytes)) &&
-         in.read(there.data(), static_cast<std::streamsize>(there.size())) && there == begin;
+  file_bytes(path);
+  return check_seal(path) == Seal::whole;
 }
 
 void read_in_child(const fs::path& path, const std::function<void()>& read,

@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "stap/core/error.h"
+#include "stap/core/seal.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -161,9 +162,7 @@ TEST_F(ChildRead, NothingIsWrittenStartedOrSent) {
 
 TEST_F(ChildRead, AFileIsLookedAtOnceAndOnlyOursAreReadHere) {
   const fs::path own = folder_.path("own.h5");
-  std::string seal = "\nstap-seal/1 ";
-  seal.resize(80, ' ');
-  std::ofstream(own) << "content" << seal;
+  std::ofstream(own) << "content" << seal_line("content");
   const auto who = [] { return getpid(); };
 
   const pid_t nested =
