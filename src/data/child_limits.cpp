@@ -62,12 +62,12 @@ std::uint64_t seconds_for(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t most_bytes(std::uint64_t file_bytes) {
-  return std::max(times(file_bytes, kMostCompression), kAlwaysAllowed);
+std::uint64_t most_bytes(std::uint64_t bytes) {
+  return std::max(times(bytes, kMostCompression), kAlwaysAllowed);
 }
 
-void limit_child(std::uint64_t file_bytes, int out) {
-  room = plus(size_now(), plus(kRoom, times(file_bytes, 2)));
+void limit_child(std::uint64_t bytes, int out) {
+  room = plus(size_now(), plus(kRoom, times(bytes, 2)));
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0);  // a core dump that goes to a program has no limit
@@ -83,15 +83,15 @@ void limit_child(std::uint64_t file_bytes, int out) {
     sigaddset(&fatal, signal);
   }
   sigprocmask(SIG_UNBLOCK, &fatal, nullptr);
-  bytes_allowed = file_bytes;
-  const std::uint64_t most = times(most_bytes(file_bytes), 4);
+  bytes_allowed = bytes;
+  const std::uint64_t most = times(most_bytes(bytes), 4);
   set_limit(RLIMIT_CORE, 0, 0);
   if (nowhere >= 0)
     set_limit(RLIMIT_NOFILE, static_cast<std::uint64_t>(nowhere + kDescriptors),
               static_cast<std::uint64_t>(nowhere + kDescriptors));
   set_limit(RLIMIT_FSIZE, 0, 0);
   set_limit(RLIMIT_AS, room, plus(room, most));
-  set_limit(RLIMIT_CPU, seconds_for(file_bytes), plus(seconds_for(file_bytes), seconds_for(most)));
+  set_limit(RLIMIT_CPU, seconds_for(bytes), plus(seconds_for(bytes), seconds_for(most)));
   if (nowhere > 2) close(nowhere);  // its number is what the file gets
   allow_reading_only(out, nowhere);
 }
