@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -262,7 +264,10 @@ bool is_within_guarded(const fs::path& path) {
 
 bool is_ours(const fs::path& path) {
   file_bytes(path);
-  return check_seal(path) == Seal::whole;
+  // A checksum is no signature: who was sent a folder may want to trust no file of it.
+  const char* trust = std::getenv("STAP_TRUST");
+  const bool nobody = trust != nullptr && std::string_view(trust) == "none";
+  return check_seal(path) == Seal::whole && !nobody;
 }
 
 void read_in_child(const fs::path& path, const std::function<void()>& read,
