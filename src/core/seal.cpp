@@ -219,7 +219,7 @@ bool is_whole_json(std::string_view text) {
 
 Seal take_json_seal(std::string& text, const std::string& where, Sealed sealed) {
   if (is_whole_json(text)) {
-    text.replace(0, kJsonRest, "{");
+    text.erase(1, kJsonRest - 1);
     return Seal::whole;
   }
   if (text.starts_with(kJsonSeal)) throw_damaged(where);

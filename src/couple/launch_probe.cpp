@@ -54,7 +54,7 @@ class Probing {
         env_(probed.options.env) {
     // sh and cat are no programs of MPI.
     std::erase_if(env_, [](const std::string& entry) { return entry.starts_with(kMpiType); });
-    env_.push_back(std::string(kMpiType) + "none");
+    env_.push_back(fmt::format("{}none", kMpiType));
   }
 
   std::vector<LaunchFinding> all() {

@@ -67,20 +67,15 @@ class Digest {
   Sha256 sha256_;
 };
 
-void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
-
 std::vector<std::byte> file_of(Header header, const std::string& key,
                                std::span<const std::byte> first,
                                std::span<const std::byte> second) {
   std::memcpy(header.magic, kMagic.data(), kMagic.size());
   std::memcpy(header.key, key.data(), kKeyDigits);
-  std::vector<std::byte> bytes;
-  bytes.reserve(sizeof header + first.size() + second.size());
-  append(bytes, std::as_bytes(std::span(&header, 1)));
-  append(bytes, first);
-  append(bytes, second);
+  std::vector<std::byte> bytes(sizeof header + first.size() + second.size());
+  auto end = std::ranges::copy(std::as_bytes(std::span(&header, 1)), bytes.begin()).out;
+  end = std::ranges::copy(first, end).out;
+  std::ranges::copy(second, end);
   const std::uint32_t checksum = crc32c(std::span(bytes).subspan(kChecked));
   std::memcpy(&bytes[offsetof(Header, checksum)], &checksum, sizeof checksum);
   return bytes;

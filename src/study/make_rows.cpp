@@ -38,9 +38,10 @@ void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer
     for (const Leg& leg : legs) walk_rows(sampler_, leg, tally, log, progress, observer, stop);
   }
   if (!tally.ended.empty())
-    observer.warning(fmt::format("{}: {} of {} draws failed, and the next ones took their places{}",
-                                 wanted.phase, tally.ended.size(), tally.end(),
-                                 tally.texts.empty() ? "" : ":" + tally.last_texts()));
+    observer.warning(
+        fmt::format("{}: {} of {} draws failed, and the next ones took their places{}",
+                    wanted.phase, tally.ended.size(), tally.end(),
+                    tally.texts.empty() ? "" : fmt::format(":{}", tally.last_texts())));
 }
 
 // One at a time, each on disk before the next is begun.

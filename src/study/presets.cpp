@@ -193,8 +193,8 @@ Value load_config(const std::string& name, const std::vector<std::string>& overl
 }
 
 Value load_preset(const Preset& preset) {
-  std::vector<std::string> open;
-  return load({"preset " + preset.name, {}, &preset}, open);
+  Loading loading;
+  return load({"preset " + preset.name, {}, &preset}, loading);
 }
 
 void overlay(Value& document, const Value& over) {
