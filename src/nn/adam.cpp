@@ -1,13 +1,16 @@
 #include "nn/adam.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace stap {
 
-double cosine_rate(const FitOptions& options, int epoch) {
+double learning_rate(const FitOptions& options, int epoch, std::int64_t step) {
+  const bool by_step = options.steps > 0;
+  const double done = by_step ? static_cast<double>(step) : epoch;
   return options.learning_rate * 0.5 *
-         (1.0 + std::cos(std::numbers::pi * epoch / static_cast<double>(options.epochs)));
+         (1.0 + std::cos(std::numbers::pi * done / (by_step ? options.steps : options.epochs)));
 }
 
 AdamFactors adam_factors(const FitOptions& o, double rate, std::int64_t step) {
@@ -17,6 +20,12 @@ AdamFactors adam_factors(const FitOptions& o, double rate, std::int64_t step) {
           .beta2 = static_cast<float>(o.beta2),
           .root_scale = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(o.beta2, t))),
           .epsilon = static_cast<float>(o.epsilon)};
+}
+
+float average_part(const FitOptions& o, std::int64_t step) {
+  if (o.average == 0.0) return 0.0f;
+  const double t = static_cast<double>(step);
+  return static_cast<float>(1.0 - std::min(o.average, (1.0 + t) / (10.0 + t)));
 }
 
 }  // namespace stap

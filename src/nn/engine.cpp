@@ -30,14 +30,17 @@ void check_data(const FnoShape& shape, const TransitionsView& data) {
 }
 
 void check_options(const FitOptions& o) {
-  if (o.epochs < 1 || o.batch < 1 || o.batch > kBatchRows || !(o.learning_rate > 0) ||
-      !(o.beta1 >= 0 && o.beta1 < 1) || !(o.beta2 >= 0 && o.beta2 < 1) || !(o.epsilon > 0))
+  const auto is_decay = [](double x) { return x >= 0 && x < 1; };
+  if (o.epochs < 1 || o.steps < 0 || o.batch < 1 || o.batch > kBatchRows ||
+      !(o.learning_rate > 0) || !is_decay(o.beta1) || !is_decay(o.beta2) || !(o.epsilon > 0) ||
+      !is_decay(o.average))
     throw Error(
         ErrorKind::config,
-        fmt::format("training options epochs {}, batch {}, learning_rate {}, beta1 {}, beta2 "
-                    "{}, epsilon {}: expected epochs >= 1, batch 1 .. {}, rate and epsilon "
-                    "above 0, betas in [0, 1)",
-                    o.epochs, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon, kBatchRows));
+        fmt::format("training options epochs {}, steps {}, batch {}, learning_rate {}, beta1 {}, "
+                    "beta2 {}, epsilon {}, average {}: expected epochs >= 1, steps >= 0, batch 1 "
+                    ".. {}, rate and epsilon above 0, betas and average in [0, 1)",
+                    o.epochs, o.steps, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon,
+                    o.average, kBatchRows));
 }
 
 void check_member(int members, int member) {
@@ -55,6 +58,7 @@ void check_state(const FnoShape& shape, const MemberState& state) {
   check_parameters(shape, state.weights);
   if (!state.moment1.empty()) check_parameters(shape, state.moment1);
   if (!state.moment2.empty()) check_parameters(shape, state.moment2);
+  if (!state.average.empty()) check_parameters(shape, state.average);
   const std::size_t channels = shape.out_channels();
   if (state.scaling.mean.size() != channels || state.scaling.deviation.size() != channels)
     throw Error(ErrorKind::data,
@@ -74,15 +78,16 @@ void check_batch(const FnoShape& shape, const TransitionsView& batch) {
 }
 
 void check_epochs(const FitJob& job) {
-  if (job.epochs_done < 0 || job.epochs_end() > job.options.epochs)
+  const int epochs = job.length().epochs;
+  if (job.epochs_done < 0 || job.epochs_end() > epochs)
     throw Error(ErrorKind::config,
                 fmt::format("training of member {} asked for from epoch {} to {} of {}", job.member,
-                            job.epochs_done, job.epochs_end(), job.options.epochs));
+                            job.epochs_done, job.epochs_end(), epochs));
   if (job.epochs_done >= job.epochs_end())
     throw Error(ErrorKind::config,
                 fmt::format("member {} has no epoch to train: {} of {} are done, and it is to stop "
                             "at {}; leave the job out, or raise epochs_stop",
-                            job.member, job.epochs_done, job.options.epochs, job.epochs_end()));
+                            job.member, job.epochs_done, epochs, job.epochs_end()));
 }
 
 void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs) {
@@ -153,6 +158,19 @@ MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng)
   state.scaling = std::move(scaling);
   state.weights = initial_parameters(shape, rng);
   return state;
+}
+
+MemberState trained_member(MemberState state) {
+  if (!state.average.empty()) state.weights = std::exchange(state.average, {});
+  return state;
+}
+
+MemberState warm_member(MemberState state) {
+  return {.scaling = std::move(state.scaling),
+          .weights = std::move(state.weights),
+          .moment1 = {},
+          .moment2 = {},
+          .average = {}};
 }
 
 }  // namespace stap

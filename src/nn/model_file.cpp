@@ -109,6 +109,8 @@ Model model_from_tensors(TensorFile file) {
       member.moment1 = take(prefix + "adam1/", model.shape, tensors);
       member.moment2 = take(prefix + "adam2/", model.shape, tensors);
     }
+    if (tensors.contains(prefix + "average/" + member.weights[0].name))
+      member.average = take(prefix + "average/", model.shape, tensors);
     model.members.push_back(std::move(member));
   }
   if (!tensors.empty())
@@ -131,6 +133,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     add(prefix, member.weights, file);
     add(prefix + "adam1/", member.moment1, file);
     add(prefix + "adam2/", member.moment2, file);
+    add(prefix + "average/", member.average, file);
     steps.push_back(member.steps);
   }
   file.metadata = {{"format", kModelFormat},

@@ -1,5 +1,7 @@
 #include "stap/nn/options.h"
 
+#include <algorithm>
+
 namespace stap {
 
 const config::Fields<FnoOptions>& fno_fields() {
@@ -30,16 +32,49 @@ const config::Fields<FitOptions>& fit_fields() {
   using config::between;
   static const config::Fields<FitOptions> fields{
       {"epochs", &FitOptions::epochs, "passes over the transitions", between(1, 1e7)},
+      {"steps", &FitOptions::steps,
+       "gradient steps a round in the place of epochs, however many transitions there are; 0: "
+       "epochs count",
+       between(0, 1e9)},
       {"batch", &FitOptions::batch, "transitions per gradient step", between(1, 32)},
       {"learning_rate", &FitOptions::learning_rate,
-       "step size of Adam at the start; it falls to 0 along a cosine", above(0)},
+       "step size of Adam at the start; it falls to 0 along a cosine, epoch by epoch, or step by "
+       "step where steps count",
+       above(0)},
       {"beta1", &FitOptions::beta1, "Adam: decay of the mean gradient", at_least(0).below(1)},
       {"beta2", &FitOptions::beta2, "Adam: decay of the mean squared gradient",
        at_least(0).below(1)},
       {"epsilon", &FitOptions::epsilon, "Adam: added to the root of the mean squared gradient",
        above(0)},
+      {"average", &FitOptions::average,
+       "decay of a running average of the weights, 0.999 say, which is then used in their place; "
+       "0: none",
+       at_least(0).below(1)},
   };
   return fields;
+}
+
+std::int64_t FitLength::steps_after(int epochs_done) const {
+  return std::min(steps, epochs_done * steps_per_epoch);
+}
+
+int FitLength::epochs_after(std::int64_t steps_done) const {
+  return steps_done >= steps ? epochs : static_cast<int>(steps_done / steps_per_epoch);
+}
+
+FitLength fit_length(const FitOptions& options, std::size_t rows) {
+  const auto steps_in = [](std::int64_t n, std::int64_t of) { return (n + of - 1) / of; };
+  FitLength length{};
+  length.steps_per_epoch =
+      steps_in(static_cast<std::int64_t>(rows), static_cast<std::int64_t>(options.batch));
+  if (options.steps > 0) {
+    length.steps = options.steps;
+    length.epochs = static_cast<int>(steps_in(options.steps, length.steps_per_epoch));
+  } else {
+    length.steps = options.epochs * length.steps_per_epoch;
+    length.epochs = options.epochs;
+  }
+  return length;
 }
 
 }  // namespace stap

@@ -20,6 +20,9 @@ Plan initial_plan(const StudyOptions& options);
 /// back for validation.
 std::vector<std::size_t> training_rows(const Run& run);
 
+/// Puts into the run what its round's training is at: networks that are on disk, finished or half
+/// trained, or those that it starts from. Throws Error(data) for files that do not fit.
+void load_training(Run& run);
 /// Begins the round behind the last purchase: finished, half-trained or fresh members, and the
 /// phase they are in. Throws Error(solver) if there is nothing to train on.
 void begin_round(Run& run);

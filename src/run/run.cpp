@@ -108,46 +108,6 @@ void mark_used(Run& run) {
       mark(run.folder.read_plan(round, pass, o.pool, o.pattern_steps()));
 }
 
-// Weights of this round: finished, half trained, or fresh.
-void load_training(Run& run) {
-  run.members.clear();
-  run.epochs_done = 0;
-  const StudyOptions& o = run.study.options;
-  if (std::optional<Model> model = run.folder.read_networks(run.round)) {
-    if (model->shape != run.shape || model->cluster != o.cluster ||
-        model->members.size() != static_cast<std::size_t>(o.members))
-      throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape",
-                                               run.folder.round_folder(run.round).string()));
-    const fs::path place = run.folder.round_folder(run.round);
-    if (model->origin.data != run.data)
-      throw Error(ErrorKind::data, fmt::format("{} holds networks that were trained on another "
-                                               "training set than transitions.h5",
-                                               place.string()));
-    run.members = std::move(model->members);
-    const std::size_t batch = run.study.train.batch, rows = training_rows(run).size();
-    const auto steps_per_epoch = static_cast<std::int64_t>((rows + batch - 1) / batch);
-    const std::int64_t steps = run.members[0].steps, all = steps_per_epoch * run.study.train.epochs;
-    if (steps < 0 || steps > all || steps % steps_per_epoch != 0 ||
-        std::ranges::any_of(run.members, [&](const auto& m) { return m.steps != steps; }))
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds networks of {} steps, or of different numbers of steps, "
-                              "expected whole epochs of {} up to {}",
-                              place.string(), steps, steps_per_epoch, all));
-    run.epochs_done = static_cast<int>(steps / steps_per_epoch);
-    if (std::error_code none;
-        (steps == all) != fs::exists(run.folder.committee_file(run.round), none))
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds networks of {} of {} epochs under the name of {} ones",
-                              place.string(), run.epochs_done, run.study.train.epochs,
-                              steps == all ? "half-trained" : "finished"));
-    return;
-  }
-  for (int m = 0; m < o.members; ++m)
-    run.members.push_back(
-        fresh_member(run.shape, run.scaling,
-                     run.stream("weights").split("member", static_cast<std::uint64_t>(m))));
-}
-
 // What was there before anything was bought.
 void add_first(TransitionSet& set, const TransitionSet& first) {
   set.origins = first.origins;
@@ -269,7 +229,7 @@ void begin_round(Run& run) {
                                   [&](std::size_t candidate) { return run.held_back(candidate); });
   run.data = digest(run.transitions);
   load_training(run);
-  const bool trained = run.epochs_done == run.study.train.epochs;
+  const bool trained = run.epochs_done == run.epochs;
   run.phase = !trained                     ? Run::Phase::train
               : run.evaluated <= run.round ? Run::Phase::evaluate
                                            : after_evaluation(run);
@@ -284,7 +244,7 @@ void drop_old_networks(const Run& run) {
 void save_training(Run& run) {
   const Model model{
       run.shape, run.members, run.study.options.cluster, {run.folder.run(), run.round, run.data}};
-  if (run.epochs_done < run.study.train.epochs) {
+  if (run.epochs_done < run.epochs) {
     run.folder.write_training(run.round, model);
     return;
   }

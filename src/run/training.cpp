@@ -16,12 +16,12 @@ namespace stap {
 namespace {
 
 // What the training of round 0 depends on: the data, and all choices but the method, what later
-// rounds do, the test set, and how often and how long networks are kept.
+// rounds do and start from, the test set, and how often and how long networks are kept.
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
   for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
   for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees",
-                          "on_unstable", "charge_failed", "trust_quantile"})
+                          "on_unstable", "charge_failed", "trust_quantile", "warm_start"})
     document.find("study")->erase(key);
   const TransitionSet& set = run.transitions;
   return config::yaml_text(document) + fmt::format("{:016x} {:016x}",
@@ -51,9 +51,13 @@ struct TrainingData {
   std::vector<float> times;
 };
 
-std::size_t epochs_of(const Run& run) {
-  return static_cast<std::size_t>(run.study.train.epochs) *
-         static_cast<std::size_t>(run.study.options.members);
+// Epochs of all members in a round, if all that may be bought until then is bought.
+std::size_t epochs_of(const Run& run, std::size_t round) {
+  const StudyOptions& o = run.study.options;
+  const std::size_t rows =
+      run.problem->first.count() + o.initial * o.pattern_steps() + round * o.pattern_budget();
+  return static_cast<std::size_t>(fit_length(run.study.train, rows).epochs) *
+         static_cast<std::size_t>(o.members);
 }
 
 // Who trains, and who takes the networks of round 0 from whom.
@@ -88,10 +92,10 @@ std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>
     if (run.phase != Run::Phase::train) continue;
     const FitOptions& options = run.study.train;
     for (int m = 0; m < group.members; ++m)
-      jobs.push_back(
-          {group.first_member(training[i]) + m, data[i].view(), options,
-           run.stream("order").split("member", static_cast<std::uint64_t>(m)), run.epochs_done,
-           std::min(options.epochs, run.epochs_done + run.study.options.checkpoint_epochs)});
+      jobs.push_back({group.first_member(training[i]) + m, data[i].view(), options,
+                      run.stream("order").split("member", static_cast<std::uint64_t>(m)),
+                      run.epochs_done,
+                      std::min(run.epochs, run.epochs_done + run.study.options.checkpoint_epochs)});
   }
   return jobs;
 }
@@ -183,14 +187,21 @@ std::string round_text(const Run& run) {
 
 Account::Account(std::span<const Run> runs, Observer& listener) : listener_(listener) {
   for (const Run& run : runs) {
-    const std::size_t epochs = epochs_of(run);
-    total_ += (run.study.options.rounds + 1) * epochs;
-    done_ += run.round * epochs;
+    for (std::size_t round = 0; round <= run.study.options.rounds; ++round) {
+      const std::size_t epochs = epochs_of(run, round);
+      total_ += epochs;
+      if (round < run.round) done_ += epochs;
+    }
     if (run.phase == Run::Phase::train)
       done_ += static_cast<std::size_t>(run.epochs_done * run.study.options.members);
     else if (run.phase != Run::Phase::initial)
-      done_ += epochs;
+      done_ += epochs_of(run, run.round);
   }
+}
+
+void Account::begin(const Run& run) {
+  total_ += static_cast<std::size_t>(run.epochs * run.study.options.members);
+  total_ -= epochs_of(run, run.round);
 }
 
 void Account::say(std::string phase) {
@@ -206,6 +217,8 @@ void Account::epoch_done(const EpochDone& event) {
 }
 
 void fit(Group& group, Account& account, const StopAsked& stop) {
+  for (const Run* run : group.runs)
+    if (run->phase == Run::Phase::train) account.begin(*run);
   const Assignment who = assign(group);
   std::vector<TrainingData> data;
   data.reserve(who.training.size());
@@ -237,20 +250,22 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
               own, [&](const FitJob& job) { return job.epochs_done != jobs[j].epochs_done; }))
         continue;
       run.epochs_done = jobs[j].epochs_done;
-      for (int m = 0; m < group.members; ++m)
-        run.members[static_cast<std::size_t>(m)] = group.engine().save(group.first_member(r) + m);
+      for (int m = 0; m < group.members; ++m) {
+        MemberState& member = run.members[static_cast<std::size_t>(m)];
+        member = group.engine().save(group.first_member(r) + m);
+        if (run.epochs_done == run.epochs) member = trained_member(std::move(member));
+      }
       run.folder.add_timing({run.round, "train", seconds.count() * share});
       save_training(run);
     }
   }
   for (const auto& [r, leader] : who.followers) {
     Run& run = *group.runs[r];
-    account.add(
-        static_cast<std::size_t>((run.study.train.epochs - run.epochs_done) * group.members));
+    account.add(static_cast<std::size_t>((run.epochs - run.epochs_done) * group.members));
     run.members = group.runs[leader]->members;
     run.folder.cut_losses(run.round, 0);
     run.folder.add_losses(losses_of_round(*group.runs[leader]));
-    run.epochs_done = run.study.train.epochs;
+    run.epochs_done = run.epochs;
     save_training(run);
   }
 }

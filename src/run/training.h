@@ -37,6 +37,8 @@ class Account : public Observer {
  public:
   Account(std::span<const Run> runs, Observer& listener);
 
+  /// Now it is known how many epochs this round of a run has.
+  void begin(const Run& run);
   /// What is being done now.
   void say(std::string phase);
   /// Epochs that need not be trained.

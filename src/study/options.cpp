@@ -26,6 +26,9 @@ const config::Fields<StudyOptions>& study_fields() {
        config::between(1, 1e7)},
       {"keep_committees", &O::keep_committees, "which rounds' networks stay on disk",
        config::choices<O::Keep>({{"last", O::Keep::last}, {"all", O::Keep::all}})},
+      {"warm_start", &O::warm_start,
+       "the networks of a round start from those of the round before, with a fresh optimiser, and "
+       "are trained on all that was bought; else from fresh weights"},
       {"on_unstable", &O::on_unstable,
        "what becomes of the steps behind a query that is refused or fails: they stay unspent, or "
        "are spent on further trajectories in the same round",

@@ -168,6 +168,7 @@ double measure_training(const Study& study, int threads) {
   std::vector<FitJob> jobs;
   FitOptions options = study.train;
   options.epochs = kTimedEpochs;
+  options.steps = 0;
   for (int m = 0; m < members; ++m) {
     const auto index = static_cast<std::uint64_t>(m);
     engine->load(m, fresh_member(shape, scaling, rng.split("member", index)));
@@ -180,7 +181,11 @@ double measure_training(const Study& study, int threads) {
   int epochs = 0;
   for (const FitJob& job : jobs) epochs += job.epochs_done;
   const double epoch = seconds() / std::max(epochs, 1) * members;  // of all members
-  return epoch * study.train.epochs / static_cast<double>(kTimedRows * study.options.cluster);
+  // Where steps count, the epochs of a round become fewer: those of the middle one.
+  const StudyOptions& o = study.options;
+  const std::size_t rows = o.initial * o.pattern_steps() + o.rounds * o.pattern_budget() / 2;
+  const int of_a_round = fit_length(study.train, std::max<std::size_t>(rows, 1)).epochs;
+  return epoch * of_a_round / static_cast<double>(kTimedRows * o.cluster);
 }
 
 std::vector<std::string> solver_advice(const SolverCheck& check, const AdviceFacts& facts) {

@@ -139,7 +139,7 @@ TEST(Program, CheckPrintsTheEffectiveConfig) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(contains(result.out, "  modes: [16, 8]\n  width: 8\n"));
-  EXPECT_TRUE(contains(result.out, "  epochs: 3\n  batch: 4\n  learning_rate: 0.001\n"));
+  EXPECT_TRUE(contains(result.out, "  epochs: 3\n  steps: 0\n  batch: 4\n"));
 }
 
 TEST(Program, CheckSaysHowMuchMemoryAStudyTakes) {

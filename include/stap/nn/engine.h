@@ -33,6 +33,7 @@ struct MemberState {
   Scaling scaling;
   Parameters weights;
   Parameters moment1, moment2;  ///< of Adam; empty means zero
+  Parameters average;           ///< running one of the weights; empty: none was made yet
   std::int64_t steps = 0;       ///< Adam steps made
 
   bool operator==(const MemberState&) const = default;
@@ -46,9 +47,10 @@ struct FitJob {
   FitOptions options{};
   Rng rng{0};
   int epochs_done = 0;               ///< where training starts; moved on by fit()
-  std::optional<int> epochs_stop{};  ///< where it ends; empty: at the last of options.epochs
+  std::optional<int> epochs_stop{};  ///< where it ends; empty: at the last of length().epochs
 
-  int epochs_end() const { return epochs_stop.value_or(options.epochs); }
+  FitLength length() const { return fit_length(options, data.count()); }
+  int epochs_end() const { return epochs_stop.value_or(length().epochs); }
 };
 
 /// E networks of one shape, stacked, on one device. A member's weights depend on nothing but its
@@ -88,6 +90,10 @@ class Engine {
 
 /// A fresh member: initial weights from rng, no training yet.
 MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng);
+/// A trained member as it is used from then on: its weights are the averaged ones if there are any.
+MemberState trained_member(MemberState state);
+/// The weights and the scaling alone: to be trained anew, from where another training ended.
+MemberState warm_member(MemberState state);
 
 /// The engine on the CPU, with `members` members of zero weights. threads = 0: all cores. Throws
 /// Error(config) without a member.

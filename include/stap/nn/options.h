@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "stap/config/fields.h"
@@ -26,12 +27,26 @@ struct FnoOptions {
 /// How a network is trained on transitions.
 struct FitOptions {
   int epochs = 100;
+  int steps = 0;                ///< gradient steps in the place of epochs; 0: epochs count
   std::size_t batch = 32;       ///< rows per step, at most 32
   double learning_rate = 1e-3;  ///< at the start; falls to 0 along a cosine
   double beta1 = 0.9;           ///< Adam: decay of the mean gradient
   double beta2 = 0.999;         ///< Adam: decay of the mean squared gradient
   double epsilon = 1e-8;        ///< Adam: added to the root of the mean squared gradient
+  double average = 0.0;         ///< decay of the running average of the weights; 0: none
 };
+
+/// How long a training on so many rows is. An epoch goes once through them; where steps count, the
+/// last one ends with the last step.
+struct FitLength {
+  std::int64_t steps_per_epoch, steps;
+  int epochs;
+
+  /// Steps made when so many epochs are done, and back.
+  std::int64_t steps_after(int epochs_done) const;
+  int epochs_after(std::int64_t steps_done) const;
+};
+FitLength fit_length(const FitOptions& options, std::size_t rows);
 
 const config::Fields<FnoOptions>& fno_fields();
 const config::Fields<FitOptions>& fit_fields();

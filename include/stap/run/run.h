@@ -39,6 +39,7 @@ struct Run {
   Phase phase = Phase::initial;
   std::vector<MemberState> members;  ///< of this round, as far as they are trained
   int epochs_done = 0;
+  int epochs = 0;  ///< of this round's training, in all
 
   /// Random streams of this round; keys hold ids only, so equal seeds share round 0.
   Rng stream(std::string_view purpose) const;

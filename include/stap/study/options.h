@@ -25,6 +25,7 @@ struct StudyOptions {
   std::uint64_t seed = 0;       ///< everything else
   int checkpoint_epochs = 10;   ///< a killed run repeats at most these
   Keep keep_committees = Keep::last;
+  bool warm_start = false;  ///< a round's networks start from those of the round before
   OnUnstable on_unstable = OnUnstable::drop;
   bool charge_failed = true;    ///< a query that fails costs a step
   double trust_quantile = 0.0;  ///< of the trust band; 0: no band

@@ -27,14 +27,20 @@ AdamStep to_kernel(const AdamFactors& f) {
           .epsilon = f.epsilon};
 }
 
+void move_towards(float part, std::span<const float> weights, float* average) {
+  for (std::size_t i = 0; i < weights.size(); ++i) average[i] += part * (weights[i] - average[i]);
+}
+
 // An epoch of one job, under way.
 struct Epoch {
   FitJob* job = nullptr;
   Member* member = nullptr;
   std::vector<std::uint32_t> order;
-  std::size_t next = 0;  // row of the order the next batch starts at
-  double squares = 0.0;  // sum over rows of the mean squared error
-  double rate = 0.0;
+  std::size_t next = 0;   // row of the order the next batch starts at
+  double squares = 0.0;   // sum over rows of the mean squared error
+  std::int64_t step = 0;  // of the whole training, made so far
+
+  double rate() const { return learning_rate(job->options, job->epochs_done, step); }
 };
 
 // What it takes to train up to `jobs` jobs at a time on `threads` threads.
@@ -83,6 +89,7 @@ class CpuEngine final : public Engine, public Gradients {
     };
     open.reserve(jobs.size());
     find_open();
+    for (const FitJob& job : jobs) begin_average(job);
     std::vector<Epoch> epochs(jobs.size());
     for (Epoch& epoch : epochs) epoch.order.reserve(most_rows(jobs));
     // While there are jobs for all threads, each thread trains one by itself: no waiting between
@@ -118,6 +125,10 @@ class CpuEngine final : public Engine, public Gradients {
     net_.layout.unpack(m.weights.data(), state.weights);
     net_.layout.unpack(m.moment1.data(), state.moment1);
     net_.layout.unpack(m.moment2.data(), state.moment2);
+    if (!m.average.empty()) {
+      state.average = zero_parameters(net_.shape);
+      net_.layout.unpack(m.average.data(), state.average);
+    }
     return state;
   }
 
@@ -135,6 +146,8 @@ class CpuEngine final : public Engine, public Gradients {
     put(state.weights, m.weights);
     put(state.moment1, m.moment1);
     put(state.moment2, m.moment2);
+    m.average.resize(state.average.empty() ? 0 : net_.layout.size);
+    if (!m.average.empty()) net_.layout.pack(state.average, m.average.data());
   }
 
   std::unique_ptr<Committee> do_committee(std::vector<int> members) override {
@@ -143,14 +156,25 @@ class CpuEngine final : public Engine, public Gradients {
     return make_committee(net_, std::move(chosen), threads_);
   }
 
+  // An average starts at the weights of its first day.
+  void begin_average(const FitJob& job) {
+    Member& m = members_[static_cast<std::size_t>(job.member)];
+    if (job.options.average > 0 && m.average.empty())
+      m.average.assign(m.weights.begin(), m.weights.end());
+  }
+
   void begin_epoch(FitJob& job, Epoch& epoch) {
     epoch.job = &job;
     epoch.member = &members_[static_cast<std::size_t>(job.member)];
     epoch.next = 0;
     epoch.squares = 0.0;
-    epoch.rate = cosine_rate(job.options, job.epochs_done);
     shuffle(job.rng.split("epoch", static_cast<std::uint64_t>(job.epochs_done)), job.data.count(),
             epoch.order);
+    const FitLength length = job.length();
+    epoch.step = length.steps_after(job.epochs_done);
+    const std::int64_t steps = length.steps_after(job.epochs_done + 1) - epoch.step;
+    epoch.order.resize(
+        std::min(epoch.order.size(), static_cast<std::size_t>(steps) * job.options.batch));
   }
 
   static void add_row(const TransitionsView& data, std::size_t row, Batch& batch) {
@@ -185,9 +209,11 @@ class CpuEngine final : public Engine, public Gradients {
 
   void end_epoch(Epoch& epoch, Observer& observer) {
     FitJob& job = *epoch.job;
+    const FitLength length = job.length();
     const int number = job.epochs_done++;
-    observer.epoch_done({job.member, number, job.options.epochs,
-                         epoch.squares / static_cast<double>(job.data.count()), epoch.rate});
+    observer.epoch_done({job.member, number, length.epochs,
+                         epoch.squares / static_cast<double>(epoch.order.size()),
+                         learning_rate(job.options, number, length.steps_after(number))});
   }
 
   void update(std::span<Epoch* const> epochs, const GradientPass& pass) {
@@ -197,11 +223,14 @@ class CpuEngine final : public Engine, public Gradients {
       const std::size_t s = index / slices, begin = index % slices * kAdamSlice;
       const std::size_t n = std::min(kAdamSlice, net_.layout.size - begin);
       Member& m = *epochs[s]->member;
-      net_.kernels.adam(n,
-                        to_kernel(adam_factors(epochs[s]->job->options, epochs[s]->rate, m.steps)),
+      const FitOptions& options = epochs[s]->job->options;
+      net_.kernels.adam(n, to_kernel(adam_factors(options, epochs[s]->rate(), m.steps)),
                         pass.gradient(s) + begin, m.weights.data() + begin,
                         m.moment1.data() + begin, m.moment2.data() + begin);
+      if (const float part = average_part(options, m.steps); part > 0)
+        move_towards(part, {m.weights.data() + begin, n}, m.average.data() + begin);
     });
+    for (Epoch* epoch : epochs) ++epoch->step;
   }
 
   Network net_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/buffer.h"
 #include "nn/cpu/network.h"
@@ -19,6 +20,7 @@ struct Member {
 
   Scaling scaling;
   Buffer<float> weights, moment1, moment2;
+  std::vector<float> average;  // running one of the weights; empty: none
   std::int64_t steps = 0;
 };
 

@@ -1,4 +1,5 @@
-// Dense weights: their Adam step and the order in which the other kernels read them.
+// Dense weights: their Adam step and the order in which the other kernels read them. All weights:
+// their running average.
 #include "nn/cuda/kernels.h"
 
 #include "nn/cuda/adam.cuh"
@@ -22,6 +23,17 @@ __global__ void order_weights_kernel(Net net, const BundleRows* all) {
   } else {
     const int layer = (block - kSkipBlocks) / 2;
     order_weights<kExact>(dense + kLayers + layer * kLayerSize, 64, block % 2 == 1, to);
+  }
+}
+
+__global__ void average_weights_kernel(Net net, const BundleRows* all) {
+  const BundleRows& rows = bundle_rows(all);
+  if (rows.rows == 0 || rows.average_part == 0.0f) return;
+  const std::size_t first = rows.member * net.member_size;
+  for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < net.member_size;
+       i += std::size_t(gridDim.x) * blockDim.x) {
+    const float a = net.average[first + i];
+    net.average[first + i] = a + rows.average_part * (net.weights[first + i] - a);
   }
 }
 
@@ -73,6 +85,15 @@ __global__ void dense_step_kernel(Net net, const BundleRows* all, int ends_parts
 void order_weights(const Launch& l) {
   const dim3 grid(as_grid(kSkipBlocks + 2 * l.net.layers), as_grid(l.bundles));
   STAP_LAUNCH(l.exact, order_weights_kernel, <<<grid, kThreads, 0, l.stream>>>(l.net, l.rows));
+}
+
+void average_weights(const Launch& l) {
+  constexpr std::size_t kValuesPerThread = 16;  // enough blocks to fill the device, few launches
+  const std::size_t per_block = kValuesPerThread * kThreads;
+  const auto blocks = static_cast<int>((l.net.member_size + per_block - 1) / per_block);
+  const dim3 grid(as_grid(blocks), as_grid(l.bundles));
+  average_weights_kernel<<<grid, kThreads, 0, l.stream>>>(l.net, l.rows);
+  launched("average_weights");
 }
 
 void dense_step(const Launch& l, const float* ends, const float* layers, const double* losses,

@@ -71,7 +71,8 @@ class CudaEngine final : public Engine, public Gradients {
         mean_(static_cast<std::size_t>(members * kChannels)),
         deviation_(static_cast<std::size_t>(members * kChannels)),
         scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
-        steps_(static_cast<std::size_t>(members)) {
+        steps_(static_cast<std::size_t>(members)),
+        averaged_(static_cast<std::size_t>(members)) {
     Net net = make_net(shape);
     net.weights = weights_.data();
     net.moment1 = moment1_.data();
@@ -127,7 +128,7 @@ class CudaEngine final : public Engine, public Gradients {
       DeviceJob& to = device_jobs[job];
       to = {};
       data.add(job->data, to);
-      to.count = static_cast<std::uint32_t>(job->data.count());
+      if (job->options.average > 0) begin_average(job->member);
       to.batch = static_cast<std::uint32_t>(job->options.batch);
       to.member = job->member;
       to.beta1 = static_cast<float>(job->options.beta1);
@@ -155,6 +156,7 @@ class CudaEngine final : public Engine, public Gradients {
     get(weights_, state.weights);
     get(moment1_, state.moment1);
     get(moment2_, state.moment2);
+    if (averaged_[m]) get(average_, state.average);
     return state;
   }
 
@@ -175,6 +177,11 @@ class CudaEngine final : public Engine, public Gradients {
     put(state.weights, weights_);
     put(state.moment1, moment1_);
     put(state.moment2, moment2_);
+    averaged_[m] = !state.average.empty();
+    if (averaged_[m]) {
+      make_averages();
+      put(state.average, average_);
+    }
     BundleRows rows{};
     rows.rows = 1;
     rows.member = member;
@@ -202,6 +209,25 @@ class CudaEngine final : public Engine, public Gradients {
     deviation_.put(s.deviation, at);
   }
 
+  // Memory for averages, which few engines need; recorded kernels do not know of it.
+  void make_averages() {
+    if (average_.size() > 0) return;
+    average_ = DeviceArray<float>(weights_.size());
+    device_.net.average = average_.data();
+    graphs_.clear();
+  }
+
+  // An average starts at the weights of its first day.
+  void begin_average(int member) {
+    const auto m = static_cast<std::size_t>(member);
+    if (averaged_[m]) return;
+    make_averages();
+    std::vector<float> host(size_);
+    weights_.get(host, m * size_);
+    average_.put(host, m * size_);
+    averaged_[m] = 1;
+  }
+
   // The kernels of one step of `bundles` jobs: groups of bundles side by side, and one after the
   // other on the same fields where there are more than the memory is meant for.
   const Graph& step_graph(int bundles) {
@@ -223,8 +249,9 @@ class CudaEngine final : public Engine, public Gradients {
         const int end = static_cast<int>(b + 1) * bundles / static_cast<int>(branches);
         for (int first = begin; first < end; first += group) {
           const int n = std::min(group, end - first);
-          train_step(launch(rows_.data() + first, n, stream), transform_, work_[b],
-                     squares_.data() + first, nullptr);
+          const Launch group_launch = launch(rows_.data() + first, n, stream);
+          train_step(group_launch, transform_, work_[b], squares_.data() + first, nullptr);
+          if (average_.size() > 0) average_weights(group_launch);
         }
       });
       next_step(step_.data(), stream_);
@@ -237,56 +264,62 @@ class CudaEngine final : public Engine, public Gradients {
                  Observer& observer) {
     const std::size_t bundles = open.size();
     std::vector<std::uint32_t> order, orders;
-    std::vector<float2> rates;
-    std::vector<std::size_t> order_at, rate_at;
-    std::size_t most_steps = 0;
+    std::vector<StepFactors> factors;
+    std::vector<std::size_t> order_at, factors_at, rows;
+    std::int64_t most_steps = 0;
     for (const FitJob* job : open) {
       order_at.push_back(orders.size());
-      rate_at.push_back(rates.size());
+      factors_at.push_back(factors.size());
       shuffle(job->rng.split("epoch", static_cast<std::uint64_t>(job->epochs_done)),
               job->data.count(), order);
+      const FitLength length = job->length();
+      const std::int64_t first = length.steps_after(job->epochs_done);
+      const std::int64_t end = length.steps_after(job->epochs_done + 1);
+      rows.push_back(
+          std::min(order.size(), static_cast<std::size_t>(end - first) * job->options.batch));
+      order.resize(rows.back());
       orders.insert(orders.end(), order.begin(), order.end());
-      const std::size_t steps = (job->data.count() + job->options.batch - 1) / job->options.batch;
-      most_steps = std::max(most_steps, steps);
-      const double rate = cosine_rate(job->options, job->epochs_done);
+      most_steps = std::max(most_steps, end - first);
       std::int64_t& made = steps_[static_cast<std::size_t>(job->member)];
-      for (std::size_t s = 0; s < steps; ++s) {
+      for (std::int64_t s = first; s < end; ++s) {
+        const double rate = learning_rate(job->options, job->epochs_done, s);
         const AdamFactors f = adam_factors(job->options, rate, ++made);
-        rates.push_back({f.rate, f.root_scale});
+        factors.push_back({f.rate, f.root_scale, average_part(job->options, made)});
       }
     }
-    reserve_bundles(bundles, orders.size(), rates.size());
+    reserve_bundles(bundles, orders.size(), factors.size());
     std::vector<DeviceJob> table;
     for (std::size_t s = 0; s < bundles; ++s) {
       table.push_back(device_jobs.at(open[s]));
+      table.back().count = static_cast<std::uint32_t>(rows[s]);
       table.back().order = orders_.data() + order_at[s];
-      table.back().rates = rates_.data() + rate_at[s];
+      table.back().factors = factors_.data() + factors_at[s];
     }
     orders_.put(orders);
-    rates_.put(rates);
+    factors_.put(factors);
     device_jobs_.put(table);
     squares_.put(std::vector<double>(bundles, 0.0));
     step_.put(std::vector<int>{0});
 
     const Graph& graph = step_graph(static_cast<int>(bundles));
-    for (std::size_t s = 0; s < most_steps; ++s) graph.launch(stream_);
+    for (std::int64_t s = 0; s < most_steps; ++s) graph.launch(stream_);
     check(cudaStreamSynchronize(stream_), "training");
     std::vector<double> squares(bundles);
     squares_.get(squares);
     for (std::size_t s = 0; s < bundles; ++s) {
       FitJob& job = *open[s];
+      const FitLength length = job.length();
       const int epoch = job.epochs_done++;
-      observer.epoch_done(
-          {job.member, epoch, job.options.epochs,
-           squares[s] / static_cast<double>(job.data.count() * shape().grid.values()),
-           cosine_rate(job.options, epoch)});
+      observer.epoch_done({job.member, epoch, length.epochs,
+                           squares[s] / static_cast<double>(rows[s] * shape().grid.values()),
+                           learning_rate(job.options, epoch, length.steps_after(epoch))});
     }
   }
 
   // Arrays the recorded kernels point at: when they move, the records go.
-  void reserve_bundles(std::size_t bundles, std::size_t orders, std::size_t rates) {
+  void reserve_bundles(std::size_t bundles, std::size_t orders, std::size_t factors) {
     orders_.reserve(orders);
-    rates_.reserve(rates);
+    factors_.reserve(factors);
     if (rows_.size() >= bundles) return;
     graphs_.clear();
     device_jobs_.reserve(bundles);
@@ -300,13 +333,15 @@ class CudaEngine final : public Engine, public Gradients {
   Transform transform_;
   std::size_t size_;
   DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_;
+  DeviceArray<float> average_;  // empty until a member has one
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;
+  std::vector<char> averaged_;  // per member: whether it has an average
   Device device_;
   Branches branches_;
   std::vector<Workspace> work_;  // one per branch
   DeviceArray<std::uint32_t> orders_;
-  DeviceArray<float2> rates_;
+  DeviceArray<StepFactors> factors_;
   DeviceArray<DeviceJob> device_jobs_;
   DeviceArray<BundleRows> rows_;
   DeviceArray<double> squares_;

@@ -55,6 +55,12 @@ struct BundleRows {
   int member;
   float rate, root_scale;  ///< Adam: of this step
   float beta1, beta2, epsilon;
+  float average_part;  ///< nn/adam.h
+};
+
+/// Numbers of one step of a job.
+struct StepFactors {
+  float rate, root_scale, average_part;
 };
 
 /// A job as the device follows it through an epoch.
@@ -63,8 +69,8 @@ struct DeviceJob {
   const float* targets;
   const float* times;          ///< null without a time input
   const std::uint32_t* order;  ///< rows of the epoch
-  const float2* rates;         ///< per step of the epoch: rate, root_scale
-  std::uint32_t count;
+  const StepFactors* factors;  ///< per step of the epoch
+  std::uint32_t count;         ///< rows of the epoch
   std::uint32_t batch;
   int member;
   float beta1, beta2, epsilon;
@@ -76,6 +82,7 @@ struct Net {
   int projection;  ///< channels of the projection's hidden layer, rounded up to a multiple of 64
   bool delta;
   float *weights, *moment1, *moment2;  ///< [member][member_size]: dense, then [layer][mode]
+  float* average;                      ///< likewise, or null: running one of the weights
   std::size_t member_size;
   float* fragments;               ///< [member][fragments_size]
   const float *mean, *deviation;  ///< [member][16]
@@ -151,6 +158,9 @@ void next_step(int* step, cudaStream_t stream);
 /// Puts the dense weights of the bundles' members in the order the other kernels read: needed
 /// whenever they have changed.
 void order_weights(const Launch& launch);
+/// Moves the averages of the bundles' members towards their weights; those of members without an
+/// average_part stay.
+void average_weights(const Launch& launch);
 
 /// Whether lift() and layer() can make `first`, the first pass of the transform of the field they
 /// make, themselves; `last` is the pass layer() makes before.

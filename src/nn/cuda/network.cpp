@@ -156,6 +156,7 @@ Net make_net(const FnoShape& shape) {
           .weights = nullptr,
           .moment1 = nullptr,
           .moment2 = nullptr,
+          .average = nullptr,
           .member_size = member_size(shape),
           .fragments = nullptr,
           .mean = nullptr,

@@ -27,9 +27,10 @@ __global__ void gather_rows_kernel(const DeviceJob* jobs, const int* step, Bundl
     to.made = n > 0 ? kRows : 0;
     to.member = job.member;
     if (n > 0) {
-      const float2 rate = job.rates[*step];
-      to.rate = rate.x;
-      to.root_scale = rate.y;
+      const StepFactors factors = job.factors[*step];
+      to.rate = factors.rate;
+      to.root_scale = factors.root_scale;
+      to.average_part = factors.average_part;
       to.beta1 = job.beta1;
       to.beta2 = job.beta2;
       to.epsilon = job.epsilon;

@@ -371,6 +371,8 @@ TEST_P(EngineCalls, WithOptionsThatCannotBeAreRefused) {
   };
 
   refused("epochs 0", [](FitOptions& o) { o.epochs = 0; });
+  refused("steps -1", [](FitOptions& o) { o.steps = -1; });
+  refused("average 1", [](FitOptions& o) { o.average = 1; });
   refused("batch 0", [](FitOptions& o) { o.batch = 0; });
   refused("batch 33", [](FitOptions& o) { o.batch = 33; });
   refused("learning_rate 0", [](FitOptions& o) { o.learning_rate = 0; });
@@ -409,6 +411,7 @@ TEST_P(EngineCalls, WithStatesOfAnotherShapeAreRefused) {
   refused("expected tensor", [&](MemberState& s) { s.weights = other; });
   refused("expected tensor", [&](MemberState& s) { s.moment1 = other; });
   refused("expected tensor", [&](MemberState& s) { s.moment2 = other; });
+  refused("expected tensor", [&](MemberState& s) { s.average = other; });
   refused("expected tensor " + name, [](MemberState& s) { s.weights[0].name = "other"; });
   refused("2 means and 1 deviations", [](MemberState& s) { s.scaling.mean.push_back(0); });
   refused("1 means and 0 deviations", [](MemberState& s) { s.scaling.deviation.clear(); });

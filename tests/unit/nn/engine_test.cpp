@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "nn/gradients.h"
 #include "stap/core/error.h"
 #include "support/engine_under_test.h"
 #include "support/networks.h"
@@ -68,6 +69,11 @@ std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>
   return states;
 }
 
+struct Recorder : Observer {
+  void epoch_done(const EpochDone& e) override { epochs.push_back(e); }
+  std::vector<EpochDone> epochs;
+};
+
 class Shapes : public testing::TestWithParam<std::string> {
  protected:
   FnoShape shape = GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
@@ -86,7 +92,7 @@ TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
 }
 
 // Four threads and ten members: eight train on a thread of their own, two share all threads.
-// Mutation: a batch that takes its row count or rate from the first job of its group.
+// Mutation: a batch that takes its row count, rate or average from the first job of its group.
 TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
   std::vector<Transitions> data;
   for (std::size_t n = 0; n < 10; ++n) data.emplace_back(shape, 5 + 3 * n, Rng(n));
@@ -94,6 +100,8 @@ TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
   for (int m = 0; m < 10; ++m) {
     all.push_back({m, &data[static_cast<std::size_t>(m)]});
     all.back().options.epochs = 2 + m % 3;
+    all.back().options.steps = m % 4 == 3 ? 5 : 0;
+    all.back().options.average = m % 2 == 0 ? 0.9 : 0.0;
     all.back().options.learning_rate = 1e-3 * (1 + m);
   }
 
@@ -106,10 +114,11 @@ TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
   }
 }
 
-// Mutation: forgetting Adam's moments or its step count in save() or load().
+// Mutation: forgetting Adam's moments, its step count or the average in save() or load().
 TEST_P(Shapes, StopSaveLoadAndGoOn) {
   const Transitions data(shape, 19, Rng(4));
-  const FitOptions options = short_training();
+  FitOptions options = short_training();
+  options.average = 0.8;
   const MemberState start = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
   Observer observer;
   FitJob whole{0, data.view(), options, Rng(9)};
@@ -132,8 +141,9 @@ TEST_P(Shapes, StopSaveLoadAndGoOn) {
   EXPECT_NE(second->save(2).weights, start.weights);
 }
 
-// Members of 2, 4 and 5 epochs, stopped after each of the first four, and sent on with other
-// threads. Mutation: stopping in the middle of an epoch, or before all members have made it.
+// Members of 2, 4 and 5 epochs, the second of 7 steps and so with a cut one at its end, stopped
+// after each of the first four, and sent on with other threads. Mutation: stopping in the middle of
+// an epoch, or before all members have made it; a rate that starts anew.
 TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
   std::vector<Transitions> data;
   for (std::size_t m = 0; m < 3; ++m) data.emplace_back(shape, 11 + 5 * m, Rng(m));
@@ -143,6 +153,7 @@ TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
       const auto id = static_cast<std::size_t>(m);
       jobs.push_back({m, data[id].view(), short_training(), Rng(9).split("m", id)});
       jobs.back().options.epochs = m == 0 ? 2 : 3 + m;
+      if (m == 1) jobs.back().options.steps = 7;
     }
     return jobs;
   };
@@ -165,11 +176,11 @@ TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
       const auto first = make_engine(threads);
       first->fit(jobs, observer, [&] { return ++asked >= epochs; });
       for (const FitJob& job : jobs)
-        EXPECT_EQ(job.epochs_done, std::min(job.options.epochs, epochs));
+        EXPECT_EQ(job.epochs_done, std::min(job.length().epochs, epochs));
 
       const auto second = make_engine(1 + threads % 3);
       for (int m = 0; m < 3; ++m) second->load(m, first->save(m));
-      std::erase_if(jobs, [](const FitJob& job) { return job.epochs_done == job.options.epochs; });
+      std::erase_if(jobs, [](const FitJob& job) { return job.epochs_done == job.length().epochs; });
       second->fit(jobs, observer);
 
       for (int m = 0; m < 3; ++m) EXPECT_EQ(second->save(m), through->save(m)) << "member " << m;
@@ -219,10 +230,7 @@ TEST_P(Shapes, AdvanceDoesNotDependOnTheCut) {
 }
 
 TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
-  struct Recorder : Observer {
-    void epoch_done(const EpochDone& e) override { epochs.push_back(e); }
-    std::vector<EpochDone> epochs;
-  } recorder;
+  Recorder recorder;
   const FnoShape shape = small_shape({16}, {6});
   Transitions data(shape, 10, Rng(3));
   // Something to learn: the next state is half the present one.
@@ -242,6 +250,94 @@ TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
   EXPECT_LT(recorder.epochs.back().loss, 0.5 * recorder.epochs.front().loss);
   EXPECT_DOUBLE_EQ(recorder.epochs[0].learning_rate, 1e-2);
   EXPECT_NEAR(recorder.epochs[60].learning_rate, 0.5e-2, 1e-12);
+}
+
+// Where every epoch is one step, steps and epochs are the same training. Mutation: a rate that is
+// taken an epoch too early or too late.
+TEST(Engine, StepsAreEpochsOfOneStep) {
+  const FnoShape shape = small_shape({16}, {6});
+  const Transitions data(shape, 8, Rng(3));
+  FitOptions epochs = short_training(), steps = short_training();
+  epochs.epochs = 7;
+  steps.steps = 7;
+
+  EXPECT_EQ(train(shape, {{0, &data, epochs}}, 1, 1), train(shape, {{0, &data, steps}}, 1, 1));
+}
+
+// 19 rows in batches of 8: 7 steps are two epochs of 3 and one of 1, which sees the first 8 rows of
+// its order. Mutation: a whole last epoch, a loss that is divided by all rows, a rate per epoch.
+TEST(Engine, TheLastEpochEndsWithTheLastStep) {
+  const FnoShape shape = small_shape({16}, {6});
+  const Transitions data(shape, 19, Rng(4));
+  FitOptions options = short_training();
+  options.steps = 7;
+  const auto engine = test::make_engine_under_test(shape, 1, 1);
+  engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
+  FitJob job{0, data.view(), options, Rng(9), 0, 2};
+  Recorder recorder;
+  engine->fit({&job, 1}, recorder);
+  EXPECT_EQ(engine->save(0).steps, 6);
+  std::vector<std::uint32_t> order;
+  shuffle(Rng(9).split("epoch", 2), 19, order);
+  States<float> inputs(shape.grid, 8), targets(shape.grid, 8);
+  for (std::size_t r = 0; r < 8; ++r) {
+    std::ranges::copy(data.inputs.row(order[r]), inputs.row(r).begin());
+    std::ranges::copy(data.targets.row(order[r]), targets.row(r).begin());
+  }
+  Parameters gradient;
+  const double loss = batch_gradient(
+      *engine, 0, {std::as_const(inputs).view(), std::as_const(targets).view(), {}}, gradient);
+
+  job.epochs_stop.reset();
+  engine->fit({&job, 1}, recorder);
+
+  EXPECT_EQ(engine->save(0).steps, 7);
+  ASSERT_EQ(recorder.epochs.size(), 3u);
+  EXPECT_EQ(recorder.epochs[2].epochs, 3);
+  EXPECT_NEAR(recorder.epochs[2].loss, loss, 1e-6 * loss);  // sums of floats in another order
+  for (int e : {0, 1, 2})
+    EXPECT_NEAR(recorder.epochs[static_cast<std::size_t>(e)].learning_rate,
+                1e-3 * std::pow(std::cos(std::acos(-1.0) * 3 * e / 14), 2), 1e-12);
+}
+
+// The running average of the weights after every step, in double. Single precision makes an error
+// of half a unit in the last place of the weights at every step. Mutation: an average that lags a
+// step, starts at zero or has the full decay from the beginning; weights that come to depend on it.
+TEST_P(Shapes, AverageIsThatOfTheWeightsAfterEveryStep) {
+  constexpr int kSteps = 12;
+  const Transitions data(shape, 8, Rng(4));
+  FitOptions options = short_training();
+  options.epochs = kSteps;
+  options.average = 0.6;  // reached at step 12.5
+  const auto engine = test::make_engine_under_test(shape, 2, 1);
+  MemberState now = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
+  engine->load(0, now);
+  engine->load(1, now);
+  FitJob job{0, data.view(), options, Rng(9)}, plain{1, data.view(), options, Rng(9)};
+  plain.options.average = 0;
+  std::vector<std::vector<double>> average;
+  for (const Tensor& t : now.weights) average.emplace_back(t.values.begin(), t.values.end());
+  Observer observer;
+
+  for (int step = 1; step <= kSteps; ++step) {
+    engine->fit({&job, 1}, observer, [] { return true; });
+    now = engine->save(0);
+    const double decay = std::min(0.6, (1.0 + step) / (10.0 + step));
+    for (std::size_t t = 0; t < average.size(); ++t)
+      for (std::size_t i = 0; i < average[t].size(); ++i)
+        average[t][i] += (1 - decay) * (double(now.weights[t].values[i]) - average[t][i]);
+  }
+  engine->fit({&plain, 1}, observer);
+
+  ASSERT_EQ(now.average.size(), average.size());
+  for (std::size_t t = 0; t < average.size(); ++t)
+    for (std::size_t i = 0; i < average[t].size(); ++i)
+      ASSERT_NEAR(now.average[t].values[i], average[t][i], 1e-6) << now.weights[t].name << " " << i;
+  EXPECT_EQ(engine->save(1).weights, now.weights);
+  EXPECT_TRUE(engine->save(1).average.empty());
+  const MemberState used = trained_member(now);
+  EXPECT_EQ(used.weights, now.average);
+  EXPECT_TRUE(used.average.empty());
 }
 
 // What happens between two reports of the observer must not allocate.

@@ -21,6 +21,7 @@ Model some_model() {
     MemberState member = fresh_member(model.shape, test::some_scaling(2), Rng(m));
     member.moment1 = initial_parameters(model.shape, Rng(10 + m));
     member.moment2 = initial_parameters(model.shape, Rng(20 + m));
+    if (m == 1) member.average = initial_parameters(model.shape, Rng(30));
     member.steps = 12345678901 + static_cast<std::int64_t>(m);
     model.members.push_back(member);
   }

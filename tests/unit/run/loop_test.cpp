@@ -145,9 +145,14 @@ TEST(Loop, StoppedAnywhereItGoesOnExactly) {
   }
 }
 
+// With everything a training may have: steps that end in the middle of an epoch, averages, and
+// rounds that start from the last. Broken by: a checkpoint without its average, a warm start that
+// is taken from a half-trained network or made again after a stop.
 TEST(Loop, StoppedManyTimesItGoesOnExactly) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kTroubled);
+  std::vector<std::string> settings = kTroubled;
+  settings.insert(settings.end(), {"train.steps=11", "train.average=0.9", "warm_start=true"});
+  const Study study = fake_study(settings);
   const auto whole = troubled_solver(study), often = troubled_solver(study);
   ASSERT_EQ(drive_fake(study, temporary.path("whole"), whole), LoopEnd::finished);
 
