@@ -252,6 +252,12 @@ TEST(Presets, OverlaysCombineWithAnything) {
   EXPECT_EQ(study.options.rounds, 20u);
   EXPECT_EQ(study.options.initial, 1u);
   EXPECT_EQ(study.options.budget, 24u);  // the demo's
+
+  const Study accurate = make_study(load_config("as-coded/ks", {"recipes/accurate", "20-rounds"}));
+  EXPECT_EQ(accurate.train.steps, 16'000);
+  EXPECT_EQ(accurate.options.members, 4);
+  EXPECT_TRUE(accurate.options.warm_start);  // of recipes/quick, which it extends
+  EXPECT_EQ(accurate.options.rounds, 20u);
 }
 
 TEST(Presets, SettingsCannotExtend) {
