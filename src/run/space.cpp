@@ -29,7 +29,8 @@ double network_bytes(const Run& run) {
     for (std::size_t length : tensor.shape) size *= static_cast<double>(length);
     values += size;
   }
-  return 3 * 4.0 * values * static_cast<double>(run.study.options.members);  // with Adam's moments
+  const double arrays = run.study.train.average > 0 ? 4 : 3;  // with Adam's moments
+  return arrays * 4.0 * values * static_cast<double>(run.study.options.members);
 }
 
 std::uint64_t whole(double bytes) {
@@ -47,7 +48,8 @@ std::uint64_t round_bytes(const Run& run, std::size_t steps) {
   const double transitions = rows * (2 * state_bytes(run) + 24);
   const double networks = 3 * network_bytes(run);  // half trained, the next one aside, and done
   const double extracts = 2 * 6 * times * state_bytes(run);
-  const double losses = static_cast<double>(o.members) * run.study.train.epochs * kLineBytes / 4;
+  const int epochs = fit_length(run.study.train, std::max<std::size_t>(steps, 1)).epochs;
+  const double losses = static_cast<double>(o.members) * epochs * kLineBytes / 4;
   return whole(answers + transitions + networks + extracts + losses + kFileBytes);
 }
 
