@@ -167,7 +167,10 @@ class Loop {
       market_.buy(purchases, observer_, stop_,
                   [&](std::vector<Question> open) { return answers_to(std::move(open)); });
     } catch (...) {
-      note();
+      try {
+        note();
+      } catch (const Error&) {  // where nothing can be written the first error says more
+      }
       for (const auto& purchase : purchases) cut_off_[&purchase->run()] = purchase->status();
       throw;
     }

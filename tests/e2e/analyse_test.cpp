@@ -34,6 +34,18 @@ std::vector<json> read_lines(const fs::path& path) {
   return lines;
 }
 
+// Makes a run's folder one of the version before seals, whose files can be changed by hand.
+void make_unsealed(const fs::path& run) {
+  std::string config = content(run / "config.yaml");
+  config.resize(config.find("# stap-seal"));
+  std::ofstream(run / "config.yaml") << config.replace(config.find("run/3"), 5, "run/2");
+}
+void write_unsealed(const fs::path& file, json document, const char* format) {
+  document.erase("crc");
+  document["format"] = format;
+  std::ofstream(file) << document;
+}
+
 class AnalyseProgram : public ::testing::Test {
  protected:
   // One sweep for all tests, which is copied where a test changes it.
@@ -135,10 +147,12 @@ TEST_F(AnalyseProgram, FurtherPassesOfARoundFollow) {
   const fs::path folder = one_run();
   json plan = read_json(folder / "rounds/00/plan.json");
   const auto first = plan.at("purchases").size();
+  make_unsealed(folder);
   plan["cost"] = 1;
   for (int pass = 10; pass > 1; --pass) {
     plan["purchases"] = json::array({{{"candidate", pass}, {"pattern", "00100"}}});
-    std::ofstream(folder / "rounds/00" / ("plan-" + std::to_string(pass) + ".json")) << plan;
+    write_unsealed(folder / "rounds/00" / ("plan-" + std::to_string(pass) + ".json"), plan,
+                   "plan/1");
   }
 
   ASSERT_EQ(run_stap({"analyse", folder, "--quiet"}).exit_code, 0);
@@ -323,15 +337,16 @@ TEST_F(AnalyseProgram, TheTestSetIsFoundAndNeverMade) {
   EXPECT_FALSE(fs::exists(folder / "analysis.json"));
 
   json manifest = read_json(folder / "manifest.json");
+  make_unsealed(folder);
   manifest["identity"]["test_file"] = "../test.h5";
-  std::ofstream(folder / "manifest.json") << manifest;
+  write_unsealed(folder / "manifest.json", manifest, "manifest/2");
   fs::copy(fs::path(cached), folder.parent_path() / "test.h5");
   const Finished named = with_cache("off", {"analyse", folder, "--quiet"});
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_EQ(named.err, "");
 
   manifest["identity"]["test_sha256"] = std::string(64, 'a');
-  std::ofstream(folder / "manifest.json") << manifest;
+  write_unsealed(folder / "manifest.json", manifest, "manifest/2");
   for (const char* name : {"analyse", "evaluate"}) {
     const Finished other = run_stap({name, folder});
     EXPECT_EQ(other.exit_code, 3);
@@ -360,7 +375,8 @@ TEST_F(AnalyseProgram, WithoutATestSetTheRestIsAnalysed) {
     if (!run.is_directory()) continue;
     json manifest = read_json(run.path() / "manifest.json");
     manifest["identity"].erase("test_sha256");
-    std::ofstream(run.path() / "manifest.json") << manifest;
+    make_unsealed(run.path());
+    write_unsealed(run.path() / "manifest.json", manifest, "manifest/2");
     fs::remove(run.path() / "metrics.jsonl");
   }
 

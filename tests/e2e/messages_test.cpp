@@ -3,6 +3,7 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -158,6 +159,7 @@ TEST(Messages, WhatTheSystemRefusesHasItsExitCodeAndReason) {
   std::filesystem::create_symlink("seed=0", folder.path("runs/seed=0"));
   const auto limit = [](__rlimit_resource what, rlim_t most) {
     return [=] {
+      for (int inherited = 3; inherited < 64; ++inherited) close(inherited);  // of whoever runs us
       const rlimit both{most, most};
       setrlimit(what, &both);
     };

@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "stap/folder/run_folder.h"
 #include "support/killing.h"
+#include "support/sealing.h"
 #include "support/small_study.h"
 
 namespace stap::test {
@@ -162,7 +164,7 @@ TEST_F(UnstableProgram, CutOffInAnyPassEndsWithTheSameBytes) {
     for (const json& purchase : plan.at("purchases"))
       passes.back().insert(purchase.at("candidate").get<std::size_t>());
   }
-  for (std::size_t kept = 3 * 6 + 1; kept <= lines.size(); kept += 2) {
+  for (std::size_t kept = 1 + 3 * 6 + 1; kept <= lines.size(); kept += 2) {
     const std::string cut = "cut" + std::to_string(kept);
     fs::create_directories(folder_.path(cut + "/rounds/00"));
     for (const char* file :
@@ -211,6 +213,7 @@ TEST_F(UnstableProgram, PlansThatDoNotFitAreMadeAgain) {
   const std::string expected = essence("whole");
   const std::string first = content(folder_.path("whole/rounds/00/plan.json"));
   folder_.file("whole/rounds/00/plan-2.json", first);  // candidates that are used, another budget
+  change_sealed(folder_.path("whole/rounds/00/plan-2.json"), "\"pass\": 1", "\"pass\": 2");
   folder_.file("whole/metrics.jsonl", lines_of(folder_.path("whole/metrics.jsonl")).at(0));
   // Killed before the ledger of the round was written: its purchase is walked again.
   std::string text;
@@ -226,7 +229,7 @@ TEST_F(UnstableProgram, PlansThatDoNotFitAreMadeAgain) {
 }
 
 // Where nothing is refused, refill has nothing to do.
-TEST_F(UnstableProgram, RefillWithoutTroubleIsDropByTheByte) {
+TEST_F(UnstableProgram, RefillWithoutTroubleIsDrop) {
   const auto demo = [&](const std::string& out, const std::string& setting) {
     std::vector<std::string> list{"run", "demo", "--quiet", setting};
     for (const std::string& small : small_study()) list.push_back(small);
@@ -238,7 +241,11 @@ TEST_F(UnstableProgram, RefillWithoutTroubleIsDropByTheByte) {
   ASSERT_EQ(demo("refill", "on_unstable=refill").exit_code, 0);
 
   EXPECT_EQ(total("refill", "refused") + total("refill", "failed"), 0u);
-  EXPECT_EQ(essence("refill"), essence("drop"));
+  // Files name their run, so they are not compared byte by byte.
+  const RunFolder refill(folder_.path("refill")), drop(folder_.path("drop"));
+  EXPECT_EQ(unnamed_lines(refill.metrics_file()), unnamed_lines(drop.metrics_file()));
+  EXPECT_EQ(digest(refill.read_transitions()), digest(drop.read_transitions()));
+  EXPECT_TRUE(refill.read_networks(2)->members == drop.read_networks(2)->members);
 }
 
 TEST_F(UnstableProgram, ABandOfOneMemberIsExitCode2) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "stap/core/seal.h"
@@ -30,6 +31,16 @@ inline void change_sealed(const std::filesystem::path& file, const std::string& 
   part.replace(part.find(from), from.size(), to);
   part = yaml ? part + seal_line(part) : seal_json(part);
   std::ofstream(file, std::ios::binary) << text.replace(begin, end - begin, part);
+}
+
+/// The lines of a file whose lines name their round, without the seals and the names of runs before
+/// that: those of runs of different configurations can be compared.
+inline std::string unnamed_lines(const std::filesystem::path& file) {
+  std::istringstream text(content(file));
+  std::string lines;
+  for (std::string line; std::getline(text, line);)
+    lines += line.substr(line.find("\"round\"")) + "\n";
+  return lines;
 }
 
 }  // namespace stap::test

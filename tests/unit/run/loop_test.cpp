@@ -202,7 +202,7 @@ TEST(Loop, AsksForRoomBeforeItBuys) {
 // Broken by: no reserve, a reserve that is given up too late, going on buying.
 TEST(Loop, AFullDiskLosesNoAnswer) {
   const TemporaryFolder temporary;
-  const Study study = fake_study();
+  const Study study = fake_study({"study.initial=8"});  // lines of several pages
   ASSERT_EQ(drive_fake(study, temporary.path("whole"), test::willing_solver(study)),
             LoopEnd::finished);
   const std::string expected = lasting_bytes(temporary.path("whole"));
