@@ -28,11 +28,12 @@ test:  ## install what is missing, build everything, run all tests
 	@cmake --build build/release -j $(JOBS)
 	@tools/run-tests build/release
 
-test-long:  ## faults of the system, kills and threads, all of them: an hour or so
-	@tools/install-deps build test faults
+test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it: two hours or so
+	@tools/install-deps build test faults fuzz
 	@cmake --preset release
-	@cmake --build build/release -j $(JOBS) --target stap_program stap_e2e_tests stap_threads_tests
-	@tests/long/run-all build/release
+	@cmake --build build/release -j $(JOBS) --target stap_program stap_serve stap_unit_tests \
+	  stap_e2e_tests stap_threads_tests stap_fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/long/run-all build/release
 
 test-solvers:  ## run examples/solvers: FreeFem++, SUNDIALS, SciPy, Open MPI, Fortran
 	@tools/install-deps build solvers
