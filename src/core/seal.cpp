@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <map>
 #include <mutex>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -125,12 +125,12 @@ class KnownFiles {
   void add(const Key& key) {
     const std::lock_guard lock(mutex_);
     if (known_.size() > 1000) known_.clear();
-    known_[key] = true;
+    known_.insert(key);
   }
 
  private:
   std::mutex mutex_;
-  std::map<Key, bool> known_;
+  std::set<Key> known_;
 };
 
 KnownFiles& known_files() {

@@ -337,19 +337,24 @@ struct Content {
   std::span<const std::byte> values;
 };
 
-void write_to(const fs::path& file_name, const fs::path& path, const Content& content) {
-  Descriptor file(open(file_name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  const auto fail = [&] {
-    throw Error(ErrorKind::storage,
-                fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
-  };
-  if (file.get() < 0) fail();
+// All that stands before the values.
+std::string header_of(const Content& content) {
   const std::string text = header_text(content.type, content.shape);
   const auto length = static_cast<std::uint16_t>(text.size());
   std::string header(kMagic);
   header += std::string_view("\x01\x00", 2);
   header.append(reinterpret_cast<const char*>(&length), sizeof length);
-  header += text;
+  return header + text;
+}
+
+void write_to(const fs::path& path, const Content& content) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const auto fail = [&] {
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
+  };
+  if (file.get() < 0) fail();
+  const std::string header = header_of(content);
   write_all(file.get(), header.data(), header.size(), path);
   write_all(file.get(), content.values.data(), content.values.size(), path);
   if (!file.close()) fail();
@@ -357,7 +362,8 @@ void write_to(const fs::path& file_name, const fs::path& path, const Content& co
 
 void write_aside(const fs::path& path, const Content& content) {
   PendingFile pending(path);
-  write_to(pending.temporary(), path, content);
+  pending.write(header_of(content));
+  pending.write({reinterpret_cast<const char*>(content.values.data()), content.values.size()});
   pending.commit();
 }
 
@@ -401,7 +407,7 @@ void write_npy(const fs::path& path, std::span<const std::size_t> shape,
   if (aside)
     write_aside(path, content);
   else
-    write_to(path, path, content);
+    write_to(path, content);
 }
 
 void write_npy(const fs::path& path, std::span<const std::size_t> shape,

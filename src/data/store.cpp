@@ -50,6 +50,23 @@ std::vector<std::string> read_strings(const Input& input, const Handle& type, co
   return texts;
 }
 
+// The texts of an attribute; none may be of any type.
+Array<std::string> read_attribute_texts(const fs::path& path, const std::string& object,
+                                        const std::string& name) {
+  const Input input(path);
+  const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
+  const Handle attribute = input.attribute(object, name);
+  const Handle type(H5Aget_type(attribute.get()), H5Tclose);
+  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+  Extent extent = input.extent(space, what);
+  input.check_size(extent.values, 1, what);
+  if (extent.values == 0) return {std::move(extent.shape), {}};
+  return {std::move(extent.shape),
+          read_strings(input, type, space, extent.values, what, [&](hid_t memory, void* buffer) {
+            return H5Aread(attribute.get(), memory, buffer);
+          })};
+}
+
 }  // namespace
 
 Array<double> read_array(const fs::path& path, const std::string& name) {
@@ -178,35 +195,18 @@ Array<double> read_attribute(const fs::path& path, const std::string& object,
 std::string read_text_attribute(const fs::path& path, const std::string& object,
                                 const std::string& name) {
   return guarded(path, [&] {
-    const Input input(path);
-    const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
-    const Handle attribute = input.attribute(object, name);
-    const Handle type(H5Aget_type(attribute.get()), H5Tclose);
-    const Handle space(H5Aget_space(attribute.get()), H5Sclose);
-    const Extent extent = input.extent(space, what);
-    if (extent.values != 1)
-      input.fail(fmt::format("{} has shape {}, expected one text", what, shape_text(extent.shape)));
-    return read_strings(input, type, space, 1, what, [&](hid_t memory, void* buffer) {
-      return H5Aread(attribute.get(), memory, buffer);
-    })[0];
+    const Array<std::string> texts = read_attribute_texts(path, object, name);
+    if (texts.values.size() != 1)
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: attribute '{}' of '{}' has shape {}, expected one text",
+                              path.string(), name, object, shape_text(texts.shape)));
+    return texts.values[0];
   });
 }
 
 std::vector<std::string> read_text_list(const fs::path& path, const std::string& object,
                                         const std::string& name) {
-  return guarded(path, [&] {
-    const Input input(path);
-    const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
-    const Handle attribute = input.attribute(object, name);
-    const Handle type(H5Aget_type(attribute.get()), H5Tclose);
-    const Handle space(H5Aget_space(attribute.get()), H5Sclose);
-    const Extent extent = input.extent(space, what);
-    input.check_size(extent.values, 1, what);
-    if (extent.values == 0) return std::vector<std::string>();
-    return read_strings(input, type, space, extent.values, what, [&](hid_t memory, void* buffer) {
-      return H5Aread(attribute.get(), memory, buffer);
-    });
-  });
+  return guarded(path, [&] { return read_attribute_texts(path, object, name).values; });
 }
 
 void disable_store_exit_handler() {

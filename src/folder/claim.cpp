@@ -21,9 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-// The journal's first line, and one for every change of these files: whose journal it is, and with
-// what they can be rebuilt.
-constexpr std::string_view kHead = "run";
+// A line of type kRunLine.
 Value head_of(const Manifest& manifest, const Value& document) {
   Value head;
   head.set("run", manifest.run);
@@ -60,7 +58,7 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
     if (name == "manifest.json") folder.read_manifest();
     if (name == "journal.jsonl")
       read_journal(entry.path(), [](const JournalLine& line, const std::string& where) {
-        if (line.type != kHead) throw Error(ErrorKind::data, where);
+        if (line.type != kRunLine) throw Error(ErrorKind::data, where);
       });
     return name == "manifest.json" || name == "journal.jsonl";
   } catch (const Error&) {
@@ -143,7 +141,7 @@ bool go_on(const RunFolder& folder, AnswerLog& log, const Value& document, const
   const bool raised = raises_rounds(folder, document);
   const bool changed = manifest_text(now) != manifest_text(folder.read_manifest());
   if (raised || changed)
-    log.note(kHead, head_of(now, raised ? document : folder.read_config().document));
+    log.note(kRunLine, head_of(now, raised ? document : folder.read_config().document));
   if (changed) folder.write_manifest(now);
   if (raised) folder.write_config(document);
   for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
@@ -200,7 +198,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
   std::string run;  // that of the journal
   AnswerLog log(folder.journal_file(), folder.answers_file(),
                 [&](JournalLine&& line, const std::string& where) {
-                  if (line.type == kHead) run = field<std::string>(line.body, "run", where);
+                  if (line.type == kRunLine) run = field<std::string>(line.body, "run", where);
                   if (line.type != "ledger") return;
                   read_ledger(line.body, where);
                   const auto of = field<std::uint64_t>(line.body, "acquisition", where);
@@ -233,7 +231,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
     Manifest own = manifest;
     own.run = run_id(document, manifest.identity);
     own.walked_on.clear();  // there was nothing to walk on yet
-    log.restart(kHead, head_of(own, document));
+    log.restart(kRunLine, head_of(own, document));
     // The configuration last, so that a folder with one is whole.
     folder.write_manifest(own);
     folder.write_config(document);

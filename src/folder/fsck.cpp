@@ -33,28 +33,8 @@ FileState look(const fs::path& file, const std::function<Is()>& at) {
   }
 }
 
-FileState missing(const fs::path& file, std::string why) {
-  return {file, Is::missing, std::move(why)};
-}
-
-// All of a journal.
-struct JournalLook {
-  std::string run;
-  std::size_t ledgers = 0;
-};
-
-JournalLook read_through(const fs::path& journal) {
-  JournalLook look;
-  read_journal(journal, [&](JournalLine&& line, const std::string& where) {
-    if (line.type == "run") look.run = field<std::string>(line.body, "run", where);
-    if (line.type == "ledger") {
-      read_ledger(line.body, where);
-      ++look.ledgers;
-    }
-    if (line.sequence == 0 && line.type != "run")
-      throw Error(ErrorKind::data, fmt::format("{} does not say whose journal it is", where));
-  });
-  return look;
+Is is_of(Seal seal) {
+  return seal == Seal::whole ? Is::whole : Is::unsealed;
 }
 
 // One run, file by file; what one file says is used for others only if it is whole.
@@ -99,14 +79,27 @@ class RunCheck {
   void add(const fs::path& file, const std::function<Is()>& at) {
     states_.push_back(look(file, at));
   }
+  void add_missing(const fs::path& file, std::string why) {
+    states_.push_back({file, Is::missing, std::move(why)});
+  }
 
   void journal() {
     add(folder_.journal_file(), [&] {
-      const JournalLook found = read_through(folder_.journal_file());
-      if (manifest_ && found.run != manifest_->run)
+      std::string run;
+      std::size_t ledgers = 0;
+      read_journal(folder_.journal_file(), [&](JournalLine&& line, const std::string& where) {
+        if (line.type == kRunLine) run = field<std::string>(line.body, "run", where);
+        if (line.type == "ledger") {
+          read_ledger(line.body, where);
+          ++ledgers;
+        }
+        if (run.empty())
+          throw Error(ErrorKind::data, fmt::format("{} does not say whose journal it is", where));
+      });
+      if (manifest_ && run != manifest_->run)
         throw Error(ErrorKind::data,
                     fmt::format("{} is that of another run", folder_.journal_file().string()));
-      ledgers_ = found.ledgers;
+      ledgers_ = ledgers;
       return Is::whole;
     });
     if (!states_.back().good()) return;
@@ -152,14 +145,13 @@ class RunCheck {
     }
     for (std::size_t round = 0; ledgers_ && round + 1 < *ledgers_; ++round)
       if (!is_there(folder_.plan_file(round, 1)))
-        states_.push_back(missing(folder_.plan_file(round, 1), "what was bought by it is there"));
+        add_missing(folder_.plan_file(round, 1), "what was bought by it is there");
   }
 
   void training_set() {
     const fs::path file = folder_.transitions_file();
     if (!is_there(file)) {
-      if (ledgers_.value_or(0) > 0)
-        states_.push_back(missing(file, "the journal has the ledgers of purchases"));
+      if (ledgers_.value_or(0) > 0) add_missing(file, "the journal has the ledgers of purchases");
       return;
     }
     add(file, [&] {
@@ -185,8 +177,7 @@ class RunCheck {
     if (!ledgers_ || *ledgers_ == 0) return;
     const std::size_t round = *ledgers_ - 1;
     if (evaluations() > round && !is_there(folder_.committee_file(round)))
-      states_.push_back(
-          missing(folder_.committee_file(round), "networks of a round that was evaluated"));
+      add_missing(folder_.committee_file(round), "networks of a round that was evaluated");
   }
 
   std::size_t evaluations() const {
@@ -210,7 +201,7 @@ class RunCheck {
         return Is::whole;
       });
     else if (ledgers_.value_or(0) > 1)
-      states_.push_back(missing(file, "rounds were evaluated"));
+      add_missing(file, "rounds were evaluated");
     if (is_there(folder_.losses_file()))
       add(folder_.losses_file(), [&] {
         folder_.read_losses();
@@ -222,7 +213,7 @@ class RunCheck {
         return Is::whole;
       });
     else if (lines > 0 && !identity_text(*manifest_, "test_sha256").empty())
-      states_.push_back(missing(folder_.extracts_file(), "rounds were evaluated on a test set"));
+      add_missing(folder_.extracts_file(), "rounds were evaluated on a test set");
   }
 
   // Where it cannot be told whose they should be: their checksums.
@@ -269,10 +260,8 @@ std::vector<FileState> check_data(const fs::path& folder) {
   if (is_there(folder / "journal.jsonl")) states.push_back(check_file(folder / "journal.jsonl"));
   for (const char* name : {"pool.h5", "test.h5"})
     if (const fs::path file = folder / name; is_there(file))
-      states.push_back(look(file, [&] {
-        const Seal seal = check_seal(file, sealed ? Sealed::always : Sealed::maybe);
-        return seal == Seal::whole ? Is::whole : Is::unsealed;
-      }));
+      states.push_back(look(
+          file, [&] { return is_of(check_seal(file, sealed ? Sealed::always : Sealed::maybe)); }));
   if (const fs::path answers = folder / "answers.bin"; is_there(answers))
     states.push_back(look(answers, [&] {
       check_answers(folder / "journal.jsonl", answers);
@@ -283,7 +272,6 @@ std::vector<FileState> check_data(const fs::path& folder) {
 
 FileState check_file(const fs::path& file) {
   const std::string extension = file.extension().string();
-  const auto of = [](Seal seal) { return seal == Seal::whole ? Is::whole : Is::unsealed; };
   return look(file, [&] {
     if (extension == ".safetensors") return read_model(file).sealed ? Is::whole : Is::unsealed;
     if (file.filename() == "journal.jsonl") {
@@ -298,8 +286,8 @@ FileState check_file(const fs::path& file) {
     }
     std::string text;
     if (extension == ".json" || extension == ".yaml") text = read_text_file(file);
-    if (extension == ".json") return of(take_json_seal(text, file.string()));
-    return of(check_seal(file));
+    if (extension == ".json") return is_of(take_json_seal(text, file.string()));
+    return is_of(check_seal(file));
   });
 }
 

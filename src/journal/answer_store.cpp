@@ -17,9 +17,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "states are little-endian doubles");
 
-constexpr std::string_view kHeader = "stap answers/1 \n";
-static_assert(kHeader.size() == AnswerStore::kFirst);
-
 }  // namespace
 
 AnswerStore::AnswerStore(std::filesystem::path path, Open how)

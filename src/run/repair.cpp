@@ -18,6 +18,7 @@
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/couple/by_hand.h"
+#include "stap/folder/run_id.h"
 #include "stap/run/loop.h"
 #include "stap/study/problem.h"
 
@@ -34,7 +35,7 @@ struct Head {
 std::optional<Head> head_of(const fs::path& journal) {
   std::optional<Head> head;
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {
-    if (line.type == "run")
+    if (line.type == kRunLine)
       head = {field<std::string>(line.body, "config", where),
               field<std::string>(line.body, "manifest", where)};
   });
@@ -136,8 +137,8 @@ class Repair {
           std::span(set.outputs).subspan(i * values, values);
     std::error_code none;
     std::string bytes = fs::is_regular_file(file, none) ? read_text_file(file) : std::string();
-    constexpr std::string_view start = "stap answers/1 \n";
-    bytes.replace(0, std::min(bytes.size(), start.size()), start);
+    bytes.replace(0, std::min<std::size_t>(bytes.size(), AnswerStore::kFirst),
+                  AnswerStore::kHeader);
     std::size_t lost = 0;
     visit_states(folder_.journal_file(),
                  [&](std::size_t acquisition, const LoggedAnswer& answer, const StatePlace& place) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "stap/config/value.h"
 
@@ -11,6 +12,10 @@ namespace stap {
 config::Value essential_config(config::Value document);
 /// A problem itself, wherever it was found.
 config::Value essential_identity(config::Value identity);
+
+/// Type of the journal's line that says whose it is (`run`), and what config.yaml and manifest.json
+/// hold (`config`, `manifest`: their texts without seals): the first, and one for every change.
+inline constexpr std::string_view kRunLine = "run";
 
 /// Sixteen digits that stand for a run in all files of its folder, so that a file of another run in
 /// their place is noticed: of the essential parts of its configuration, without its format, and of

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stap {
@@ -25,7 +26,8 @@ struct StatePlace {
 /// doubles. Append only; which bytes are a state says whoever wrote them down (AnswerLog).
 class AnswerStore {
  public:
-  static constexpr std::uint64_t kFirst = 16;  ///< byte of the first state
+  static constexpr std::string_view kHeader = "stap answers/1 \n";
+  static constexpr std::uint64_t kFirst = kHeader.size();  ///< byte of the first state
 
   enum class Open { append, read };
 
