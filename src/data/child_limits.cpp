@@ -68,7 +68,6 @@ std::uint64_t most_bytes(std::uint64_t bytes) {
 
 void limit_child(std::uint64_t bytes, int out) {
   room = plus(size_now(), plus(kRoom, times(bytes, 2)));
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0);  // a core dump that goes to a program has no limit
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);

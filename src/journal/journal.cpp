@@ -1,8 +1,11 @@
 #include "stap/journal/journal.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -98,13 +101,25 @@ End visit_lines(const Read& read, const fs::path& path, const JournalVisitor& vi
   }
 }
 
+constexpr std::chrono::milliseconds kLinger{2000}, kLook{20};
+
+// A process that was forked by one that has just been killed may keep its lock for a moment.
+bool lock_behind_the_dead(AppendFile& file, const fs::path& folder) {
+  for (auto waited = 0 * kLook; !file.lock(); waited += kLook) {
+    const std::optional<LockHolder> holder = lock_holder(folder);
+    if (waited >= kLinger || (holder && !holder->gone)) return false;
+    std::this_thread::sleep_for(kLook);
+  }
+  return true;
+}
+
 }  // namespace
 
 Journal::Journal(fs::path path, const JournalVisitor& visit)
     : file_(std::make_unique<AppendFile>(std::move(path))) {
   const fs::path& at = file_->path();
   const fs::path folder = at.has_parent_path() ? at.parent_path() : fs::path(".");
-  if (!file_->lock()) throw InUse(in_use_text(folder));
+  if (!lock_behind_the_dead(*file_, folder)) throw InUse(in_use_text(folder));
   lock_ = std::make_unique<FolderLock>(folder);
   const auto read = [&](std::uint64_t offset, std::span<char> bytes) {
     return file_->read(offset, bytes);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -158,6 +159,20 @@ TEST_F(ChildRead, NothingIsWrittenStartedOrSent) {
   EXPECT_EQ(errors, std::vector<int>(errors.size(), EPERM));
   EXPECT_EQ(fs::file_size(folder_.path("ours")), 0u);
   EXPECT_TRUE(fs::exists(file_));
+}
+
+// A lock of this process is to end with it, even where a file hangs its reader. Breaks without
+// close_others.
+TEST_F(ChildRead, WhatTheParentHasOpenIsClosed) {
+  const int ours = open(folder_.path("ours").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+  const std::vector<int> errors = guarded(file_, [&] {
+    struct stat status {};
+    return std::vector<int>{fstat(ours, &status) == 0 ? 0 : errno};
+  });
+  close(ours);
+
+  EXPECT_EQ(errors, std::vector<int>{EBADF});
 }
 
 TEST_F(ChildRead, AFileIsLookedAtOnceAndOnlyOursAreReadHere) {

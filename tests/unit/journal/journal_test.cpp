@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "journal/folder_lock.h"
@@ -144,6 +146,36 @@ TEST(Journal, IsNotWrittenThroughALink) {
 
   EXPECT_NE(text.find("symbolic links"), std::string::npos) << text;
   EXPECT_EQ(content(theirs), "");
+}
+
+// The child of a killed process has its descriptors, and so its lock. Breaks if a lock that is held
+// is taken for a living holder.
+TEST(Journal, WaitsForWhatADeadHolderLeftBehind) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("journal.jsonl");
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const Journal journal(path);
+    if (fork() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      _exit(0);
+    }
+    const ssize_t told = write(ready[1], "x", 1);
+    for (; told == 1;) pause();
+    _exit(1);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+
+  EXPECT_THROW(Journal{path}, InUse);
+  kill(holder, SIGKILL);
+  waitpid(holder, nullptr, 0);
+  EXPECT_NO_THROW(Journal{path});
+
+  close(ready[0]);
+  close(ready[1]);
 }
 
 // Readers neither need the lock nor change the file, torn end or not.
