@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
@@ -29,9 +32,11 @@ struct Looked {
   std::string place;
   std::vector<FileState> files;
   std::vector<RepairedFile> repaired{};
-  bool run = false;  ///< of a kind that can be repaired here
+  bool run = false;      ///< of a kind that can be repaired here
+  std::string remark{};  ///< or why it could not be looked at
+  bool looked = true;
 
-  bool good() const { return std::ranges::all_of(files, &FileState::good); }
+  bool good() const { return looked && std::ranges::all_of(files, &FileState::good); }
 };
 
 bool is_there(const fs::path& path) {
@@ -43,19 +48,64 @@ Looked look_at_run(const fs::path& path) {
   return {path.string(), check_run(RunFolder(path)), {}, true};
 }
 
+std::vector<std::string> runs_below(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
+    if (is_run(entry->path())) names.push_back(entry->path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+// The same run twice: one of them is not what its name says.
+void tell_equal_runs(std::vector<Looked>& all) {
+  std::map<std::string, std::string> place_of;
+  for (Looked& looked : all) {
+    if (!looked.run || !looked.good()) continue;
+    const auto [first, is_new] = place_of.emplace(RunFolder(looked.place).run(), looked.place);
+    if (!is_new && !first->first.empty())
+      looked.remark = fmt::format("it is the same run as {}", first->second);
+  }
+}
+
 // A sweep is its list and its runs.
 std::vector<Looked> look_at_sweep(const fs::path& path) {
   std::vector<Looked> all{{path.string(), {check_file(path / "sweep.json")}}};
-  std::vector<std::string> names;
-  if (all.front().good())
-    names = names_in(path);
-  else
-    for (const auto& entry : fs::directory_iterator(path))
-      if (is_there(entry.path() / "manifest.json"))
-        names.push_back(entry.path().filename().string());
+  const std::vector<std::string> names = all.front().good() ? names_in(path) : runs_below(path);
+  std::size_t begun = 0;
   for (const std::string& name : names)
-    if (is_there(path / name)) all.push_back(look_at_run(path / name));
+    if (is_there(path / name)) {
+      ++begun;
+      all.push_back(look_at_run(path / name));
+    }
+  if (begun < names.size())
+    all.front().remark = fmt::format("{} of its {} runs are not there: not begun, or lost",
+                                     names.size() - begun, names.size());
+  tell_equal_runs(all);
   return all;
+}
+
+// A file of a run is judged as a part of it; empty: it is by itself.
+std::optional<Looked> look_at_part(const fs::path& file) {
+  const fs::path absolute = fs::absolute(file).lexically_normal();
+  for (fs::path folder = absolute.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    if (absolute.lexically_relative(folder).string().find("..") == 0) break;
+    if (!is_run(folder)) {
+      if (folder == absolute.parent_path().parent_path().parent_path()) break;
+      continue;
+    }
+    for (FileState& state : check_run(RunFolder(folder)))
+      if (state.file == absolute)
+        return Looked{file.string(),
+                      {std::move(state)},
+                      {},
+                      false,
+                      fmt::format("a file of the run {}", folder.string())};
+    break;
+  }
+  return std::nullopt;
 }
 
 std::vector<Looked> look_at(const fs::path& path) {
@@ -63,17 +113,23 @@ std::vector<Looked> look_at(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
     throw Error(ErrorKind::data, fmt::format("{}: there is no such file or folder", path.string()));
-  if (!fs::is_directory(status)) return {{path.string(), {check_file(path)}}};
+  if (!fs::is_directory(status)) {
+    if (std::optional<Looked> part = look_at_part(path)) return {std::move(*part)};
+    return {{path.string(), {check_file(path)}}};
+  }
+  fs::directory_iterator(path, error);
+  if (error) throw Error(ErrorKind::storage, fmt::format("{}: {}", path.string(), error.message()));
   if (is_there(path / "sweep.json")) return look_at_sweep(path);
-  if (is_there(path / "manifest.json") || is_there(path / "rounds")) return {look_at_run(path)};
+  if (is_run(path)) return {look_at_run(path)};
   if (is_there(path / "pool.h5") || is_there(path / "test.h5") || is_there(path / "config.yaml"))
     return {{path.string(), check_data(path)}};
+  if (!runs_below(path).empty()) return look_at_sweep(path);
   throw Error(ErrorKind::data,
               fmt::format("{} is no folder of a run, a sweep or generated data", path.string()));
 }
 
 void repair(Looked& looked, const Globals& globals, Console& console, const StopAsked& stop) {
-  if (looked.good()) return;
+  if (looked.good() || !looked.looked) return;
   if (looked.run) {
     const RunFolder folder(looked.place);
     looked.repaired = repair_run(folder, globals.threads, console, stop);
@@ -86,21 +142,45 @@ void repair(Looked& looked, const Globals& globals, Console& console, const Stop
           {file.file, false,
            file.file.filename() == "sweep.json"
                ? "the same 'stap sweep' command writes it again: remove it first"
+           : !looked.remark.empty()
+               ? "give the folder of the run"
                : "it stands by itself: what 'stap generate' has made it makes anew once the file "
-                 "is "
-                 "removed; anything else take from a copy"});
+                 "is removed; anything else take from a copy"});
+}
+
+// Without the file, which stands before it, and the advice to do what is being done.
+std::string reason(const FileState& file) {
+  std::string_view why = file.why;
+  const std::string name = file.file.string();
+  if (why.starts_with(name)) why.remove_prefix(name.size());
+  why.remove_prefix(std::min(why.find_first_not_of(":, "), why.size()));
+  return std::string(why.substr(0, why.find(" ('stap fsck'")));
 }
 
 void print(const Looked& looked, std::ostream& out) {
-  const auto bad =
-      std::ranges::count_if(looked.files, [](const FileState& f) { return !f.good(); });
-  const auto unsealed = std::ranges::count(looked.files, FileState::Is::unsealed, &FileState::is);
-  out << fmt::format("{}: {} files, {}{}\n", looked.place, looked.files.size(),
-                     bad == 0 ? "none damaged" : fmt::format("{} damaged or missing", bad),
-                     unsealed == 0 ? "" : fmt::format(", {} without a checksum", unsealed));
+  const auto count = [&](auto&& is) { return std::ranges::count_if(looked.files, is); };
+  const auto bad = count([](const FileState& file) { return !file.good(); });
+  const auto unsealed =
+      count([](const FileState& file) { return file.is == FileState::Is::unsealed; });
+  const std::size_t files = looked.files.size();
+  std::vector<std::string> words;
+  if (looked.looked) words.push_back(fmt::format("{} {}", files, files == 1 ? "file" : "files"));
+  if (bad > 0)
+    words.push_back(fmt::format("{} damaged or missing", bad));
+  else if (static_cast<std::size_t>(unsealed) < files)
+    words.push_back("none damaged");
+  if (unsealed > 0)
+    words.push_back(
+        fmt::format("{} not checked: no checksum of stap's (of another program, an "
+                    "earlier version, or cut off)",
+                    unsealed));
+  if (!looked.remark.empty()) words.push_back(looked.remark);
+  out << fmt::format("{}: {}\n", looked.place, fmt::join(words, ", "));
   for (const FileState& file : looked.files)
-    if (!file.good() && looked.repaired.empty())
-      out << fmt::format("  {} {}: {}\n", file.file.string(), to_string(file.is), file.why);
+    if (file.is == FileState::Is::whole && !file.why.empty())
+      out << fmt::format("  {}: {}\n", file.file.string(), file.why);
+    else if (!file.good() && looked.repaired.empty())
+      out << fmt::format("  {} {}: {}\n", file.file.string(), to_string(file.is), reason(file));
   for (const RepairedFile& file : looked.repaired)
     out << fmt::format("  {} {}: {}\n", file.file.string(),
                        file.rebuilt ? "rebuilt" : "not rebuilt", file.how);
@@ -136,8 +216,13 @@ void run_fsck(const FsckOptions& options, const Globals& globals, std::ostream& 
   Console console(globals);
   std::vector<Looked> all;
   for (const std::string& place : options.places) {
-    std::vector<Looked> found = look_at(place);
-    std::ranges::move(found, std::back_inserter(all));
+    try {
+      std::vector<Looked> found = look_at(place);
+      std::ranges::move(found, std::back_inserter(all));
+    } catch (const Error& error) {  // the others are looked at all the same
+      if (options.places.size() == 1) throw;
+      all.push_back({place, {}, {}, false, error.what(), false});
+    }
   }
   if (options.repair) try {
       for (Looked& looked : all) repair(looked, globals, console, interrupt.stop());
@@ -159,7 +244,8 @@ void run_fsck(const FsckOptions& options, const Globals& globals, std::ostream& 
   const auto bad = std::ranges::count_if(all, [](const Looked& looked) { return !looked.good(); });
   if (bad > 0)
     throw Error(ErrorKind::data,
-                fmt::format("{} of {} places are damaged{}", bad, all.size(),
+                fmt::format("{} of {} {} damaged{}", bad, all.size(),
+                            all.size() == 1 ? "place is" : "places are",
                             options.repair ? "" : "; 'stap fsck --repair' rebuilds what it can"));
 }
 

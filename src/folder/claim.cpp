@@ -10,6 +10,7 @@
 #include "core/pending_file.h"
 #include "folder/plan_file.h"
 #include "stap/core/error.h"
+#include "stap/folder/fsck.h"
 #include "stap/folder/run_id.h"
 #include "stap/journal/journal.h"
 #include "stap/journal/lock_holder.h"
@@ -69,10 +70,16 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
 // We do not scatter files among a user's own.
 void refuse_other_things(const RunFolder& folder) {
   for (const auto& entry : fs::directory_iterator(folder.path()))
-    if (!is_remnant(folder, entry) && !fs::exists(folder.config_file()))
+    if (!is_remnant(folder, entry) && !fs::exists(folder.config_file())) {
+      if (is_run(folder.path()))
+        throw Error(ErrorKind::data,
+                    fmt::format("{} holds a run without its config.yaml: 'stap fsck --repair' "
+                                "rebuilds it from the journal",
+                                folder.path().string()));
       throw Error(ErrorKind::config,
                   fmt::format("{} holds {} and no run: give a new or empty folder",
                               folder.path().string(), entry.path().filename().string()));
+    }
 }
 
 // Where it is computed may change from one command to the next; what is computed may not. True if
@@ -215,6 +222,11 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
         fmt::format("{}: {} answers of the last commit were not on disk as a whole (a "
                     "power cut?); the solver is asked again",
                     path.string(), log.dropped()));
+  if (log.unnamed() > 0)
+    observer.warning(fmt::format(
+        "{}: {} bytes of answers have no line in the journal, and are asked again: they came just "
+        "before a kill, or the journal's end is lost (then put it back before going on)",
+        path.string(), log.unnamed()));
   const bool begun = look(folder, document);  // another process may have been here until just now
   remove_leftovers(path, is_ours);
   bool elsewhere = false;

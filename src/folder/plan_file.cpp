@@ -9,6 +9,7 @@
 
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/folder/run_id.h"
 
 namespace stap {
 namespace {
@@ -160,7 +161,9 @@ Ledger read_ledger(const Value& body, const std::string& where) {
 
 std::vector<Ledger> RunFolder::read_ledgers() const {
   std::vector<Ledger> ledgers;
+  std::string run;
   read_journal(journal_file(), [&](JournalLine&& line, const std::string& where) {
+    if (line.type == kRunLine) run = field<std::string>(line.body, "run", where);
     if (line.type != "ledger") return;
     const auto acquisition = field<std::uint64_t>(line.body, "acquisition", where);
     // In folders of run/1 one may be there twice, after a kill: the last counts.
@@ -170,6 +173,7 @@ std::vector<Ledger> RunFolder::read_ledgers() const {
                                                where, acquisition, ledgers.size()));
     ledgers.push_back(read_ledger(line.body, where));
   });
+  if (known().sealed == Sealed::always) check_run(run, journal_file().string());
   return ledgers;
 }
 

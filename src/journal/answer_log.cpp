@@ -1,5 +1,6 @@
 #include "stap/journal/answer_log.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <future>
@@ -131,6 +132,7 @@ AnswerLog::AnswerLog(fs::path journal, fs::path answers, const JournalVisitor& o
     dropped_ = opening.tail.size() - i;
     for (; i < opening.tail.size(); ++i) --counts_[opening.tail[i].acquisition];
   }
+  unnamed_ = dropped_ == 0 ? store_->size() - std::min(store_->size(), opening.store_end) : 0;
   store_->cut(opening.store_end);
 }
 
@@ -217,6 +219,7 @@ void AnswerLog::restart(std::string_view type, const Value& body) {
   journal_->append(type, body);
   journal_->commit();
   store_->cut(0);
+  store_->sync();
 }
 
 LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
@@ -285,13 +288,16 @@ void visit_states(const fs::path& journal,
   });
 }
 
-void check_answers(const fs::path& journal, const fs::path& answers) {
+std::uint64_t check_answers(const fs::path& journal, const fs::path& answers) {
   const AnswerStore store(answers, AnswerStore::Open::read);
   if (store.size() < AnswerStore::kFirst)
     throw Error(ErrorKind::data, fmt::format("{} is cut off", answers.string()));
+  std::uint64_t end = AnswerStore::kFirst;
   visit_states(journal, [&](std::size_t, const LoggedAnswer&, const StatePlace& place) {
     store.read(place);
+    end = place.end();
   });
+  return store.size() - end;
 }
 
 }  // namespace stap

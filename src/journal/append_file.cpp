@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -60,6 +61,7 @@ AppendFile::AppendFile(AppendFile&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, -1)),
       size_(other.size_),
+      cut_(other.cut_),
       failure_(std::move(other.failure_)),
       make_room_(std::move(other.make_room_)) {}
 
@@ -75,6 +77,8 @@ bool AppendFile::lock() {
 
 std::size_t AppendFile::read(std::uint64_t offset, std::span<char> bytes) const {
   std::size_t done = 0;
+  // What was cut may still be there.
+  bytes = bytes.first(offset < size_ ? std::min<std::uint64_t>(bytes.size(), size_ - offset) : 0);
   while (done < bytes.size()) {
     const ssize_t n =
         pread(file_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
@@ -88,6 +92,7 @@ std::size_t AppendFile::read(std::uint64_t offset, std::span<char> bytes) const 
 
 void AppendFile::write(std::string_view bytes) {
   refuse_after_failure();
+  if (!bytes.empty()) drop_what_was_cut();
   while (!bytes.empty()) {
     const ssize_t n = pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(size_));
     if (n < 0 && errno == EINTR) continue;
@@ -102,14 +107,19 @@ void AppendFile::write(std::string_view bytes) {
 
 void AppendFile::sync() {
   refuse_after_failure();
+  drop_what_was_cut();
   if (fdatasync(file_) != 0) fail(errno);
 }
 
 void AppendFile::cut(std::uint64_t size) {
-  refuse_after_failure();
   if (size == size_) return;
-  if (ftruncate(file_, static_cast<off_t>(size)) != 0) fail(errno);
   size_ = size;
+  cut_ = true;
+}
+
+void AppendFile::drop_what_was_cut() {
+  if (cut_ && ftruncate(file_, static_cast<off_t>(size_)) != 0) fail(errno);
+  cut_ = false;
 }
 
 void AppendFile::fail(int error) {

@@ -34,16 +34,19 @@ class AppendFile {
   void write(std::string_view bytes);
   /// Forces all of it to disk. Throws Error(storage).
   void sync();
-  /// Throws Error(storage).
+  /// What is behind so many bytes is not read any more, and goes with the next write or sync: whoever
+  /// only looks changes nothing.
   void cut(std::uint64_t size);
 
  private:
+  void drop_what_was_cut();
   [[noreturn]] void fail(int error);
   void refuse_after_failure() const;
 
   std::filesystem::path path_;
   int file_ = -1;
   std::uint64_t size_ = 0;
+  bool cut_ = false;     // the file is longer than that
   std::string failure_;  // the message of the first
   std::function<bool()> make_room_;
 };

@@ -126,7 +126,7 @@ Journal::Journal(fs::path path, const JournalVisitor& visit)
   };
   const End end = visit_lines(read, file_->path(), visit);
   file_->cut(end.offset);
-  if (end.unbroken) file_->write("\n");
+  if (end.unbroken) pending_ = "\n";
   next_ = end.sequence;
 }
 

@@ -43,12 +43,16 @@ std::optional<std::string> mended_journal(std::string text) {
     const bool followed = next != text.npos;
     const std::string_view behind =
         std::string_view(text).substr(followed ? end + 1 : 0, followed ? next - end - 1 : 0);
-    if (std::optional<std::string> two = split(line)) {
+    if (line.ends_with('\r') && is_whole_json(line.substr(0, line.size() - 1))) {
+      text.erase(end - 1, 1);
+    } else if (std::optional<std::string> two = split(line)) {
       text.replace(begin, line.size(), *two);
     } else if (std::optional<std::string> one = mended_json(line)) {
       text.replace(begin, line.size(), *one);
     } else if (std::optional<std::string> whole = followed ? joined(line, behind) : std::nullopt) {
       text.replace(begin, line.size() + 1 + behind.size(), *whole);
+    } else if (stop != text.npos && line.empty()) {  // of an editor's
+      text.erase(begin, 1);
     } else if (stop == text.npos && !line.empty() &&
                is_whole_json(line.substr(0, line.size() - 1))) {
       text.back() = '\n';

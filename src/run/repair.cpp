@@ -1,19 +1,16 @@
 #include "stap/run/repair.h"
 
 #include <algorithm>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
-#include <span>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/crc32c.h"
-#include "core/mend.h"
 #include "core/private_folder.h"
+#include "journal/append_file.h"
+#include "journal/folder_lock.h"
+#include "run/rebuilt_answers.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
@@ -69,11 +66,11 @@ class Repair {
     const std::vector<fs::path> before = bad();
     if (before.empty()) return {};
     mend_journal();
-    if (!is_bad(folder_.journal_file())) {
-      const Journal lock(folder_.journal_file());  // throws if somebody works there
+    if (!is_bad(folder_.journal_file()) || is_short()) {
+      Journal journal(folder_.journal_file());  // throws if somebody works there
       from_journal();
       answers();
-      if (!is_bad(folder_.answers_file())) by_walking_again();
+      if (!is_bad(folder_.answers_file())) by_walking_again(journal);
     }
     for (const fs::path& file : before)
       if (std::ranges::find(done_, file, &RepairedFile::file) == done_.end())
@@ -84,7 +81,7 @@ class Repair {
  private:
   std::vector<fs::path> bad() const {
     std::vector<fs::path> files;
-    for (const FileState& state : check_run(folder_))
+    for (const FileState& state : check_run(RunFolder(folder_.path())))
       if (!state.good()) files.push_back(state.file);
     return files;
   }
@@ -92,14 +89,27 @@ class Repair {
     const std::vector<fs::path> files = bad();
     return std::ranges::find(files, file) != files.end();
   }
+  // The journal can be read, but others know of more purchases.
+  bool is_short() const {
+    try {
+      const RunFolder own(folder_.path());
+      const Purchases purchases = purchases_of(own);
+      return purchases.known > purchases.ledgers;
+    } catch (const Error&) {
+      return false;
+    }
+  }
   void say(const fs::path& file, bool rebuilt, std::string how) {
     done_.push_back({file, rebuilt, std::move(how)});
   }
 
-  // Nobody can work with one that is damaged, so it need not be locked.
   void mend_journal() {
     const fs::path file = folder_.journal_file();
-    if (!is_bad(file)) return;
+    if (!is_bad(file) || is_short()) return;
+    // Somebody may work with it all the same: what was read once is not read again.
+    const FolderLock lock(folder_.path());
+    AppendFile held(file);
+    if (!held.lock()) throw InUse(in_use_text(folder_.path()));
     std::error_code error;
     const auto mended =
         fs::is_regular_file(file, error) ? mended_journal(read_text_file(file)) : std::nullopt;
@@ -107,9 +117,11 @@ class Repair {
       return say(file, false,
                  "it is the record of what was paid, and more of it was changed than its "
                  "checksums tell: take it from a copy");
+    if (*mended == read_text_file(file))
+      return say(file, false, "it is the journal of another run, or empty: take it from a copy");
     write_text(file, *mended);
     is_bad(file) ? say(file, false, "its lines do not fit each other")
-                 : say(file, true, "from its checksums: single bytes were changed");
+                 : say(file, true, "from its checksums");
   }
 
   void from_journal() {
@@ -124,48 +136,28 @@ class Repair {
     }
   }
 
-  // States of complete purchases are also in the training set.
   void answers() {
     const fs::path file = folder_.answers_file();
     if (!is_bad(file)) return;
-    std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::span<const double>> known;
     TransitionSet set;
     if (!is_bad(folder_.transitions_file())) set = RunFolder(folder_.path()).read_transitions();
-    const std::size_t values = set.grid.values();
-    for (std::size_t i = 0; i < set.count(); ++i)
-      known[{set.origins[i].acquisition, set.origins[i].candidate, set.origins[i].step}] =
-          std::span(set.outputs).subspan(i * values, values);
-    std::error_code none;
-    std::string bytes = fs::is_regular_file(file, none) ? read_text_file(file) : std::string();
-    bytes.replace(0, std::min<std::size_t>(bytes.size(), AnswerStore::kFirst),
-                  AnswerStore::kHeader);
-    std::size_t lost = 0;
-    visit_states(folder_.journal_file(),
-                 [&](std::size_t acquisition, const LoggedAnswer& answer, const StatePlace& place) {
-                   bytes.resize(std::max<std::size_t>(bytes.size(), place.end()));
-                   const std::span<char> there(bytes.data() + place.offset, place.bytes);
-                   if (crc32c(std::as_bytes(there)) == place.crc) return;
-                   const auto found = known.find({acquisition, answer.candidate, answer.step});
-                   if (found != known.end() && found->second.size_bytes() == place.bytes &&
-                       crc32c(std::as_bytes(found->second)) == place.crc)
-                     std::memcpy(there.data(), found->second.data(), place.bytes);
-                   else if (!mend_byte(there, place.crc))
-                     ++lost;
-                 });
-    if (lost > 0)
-      return say(
-          file, false,
-          fmt::format("{} states of a purchase under way are lost: take it from a copy", lost));
-    write_text(file, bytes);
+    const RebuiltAnswers rebuilt = rebuilt_answers(folder_, set);
+    if (rebuilt.lost > 0)
+      return say(file, false,
+                 fmt::format("{} states are lost, and not in the training set: take it from a copy",
+                             rebuilt.lost));
+    write_text(file, rebuilt.bytes);
     say(file, true, "from the training set and its checksums");
   }
 
   // The run once more, beside its folder.
-  void by_walking_again() {
+  void by_walking_again(Journal& journal) {
     std::vector<fs::path> files = bad();
     if (files.empty()) return;
+    const bool lost_end = std::erase(files, folder_.journal_file()) > 0;
     const auto give_up = [&](const std::string& why) {
       for (const fs::path& file : files) say(file, false, why);
+      if (lost_end) say(folder_.journal_file(), false, why);
     };
     const Manifest manifest = RunFolder(folder_.path()).read_manifest();
     if (manifest.instruction_set != to_string(active_isa()))
@@ -173,14 +165,28 @@ class Repair {
           fmt::format("networks must be trained again with instruction set {}, this is "
                       "{}: set STAP_ISA={}, or use another machine",
                       manifest.instruction_set, to_string(active_isa()), manifest.instruction_set));
-    const PrivateFolder beside(folder_.path().parent_path(), "stap-repair");
+    const PrivateFolder beside(fs::absolute(folder_.path()).lexically_normal().parent_path(),
+                               "stap-repair");
     const RunFolder again(beside.path() / "run");
     try {
       walk(again, manifest);
     } catch (const Error& error) {
       return give_up(fmt::format("the run cannot be walked again: {}", error.what()));
     }
-    take_over(again, files);
+    if (!take_over(again, files)) {
+      if (lost_end) say(folder_.journal_file(), false, "its end is lost: take it from a copy");
+      return;
+    }
+    if (lost_end) add_ledgers(again, journal);
+  }
+
+  // Those that the journal has lost: they follow from its answers.
+  void add_ledgers(const RunFolder& again, Journal& journal) {
+    const std::vector<Ledger> ledgers = again.read_ledgers();
+    for (std::size_t k = RunFolder(folder_.path()).read_ledgers().size(); k < ledgers.size(); ++k)
+      journal.append("ledger", to_value(k, ledgers[k]));
+    journal.commit();
+    say(folder_.journal_file(), true, "its last ledgers, by walking the run again");
   }
 
   void walk(const RunFolder& again, const Manifest& manifest) {
@@ -190,16 +196,33 @@ class Repair {
     again.write_manifest(manifest);
     Value document = own.read_config().document;
     again.write_config(document);
-    const std::size_t ledgers = own.read_ledgers().size();
+    const std::size_t ledgers = purchases_of(own).known, evaluated = evaluations(own, ledgers);
     if (ledgers == 0) return;
     Study study = make_study(document, Purpose::train);
-    study.options.rounds = ledgers - 1;
     study.failures = again.path() / "failures";
     auto problem = std::make_shared<Problem>(problem_of(study));
-    run_to(again, study, problem, Until::finished);
-    if (own.passes(ledgers - 1) == 0) return;
-    study.options.rounds = ledgers;  // the purchase under way has its plan
-    run_to(again, study, problem, Until::trained);
+    const auto go = [&](std::size_t rounds, Until until) {
+      study.options.rounds = rounds;
+      run_to(again, study, problem, until);
+    };
+    // As far as the run has come, and no further.
+    if (evaluated > 0) go(evaluated - 1, Until::finished);
+    if (evaluated > 0 && evaluated < ledgers) go(ledgers - 1, Until::trained);
+    if (evaluated < ledgers) go(ledgers - 1, Until::bought);
+    // The purchase under way has its plan.
+    if (evaluated == ledgers && own.passes(ledgers - 1) > 0) go(ledgers, Until::trained);
+  }
+
+  // Where the metrics do not say it, all that was bought was trained on.
+  static std::size_t evaluations(const RunFolder& own, std::size_t ledgers) {
+    std::error_code none;
+    if (ledgers == 1 && !fs::exists(own.metrics_file(), none))
+      return fs::exists(own.committee_file(0), none) ? 1 : 0;
+    try {
+      if (const std::size_t lines = own.read_metrics().size(); lines + 1 >= ledgers) return lines;
+    } catch (const Error&) {
+    }
+    return ledgers;
   }
 
   Problem problem_of(const Study& study) {
@@ -216,11 +239,12 @@ class Repair {
     const LoopEnd end = run_loop(runs, threads_, observer_, stop_, nullptr, until);
     if (end == LoopEnd::stopped) throw Stopped();
     if (end == LoopEnd::waiting || count_answers(again) != before)
-      throw Error(ErrorKind::data, "the journal has not all the answers that it takes");
+      throw Error(ErrorKind::data,
+                  "the journal has not all the answers that it takes: take it from a copy");
   }
 
-  // Files that others hide the lack of are missing as well.
-  void take_over(const RunFolder& again, std::vector<fs::path> files) {
+  // Files that others hide the lack of are missing as well. False if nothing was taken.
+  bool take_over(const RunFolder& again, std::vector<fs::path> files) {
     const auto twin = [&](const fs::path& file) {
       return again.path() / file.lexically_relative(folder_.path());
     };
@@ -230,29 +254,35 @@ class Repair {
       if (!fs::exists(here, none) && std::ranges::find(files, here) == files.end())
         files.push_back(here);
     }
-    for (const FileState& state : check_run(folder_)) {
+    for (const FileState& state : check_run(RunFolder(folder_.path()))) {
       const fs::path file = state.file, other = twin(file);
       if (!state.good() || file == folder_.journal_file() || file == folder_.answers_file() ||
-          file.filename() == "training.safetensors" || !fs::exists(other, none))
+          file == folder_.config_file() || file == folder_.manifest_file() ||
+          file == folder_.losses_file() || file.filename() == "training.safetensors" ||
+          !fs::exists(other, none))
         continue;
       if (read_text_file(file) == read_text_file(other)) continue;
       for (const fs::path& bad_file : files)
         say(bad_file, false,
             fmt::format("{} came out with other bits when the run was walked again: this is "
-                        "another build, device or CPU than it was begun with",
+                        "another build, device or CPU than it was begun with, or that file is of "
+                        "another time",
                         file.lexically_relative(folder_.path()).string()));
-      return;
+      return false;
     }
     for (const fs::path& file : files) {
       if (fs::exists(twin(file), none)) {
         make_folder(file.parent_path());
         write_text(file, read_text_file(twin(file)));
         say(file, true, "by walking the run again from the journal");
+      } else if (check_file(file).is == FileState::Is::whole) {
+        say(file, false, "it is whole, but does not belong here: remove it");
       } else {  // a purchase's later passes, half-trained networks: made by going on
         fs::remove(file, none);
         say(file, true, "removed: the next 'stap run' makes it anew");
       }
     }
+    return true;
   }
 
   const RunFolder& folder_;

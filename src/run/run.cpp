@@ -103,9 +103,16 @@ void mark_used(Run& run) {
     for (const Purchase& p : plan.purchases) run.used[p.candidate] = 1;
   };
   mark(initial_plan(o));
-  for (std::size_t round = 0; round + 1 < run.transitions.acquisitions; ++round)
-    for (std::size_t pass = 1; pass <= run.folder.passes(round); ++pass)
+  const std::vector<Ledger> ledgers = run.folder.read_ledgers();
+  for (std::size_t round = 0; round + 1 < run.transitions.acquisitions; ++round) {
+    const std::size_t passes = run.folder.passes(round);
+    // Or it would buy the same again.
+    if (passes == 0 || (round + 1 < ledgers.size() && passes < ledgers[round + 1].passes))
+      throw Error(ErrorKind::data, fmt::format("{} is missing: 'stap fsck --repair' rebuilds it",
+                                               run.folder.plan_file(round, passes + 1).string()));
+    for (std::size_t pass = 1; pass <= passes; ++pass)
       mark(run.folder.read_plan(round, pass, o.pool, o.pattern_steps()));
+  }
 }
 
 // What was there before anything was bought.

@@ -19,11 +19,22 @@ struct FileState {
   };
   std::filesystem::path file;
   Is is = Is::whole;
-  std::string why{};  ///< in words, where it is not whole
+  std::string why{};  ///< in words, where it is not whole or there is something to say
 
   bool good() const { return is == Is::whole || is == Is::unsealed; }
 };
 std::string_view to_string(FileState::Is is);
+
+/// Whether a folder holds a run, or what is left of one.
+bool is_run(const std::filesystem::path& folder);
+
+/// Purchases of a run that are complete: by the ledgers of its journal, and by all of its files.
+/// There are more of the latter if the journal's end was lost.
+struct Purchases {
+  std::size_t ledgers = 0, known = 0;
+};
+/// Throws Error(data) if the journal cannot be read.
+Purchases purchases_of(const RunFolder& folder);
 
 /// Every file of a run from which something is computed: its checksum, whether it belongs to this
 /// run, round and data, and whether what must be there is. Files that do not exist and need not are

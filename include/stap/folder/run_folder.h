@@ -68,7 +68,8 @@ class RunFolder {
   TransitionSet read_transitions() const;
   /// The networks of a round: finished, half trained or, empty, not begun.
   std::optional<Model> read_networks(std::size_t round) const;
-  /// That of the highest round that has one. Throws Error(data) if there is none.
+  /// That of the highest round that has one. Throws Error(data) if there is none, or if it is
+  /// damaged or another run's.
   CommitteeFile newest_committee() const;
 
   /// The text of a configuration's file, without its seal; that of a manifest's is manifest_text().

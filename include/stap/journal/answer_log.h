@@ -19,7 +19,7 @@ class Reserve;
 
 /// Journal and answer store together: a line of type "answer" for every answer, its state in the
 /// store, place and checksum in the line. What was appended is on disk when commit() returns and
-/// must not be used before. On opening, bytes of the store that no line names are cut off. Both
+/// must not be used before. Bytes of the store that no line names go with the first append. Both
 /// files are forced to disk at the same time, so a power cut may leave lines of the commit it hit
 /// without their states: these, and those behind them, are dropped on opening. Anything else that
 /// does not fit is Error(data), with file and line, here or when the state is read.
@@ -51,6 +51,8 @@ class AnswerLog {
   LoggedAnswers recorded(std::size_t acquisition) const;
   /// Answers that a power cut had left without their states.
   std::size_t dropped() const { return dropped_; }
+  /// Bytes that no line names: states that came just before a kill, or whose lines are lost.
+  std::uint64_t unnamed() const { return unnamed_; }
   /// As Journal's.
   std::string left_by() const { return journal_->left_by(); }
 
@@ -65,6 +67,7 @@ class AnswerLog {
   std::uint64_t group_ = 0;                    // number of the next commit
   std::size_t appended_ = 0;                   // to it
   std::size_t dropped_ = 0;
+  std::uint64_t unnamed_ = 0;
 };
 
 /// Answers of a journal that may be in use, without their states and those that were revoked; also
@@ -79,8 +82,9 @@ void visit_states(const std::filesystem::path& journal,
                   const std::function<void(std::size_t acquisition, const LoggedAnswer& answer,
                                            const StatePlace& place)>& visit);
 /// The states that a journal names, read once more and compared with their checksums. Only reads.
-/// Throws Error(data) for the first that is damaged or cut off, and as read_journal does; `answers`
-/// may hold more, as a crash leaves it.
-void check_answers(const std::filesystem::path& journal, const std::filesystem::path& answers);
+/// Throws Error(data) for the first that is damaged or cut off, and as read_journal does. How many
+/// bytes there are besides: a crash leaves some, and a journal whose end is lost.
+std::uint64_t check_answers(const std::filesystem::path& journal,
+                            const std::filesystem::path& answers);
 
 }  // namespace stap

@@ -113,11 +113,14 @@ TEST(Journal, DropsATornLastLineWhereverItWasCut) {
   for (std::size_t n = one.size(); n + 1 < two.size(); ++n) {
     folder.file("j", two.substr(0, n));
     ASSERT_EQ(lines_of(folder.path("j")).size(), 1u) << n;
-    ASSERT_EQ(content(folder.path("j")), one) << n;
+    ASSERT_EQ(content(folder.path("j")), two.substr(0, n)) << n;  // who only looks changes nothing
+    append(folder.path("j"), "b", body(2));
+    ASSERT_EQ(content(folder.path("j")), two) << n;
   }
   folder.file("j", two.substr(0, two.size() - 1));  // all but the line break: nothing is lost
   EXPECT_EQ(looked_at(folder.path("j")).size(), 2u);
   EXPECT_EQ(lines_of(folder.path("j")).size(), 2u);
+  Journal(folder.path("j")).commit();
   EXPECT_EQ(content(folder.path("j")), two);
   folder.file("j", one);
   append(folder.path("j"), "b", body(2));
@@ -250,7 +253,9 @@ TEST(Journal, CanBeCutAtALine) {
     Journal journal(folder.path("j"));
 
     journal.cut(1, one.size());
-    EXPECT_EQ(content(folder.path("j")), one);
+    int left = 0;
+    journal.read([&](JournalLine&&, const std::string&) { ++left; });
+    EXPECT_EQ(left, 1);
     journal.append("b", body(2));
     journal.commit();
   }

@@ -117,7 +117,7 @@ TEST_F(FsckTest, RepairGivesTheSameBytes) {
   for (const auto& [name, whole] : before)
     for (const bool gone : {false, true}) {
       if (gone && test::sanitized()) continue;  // it takes its time
-      if (gone && (name == "journal.jsonl" || name == "losses.jsonl")) continue;
+      if (gone && name == "journal.jsonl") continue;
       std::string bad = whole;
       bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 4);
       gone ? static_cast<void>(fs::remove(path(name)))
@@ -195,6 +195,138 @@ TEST_F(FsckTest, FilesOfAnotherRunAreNoticed) {
     folder_.file("run/" + name, whole);
   }
   EXPECT_TRUE(good());
+}
+
+// Its first lines, as a broken copy leaves it: with or without all of its answers.
+class CutJournal : public FsckTest {
+ protected:
+  void cut_to(const std::function<bool(std::string_view line)>& is_kept) {
+    const std::string whole = content(path("journal.jsonl"));
+    std::string kept;
+    for (std::size_t begin = 0, end; begin < whole.size(); begin = end) {
+      end = whole.find('\n', begin) + 1;
+      const std::string line = whole.substr(begin, end - begin);
+      if (!is_kept(line)) break;
+      kept += line;
+    }
+    ASSERT_LT(kept.size(), whole.size());
+    folder_.file("run/journal.jsonl", kept);
+  }
+};
+
+// Breaks if states that are not named are cut off before it is known that the run goes on.
+TEST_F(CutJournal, IsRefusedAndNothingIsTouched) {
+  run();
+  int lines = 0;
+  cut_to([&](std::string_view) { return ++lines <= 3; });
+  const std::map<std::string, std::string> before = files();
+
+  Observer quiet;
+  test::error_text(ErrorKind::data, [&] { drive({{"", small_document()}}, path(), 1, quiet, {}); });
+  EXPECT_EQ(files(), before);
+
+  bool told = false;
+  for (const FileState& state : check_run(RunFolder(path())))
+    if (state.file == path("journal.jsonl"))
+      told = state.why.find("its end is lost") != std::string::npos;
+  EXPECT_TRUE(told);
+  for (const RepairedFile& file : repaired()) EXPECT_FALSE(file.rebuilt) << file.file;
+  EXPECT_EQ(files(), before);
+}
+
+// Of what follows from the answers nothing is lost.
+TEST_F(CutJournal, LedgersAreRebuilt) {
+  run();
+  const std::map<std::string, std::string> before = files();
+  int ledgers = 0;
+  cut_to([&](std::string_view line) {
+    return line.find("\"type\":\"ledger\"") == line.npos || ++ledgers < 2;
+  });
+
+  for (const RepairedFile& file : repaired())
+    EXPECT_TRUE(file.rebuilt) << file.file << ": " << file.how;
+
+  EXPECT_EQ(files(), before);
+  EXPECT_TRUE(good());
+}
+
+// Breaks if it is the manifest that says whose the others are, or if what was read before a repair
+// is believed behind it.
+TEST_F(FsckTest, ConfigurationOrManifestOfAnotherRunIsRebuilt) {
+  config::Value other = small_document();
+  other.find("study")->set("seed", 2);
+  run(other);
+  const std::map<std::string, std::string> theirs = files();
+  fs::remove_all(path());
+  run();
+  const std::map<std::string, std::string> before = files();
+  for (const char* name : {"config.yaml", "manifest.json"}) {
+    folder_.file(std::string("run/") + name, theirs.at(name));
+
+    const std::vector<RepairedFile> done = repaired();
+
+    ASSERT_EQ(done.size(), 1u) << name;
+    EXPECT_EQ(done[0].file, path(name));
+    EXPECT_TRUE(done[0].rebuilt) << done[0].how;
+    EXPECT_EQ(files(), before);
+  }
+}
+
+// Training was stopped: the metrics are a round behind the ledgers.
+TEST_F(FsckTest, ARunThatWasStoppedIsRepairedAsFarAsItHadCome) {
+  Observer quiet;
+  ASSERT_EQ(drive({{"", small_document()}}, path(), 1, quiet, {}, nullptr,
+                  {.until = Until::bought}),
+            LoopEnd::paused);
+  const std::map<std::string, std::string> before = files();
+  std::string set = content(path("transitions.h5"));
+  set[set.size() / 2] = static_cast<char>(set[set.size() / 2] ^ 4);
+  folder_.file("run/transitions.h5", set);
+
+  for (const RepairedFile& file : repaired())
+    EXPECT_TRUE(file.rebuilt) << file.file << ": " << file.how;
+
+  EXPECT_EQ(files(), before);
+}
+
+// Or it would buy the same again.
+TEST_F(FsckTest, ARunWithoutItsPlansDoesNotGoOn) {
+  run();
+  fs::remove(path("rounds/00/plan.json"));
+  config::Value longer = small_document();
+  longer.find("study")->set("rounds", 2);
+  Observer quiet;
+
+  const std::string text = test::error_text(
+      ErrorKind::data, [&] { drive({{"", longer}}, path(), 1, quiet, {}); });
+
+  EXPECT_NE(text.find("plan.json is missing"), std::string::npos) << text;
+}
+
+// A user's own beside the rounds; a journal that an editor was at; what is left of a copy.
+TEST_F(FsckTest, OddFolders) {
+  run();
+  const std::map<std::string, std::string> before = files();
+  fs::copy(path("rounds/00"), path("rounds/00.bak"));
+  fs::create_directory(path("rounds/99999999999999999999"));
+  folder_.file("run/rounds/99999999999999999999/plan.json", "mine\n");
+  EXPECT_TRUE(good());
+  fs::remove_all(path("rounds/00.bak"));
+  fs::remove_all(path("rounds/99999999999999999999"));
+
+  std::string journal = before.at("journal.jsonl");
+  journal.insert(journal.find('\n'), "\r");
+  folder_.file("run/journal.jsonl", journal + "\n");
+  ASSERT_EQ(repaired().size(), 1u);
+  EXPECT_EQ(files(), before);
+
+  for (const char* name : {"config.yaml", "manifest.json"}) fs::remove(path(name));
+  fs::remove_all(path("rounds"));
+  EXPECT_TRUE(is_run(path()));
+  EXPECT_FALSE(good());
+  repaired();
+  EXPECT_EQ(files(), before);
+  EXPECT_FALSE(is_run(cached()));
 }
 
 TEST_F(FsckTest, FilesByThemselves) {
