@@ -34,8 +34,8 @@ class AppendFile {
   void write(std::string_view bytes);
   /// Forces all of it to disk. Throws Error(storage).
   void sync();
-  /// What is behind so many bytes is not read any more, and goes with the next write or sync: whoever
-  /// only looks changes nothing.
+  /// What is behind so many bytes is not read any more, and goes with the next write or sync:
+  /// whoever only looks changes nothing.
   void cut(std::uint64_t size);
 
  private:

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include "core/mend.h"
+#include "journal/append_file.h"
+#include "journal/folder_lock.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
 #include "stap/journal/journal.h"
@@ -63,6 +66,21 @@ std::optional<std::string> mended_journal(std::string text) {
     }
   }
   return text;
+}
+
+bool mend_journal(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  // Who has it open does not read it again, and would go on with what is not there any more.
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  AppendFile file(path);
+  if (!file.lock()) throw InUse(in_use_text(folder));
+  const FolderLock lock(folder);
+  const std::string text = read_text_file(path);
+  const std::optional<std::string> mended = mended_journal(text);
+  if (!mended || *mended == text) return false;
+  write_text(path, *mended);
+  return true;
 }
 
 }  // namespace stap

@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/private_folder.h"
-#include "journal/append_file.h"
-#include "journal/folder_lock.h"
 #include "run/rebuilt_answers.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -106,20 +104,10 @@ class Repair {
   void mend_journal() {
     const fs::path file = folder_.journal_file();
     if (!is_bad(file) || is_short()) return;
-    // Somebody may work with it all the same: what was read once is not read again.
-    const FolderLock lock(folder_.path());
-    AppendFile held(file);
-    if (!held.lock()) throw InUse(in_use_text(folder_.path()));
-    std::error_code error;
-    const auto mended =
-        fs::is_regular_file(file, error) ? mended_journal(read_text_file(file)) : std::nullopt;
-    if (!mended)
+    if (!stap::mend_journal(file))
       return say(file, false,
-                 "it is the record of what was paid, and more of it was changed than its "
-                 "checksums tell: take it from a copy");
-    if (*mended == read_text_file(file))
-      return say(file, false, "it is the journal of another run, or empty: take it from a copy");
-    write_text(file, *mended);
+                 "it is the record of what was paid, and either another run's or changed more than "
+                 "its checksums tell: take it from a copy");
     is_bad(file) ? say(file, false, "its lines do not fit each other")
                  : say(file, true, "from its checksums");
   }

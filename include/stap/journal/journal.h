@@ -71,5 +71,8 @@ void read_journal(const std::filesystem::path& path, const JournalVisitor& visit
 /// The text of a journal of which bytes were changed, one in a line, as it was: the checksums tell.
 /// Empty if they do not.
 std::optional<std::string> mended_journal(std::string text);
+/// Puts that in the place of a journal. False if it is as it was: whole already, or lost. Throws
+/// InUse if somebody works in its folder, and Error(storage).
+bool mend_journal(const std::filesystem::path& path);
 
 }  // namespace stap

@@ -275,9 +275,9 @@ TEST_F(FsckTest, ConfigurationOrManifestOfAnotherRunIsRebuilt) {
 // Training was stopped: the metrics are a round behind the ledgers.
 TEST_F(FsckTest, ARunThatWasStoppedIsRepairedAsFarAsItHadCome) {
   Observer quiet;
-  ASSERT_EQ(drive({{"", small_document()}}, path(), 1, quiet, {}, nullptr,
-                  {.until = Until::bought}),
-            LoopEnd::paused);
+  ASSERT_EQ(
+      drive({{"", small_document()}}, path(), 1, quiet, {}, nullptr, {.until = Until::bought}),
+      LoopEnd::paused);
   const std::map<std::string, std::string> before = files();
   std::string set = content(path("transitions.h5"));
   set[set.size() / 2] = static_cast<char>(set[set.size() / 2] ^ 4);
@@ -297,8 +297,9 @@ TEST_F(FsckTest, ARunWithoutItsPlansDoesNotGoOn) {
   longer.find("study")->set("rounds", 2);
   Observer quiet;
 
-  const std::string text = test::error_text(
-      ErrorKind::data, [&] { drive({{"", longer}}, path(), 1, quiet, {}); });
+  const std::string text = test::error_text(ErrorKind::data, [&] {
+    drive({{"", longer}}, path(), 1, quiet, {});
+  });
 
   EXPECT_NE(text.find("plan.json is missing"), std::string::npos) << text;
 }
