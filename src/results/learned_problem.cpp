@@ -1,4 +1,4 @@
-#include "results/learned_problem.h"
+#include "stap/results/learned_problem.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "results/learned_problem.h"
 #include "stap/config/complaints.h"
 #include "stap/core/error.h"
+#include "stap/results/learned_problem.h"
 
 namespace stap {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "results/learned_problem.h"
 #include "results/table_blocks.h"
+#include "stap/results/learned_problem.h"
 #include "stap/results/table_format.h"
 
 namespace stap {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stap/acquire/plan.h"
+#include "stap/results/run_result.h"
 
 namespace stap {
 
@@ -16,5 +17,9 @@ struct ChosenSteps {
   /// Share of the trajectories of round r (of all rounds without r) whose step i was chosen: [L].
   std::vector<double> frequency(std::optional<std::size_t> round = std::nullopt) const;
 };
+
+/// From the plans of a run's folder: those of all rounds that were trained after. Throws
+/// Error(data).
+ChosenSteps read_chosen_steps(const RunResult& run);
 
 }  // namespace stap
