@@ -40,7 +40,7 @@ endfunction()
 function(stap_library_needs target)
   target_compile_definitions(${target} PRIVATE STAP_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${target} PRIVATE fmt::fmt yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json
-                        stap_hdf5 Threads::Threads $<BUILD_INTERFACE:stap_warnings>)
+                        stap_hdf5 ZLIB::ZLIB Threads::Threads $<BUILD_INTERFACE:stap_warnings>)
   if(STAP_PRECOMPILE)
     stap_precompile(${target} PRIVATE <algorithm> <chrono> <cmath> <filesystem> <fstream>
                     <functional> <map> <memory> <numeric> <optional> <span> <string> <string_view>

@@ -5,6 +5,7 @@ find_package(fmt REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
 
 # yaml-cpp before 0.8 has no namespace (Debian 12: 0.7, Ubuntu 24.04: 0.8).
 if(NOT TARGET yaml-cpp::yaml-cpp)
