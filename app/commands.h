@@ -5,6 +5,7 @@
 // arguments and calls run_NAME), declared here and added to the list in main.cpp.
 
 #include <cstddef>
+#include <cstdint>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -186,6 +187,21 @@ struct AnalyseOptions {
 };
 void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ostream& out);
 void add_analyse(CLI::App& program, const Globals& globals);
+
+struct PlotOptions {
+  std::string folder;  ///< of a run or a sweep
+  std::string figure, output;
+  std::string metric = "rmse", model = "members";
+  std::string width, height, font = "8pt";  ///< empty: what suits the figure
+  std::string problem;                      ///< empty: the only one
+  std::vector<std::string> methods;         ///< labels; empty: all
+  std::optional<std::uint64_t> seed;        ///< none: the first
+  bool seeds = false;                       ///< draw single seeds
+  std::string kind = "worst", channel;      ///< of a trajectory; empty: the first
+  std::optional<double> time;               ///< none: the last
+};
+void run_plot(const PlotOptions& options, std::ostream& out);
+void add_plot(CLI::App& program, const Globals& globals);
 
 struct ExportOptions {
   std::string run, format, output;

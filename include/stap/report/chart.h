@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,12 @@
 namespace stap {
 
 struct Axis {
-  std::string label, unit;  ///< the unit may be empty
+  std::string label{}, unit{};  ///< the unit may be empty
   bool log = false;
   std::vector<std::string> names{};  ///< of the values 0, 1, ...; empty: numbers
+  /// What the axis shows at least; NaN: what the values need.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// What is drawn of one method, phase or the like. Values that are not finite are gaps, and so are
@@ -20,21 +24,21 @@ struct Axis {
 struct Series {
   enum class Mark { line, points, bars };
 
-  std::string label;
+  std::string label{};
   std::size_t group = 0;  ///< colour: the same method has the same one in all charts of a report
   Mark mark = Mark::line;
   bool seed = false;       ///< one of several that a mean stands for: faint, hidden at first
   bool published = false;  ///< from the paper: faint and dashed
   bool guide = false;      ///< helps reading (break-even, y = x): thin and grey, no part of ranges
-  std::vector<double> x, y;
-  std::vector<double> low, high;  ///< a band, of points whiskers; empty: none
+  std::vector<double> x{}, y{};
+  std::vector<double> low{}, high{};  ///< a band, of points whiskers; empty: none
 };
 
 struct Chart {
-  std::string id;           ///< [a-z0-9-]+
-  std::string title, note;  ///< what it shows; what must be known to read it
-  Axis x, y;
-  std::vector<Series> series;
+  std::string id{};             ///< [a-z0-9-]+
+  std::string title{}, note{};  ///< what it shows; what must be known to read it
+  Axis x{}, y{};
+  std::vector<Series> series{};
 };
 
 struct FigureStyle {

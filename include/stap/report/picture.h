@@ -47,11 +47,11 @@ struct PictureChart {
     double at;          ///< on the y axis
     std::string label;  ///< of what begins there
   };
-  std::string id, title, note;
-  Axis x, y;
+  std::string id{}, title{}, note{};
+  Axis x{}, y{};
   double x_low = 0, x_high = 1;  ///< at the picture's edges
   double y_low = 0, y_high = 1;  ///< of its bottom and top
-  Picture picture;
+  Picture picture{};
   std::vector<Divider> dividers{};  ///< lines across it; their labels in place of y's numbers
 };
 /// A complete <svg> element with the picture in it, as that of a Chart.

@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "output_file.h"
+#include "stap/config/complaints.h"
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+#include "stap/folder/run_folder.h"
+#include "stap/report/field.h"
+#include "stap/report/figures.h"
+#include "stap/results/chosen_steps.h"
+
+namespace stap::app {
+namespace {
+
+constexpr const char* kSvgBegin = "<svg ";
+constexpr std::size_t kPixelsMost = 1'000'000;  // of a picture: more than any print shows
+
+// "85mm", "8.5cm", "3.3in", "240pt" or, in mm, "85".
+double millimetres(const std::string& text, const std::string& option, double least, double most) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const double factor = unit.empty() || unit == "mm" ? 1.0
+                        : unit == "cm"               ? 10.0
+                        : unit == "in"               ? 25.4
+                        : unit == "pt"               ? 25.4 / 72
+                                                     : 0.0;
+  if (end == text.c_str() || !(number * factor >= least && number * factor <= most))
+    throw Error(ErrorKind::config,
+                fmt::format("{} '{}', expected a length from {:.3g} to {:.3g} mm, such as 85mm, "
+                            "8.5cm or 240pt",
+                            option, text, least, most));
+  return number * factor;
+}
+
+template <class T>
+std::vector<std::string> names_of(const std::vector<T>& items, std::string T::*name) {
+  std::vector<std::string> names;
+  for (const T& item : items) names.push_back(item.*name);
+  return names;
+}
+
+ProblemMethods& choose_problem(std::vector<ProblemMethods>& problems, const PlotOptions& options) {
+  const auto names = names_of(problems, &ProblemMethods::problem);
+  if (options.problem.empty() && problems.size() == 1) return problems.front();
+  if (options.problem.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("{} has runs of {} problems: choose one by --problem: {}",
+                            options.folder, problems.size(), fmt::join(names, ", ")));
+  const auto found = std::ranges::find(names, options.problem);
+  if (found == names.end())
+    throw Error(ErrorKind::config,
+                fmt::format("there is no problem '{}' in {}{}", options.problem, options.folder,
+                            config::hint(options.problem, names, "problems")));
+  return problems[static_cast<std::size_t>(found - names.begin())];
+}
+
+// Leaves the methods that were asked for.
+void choose_methods(ProblemMethods& problem, const PlotOptions& options) {
+  const auto names = names_of(problem.methods, &MethodRuns::label);
+  for (const std::string& wanted : options.methods)
+    if (std::ranges::find(names, wanted) == names.end())
+      throw Error(ErrorKind::config,
+                  fmt::format("there is no method '{}' in {}{}", wanted, options.folder,
+                              config::hint(wanted, names, "methods")));
+  if (!options.methods.empty())
+    std::erase_if(problem.methods, [&](const MethodRuns& method) {
+      return std::ranges::find(options.methods, method.label) == options.methods.end();
+    });
+}
+
+// The one run that a figure is about.
+const RunResult& choose_run(const ProblemMethods& problem, const PlotOptions& options) {
+  if (problem.methods.size() > 1)
+    throw Error(
+        ErrorKind::config,
+        fmt::format("figure {} shows one run: choose a method by --method: {}", options.figure,
+                    fmt::join(names_of(problem.methods, &MethodRuns::label), ", ")));
+  const auto& runs = problem.methods.front().runs;
+  if (!options.seed) return *runs.front();
+  const auto found = std::ranges::find(runs, *options.seed, &RunResult::seed);
+  std::vector<std::uint64_t> seeds;
+  for (const RunResult* run : runs) seeds.push_back(run->seed);
+  if (found == runs.end())
+    throw Error(ErrorKind::config,
+                fmt::format("there is no seed {} of {} in {}; seeds: {}", *options.seed,
+                            problem.methods.front().label, options.folder, fmt::join(seeds, ", ")));
+  return **found;
+}
+
+FigureStyle style_of(const PlotOptions& options, double width, double height) {
+  FigureStyle style{
+      .width_mm = width, .height_mm = height, .font_pt = 8, .page = false, .seeds = options.seeds};
+  if (!options.width.empty()) style.width_mm = millimetres(options.width, "--width", 30, 1000);
+  if (!options.height.empty()) style.height_mm = millimetres(options.height, "--height", 25, 1000);
+  std::string font = options.font;
+  if (!font.empty() && font.find_first_not_of("0123456789.") == std::string::npos) font += "pt";
+  style.font_pt = millimetres(font, "--font", 1, 15) * 72 / 25.4;
+  return style;
+}
+
+// A drawing, and what to say about it.
+struct Figure {
+  std::string svg, title, note;
+};
+
+Figure chart_figure(const Chart& chart, const PlotOptions& options) {
+  if (chart.series.empty())
+    throw Error(ErrorKind::data, fmt::format("{} has nothing for figure {}: {}", options.folder,
+                                             options.figure, chart.note));
+  return {svg_text(chart, style_of(options, 85, 60)), chart.title, chart.note};
+}
+
+Figure raster_figure(const RunResult& run, const PlotOptions& options) {
+  const PictureChart chart = steps_raster(run);
+  if (chart.picture.height == 0)
+    throw Error(ErrorKind::data, fmt::format("{} has nothing for figure {}: {}",
+                                             run.folder.string(), options.figure, chart.note));
+  return {svg_text(chart, style_of(options, 85, 80)), chart.title, chart.note};
+}
+
+Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
+  ExtractKind kind = ExtractKind::best;
+  for (const ExtractKind one : {ExtractKind::best, ExtractKind::median, ExtractKind::worst})
+    if (to_string(one) == options.kind) kind = one;
+  const RunExtracts extracts = RunFolder(run.folder).read_extracts();
+  const auto names = channel_names(run, extracts.states.grid.channels);
+  const auto found =
+      options.channel.empty() ? names.begin() : std::ranges::find(names, options.channel);
+  if (found == names.end())
+    throw Error(ErrorKind::config,
+                fmt::format("there is no channel '{}' in {}; channels: {}", options.channel,
+                            run.folder.string(), fmt::join(names, ", ")));
+  Field field = make_field(extracts, kind, names, kPixelsMost);
+  if (field.dimensions == 1) field.bought = read_chosen_steps(run).frequency();
+  const FigureStyle style = style_of(options, 170, field.dimensions == 1 ? 60 : 75);
+  const auto channel = static_cast<std::size_t>(found - names.begin());
+  return {
+      svg_text(field, channel, options.time.value_or(NAN), style),
+      fmt::format("{} trajectory of {}, seed {}, {}", options.kind, run.method, run.seed, *found),
+      field.bought.empty() ? "" : "The strip over the prediction: how often a step was bought"};
+}
+
+Figure make_figure(const PlotOptions& options) {
+  const std::vector<RunResult> results = read_results(options.folder);
+  std::vector<ProblemMethods> problems = methods_of(results);
+  ProblemMethods& problem = choose_problem(problems, options);
+  choose_methods(problem, options);
+  const ErrorsOf whose = options.model == "mean" ? ErrorsOf::mean_model : ErrorsOf::members;
+  const std::string& name = options.figure;
+  if (name == "trajectory") return trajectory_figure(choose_run(problem, options), options);
+  if (name == "activations")
+    return chart_figure(activations_chart(choose_run(problem, options)), options);
+  if (name == "steps") return raster_figure(choose_run(problem, options), options);
+  if (name == "frequency") return chart_figure(steps_chart(problem), options);
+  if (name == "quantiles") return chart_figure(quantiles_chart(problem, whose), options);
+  if (name == "by-step") return chart_figure(by_step_chart(problem, whose), options);
+  if (name == "calibration") return chart_figure(calibration_chart(problem), options);
+  if (name == "losses") return chart_figure(losses_chart(problem), options);
+  if (name == "times") return chart_figure(times_chart(problem), options);
+  if (name == "ledger") return chart_figure(ledger_chart(problem), options);
+  if (name == "cost") return chart_figure(cost_chart(read_costs(options.folder, problem)), options);
+  Metric metric = Metric::rmse;
+  for (const MetricInfo& row : metric_infos())
+    if (row.name == options.metric) metric = row.metric;
+  return chart_figure(errors_chart(problem, metric, whose), options);
+}
+
+}  // namespace
+
+void run_plot(const PlotOptions& options, std::ostream& out) {
+  disable_store_exit_handler();
+  check_text_output(options.output, kSvgBegin, "SVG file");
+  const Figure figure = make_figure(options);
+  write_text(options.output, figure.svg);
+  out << options.output << ": " << figure.title << '\n';
+  if (!figure.note.empty()) out << figure.note << '\n';
+}
+
+void add_plot(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<PlotOptions>();
+  CLI::App* command =
+      program.add_subcommand("plot", "Draw a figure of a run or sweep for print (SVG)");
+  command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
+  command
+      ->add_option("--figure", options->figure,
+                   "errors, quantiles, by-step, frequency (of bought steps), calibration, losses, "
+                   "times, ledger, cost; of one run: steps, activations, trajectory")
+      ->required()
+      ->check(CLI::IsMember({"errors", "quantiles", "by-step", "steps", "frequency", "trajectory",
+                             "calibration", "activations", "losses", "times", "ledger", "cost"}));
+  command->add_option("--out", options->output, "File to write")->required();
+  std::vector<std::string> metrics;
+  for (const MetricInfo& row : metric_infos()) metrics.emplace_back(row.name);
+  command->add_option("--metric", options->metric, "Which error, for errors")
+      ->check(CLI::IsMember(metrics))
+      ->capture_default_str();
+  command
+      ->add_option("--model", options->model,
+                   "Whose errors: of the members, or of the mean model, which is what one deploys")
+      ->check(CLI::IsMember({"members", "mean"}))
+      ->capture_default_str();
+  command->add_option("--width", options->width,
+                      "Width: 85mm (a column; default but for trajectories), 17cm, 240pt");
+  command->add_option("--height", options->height, "Height; a long legend may add to it");
+  command->add_option("--font", options->font, "Font size")->capture_default_str();
+  command->add_option("--problem", options->problem, "Which one, of a sweep over several");
+  command
+      ->add_option("--method", options->methods,
+                   "Only this method, as tables name it; may be given several times")
+      ->take_all();
+  command->add_option("--seed", options->seed,
+                      "Which seed, for figures of one run (default: the first)");
+  command->add_flag("--seeds", options->seeds, "Draw the single seeds, too");
+  command->add_option("--kind", options->kind, "Which trajectory: best, median or worst")
+      ->check(CLI::IsMember({"best", "median", "worst"}))
+      ->capture_default_str();
+  command->add_option("--channel", options->channel,
+                      "Channel of a trajectory (default: the first)");
+  command->add_option("--time", options->time, "Time of a 2-D trajectory (default: the last)");
+  command->footer(
+      "Example:\n  stap plot my-sweep --figure errors --out errors.svg\n"
+      "  stap plot my-sweep --figure trajectory --method sbal+stap --kind worst --out worst.svg");
+  command->callback([options] { run_plot(*options, std::cout); });
+}
+
+}  // namespace stap::app

@@ -1,0 +1,273 @@
+// Charts of what `stap analyse` has computed.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/seeds.h"
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/data/store.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+constexpr std::size_t kPointsMost = 2000;  // of a series
+constexpr const char* kNotAnalysed = "No run was analysed: stap analyse does it";
+
+Value read_analysis(const fs::path& folder) {
+  return read_json(folder / "analysis.json");
+}
+
+bool is_analysed(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / "analysis.json", error);
+}
+
+double number_at(const Value& value, std::string_view path) {
+  const Value* there = config::find_path(value, path);
+  return there != nullptr ? there->real().value_or(std::nan("")) : std::nan("");
+}
+
+// Why a section of an analysis has nothing; empty if it has.
+std::string absent_text(const Value& analysis, const std::string& section) {
+  const Value* there = config::find_path(analysis, section + ".absent");
+  return there != nullptr && there->text() != nullptr ? *there->text() : "";
+}
+
+// Evenly spaced ones of n.
+std::vector<std::size_t> sample(std::size_t n, std::size_t most) {
+  std::vector<std::size_t> places;
+  const std::size_t count = std::min(n, most);
+  for (std::size_t i = 0; i < count; ++i) places.push_back(i * n / count);
+  return places;
+}
+
+Series points_of(std::string label, std::size_t group) {
+  return {.label = std::move(label), .group = group, .mark = Series::Mark::points};
+}
+
+// Points [n, K] along the first two directions, those that `takes` wants.
+template <class Takes>
+Series map_points(std::string label, std::size_t group, const Array<double>& points,
+                  const Takes& takes) {
+  Series series = points_of(std::move(label), group);
+  const std::size_t directions = points.shape.at(1);
+  std::vector<std::size_t> wanted;
+  for (std::size_t i = 0; i < points.shape[0]; ++i)
+    if (takes(i)) wanted.push_back(i);
+  for (const std::size_t i : sample(wanted.size(), kPointsMost)) {
+    series.x.push_back(points.values[wanted[i] * directions]);
+    series.y.push_back(directions > 1 ? points.values[wanted[i] * directions + 1] : 0.0);
+  }
+  return series;
+}
+
+std::string direction_label(const Value& analysis, std::size_t direction) {
+  const Value* shares = config::find_path(analysis, "activations.explained_variance");
+  const Value::List* list = shares != nullptr ? shares->list() : nullptr;
+  const double share = list != nullptr && direction < list->size()
+                           ? (*list)[direction].real().value_or(std::nan(""))
+                           : std::nan("");
+  return std::isnan(share)
+             ? fmt::format("direction {}", direction + 1)
+             : fmt::format("direction {}, {:.0f} % of the variance", direction + 1, 100 * share);
+}
+
+}  // namespace
+
+Chart calibration_chart(const ProblemMethods& problem) {
+  Chart chart{.id = "calibration",
+              .title = "Does the committee know its error?",
+              .x = {.label = "spread of the members", .log = true},
+              .y = {.label = "error of their mean", .log = true}};
+  const std::size_t each = kPointsMost / std::max<std::size_t>(problem.methods.size(), 1);
+  std::vector<Series> bins;
+  std::vector<double> correlations;
+  for (const MethodRuns& method : problem.methods) {
+    const auto run = std::ranges::find_if(
+        method.runs, [](const RunResult* one) { return is_analysed(one->folder); });
+    if (run == method.runs.end()) continue;
+    look_at(**run, chart.note, [&] {
+      const Value analysis = read_analysis((*run)->folder);
+      if (const std::string why = absent_text(analysis, "calibration"); !why.empty()) {
+        add_note(chart.note, fmt::format("{}: {}", method.label, why));
+        return;
+      }
+      const fs::path arrays = (*run)->folder / "analysis.h5";
+      const auto spread = read_array(arrays, "calibration_spread").values;
+      const auto error = read_array(arrays, "calibration_mean_error").values;
+      if (spread.size() != error.size())
+        throw Error(ErrorKind::data,
+                    fmt::format("{}: its calibration does not fit together", arrays.string()));
+      Series points = points_of(method.label, method.group);
+      for (const std::size_t i : sample(spread.size(), each)) {
+        if (!std::isfinite(spread[i])) continue;  // diverged
+        points.x.push_back(spread[i]);
+        points.y.push_back(error[i]);
+      }
+      Series line{.label = method.label, .group = method.group};
+      const Value* list = config::find_path(analysis, "calibration.bins");
+      if (list != nullptr && list->list() != nullptr)
+        for (const Value& bin : *list->list()) {
+          line.x.push_back(number_at(bin, "spread"));
+          line.y.push_back(number_at(bin, "mean_error"));
+        }
+      correlations.push_back(
+          number_at(analysis, "calibration.rank_correlation.mean_error.overall"));
+      chart.series.push_back(std::move(points));
+      bins.push_back(std::move(line));
+    });
+  }
+  if (chart.series.empty()) {
+    add_note(chart.note, kNotAnalysed);
+    return chart;
+  }
+  double low = INFINITY, high = 0;
+  for (const Series& series : chart.series)
+    for (const double v : series.x) {
+      if (v > 0) low = std::min(low, v);
+      high = std::max(high, v);
+    }
+  std::ranges::move(bins, std::back_inserter(chart.series));
+  if (low < high)
+    chart.series.push_back(
+        {.label = "error = spread", .guide = true, .x = {low, high}, .y = {low, high}});
+  std::string ranks;
+  for (const double c : correlations)
+    ranks += fmt::format("{}{:.2f}", ranks.empty() ? "" : ", ", c);
+  add_note(
+      chart.note,
+      fmt::format("Dots: steps of test trajectories (a sample); lines: means of 20 equal parts, by "
+                  "spread. Of the first seed of each method. Rank correlations: {}",
+                  ranks));
+  return chart;
+}
+
+Chart activations_chart(const RunResult& run) {
+  Chart chart{.id = "activations",
+              .title = fmt::format("Hidden activations, {}, seed {}", run.method, run.seed)};
+  if (!is_analysed(run.folder)) {
+    chart.note = kNotAnalysed;
+    return chart;
+  }
+  look_at(run, chart.note, [&] {
+    const Value analysis = read_analysis(run.folder);
+    if (const std::string why = absent_text(analysis, "activations"); !why.empty()) {
+      add_note(chart.note, why);
+      return;
+    }
+    const fs::path arrays = run.folder / "analysis.h5";
+    const Array<double> full = read_array(arrays, "activations_full");
+    const Array<double> bought = read_array(arrays, "activations_bought");
+    const auto acquisition = read_array(arrays, "activations_bought_acquisition").values;
+    if (full.shape.size() != 2 || bought.shape.size() != 2 || full.shape[1] == 0 ||
+        bought.shape[1] == 0 || acquisition.size() != bought.shape[0])
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: its activations do not fit together", arrays.string()));
+    chart.x.label = direction_label(analysis, 0);
+    chart.y.label = direction_label(analysis, 1);
+    chart.series.push_back(
+        map_points("test trajectories", 4, full, [](std::size_t) { return true; }));
+    chart.series.push_back(
+        map_points("initial", 0, bought, [&](std::size_t i) { return acquisition[i] == 0; }));
+    chart.series.push_back(
+        map_points("bought", 1, bought, [&](std::size_t i) { return acquisition[i] > 0; }));
+    add_note(chart.note,
+             "States along the two directions in which the committee's activations on "
+             "test trajectories vary most; at most 2000 of each kind");
+  });
+  return chart;
+}
+
+std::vector<MethodCost> read_costs(const fs::path& sweep, const ProblemMethods& problem) {
+  std::vector<MethodCost> costs;
+  if (!is_analysed(sweep)) return costs;
+  const Value analysis = read_analysis(sweep);
+  const Value* methods = analysis.find("methods");
+  if (methods == nullptr || methods->list() == nullptr) return costs;
+  const auto text = [](const Value& value, std::string_view path) {
+    const Value* there = config::find_path(value, path);
+    return there != nullptr && there->text() != nullptr ? *there->text() : std::string();
+  };
+  for (const Value& entry : *methods->list()) {
+    const auto method =
+        std::ranges::find(problem.methods, text(entry, "label"), &MethodRuns::label);
+    const std::string baseline = text(entry, "cost.baseline");
+    if (method == problem.methods.end() || baseline.empty()) continue;
+    costs.push_back({.label = method->label,
+                     .baseline = baseline,
+                     .group = method->group,
+                     .terms = {.initial = number_at(entry, "cost.initial"),
+                               .budget = number_at(entry, "cost.budget"),
+                               .rounds = number_at(entry, "cost.rounds"),
+                               .efficiency = number_at(entry, "cost.efficiency"),
+                               .acquire = number_at(entry, "cost.acquire_seconds_per_step"),
+                               .train = number_at(entry, "cost.train_seconds_per_step"),
+                               .select = number_at(entry, "cost.select_seconds_per_round")}});
+  }
+  return costs;
+}
+
+Chart cost_chart(std::span<const MethodCost> costs) {
+  constexpr int kPoints = 60;
+  Chart chart{.id = "cost",
+              .title = "When active learning pays",
+              .x = {.label = "cost of a solver step", .unit = "s", .log = true},
+              .y = {.label = "times faster than the baseline", .log = true}};
+  const auto known = [](const CostTerms& t) {
+    return t.efficiency > 0 && std::isfinite(t.acquire + t.train + t.select + t.efficiency);
+  };
+  double low = INFINITY, high = 0;
+  for (const MethodCost& cost : costs) {
+    if (!known(cost.terms)) {
+      add_note(chart.note, fmt::format("{}: its data efficiency is not known", cost.label));
+      continue;
+    }
+    for (const double seconds : {cost.terms.acquire, judge_cost(cost.terms).turning_acquire})
+      if (seconds > 0 && std::isfinite(seconds)) {
+        low = std::min(low, seconds);
+        high = std::max(high, seconds);
+      }
+  }
+  if (!(low <= high)) {
+    if (costs.empty())
+      add_note(chart.note, "No baseline to compare with, or no analysis of the sweep");
+    return chart;
+  }
+  low = std::pow(10.0, std::floor(std::log10(low)) - 1);
+  high = std::pow(10.0, std::ceil(std::log10(high)) + 1);
+  std::vector<Series> here;
+  for (const MethodCost& cost : costs) {
+    if (!known(cost.terms)) continue;
+    const auto faster = [&](double seconds) {
+      CostTerms terms = cost.terms;
+      terms.acquire = seconds;
+      const CostVerdict verdict = judge_cost(terms);
+      return verdict.baseline_seconds / verdict.active_seconds;
+    };
+    Series series{.label = cost.label, .group = cost.group};
+    for (int i = 0; i <= kPoints; ++i) {
+      series.x.push_back(low * std::pow(high / low, static_cast<double>(i) / kPoints));
+      series.y.push_back(faster(series.x.back()));
+    }
+    chart.series.push_back(std::move(series));
+    if (cost.terms.acquire > 0) {
+      Series& point = here.emplace_back(points_of("", cost.group));
+      point.x = {cost.terms.acquire};
+      point.y = {faster(cost.terms.acquire)};
+    }
+  }
+  std::ranges::move(here, std::back_inserter(chart.series));
+  chart.series.push_back({.label = "break-even", .guide = true, .x = {low, high}, .y = {1, 1}});
+  add_note(chart.note,
+           "Time to the baseline's last error, the baseline's over the method's; the marks are the "
+           "solver as it "
+           "was. Above the line it pays");
+  return chart;
+}
+
+}  // namespace stap

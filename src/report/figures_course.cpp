@@ -1,0 +1,157 @@
+// How runs went: losses, times, ledgers.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "report/seeds.h"
+#include "stap/folder/run_folder.h"
+
+namespace stap {
+namespace {
+
+constexpr std::size_t kLossPoints = 400;  // of a line; more than pixels would show
+
+// Mean over members of the logarithm of the loss, over rounds: round r fills [r, r + 1].
+Series loss_line(const MethodRuns& method, const std::vector<Loss>& losses) {
+  std::map<std::size_t, int> epochs;                                // by round
+  std::map<std::pair<std::size_t, int>, std::vector<double>> logs;  // by round and epoch
+  for (const Loss& loss : losses) {
+    epochs[loss.round] = std::max(epochs[loss.round], loss.epoch + 1);
+    logs[{loss.round, loss.epoch}].push_back(std::log(loss.loss));
+  }
+  Series series{.label = method.label, .group = method.group};
+  const std::size_t together = (logs.size() + kLossPoints - 1) / kLossPoints;
+  std::size_t in_round = 0, last = 0;
+  double x = 0, sum = 0, count = 0;
+  const auto put = [&] {
+    if (count > 0) {
+      series.x.push_back(x / count);
+      series.y.push_back(std::exp(sum / count));
+    }
+    x = sum = count = 0;
+  };
+  for (const auto& [place, values] : logs) {
+    const auto& [round, epoch] = place;
+    if (round != last || ++in_round > together) {
+      put();
+      in_round = 1;
+    }
+    if (round != last) {  // networks begin anew
+      series.x.push_back(static_cast<double>(round));
+      series.y.push_back(std::nan(""));
+      last = round;
+    }
+    for (const double log : values) {
+      x += static_cast<double>(round) + static_cast<double>(epoch + 1) / epochs[round];
+      sum += log;
+      count += 1;
+    }
+  }
+  put();
+  return series;
+}
+
+// One row of bars a method: means over runs of what `measure` says about each.
+template <class Measure>
+void add_bars(Chart& chart, const ProblemMethods& problem, const Measure& measure) {
+  for (const MethodRuns& method : problem.methods) {
+    std::vector<double> sums(chart.x.names.size(), 0.0), counts(chart.x.names.size(), 0.0);
+    for (const RunResult* run : method.runs)
+      look_at(*run, chart.note, [&] {
+        const std::vector<double> values = measure(*run);  // by name; NaN: not known
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          if (std::isnan(values[i])) continue;
+          sums[i] += values[i];
+          counts[i] += 1;
+        }
+      });
+    if (std::ranges::all_of(counts, [](double n) { return n == 0; })) continue;
+    Series series{.label = method.label, .group = method.group, .mark = Series::Mark::bars};
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      series.x.push_back(static_cast<double>(i));
+      series.y.push_back(counts[i] > 0 ? sums[i] / counts[i] : std::nan(""));
+    }
+    chart.series.push_back(std::move(series));
+  }
+}
+
+}  // namespace
+
+Chart losses_chart(const ProblemMethods& problem) {
+  Chart chart{.id = "losses",
+              .title = "Training loss",
+              .x = {.label = "round"},
+              .y = {.label = "mean squared error", .log = true}};
+  for (const MethodRuns& method : problem.methods) {
+    if (method.runs.empty()) continue;
+    const RunResult& run = *method.runs.front();
+    look_at(run, chart.note, [&] {
+      const std::vector<Loss> losses = RunFolder(run.folder).read_losses();
+      if (!losses.empty()) chart.series.push_back(loss_line(method, losses));
+    });
+  }
+  add_note(chart.note, chart.series.empty()
+                           ? "No losses were recorded"
+                           : "Geometric means over members, of the first seed of each method. The "
+                             "epochs of a round lie between its number and the next");
+  return chart;
+}
+
+Chart times_chart(const ProblemMethods& problem) {
+  Chart chart{.id = "times",
+              .title = "Time by phase",
+              .x = {.label = "phase of a round",
+                    .log = false,
+                    .names = {"train", "evaluate", "select", "acquire"}},
+              .y = {.label = "time of a round", .unit = "s"}};
+  add_bars(chart, problem, [&](const RunResult& run) {
+    std::vector<std::map<std::size_t, double>> seconds(chart.x.names.size());  // by round
+    for (const Timing& timing : RunFolder(run.folder).read_timings()) {
+      const auto phase = std::ranges::find(chart.x.names, timing.phase) - chart.x.names.begin();
+      if (phase < std::ssize(seconds))
+        seconds[static_cast<std::size_t>(phase)][timing.round] += timing.seconds;
+    }
+    std::vector<double> means;
+    for (const auto& rounds : seconds) {
+      double sum = 0;
+      for (const auto& [round, s] : rounds) sum += s;
+      means.push_back(rounds.empty() ? std::nan("") : sum / static_cast<double>(rounds.size()));
+    }
+    return means;
+  });
+  add_note(chart.note, chart.series.empty() ? "No times were recorded"
+                                            : "Wall clock, means over rounds and seeds. Runs of a "
+                                              "sweep share their trainings");
+  return chart;
+}
+
+Chart ledger_chart(const ProblemMethods& problem) {
+  Chart chart{.id = "ledger",
+              .title = "Where the budget went",
+              .x = {.label = "solver steps and queries",
+                    .log = false,
+                    .names = {"bought", "failed", "refused", "unspent"}},
+              .y = {.label = "number a round"}};
+  add_bars(chart, problem, [&](const RunResult& run) {
+    const std::vector<Ledger> ledgers = RunFolder(run.folder).read_ledgers();
+    std::vector<double> sums(chart.x.names.size(), 0.0);
+    // The first one is that of the initial trajectories.
+    for (std::size_t i = 1; i < ledgers.size(); ++i) {
+      const std::size_t values[] = {ledgers[i].bought, ledgers[i].failed, ledgers[i].refused,
+                                    ledgers[i].unspent};
+      for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += static_cast<double>(values[k]);
+    }
+    const double rounds = static_cast<double>(ledgers.size()) - 1;
+    for (double& sum : sums) sum = rounds > 0 ? sum / rounds : std::nan("");
+    return sums;
+  });
+  add_note(chart.note, chart.series.empty()
+                           ? "Nothing was bought yet"
+                           : "Means over rounds and seeds, without the initial trajectories. "
+                             "Refused queries cost nothing");
+  return chart;
+}
+
+}  // namespace stap
