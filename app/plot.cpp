@@ -148,7 +148,7 @@ Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
   return {
       svg_text(field, channel, options.time.value_or(NAN), style),
       fmt::format("{} trajectory of {}, seed {}, {}", options.kind, run.method, run.seed, *found),
-      field.bought.empty() ? "" : "The strip over the prediction: how often a step was bought"};
+      field.bought.empty() ? "" : "The strip over the truth: how often a step was bought"};
 }
 
 Figure make_figure(const PlotOptions& options) {

@@ -53,7 +53,7 @@ Span ChartDrawing::x_span() const {
         values.push_back(series->x[i] + half);
       }
   }
-  return span_of(values, chart_.x.log, 0.03);
+  return span_of(values, chart_.x.log, 0.03, false);
 }
 
 // All values; bands only as far as they do not make the rest small.
@@ -69,8 +69,8 @@ Span ChartDrawing::y_span() const {
     }
     if (series->mark == Series::Mark::bars && !chart_.y.log) values.push_back(0);
   }
-  Span span = span_of(values, chart_.y.log, 0.05);
-  const Span limits = span_of(values, chart_.y.log, 0.5);
+  Span span = span_of(values, chart_.y.log, 0.05, true);
+  const Span limits = span_of(values, chart_.y.log, 0.5, true);
   bool wider = false;
   for (double v : bands) {
     if (!can_show(v, chart_.y.log)) continue;
@@ -80,7 +80,7 @@ Span ChartDrawing::y_span() const {
       wider = true;
     }
   }
-  if (wider) span = span_of(values, chart_.y.log, 0.03);
+  if (wider) span = span_of(values, chart_.y.log, 0.03, true);
   return span;
 }
 

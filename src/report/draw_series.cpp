@@ -8,9 +8,8 @@
 namespace stap {
 namespace {
 
-constexpr std::size_t kMarksMost = 24;    // points of a line that get a mark each
-constexpr std::size_t kShapesMost = 120;  // points that are drawn as shapes, not as dots
-constexpr double kBarsShare = 0.8;        // of the distance between groups of bars
+constexpr std::size_t kMarksMost = 24;  // points of a line that get a mark each
+constexpr double kBarsShare = 0.8;      // of the distance between groups of bars
 
 bool shown(const Frame& frame, const Series& series, std::size_t i) {
   return is_shown(series, i, frame.x.log, frame.y.log);
@@ -113,7 +112,7 @@ void draw_points(Svg& svg, const Frame& frame, const Series& series) {
   std::string path;
   std::size_t count = 0;
   for (std::size_t i = 0; i < length_of(series); ++i) count += shown(frame, series, i) ? 1 : 0;
-  const bool shapes = count <= kShapesMost;
+  const bool shapes = !drawn_as_dots(series);
   for (std::size_t i = 0; i < length_of(series); ++i) {
     if (!shown(frame, series, i)) continue;
     const double x = frame.at_x(series.x[i]), y = frame.at_y(series.y[i]);
@@ -145,13 +144,15 @@ void draw_bars(Svg& svg, const Frame& frame, const Series& series, std::size_t p
     if (frame.x.log) continue;  // bars have no width there
     const double left = frame.at_x(from), right = frame.at_x(from + 0.92 * wide);
     const double y = clamped_y(frame, series.y[i]);
+    if (series.y[i] == 0)
+      svg.text((left + right) / 2, base - 0.7 * svg.font(), Anchor::middle, "0");
     svg.rectangle(
         left, std::min(y, base), right - left, std::abs(base - y),
         fmt::format("class=\"bar g{}\" fill=\"{}\"", series.group, pen_of(series).colour));
     if (has_band(series) && !std::isnan(series.low[i]) && !std::isnan(series.high[i])) {
       const double x = (left + right) / 2;
       svg.line(x, clamped_y(frame, series.low[i]), x, clamped_y(frame, series.high[i]),
-               "class=\"axis\" stroke=\"#333333\" stroke-width=\"0.7\"");
+               "class=\"whisker\" stroke=\"#333333\" stroke-width=\"0.7\"");
     }
   }
 }

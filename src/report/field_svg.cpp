@@ -11,6 +11,8 @@
 namespace stap {
 namespace {
 
+constexpr std::size_t kPanelPixels = 300;
+
 struct Panel {
   const char* title;
   const Picture* picture;
@@ -66,7 +68,9 @@ void draw_bought(Svg& svg, const Frame& frame, const std::vector<double>& bought
         static_cast<std::uint8_t>(std::lround(std::clamp(share, 0.0, 1.0) * kTopLevel)));
   // Step i leads to state i + 1: it lies between the two.
   const double wide = (frame.right - frame.left) / (last + 1);
-  svg.image(frame.left + wide / 2, frame.top - height, wide * last, height, data_uri(strip));
+  svg.text(frame.left - 0.6 * svg.font(), frame.top - height / 2, Anchor::end, "bought");
+  svg.image(frame.left + wide / 2, frame.top - height, wide * last, height,
+            data_uri(enlarged(strip, kPanelPixels)));
   svg.rectangle(frame.left + wide / 2, frame.top - height, wide * last, height,
                 "class=\"axis\" fill=\"none\" stroke=\"#333333\" stroke-width=\"0.3\"");
 }
@@ -97,11 +101,11 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
   const Span y{0, length_y, false};
 
   // The first panel's frame tells the room for labels; the others are as wide.
-  const double titles = 1.5 * font, bar = 0.7 * font, bars = bar + 1.9 * font, gap = 0.9 * font;
+  const double titles = 1.5 * font, bar = 0.7 * font, bars = bar + 1.9 * font, gap = 2.2 * font;
   const bool strip = flat && field.bought.size() > 1;
   Frame frame = make_frame(width, height, font, x_axis, y_axis, x, y, false, {0, bars});
   const double left = frame.left;
-  double panel = (width - left - 2 * gap - 0.8 * font) / 3;
+  double panel = (width - left - 2 * gap - 1.2 * font) / 3;
   double top = frame.top + titles + (strip ? 0.7 * font : 0);
   double high = frame.bottom - top;
   if (!flat) {  // squares stay squares
@@ -132,10 +136,10 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
     frame.y_ticks =
         ticks_of(y, std::clamp<std::size_t>(static_cast<std::size_t>(high / (2.6 * font)), 2, 6));
     svg.text((frame.left + frame.right) / 2, 0.8 * font, Anchor::middle,
-             i == 0 && !flat ? fmt::format("{} {}", of.name, panels[i].title) : panels[i].title);
+             i == 0 ? fmt::format("{} of {}", panels[i].title, of.name) : panels[i].title);
     svg.image(frame.left, frame.top, panel, high,
-              data_uri(tile(*panels[i].picture, field, frame_index)));
-    if (strip && i == 1) draw_bought(svg, frame, field.bought, 0.6 * font);
+              data_uri(enlarged(tile(*panels[i].picture, field, frame_index), kPanelPixels)));
+    if (strip && i == 0) draw_bought(svg, frame, field.bought, 0.6 * font);
     if (i > 0)
       for (std::string& label : frame.y_ticks.labels) label.clear();
     draw_axes(svg, frame, x_axis, i == 0 ? y_axis : Axis{});

@@ -105,12 +105,21 @@ std::vector<const Series*> named_series(const Chart& chart, const FigureStyle& s
   return named;
 }
 
+bool drawn_as_dots(const Series& series) {
+  constexpr std::size_t kShapesMost = 120;
+  return series.mark == Series::Mark::points && series.x.size() > kShapesMost;
+}
+
+double Legend::sample(const Series& series) const {
+  return (series.mark == Series::Mark::line ? 2.6 : 0.9) * font_;
+}
+
 Legend::Legend(std::vector<const Series*> series, double width, double font) : font_(font) {
   double used = 0;
   for (const Series* one : series) {
-    const double most = width - sample() - 0.5 * font;
+    const double most = width - sample(*one) - 0.5 * font;
     Entry entry{one, shortened(one->label, most, font), 0};
-    entry.width = sample() + 0.5 * font + text_width(entry.label, font) + 1.2 * font;
+    entry.width = sample(*one) + 0.5 * font + text_width(entry.label, font) + 1.2 * font;
     if (rows_.empty() || used + entry.width - 1.2 * font > width) {
       rows_.emplace_back();
       used = 0;
@@ -127,7 +136,7 @@ void Legend::draw(Svg& svg, double left, double top) const {
     for (const Entry& entry : rows_[row]) {
       const Series& series = *entry.series;
       const Pen pen = pen_of(series);
-      const double middle = x + sample() / 2;
+      const double middle = x + sample(series) / 2;
       const std::string fill =
           fmt::format("class=\"mark g{}\" fill=\"{}\"", series.group, pen.colour);
       if (series.mark == Series::Mark::bars) {
@@ -135,15 +144,17 @@ void Legend::draw(Svg& svg, double left, double top) const {
       } else {
         if (series.mark == Series::Mark::line)
           svg.line(
-              x, y, x + sample(), y,
+              x, y, x + sample(series), y,
               fmt::format("class=\"{}\" stroke=\"{}\" stroke-width=\"{}\" stroke-dasharray=\"{}\"",
                           pen.classes, pen.colour, coordinate(pen.width),
                           pen.dashes.empty() ? "none" : pen.dashes));
         if (!series.guide && !series.published)
           svg.add(fmt::format("<path d=\"{}\" {}/>\n",
-                              mark_path(series.group, middle, y, 0.24 * font_), fill));
+                              mark_path(drawn_as_dots(series) ? series.group % 2 : series.group,
+                                        middle, y, 0.24 * font_),
+                              fill));
       }
-      svg.text(x + sample() + 0.5 * font_, y, Anchor::start, entry.label);
+      svg.text(x + sample(series) + 0.5 * font_, y, Anchor::start, entry.label);
       x += entry.width;
     }
   }

@@ -17,6 +17,9 @@ Pen pen_of(const Series& series);
 /// The mark of a group's points as a path around a place; size: that of a circle with this radius.
 std::string mark_path(std::size_t group, double x, double y, double radius);
 
+/// Points of so many values are drawn as dots, not as the shapes of their groups.
+bool drawn_as_dots(const Series& series);
+
 /// Which series have a name in the drawing: those that are drawn, seeds apart, once each.
 std::vector<const Series*> named_series(const Chart& chart, const FigureStyle& style);
 
@@ -35,7 +38,7 @@ class Legend {
     double width;
   };
   double row_height() const { return 1.45 * font_; }
-  double sample() const { return 2.6 * font_; }
+  double sample(const Series& series) const;
 
   double font_;
   std::vector<std::vector<Entry>> rows_;

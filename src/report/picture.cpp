@@ -94,6 +94,20 @@ Picture make_picture(std::size_t width, std::size_t height, std::span<const floa
   return picture;
 }
 
+Picture enlarged(const Picture& picture, std::size_t least) {
+  if (picture.values.empty()) return picture;
+  const std::size_t across = (least + picture.width - 1) / picture.width;
+  const std::size_t down = (least + picture.height - 1) / picture.height;
+  Picture large = picture;
+  large.width *= across;
+  large.height *= down;
+  large.values.clear();
+  for (std::size_t y = 0; y < large.height; ++y)
+    for (std::size_t x = 0; x < large.width; ++x)
+      large.values.push_back(picture.values[y / down * picture.width + x / across]);
+  return large;
+}
+
 std::string png_bytes(const Picture& picture) {
   if (picture.values.size() != picture.width * picture.height || picture.values.empty())
     throw Error(ErrorKind::internal,

@@ -9,6 +9,8 @@
 namespace stap {
 namespace {
 
+constexpr std::size_t kPixelsLeast = 300;
+
 // Labels of what lies between dividers, in the middle of each, where there is room.
 Ticks divider_ticks(const PictureChart& chart, const Frame& frame, double font) {
   Ticks ticks;
@@ -28,6 +30,28 @@ std::string hex(const Colour& c) {
   return fmt::format("#{:02x}{:02x}{:02x}", c[0], c[1], c[2]);
 }
 
+// A raster as one shape: sharp at any size, and a style sheet can give it another colour.
+void draw_bought_steps(Svg& svg, const Frame& frame, const Picture& picture) {
+  std::string path;
+  const auto part = [](double length, std::size_t n) {
+    return length / static_cast<double>(std::max<std::size_t>(n, 1));
+  };
+  const double wide = part(frame.right - frame.left, picture.width);
+  const double high = part(frame.bottom - frame.top, picture.height);
+  for (std::size_t y = 0; y < picture.height; ++y)
+    for (std::size_t x = 0, end = 0; x < picture.width; x = end + 1) {
+      const std::uint8_t* row = picture.values.data() + y * picture.width;
+      for (end = x; end < picture.width && row[end] > 0;) ++end;
+      if (end == x) continue;
+      const std::string length = coordinate(wide * static_cast<double>(end - x));
+      path += fmt::format(
+          "M{} {}h{}v{}h-{}Z", coordinate(frame.left + wide * static_cast<double>(x)),
+          coordinate(frame.top + high * static_cast<double>(y)), length, coordinate(high), length);
+    }
+  svg.add(fmt::format("<path d=\"{}\" class=\"bought\" fill=\"{}\"/>\n", path,
+                      hex(palette_colours(picture.palette)[kTopLevel])));
+}
+
 // What the two colours of a raster mean.
 void draw_key(Svg& svg, double left, double y) {
   const double font = svg.font();
@@ -36,8 +60,8 @@ void draw_key(Svg& svg, double left, double y) {
   for (const auto& [level, label] : {std::pair{kTopLevel, "bought from the solver"},
                                      std::pair{std::uint8_t{0}, "filled in by the surrogate"}}) {
     svg.rectangle(x, y - 0.45 * font, 0.9 * font, 0.9 * font,
-                  fmt::format("fill=\"{}\" class=\"axis\" stroke=\"#333333\" stroke-width=\"0.5\"",
-                              hex(colours[level])));
+                  fmt::format("class=\"{}\" fill=\"{}\" stroke=\"#333333\" stroke-width=\"0.5\"",
+                              level > 0 ? "bought" : "filled", hex(colours[level])));
     svg.text(x + 1.3 * font, y, Anchor::start, label);
     x += 1.3 * font + text_width(label, font) + 1.2 * font;
   }
@@ -59,12 +83,15 @@ std::string svg_text(const PictureChart& chart, const FigureStyle& style) {
     frame.y_ticks = divider_ticks(chart, frame, font);
   }
   Svg svg(width, height, style, chart.title, chart.note);
-  if (!chart.picture.values.empty())
+  if (key)
+    draw_bought_steps(svg, frame, chart.picture);
+  else if (!chart.picture.values.empty())
     svg.image(frame.left, frame.top, frame.right - frame.left, frame.bottom - frame.top,
-              data_uri(chart.picture));
+              data_uri(enlarged(chart.picture, kPixelsLeast)));
   for (const PictureChart::Divider& divider : chart.dividers)
-    svg.line(frame.left, frame.at_y(divider.at), frame.right, frame.at_y(divider.at),
-             "class=\"divider\" stroke=\"#D55E00\" stroke-width=\"0.7\"");
+    if (divider.at != chart.y_high)
+      svg.line(frame.left, frame.at_y(divider.at), frame.right, frame.at_y(divider.at),
+               "class=\"divider\" stroke=\"#D55E00\" stroke-width=\"0.7\"");
   draw_axes(svg, frame, chart.x, chart.y);
   if (key) draw_key(svg, frame.left, height - 0.75 * font);
   return std::move(svg).finish();

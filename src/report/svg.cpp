@@ -106,7 +106,7 @@ void Svg::upright_text(double x, double y, std::string_view text) {
 void Svg::image(double x, double y, double width, double height, std::string_view uri) {
   body_ += fmt::format(
       "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" "
-      "image-rendering=\"pixelated\" href=\"{}\"/>\n",
+      "image-rendering=\"optimizeSpeed\" style=\"image-rendering:pixelated\" href=\"{}\"/>\n",
       coordinate(x), coordinate(y), coordinate(width), coordinate(height), uri);
 }
 

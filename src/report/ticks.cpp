@@ -49,13 +49,29 @@ int common_exponent(double largest) {
   return 3 * static_cast<int>(std::floor(std::log10(largest) / 3 + 1e-12));
 }
 
+std::vector<double> multiples(const Span& span, double step) {
+  std::vector<double> values;
+  for (double i = std::ceil(span.low / step - kSlack); i * step <= span.high + kSlack * step; ++i)
+    values.push_back(std::clamp(i * step, span.low, span.high));
+  return values;
+}
+
+// How well ticks cover a span: the longest stretch without any, and a little for every one.
+double badness(const std::vector<double>& ticks, const Span& span) {
+  if (ticks.size() < 2) return 2;
+  double longest = std::max(span.part(ticks.front()), 1 - span.part(ticks.back()));
+  for (std::size_t i = 1; i < ticks.size(); ++i)
+    longest = std::max(longest, span.part(ticks[i]) - span.part(ticks[i - 1]));
+  return longest + 0.04 * static_cast<double>(ticks.size());
+}
+
 Ticks linear_ticks(const Span& span, std::size_t most, bool whole) {
   Ticks ticks;
   const double wide = span.high - span.low;
   double step = round_step(wide / static_cast<double>(std::max<std::size_t>(most, 2)));
+  if (!whole && multiples(span, step).size() < 3) step = round_step(0.4 * step);
   if (whole) step = std::max(step, 1.0);
-  for (double i = std::ceil(span.low / step - kSlack); i * step <= span.high + kSlack * step; ++i)
-    ticks.major.push_back(std::clamp(i * step, span.low, span.high));
+  ticks.major = multiples(span, step);
   ticks.exponent = common_exponent(std::max(std::abs(span.low), std::abs(span.high)));
   const double unit = std::pow(10.0, ticks.exponent);
   for (const double v : ticks.major)
@@ -69,7 +85,7 @@ std::string log_label(double value, bool plain) {
   const int exponent = static_cast<int>(std::floor(std::log10(value) + 1e-9));
   const double factor = value / std::pow(10.0, exponent);
   if (std::abs(factor - 1) < 1e-6) return power_of_ten(exponent);
-  return fmt::format("{:.3g}·{}", factor, power_of_ten(exponent));
+  return fmt::format("{:.6g}·{}", factor, power_of_ten(exponent));
 }
 
 // Multiples (of `factors`) of powers of ten whose exponents are multiples of `every`.
@@ -93,25 +109,24 @@ Ticks log_ticks(const Span& span, std::size_t most) {
   Ticks ticks;
   const std::vector<double> all = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const double wide = std::log10(span.high) - std::log10(span.low);
-  const std::size_t enough = std::min<std::size_t>(3, most);
+
   int every = 1;
   while (wide / every > static_cast<double>(most))
     every = every == 1 ? 2 : every == 2 ? 5 : every * 2;
   ticks.major = decades(span, {1}, every);
-  for (const std::vector<double>& factors :
-       {std::vector<double>{1, 3}, std::vector<double>{1, 2, 5}, std::vector<double>{1, 2, 3, 5, 7},
-        all}) {
-    if (ticks.major.size() >= enough) break;
-    auto finer = decades(span, factors, 1);
-    if (finer.size() <= most) ticks.major = std::move(finer);
-  }
-  if (ticks.major.size() < 2) {  // too narrow for decades
-    ticks = linear_ticks({span.low, span.high, false}, std::min<std::size_t>(most, 4), false);
-    std::erase_if(ticks.major, [&](double v) { return v <= 0; });
-    ticks.exponent = 0;
-    ticks.labels.clear();
-  } else if (every == 1 && wide < 12) {
-    ticks.minor = decades(span, all, 1);
+  if (every == 1) {
+    const bool enough = ticks.major.size() > 2;
+    const auto consider = [&](std::vector<double> finer) {
+      if (!enough && finer.size() <= most + 2 && badness(finer, span) < badness(ticks.major, span))
+        ticks.major = std::move(finer);
+    };
+    for (const std::vector<double>& factors :
+         {std::vector<double>{1, 3}, std::vector<double>{1, 2, 5},
+          std::vector<double>{1, 2, 3, 5, 7}, all})
+      consider(decades(span, factors, 1));
+    // A narrow span may have no such numbers in it.
+    if (wide < 1) consider(linear_ticks({span.low, span.high, false}, most, false).major);
+    if (wide < 12) ticks.minor = decades(span, all, 1);
     std::erase_if(ticks.minor, [&](double v) { return std::ranges::count(ticks.major, v) > 0; });
   }
   const bool plain =
@@ -132,7 +147,7 @@ bool can_show(double value, bool log) {
   return !log || value >= kSmallest;
 }
 
-Span span_of(const std::vector<double>& values, bool log, double room) {
+Span span_of(const std::vector<double>& values, bool log, double room, bool to_zero) {
   Span span{0, 0, log};
   bool any = false;
   for (const double v : values) {
@@ -145,16 +160,18 @@ Span span_of(const std::vector<double>& values, bool log, double room) {
   if (log) {
     double a = std::log10(span.low), b = std::log10(span.high);
     const double spare = b - a < 0.02 ? 0.15 : room * (b - a);
-    return {std::pow(10.0, a - spare), std::pow(10.0, b + spare), true};
+    return {std::pow(10.0, std::max(a - spare, -307.0)), std::pow(10.0, std::min(b + spare, 307.0)),
+            true};
   }
   const double size = std::max(std::abs(span.low), std::abs(span.high));
   if (size < kSmallest) return {0, 1, false};
   const double wide = span.high - span.low;
   const double spare = wide < kFinest * size ? 0.1 * size : room * wide;
-  // An axis that nearly reaches 0 begins there, and one of sizes does not go below it.
-  const bool from_zero = span.low >= 0 && (span.low < 0.2 * span.high || span.low < spare);
-  const bool to_zero = span.high <= 0 && (span.high > 0.2 * span.low || -span.high < spare);
-  return {from_zero ? 0.0 : span.low - spare, to_zero ? 0.0 : span.high + spare, false};
+  const bool from_zero =
+      to_zero && span.low >= 0 && (span.low < 0.2 * span.high || span.low < spare);
+  const bool up_to_zero =
+      to_zero && span.high <= 0 && (span.high > 0.2 * span.low || -span.high < spare);
+  return {from_zero ? 0.0 : span.low - spare, up_to_zero ? 0.0 : span.high + spare, false};
 }
 
 Ticks ticks_of(const Span& span, std::size_t most, bool whole) {

@@ -21,8 +21,8 @@ struct Span {
 /// Whether an axis can show a value at all.
 bool can_show(double value, bool log);
 /// The span of values (those that can be shown), with room around them, widened where they are all
-/// the same. Of none: 0 to 1, or 0.1 to 1.
-Span span_of(const std::vector<double>& values, bool log, double room);
+/// the same; `to_zero`: one of sizes begins at 0 if that is not far. Of none: 0 to 1, or 0.1 to 1.
+Span span_of(const std::vector<double>& values, bool log, double room, bool to_zero);
 
 struct Ticks {
   std::vector<double> major, minor;  ///< within the span, ascending

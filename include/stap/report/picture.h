@@ -36,6 +36,10 @@ struct Picture {
 Picture make_picture(std::size_t width, std::size_t height, std::span<const float> values,
                      double low, double high, Palette palette);
 
+/// Every pixel as several, so that viewers that smooth pictures show it as it is: at least this
+/// wide and high.
+Picture enlarged(const Picture& picture, std::size_t least);
+
 /// A PNG file with the palette. Throws Error(internal) if there are not as many values as pixels.
 std::string png_bytes(const Picture& picture);
 /// "data:image/png;base64,...", for an <img> or <image>.

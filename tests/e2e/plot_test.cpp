@@ -1,0 +1,80 @@
+// `stap plot` as a user runs it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/contains.h"
+#include "support/process.h"
+#include "support/small_study.h"
+
+namespace stap::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
+  TemporaryFolder folder;
+  setenv("STAP_CACHE", folder.path("cache").c_str(), 1);
+  std::vector<std::string> words{"sweep", "demo"};
+  for (const std::string& setting : small_study()) words.push_back(setting);
+  words.insert(words.end(),
+               {"train.epochs=2", "study.rounds=1", "--grid", "method=random,sbal+stap", "--grid",
+                "seed=0,1", "--out", folder.path("s")});
+  const Finished sweep = run_stap(words);
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
+  const Finished analysed = run_stap({"analyse", folder.path("s")});
+  ASSERT_EQ(analysed.exit_code, 0) << analysed.err;
+  const std::string svg = folder.path("f.svg");
+  const auto plot = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"plot", folder.path("s"), "--out", svg, "--figure"});
+    return run_stap(more);
+  };
+
+  for (const char* figure : {"errors", "quantiles", "by-step", "frequency", "calibration", "losses",
+                             "times", "ledger"}) {
+    const Finished drawn = plot({figure, "--width", "120mm", "--font", "9pt"});
+    ASSERT_EQ(drawn.exit_code, 0) << figure << ": " << drawn.err;
+    const std::string text = content(svg);
+    EXPECT_TRUE(text.starts_with("<svg ") && text.ends_with("</svg>\n")) << figure;
+    EXPECT_TRUE(contains(text, "width=\"120mm\"")) << figure;
+    EXPECT_TRUE(contains(text, ">sbal+stap</text>")) << figure;
+  }
+  for (const char* figure : {"steps", "activations", "trajectory"}) {
+    const Finished drawn = plot({figure, "--method", "sbal+stap", "--seed", "1"});
+    ASSERT_EQ(drawn.exit_code, 0) << figure << ": " << drawn.err;
+    EXPECT_TRUE(contains(drawn.out, "seed 1")) << figure;
+    EXPECT_TRUE(content(svg).starts_with("<svg "));
+  }
+  EXPECT_TRUE(contains(content(svg), "data:image/png;base64,"));  // the trajectory
+  const std::string before = content(svg);
+
+  const Finished method = plot({"errors", "--method", "sbal+stab"});
+  EXPECT_EQ(method.exit_code, 2);
+  EXPECT_TRUE(contains(method.err, "sbal+stap"));
+  const Finished several = plot({"trajectory"});
+  EXPECT_EQ(several.exit_code, 2);
+  EXPECT_TRUE(contains(several.err, "--method: random, sbal+stap"));
+  const Finished channel = plot({"trajectory", "--method", "random", "--channel", "p"});
+  EXPECT_EQ(channel.exit_code, 2);
+  EXPECT_TRUE(contains(channel.err, "channels: u"));
+  EXPECT_EQ(plot({"errors", "--width", "85 parsecs"}).exit_code, 2);
+  EXPECT_EQ(plot({"nothing"}).exit_code, 2);
+  EXPECT_EQ(run_stap({"plot", folder.path("none"), "--figure", "errors", "--out", svg}).exit_code,
+            3);
+  EXPECT_EQ(content(svg), before);  // nothing of these touched it
+  folder.file("notes.txt", "mine");
+  EXPECT_EQ(
+      run_stap({"plot", folder.path("s"), "--figure", "errors", "--out", folder.path("notes.txt")})
+          .exit_code,
+      2);
+  EXPECT_EQ(content(folder.path("notes.txt")), "mine");
+  fs::remove(folder.path("s") + "/method=random,seed=0/analysis.json");
+  fs::remove(folder.path("s") + "/method=random,seed=1/analysis.json");
+  const Finished absent = plot({"calibration", "--method", "random"});
+  EXPECT_EQ(absent.exit_code, 3);
+  EXPECT_TRUE(contains(absent.err, "stap analyse"));
+  unsetenv("STAP_CACHE");
+}
+
+}  // namespace
+}  // namespace stap::test
