@@ -104,7 +104,7 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
   const double titles = 1.5 * font, bar = 0.7 * font, bars = bar + 1.9 * font, gap = 2.2 * font;
   const bool strip = flat && field.bought.size() > 1;
   Frame frame = make_frame(width, height, font, x_axis, y_axis, x, y, false, {0, bars});
-  const double left = frame.left;
+  const double left = std::max(frame.left, strip ? text_width("bought", font) + font : 0.0);
   double panel = (width - left - 2 * gap - 1.2 * font) / 3;
   double top = frame.top + titles + (strip ? 0.7 * font : 0);
   double high = frame.bottom - top;

@@ -56,13 +56,13 @@ std::vector<double> multiples(const Span& span, double step) {
   return values;
 }
 
-// How well ticks cover a span: the longest stretch without any, and a little for every one.
-double badness(const std::vector<double>& ticks, const Span& span) {
-  if (ticks.size() < 2) return 2;
+// The longest stretch of a span without ticks.
+double longest_stretch(const std::vector<double>& ticks, const Span& span) {
+  if (ticks.empty()) return 1;
   double longest = std::max(span.part(ticks.front()), 1 - span.part(ticks.back()));
   for (std::size_t i = 1; i < ticks.size(); ++i)
     longest = std::max(longest, span.part(ticks[i]) - span.part(ticks[i - 1]));
-  return longest + 0.04 * static_cast<double>(ticks.size());
+  return longest;
 }
 
 Ticks linear_ticks(const Span& span, std::size_t most, bool whole) {
@@ -113,11 +113,13 @@ Ticks log_ticks(const Span& span, std::size_t most) {
   int every = 1;
   while (wide / every > static_cast<double>(most))
     every = every == 1 ? 2 : every == 2 ? 5 : every * 2;
-  ticks.major = decades(span, {1}, every);
+  const std::vector<double> powers = decades(span, {1}, every);
+  ticks.major = powers;
   if (every == 1) {
-    const bool enough = ticks.major.size() > 2;
     const auto consider = [&](std::vector<double> finer) {
-      if (!enough && finer.size() <= most + 2 && badness(finer, span) < badness(ticks.major, span))
+      const double before = longest_stretch(ticks.major, span);
+      const bool enough = ticks.major.size() > 2 && (before < 0.4 || ticks.major == powers);
+      if (!enough && finer.size() <= most + 2 && longest_stretch(finer, span) < before)
         ticks.major = std::move(finer);
     };
     for (const std::vector<double>& factors :
