@@ -9,6 +9,8 @@
 namespace stap {
 namespace {
 
+constexpr double kWide = 110 * kPointsPerMm;
+
 bool is_drawn(const Series& series, const FigureStyle& style) {
   return !series.seed || style.seeds;
 }
@@ -115,8 +117,13 @@ void ChartDrawing::draw_data(Svg& svg) const {
   const auto bars = [](const Series* series) { return series->mark == Mark::bars; };
   const auto places = static_cast<std::size_t>(std::ranges::count_if(drawn_, bars));
   std::size_t place = 0;
+  // The more bands, the fainter each.
+  const auto banded = [](const Series* series) {
+    return series->mark == Mark::line && has_band(*series);
+  };
+  const auto bands = static_cast<double>(std::ranges::count_if(drawn_, banded));
   for (const Series* series : drawn_)
-    if (series->mark == Mark::line && has_band(*series)) draw_band(svg, frame_, *series);
+    if (banded(series)) draw_band(svg, frame_, *series, std::clamp(0.5 / (bands + 1), 0.05, 0.15));
   for (const Series* series : drawn_) {
     if (series->guide)
       draw_guide(svg, frame_, *series);
@@ -133,15 +140,19 @@ std::string ChartDrawing::draw() {
   const double font = style_.font_pt, width = style_.width_mm * kPointsPerMm;
   const std::vector<const Series*> named = named_series(chart_, style_);
   const double end_labels = end_labels_width(named, width, font);
-  const Legend legend(end_labels > 0 ? std::vector<const Series*>{} : named, width - 2 * font,
-                      font);
+  Legend legend(end_labels > 0 ? std::vector<const Series*>{} : named, width - 2 * font, font);
+  // Beside a wide chart rather than in several rows below.
+  const bool beside =
+      legend.height() > 2 * font && width > kWide &&
+      1.45 * font * static_cast<double>(named.size()) < 0.8 * style_.height_mm * kPointsPerMm;
+  if (beside) legend = Legend(named, std::min(legend.widest(), 0.35 * width), font);
   const std::string missing = left_out_text();
-  const double below = legend.height() + (missing.empty() ? 0 : 1.4 * font);
+  const double below = (beside ? 0 : legend.height()) + (missing.empty() ? 0 : 1.4 * font);
   // A long legend makes the drawing higher rather than the chart invisible.
   const double least = below_frame(font) + 8 * font;
   const double height = std::max(style_.height_mm * kPointsPerMm, least + below);
   frame_ = make_frame(width, height, font, chart_.x, chart_.y, x_span(), y_span(), whole_numbers(),
-                      {end_labels, below});
+                      {beside ? legend.widest() + font : end_labels, below});
   std::string description = chart_.note;
   if (!missing.empty()) description += (description.empty() ? "" : ". ") + missing;
   Svg svg(width, height, style_, chart_.title, description);
@@ -154,10 +165,13 @@ std::string ChartDrawing::draw() {
                        frame_.right - frame_.left, font));
   if (end_labels > 0) draw_end_labels(svg, frame_, named);
   const double legend_top = frame_.bottom + below_frame(font);
-  legend.draw(svg, std::min(frame_.left, font), legend_top);
+  if (beside)
+    legend.draw(svg, frame_.right + font, frame_.top);
+  else
+    legend.draw(svg, std::min(frame_.left, font), legend_top);
   if (!missing.empty())
-    svg.text(std::min(frame_.left, font), legend_top + legend.height() + 0.7 * font, Anchor::start,
-             shortened(missing, width - 2 * font, font), "font-style=\"italic\"");
+    svg.text(std::min(frame_.left, font), legend_top + (beside ? 0 : legend.height()) + 0.7 * font,
+             Anchor::start, shortened(missing, width - 2 * font, font), "font-style=\"italic\"");
   return std::move(svg).finish();
 }
 

@@ -53,7 +53,7 @@ bool is_shown(const Series& series, std::size_t i, bool x_log, bool y_log) {
   return can_show(series.x[i], x_log) && can_show(series.y[i], y_log);
 }
 
-void draw_band(Svg& svg, const Frame& frame, const Series& series) {
+void draw_band(Svg& svg, const Frame& frame, const Series& series, double opacity) {
   const auto whole = [&](std::size_t i) {
     return shown(frame, series, i) && !std::isnan(series.low[i]) && !std::isnan(series.high[i]);
   };
@@ -69,9 +69,8 @@ void draw_band(Svg& svg, const Frame& frame, const Series& series) {
       for (std::size_t k = end; k-- > i;)
         path += fmt::format("L{} {}", coordinate(frame.at_x(series.x[k])),
                             coordinate(clamped_y(frame, series.low[k])));
-      svg.add(
-          fmt::format("<path d=\"{}Z\" class=\"band g{}\" fill=\"{}\" fill-opacity=\"0.15\"/>\n",
-                      path, series.group, pen_of(series).colour));
+      svg.add(fmt::format("<path d=\"{}Z\" class=\"band g{}\" fill=\"{}\" fill-opacity=\"{}\"/>\n",
+                          path, series.group, pen_of(series).colour, coordinate(opacity)));
     }
     i = std::max(end, i + 1);
   }
@@ -126,11 +125,11 @@ void draw_points(Svg& svg, const Frame& frame, const Series& series) {
     svg.add(fmt::format("<path d=\"{}\" class=\"mark g{}\" fill=\"{}\" fill-opacity=\"{}\"/>\n",
                         path, series.group, pen.colour, count > 30 ? "0.7" : "1"));
   else  // dots: round and square ones tell groups apart without colours
-    svg.add(
-        fmt::format("<path d=\"{}\" class=\"dots g{}\" fill=\"none\" stroke=\"{}\" "
-                    "stroke-width=\"{}\" stroke-linecap=\"{}\" stroke-opacity=\"0.4\"/>\n",
-                    path, series.group, pen.colour, coordinate(0.2 * svg.font()),
-                    series.group % 2 == 0 ? "round" : "square"));
+    svg.add(fmt::format(
+        "<path d=\"{}\" class=\"dots g{}\" fill=\"none\" stroke=\"{}\" "
+        "stroke-width=\"{}\" stroke-linecap=\"{}\" stroke-opacity=\"{}\"/>\n",
+        path, series.group, pen.colour, coordinate((count > 400 ? 0.2 : 0.3) * svg.font()),
+        series.group % 2 == 0 ? "round" : "square", count > 400 ? "0.4" : "0.6"));
 }
 
 void draw_bars(Svg& svg, const Frame& frame, const Series& series, std::size_t place,
@@ -146,9 +145,8 @@ void draw_bars(Svg& svg, const Frame& frame, const Series& series, std::size_t p
     const double y = clamped_y(frame, series.y[i]);
     if (series.y[i] == 0)
       svg.text((left + right) / 2, base - 0.7 * svg.font(), Anchor::middle, "0");
-    svg.rectangle(
-        left, std::min(y, base), right - left, std::abs(base - y),
-        fmt::format("class=\"bar g{}\" fill=\"{}\"", series.group, pen_of(series).colour));
+    svg.rectangle(left, std::min(y, base), right - left, std::abs(base - y),
+                  bar_attributes(series, "bar"));
     if (has_band(series) && !std::isnan(series.low[i]) && !std::isnan(series.high[i])) {
       const double x = (left + right) / 2;
       svg.line(x, clamped_y(frame, series.low[i]), x, clamped_y(frame, series.high[i]),

@@ -217,7 +217,7 @@ Chart cost_chart(std::span<const MethodCost> costs) {
   Chart chart{.id = "cost",
               .title = "When active learning pays",
               .x = {.label = "cost of a solver step", .unit = "s", .log = true},
-              .y = {.label = "times faster than the baseline", .log = true}};
+              .y = {.label = "speed-up", .log = true}};
   const auto known = [](const CostTerms& t) {
     return t.efficiency > 0 && std::isfinite(t.acquire + t.train + t.select + t.efficiency);
   };
@@ -264,7 +264,7 @@ Chart cost_chart(std::span<const MethodCost> costs) {
   std::ranges::move(here, std::back_inserter(chart.series));
   chart.series.push_back({.label = "break-even", .guide = true, .x = {low, high}, .y = {1, 1}});
   add_note(chart.note,
-           "Time to the baseline's last error, the baseline's over the method's; the marks are the "
+           "Speed-up: the baseline's time to its last error over the method's; the marks are the "
            "solver as it "
            "was. Above the line it pays");
   return chart;

@@ -105,8 +105,18 @@ std::vector<const Series*> named_series(const Chart& chart, const FigureStyle& s
   return named;
 }
 
+std::string bar_attributes(const Series& series, std::string_view name) {
+  const std::string colour = group_colour(series.group);
+  // Bars have no dashes: where colours begin anew they are pale with an edge.
+  const bool again = series.group >= kShapes;
+  return fmt::format(
+      "class=\"{} g{}\" fill=\"{}\"{}", name, series.group, colour,
+      again ? fmt::format(" fill-opacity=\"0.35\" stroke=\"{}\" stroke-width=\"0.7\"", colour)
+            : "");
+}
+
 bool drawn_as_dots(const Series& series) {
-  constexpr std::size_t kShapesMost = 120;
+  constexpr std::size_t kShapesMost = 60;
   return series.mark == Series::Mark::points && series.x.size() > kShapesMost;
 }
 
@@ -115,17 +125,37 @@ double Legend::sample(const Series& series) const {
 }
 
 Legend::Legend(std::vector<const Series*> series, double width, double font) : font_(font) {
-  double used = 0;
+  const double apart = 1.2 * font;
+  std::vector<Entry> entries;
   for (const Series* one : series) {
-    const double most = width - sample(*one) - 0.5 * font;
-    Entry entry{one, shortened(one->label, most, font), 0};
-    entry.width = sample(*one) + 0.5 * font + text_width(entry.label, font) + 1.2 * font;
-    if (rows_.empty() || used + entry.width - 1.2 * font > width) {
-      rows_.emplace_back();
+    const double before = sample(*one) + 0.5 * font;
+    Entry entry{one, shortened(one->label, width - before, font), 0};
+    entry.width = before + text_width(entry.label, font) + apart;
+    widest_ = std::max(widest_, entry.width - apart);
+    entries.push_back(std::move(entry));
+  }
+  // What does not fit into one row stands in columns, unless that takes more rows.
+  std::size_t rows = 1;
+  double used = 0;
+  for (const Entry& entry : entries) {
+    if (used > 0 && used + entry.width - apart > width) {
+      ++rows;
       used = 0;
     }
     used += entry.width;
-    rows_.back().push_back(std::move(entry));
+  }
+  const auto columns =
+      std::max<std::size_t>(1, static_cast<std::size_t>((width + apart) / (widest_ + apart)));
+  const bool aligned = rows > 1 && (entries.size() + columns - 1) / columns <= rows;
+  used = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (aligned) entries[i].width = widest_ + apart;
+    if (i == 0 || (aligned ? i % columns == 0 : used + entries[i].width - apart > width)) {
+      rows_.emplace_back();
+      used = 0;
+    }
+    used += entries[i].width;
+    rows_.back().push_back(std::move(entries[i]));
   }
 }
 
@@ -140,7 +170,8 @@ void Legend::draw(Svg& svg, double left, double top) const {
       const std::string fill =
           fmt::format("class=\"mark g{}\" fill=\"{}\"", series.group, pen.colour);
       if (series.mark == Series::Mark::bars) {
-        svg.rectangle(middle - 0.45 * font_, y - 0.45 * font_, 0.9 * font_, 0.9 * font_, fill);
+        svg.rectangle(middle - 0.45 * font_, y - 0.45 * font_, 0.9 * font_, 0.9 * font_,
+                      bar_attributes(series, "key"));
       } else {
         if (series.mark == Series::Mark::line)
           svg.line(

@@ -17,6 +17,8 @@ Pen pen_of(const Series& series);
 /// The mark of a group's points as a path around a place; size: that of a circle with this radius.
 std::string mark_path(std::size_t group, double x, double y, double radius);
 
+/// Of its bars, and their key in a legend.
+std::string bar_attributes(const Series& series, std::string_view name);
 /// Points of so many values are drawn as dots, not as the shapes of their groups.
 bool drawn_as_dots(const Series& series);
 
@@ -29,6 +31,7 @@ class Legend {
   /// `width`: of a row.
   Legend(std::vector<const Series*> series, double width, double font);
   double height() const { return static_cast<double>(rows_.size()) * row_height(); }
+  double widest() const { return widest_; }  ///< of an entry
   void draw(Svg& svg, double left, double top) const;
 
  private:
@@ -40,7 +43,7 @@ class Legend {
   double row_height() const { return 1.45 * font_; }
   double sample(const Series& series) const;
 
-  double font_;
+  double font_, widest_ = 0;
   std::vector<std::vector<Entry>> rows_;
 };
 

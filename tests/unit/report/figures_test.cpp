@@ -14,6 +14,7 @@
 #include "stap/core/error.h"
 #include "stap/core/rng.h"
 #include "stap/report/field.h"
+#include "stap/results/published.h"
 #include "support/contains.h"
 #include "support/table_results.h"
 
@@ -387,6 +388,14 @@ TEST(Figures, ErrorsAreGeometricMeansOverSeedsAgainstSolverSteps) {
   EXPECT_TRUE(test::contains(chart.note, "95 % interval"));
   EXPECT_EQ(std::ranges::count_if(chart.series, &Series::seed), 5);
   EXPECT_EQ(std::ranges::count_if(chart.series, &Series::published), 0);
+  ProblemMethods paper = problems[0];
+  paper.published_problem = "burgers";
+  paper.published_offset = 1.5;
+  const Chart compared = errors_chart(paper, Metric::rmse, ErrorsOf::members);
+  const auto level = std::ranges::find_if(compared.series, &Series::published);
+  ASSERT_NE(level, compared.series.end());
+  const Published* printed = find_published("burgers", "random", "rmse");
+  EXPECT_NEAR(std::log(level->y[0]), printed->mean - 1.5, 1e-12);  // on our scale
   const config::Value value = to_value(chart);
   EXPECT_EQ(value.find("series")->list()->at(0).find("x")->list()->at(1).real(), 60.0);
   EXPECT_EQ(xml_complaint(svg_text(chart, {.seeds = true})), "");
