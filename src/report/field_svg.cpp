@@ -121,7 +121,9 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
                       ? ""
                       : fmt::format(" at time {}", number_text(field.times[frame_index])),
                   number_text(field.rmse));
-  Svg svg(width, height, style, what,
+  // Squares may need less than there is.
+  const double need = top + high + below_frame(font) + bars + 0.2 * font;
+  Svg svg(width, std::min(height, need), style, what,
           "Truth, prediction of the mean model, and prediction minus truth. Grey: not finite");
   const Panel panels[] = {
       {"truth", &of.truth}, {"prediction", &of.prediction}, {"error", &of.error}};
