@@ -9,7 +9,7 @@
 namespace stap {
 namespace {
 
-constexpr double kWide = 110 * kPointsPerMm;
+constexpr double kWideChart = 110 * kPointsPerMm;
 
 bool is_drawn(const Series& series, const FigureStyle& style) {
   return !series.seed || style.seeds;
@@ -143,7 +143,7 @@ std::string ChartDrawing::draw() {
   Legend legend(end_labels > 0 ? std::vector<const Series*>{} : named, width - 2 * font, font);
   // Beside a wide chart rather than in several rows below.
   const bool beside =
-      legend.height() > 2 * font && width > kWide &&
+      legend.height() > 2 * font && width > kWideChart &&
       1.45 * font * static_cast<double>(named.size()) < 0.8 * style_.height_mm * kPointsPerMm;
   if (beside) legend = Legend(named, std::min(legend.widest(), 0.35 * width), font);
   const std::string missing = left_out_text();
