@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test test-long test-solvers test-zoo test-spool test-slurm bench asan fuzz format check clean help
+.PHONY: program demo test test-long test-solvers test-zoo test-spool test-slurm test-browser bench asan fuzz format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -60,6 +60,12 @@ test-slurm:  ## run studies through a Slurm of four nodes on this machine: minut
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_program
 	@tests/slurm/run-all
+
+test-browser:  ## open reports in Chromium: figures, controls, themes, print, hostile names: minutes
+	@tools/install-deps build browser
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@tests/browser/run build/release/stap
 
 bench:  ## run the benchmarks: build/release/bench.json and a table of it
 	@tools/install-deps build bench

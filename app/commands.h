@@ -114,6 +114,7 @@ struct StudyCommandOptions {
   TimeLimitOptions time;
   std::string until;  ///< "bought", "trained"; empty: to the end
   std::string shard;  ///< sweep only: "2/6", "auto"; empty: all of it
+  bool no_report = false;
 };
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out);
 void add_run(CLI::App& program, const Globals& globals);
@@ -187,6 +188,15 @@ struct AnalyseOptions {
 };
 void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ostream& out);
 void add_analyse(CLI::App& program, const Globals& globals);
+
+struct ReportCommandOptions {
+  std::vector<std::string> folders;  ///< of runs or sweeps
+  std::string output;                ///< empty: in the first folder
+  std::string baseline;              ///< a row; empty: the first
+  bool csv = false, json = false;    ///< at most one: printed, and no page is written
+};
+void run_report(const ReportCommandOptions& options, std::ostream& out);
+void add_report(CLI::App& program, const Globals& globals);
 
 struct PlotOptions {
   std::string folder;  ///< of a run or a sweep

@@ -143,6 +143,7 @@ int run(int argc, char** argv) {
   add_queue(program, globals);
   add_table(program, globals);
   add_analyse(program, globals);
+  add_report(program, globals);
   add_plot(program, globals);
   add_predict(program, globals);
   add_evaluate(program, globals);

@@ -258,6 +258,7 @@ void sweep_on_devices(const std::vector<SweepRun>& runs, const Task& task, const
   for (std::size_t d = 0; d < devices; ++d) {
     std::vector<std::string> words = common_words(globals);
     words.insert(words.begin(), "stap");
+    if (task.report != nullptr) words.emplace_back("--no-report");  // there is one of all of them
     // Of this shard's runs every one of `devices`, beginning with run d of them.
     const std::size_t shard = task.share.shard + task.share.shards * d;
     for (const std::string& word :

@@ -31,6 +31,8 @@ void add_common(CLI::App& command, StudyCommandOptions& options) {
                   "Only a part: until what comes next is bought, without a GPU; or until networks "
                   "are trained and the next plan is made, without the solver")
       ->check(CLI::IsMember({"bought", "trained"}));
+  command.add_flag("--no-report", options.no_report,
+                   "Do not analyse the runs and write report.html at the end");
 }
 
 // The configuration with its settings; a sweep over `extends` may have none of its own.
@@ -73,7 +75,8 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
       runs_of(options, document_of(options, spread ? of_one : globals));
 
   Console console(globals);
-  const Task task{options.folder, command_text(globals), share};
+  const Task task{options.folder, command_text(globals), share,
+                  options.no_report ? nullptr : &globals};
   if (spread) return sweep_on_devices(runs, task, globals, console, out);
   std::vector<SweepRun> mine;
   for (std::size_t r = 0; r < runs.size(); ++r)

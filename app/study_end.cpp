@@ -1,10 +1,13 @@
 #include "study_end.h"
 
+#include <algorithm>
 #include <ostream>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "report_file.h"
+#include "stap/core/error.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
 
@@ -18,6 +21,18 @@ std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
+}
+
+// Of a sweep whose other shards may be under way.
+bool all_finished(const std::string& folder) {
+  try {
+    const std::vector<RunResult> results = read_results(folder);
+    return results.size() >= names_in(folder).size() &&
+           std::ranges::all_of(
+               results, [](const RunResult& run) { return run.rounds_done == run.rounds + 1; });
+  } catch (const Error&) {
+    return false;  // one of them has just begun
+  }
 }
 
 }  // namespace
@@ -57,10 +72,12 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
   if (share.shards > 1) {
     out << fmt::format("shard {}/{} is finished; all of them: stap table {}\n", share.shard,
                        share.shards, task.folder);
-    return;
+    if (!all_finished(task.folder)) return;
+  } else {
+    out << tables_text(make_tables(read_results(task.folder))) << "results in " << task.folder
+        << '\n';
   }
-  out << tables_text(make_tables(read_results(task.folder))) << "results in " << task.folder
-      << '\n';
+  if (task.report != nullptr) report_at_end(task.folder, *task.report, interrupt, console, out);
 }
 
 }  // namespace stap::app

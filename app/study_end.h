@@ -18,11 +18,13 @@ struct Task {
   std::string folder;
   std::string command;  ///< that goes on with it
   Share share{};
+  /// Where it is set the end has a report: the options to analyse with.
+  const Globals* report = nullptr;
 };
 
-/// Says how the loop over the runs of a folder has ended: with their tables, with questions that
-/// wait, or before the end, which ends the program by the signal that asked for it or throws
-/// EndWith.
+/// Says how the loop over the runs of a folder has ended: with their tables and the place of their
+/// report, with questions that wait, or before the end, which ends the program by the signal that
+/// asked for it or throws EndWith.
 void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
                 const InterruptGuard& interrupt, Console& console, std::ostream& out);
 

@@ -27,7 +27,8 @@ void run_tell(const TellOptions& options, const Globals& globals, std::ostream& 
         "{} {} recorded{}\n", by_hand.recorded, by_hand.recorded == 1 ? "answer" : "answers",
         by_hand.known == 0 ? ""
                            : fmt::format("; {} were known already, and the same", by_hand.known));
-  report_end(end, {options.folder, command_text(globals)}, by_hand, interrupt, console, out);
+  report_end(end, {options.folder, command_text(globals), {}, &globals}, by_hand, interrupt,
+             console, out);
 }
 
 void add_tell(CLI::App& program, const Globals& globals) {

@@ -35,7 +35,7 @@ Value head_of(const Manifest& manifest, const Value& document) {
 bool is_ours(const fs::path& file) {
   constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
                            "transitions.h5", "extracts.h5",   "status.json",   "analysis.json",
-                           "analysis.h5",    "lock.json"};
+                           "analysis.h5",    "report.html",   "lock.json"};
   constexpr std::array in_round{"committee.safetensors", "training.safetensors"};
   const fs::path parent = file.parent_path();
   const std::string name = file.filename().string();

@@ -104,7 +104,8 @@ RunResult read_result(const fs::path& folder) {
   if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};
   return result;
 }
-std::vector<RunResult> read_results(const fs::path& folder) {
+
+std::vector<fs::path> run_folders(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
   if (fs::exists(folder / "config.yaml", error)) found.push_back(folder);
@@ -129,8 +130,12 @@ std::vector<RunResult> read_results(const fs::path& folder) {
   };
   std::stable_sort(found.begin(), found.end(),
                    [&](const fs::path& a, const fs::path& b) { return place(a) < place(b); });
+  return found;
+}
+
+std::vector<RunResult> read_results(const fs::path& folder) {
   std::vector<RunResult> results;
-  for (const fs::path& path : found) results.push_back(read_result(path));
+  for (const fs::path& path : run_folders(folder)) results.push_back(read_result(path));
   return results;
 }
 

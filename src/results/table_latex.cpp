@@ -9,7 +9,7 @@
 namespace stap {
 namespace {
 
-std::string escaped(std::string_view text) {
+std::string latex_text(std::string_view text) {
   std::string result;
   for (char c : text) {
     if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) result += '\\';
@@ -32,13 +32,13 @@ std::string tabular(std::span<const Column> columns, const std::vector<std::stri
                     std::string_view subject, bool paper) {
   std::string text =
       fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n", std::string(columns.size(), 'c'));
-  for (const std::string& title : titles) text += " & " + escaped(title);
+  for (const std::string& title : titles) text += " & " + latex_text(title);
   text += " \\\\\n";
   for (const Block& block : make_blocks(columns, paper)) {
     text += fmt::format("\\midrule\n\\multicolumn{{{}}}{{l}}{{{}}} \\\\\n", columns.size() + 1,
-                        escaped(fmt::format("{}: {}", subject, block.title)));
+                        latex_text(fmt::format("{}: {}", subject, block.title)));
     for (const BlockRow& row : block.rows) {
-      text += escaped(row.label);
+      text += latex_text(row.label);
       for (const BlockEntry& entry : row.entries) text += " & " + entry_latex(entry);
       text += " \\\\\n";
     }

@@ -80,7 +80,9 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder, cons
   for (const SweepRun& run : runs) names.push_back(run.name);
   // What a killed process was writing; another shard may be writing it now.
   if (share.shards == 1)
-    remove_leftovers(folder, [](const fs::path& file) { return file == "sweep.json"; });
+    remove_leftovers(folder, [](const fs::path& file) {
+      return file == "sweep.json" || file == "analysis.json" || file == "report.html";
+    });
   std::error_code error;
   if (fs::exists(order, error)) {
     const std::vector<std::string> there = read_order(order);

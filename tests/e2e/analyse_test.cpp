@@ -56,7 +56,7 @@ class AnalyseProgram : public ::testing::Test {
     for (const std::string& setting : small_study()) words.push_back(setting);
     for (const char* word : {"--grid", "method=random,sbal+stap", "--grid", "seed=0,1", "--quiet"})
       words.push_back(word);
-    words.insert(words.end(), {"--out", shared_->path("s")});
+    words.insert(words.end(), {"--no-report", "--out", shared_->path("s")});
     const Finished sweep = run_stap(words);
     ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
   }
@@ -83,7 +83,8 @@ TEST_F(AnalyseProgram, TakesRunsOfMultiStepNetworks) {
   const fs::path folder = folder_.path("two");
   std::vector<std::string> words{"run", "demo"};
   for (const std::string& setting : small_study()) words.push_back(setting);
-  for (const char* word : {"study.steps=6", "budget=12", "cluster=2", "--quiet", "--out"})
+  for (const char* word :
+       {"study.steps=6", "budget=12", "cluster=2", "--quiet", "--no-report", "--out"})
     words.push_back(word);
   words.push_back(folder);
   const Finished run = run_stap(words);
@@ -290,7 +291,7 @@ TEST_F(AnalyseProgram, SaysWhatItDoesNotHave) {
   std::ofstream(metrics) << text.substr(0, text.find('\n') + 1);
   std::vector<std::string> words{"run", "demo", "method=random", "members=1", "--quiet"};
   for (const std::string& setting : small_study()) words.push_back(setting);
-  words.insert(words.end(), {"--out", folder_.path("alone")});
+  words.insert(words.end(), {"--no-report", "--out", folder_.path("alone")});
   ASSERT_EQ(run_stap(words).exit_code, 0);
 
   const Finished result = run_stap({"analyse", folder, folder_.path("alone"), "--quiet"});

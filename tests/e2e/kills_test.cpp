@@ -176,10 +176,10 @@ class KilledCommands : public ::testing::TestWithParam<std::string> {
 
   std::vector<std::string> command(const std::string& name) {
     if (GetParam() == "spool")
-      return {"run", spooled_study(), "--quiet", "--out", folder_.path(name)};
+      return {"run", spooled_study(), "--quiet", "--no-report", "--out", folder_.path(name)};
     std::vector<std::string> words{GetParam(), "demo", "--quiet", "--out", folder_.path(name)};
     for (const std::string& setting : small_study()) words.push_back(setting);
-    if (GetParam() == "sweep") words.insert(words.end(), {"--grid", "seed=0,1"});
+    if (GetParam() == "sweep") words.insert(words.end(), {"--grid", "seed=0,1", "--no-report"});
     return words;
   }
 

@@ -34,7 +34,7 @@ class StudyProgram : public ::testing::Test {
     std::vector<std::string> list{command, "demo"};
     for (const std::string& setting : small_study()) list.push_back(setting);
     list.insert(list.end(), more.begin(), more.end());
-    list.insert(list.end(), {"--out", folder_.path(out)});
+    list.insert(list.end(), {"--no-report", "--out", folder_.path(out)});
     return list;
   }
   // What must be equal between two runs of one study: errors, training set, losses and the last

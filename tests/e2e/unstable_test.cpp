@@ -69,7 +69,7 @@ class UnstableProgram : public ::testing::Test {
     std::vector<std::string> list{"run", "paper/kdv", "--quiet", "--threads", "1"};
     for (const std::string& setting : unstable_study()) list.push_back(setting);
     list.insert(list.end(), more.begin(), more.end());
-    list.insert(list.end(), {"--out", folder_.path(out)});
+    list.insert(list.end(), {"--no-report", "--out", folder_.path(out)});
     return list;
   }
   // Bodies of the journal's lines of one type.
@@ -233,7 +233,7 @@ TEST_F(UnstableProgram, RefillWithoutTroubleIsDrop) {
   const auto demo = [&](const std::string& out, const std::string& setting) {
     std::vector<std::string> list{"run", "demo", "--quiet", setting};
     for (const std::string& small : small_study()) list.push_back(small);
-    list.insert(list.end(), {"--out", folder_.path(out)});
+    list.insert(list.end(), {"--no-report", "--out", folder_.path(out)});
     return run_stap(list);
   };
 

@@ -82,8 +82,10 @@ struct RunResult {
 
 /// Reads one run's folder, of format run/1 or run/2. Throws Error(data).
 RunResult read_result(const std::filesystem::path& folder);
-/// Every run below a sweep's folder (or the folder itself), in the order of the sweep. Throws
-/// Error(data) if there is none.
+/// Every run's folder below a sweep's (or the folder itself), in the order of the sweep: those that
+/// have a configuration. Throws Error(data) if there is none.
+std::vector<std::filesystem::path> run_folders(const std::filesystem::path& folder);
+/// The runs in them. Throws Error(data), also if one is damaged.
 std::vector<RunResult> read_results(const std::filesystem::path& folder);
 
 /// What tells the groups of a sweep apart, for each run: its method, and every key but the seed

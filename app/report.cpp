@@ -1,0 +1,57 @@
+// `stap report`: what runs and sweeps say, as one page.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "report_file.h"
+#include "stap/data/store.h"
+#include "stap/report/page.h"
+#include "stap/results/table_format.h"
+
+namespace stap::app {
+
+void run_report(const ReportCommandOptions& options, std::ostream& out) {
+  disable_store_exit_handler();
+  const std::vector<std::filesystem::path> folders(options.folders.begin(), options.folders.end());
+  const std::filesystem::path file =
+      options.output.empty() ? report_file(folders.front()) : std::filesystem::path(options.output);
+  const bool page = !options.csv && !options.json;
+  if (page) check_report_output(file);
+  const Report report = gather_report(folders, {.baseline = options.baseline});
+  if (options.csv)
+    out << runs_csv(report.results);
+  else if (options.json)
+    out << config::json_text(report_value(report)) << '\n';
+  else
+    out << fmt::format("report: {}\n", write_report(report, file).string());
+}
+
+void add_report(CLI::App& program, const Globals&) {
+  const auto options = std::make_shared<ReportCommandOptions>();
+  CLI::App* command = program.add_subcommand(
+      "report", "Show runs and sweeps on one page: summary, figures, tables, trajectories");
+  command->add_option("folder", options->folders, "Folders of runs or sweeps")->required();
+  CLI::Option* output = command->add_option("--out", options->output,
+                                            "File (default: report.html in the first folder)");
+  command->add_option("--baseline", options->baseline,
+                      "Row that the others are compared with (default: the first)");
+  CLI::Option* json = command->add_flag("--json", options->json, "Print JSON: what the page shows");
+  CLI::Option* csv = command->add_flag(
+      "--csv", options->csv,
+      "Print comma-separated values: a line for each run and round, as 'stap table --csv'");
+  csv->excludes(json);
+  output->excludes(json)->excludes(csv);
+  command->footer(
+      "One HTML file that needs no network and no other file; it shows the same without scripts.\n"
+      "Nothing is computed: 'stap analyse' makes the analyses that it shows, if it has not been "
+      "done.\n"
+      "Example:\n  stap report my-sweep\n"
+      "  stap report my-sweep other-run --baseline random --out both.html");
+  command->callback([options] { run_report(*options, std::cout); });
+}
+
+}  // namespace stap::app

@@ -1,0 +1,97 @@
+#include "report_file.h"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+#include "failure.h"
+#include "output_file.h"
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+#include "stap/core/stop.h"
+#include "stap/report/page.h"
+#include "stap/results/sweep_analysis.h"
+
+namespace stap::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Analysing is left when somebody asks for an end, or time is over.
+class Interruptible : public Observer {
+ public:
+  Interruptible(Observer& inner, const InterruptGuard& interrupt)
+      : inner_(inner), interrupt_(interrupt) {}
+
+  void progress(const Progress& event) override {
+    if (interrupt_.stop()()) throw Stopped();
+    inner_.progress(event);
+  }
+  void warning(std::string_view text) override { inner_.warning(text); }
+  void note(std::string_view text) override { inner_.note(text); }
+
+ private:
+  Observer& inner_;
+  const InterruptGuard& interrupt_;
+};
+
+// Whether the analysis of a folder is younger than all that its runs have written.
+bool is_analysed(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_time_type made = fs::last_write_time(folder / "analysis.json", error);
+  if (error) return false;
+  for (const fs::path& run : run_folders(folder))
+    for (const char* file : {"metrics.jsonl", "timings.jsonl", "transitions.h5"}) {
+      const fs::file_time_type written = fs::last_write_time(run / file, error);
+      if (!error && written > made) return false;
+    }
+  return true;
+}
+
+void analyse_folder(const fs::path& folder, const Globals& globals, Observer& observer) {
+  const AnalysisOptions options{.compute = compute_options(globals), .threads = globals.threads};
+  if (fs::exists(folder / "config.yaml")) {
+    write_analysis(analyse_run(folder, options));
+  } else {
+    write_analysis(analyse_sweep(folder, options, observer));
+  }
+}
+
+}  // namespace
+
+fs::path report_file(const fs::path& folder) {
+  return folder / "report.html";
+}
+
+void check_report_output(const fs::path& file) {
+  check_text_output(file, "<!DOCTYPE html>", "HTML page");
+}
+
+fs::path write_report(const Report& report, const fs::path& file) {
+  check_report_output(file);
+  write_text(file, page_text(report));
+  return file;
+}
+
+void report_at_end(const std::string& folder, const Globals& globals,
+                   const InterruptGuard& interrupt, Console& console, std::ostream& out) {
+  try {
+    Interruptible observer(console, interrupt);
+    if (!is_analysed(folder)) analyse_folder(folder, globals, observer);
+  } catch (const Stopped&) {
+    console.note(fmt::format("not analysed for lack of time: stap analyse {}", folder));
+  } catch (...) {
+    console.note(fmt::format("not analysed: {}", caught_failure().message));
+  }
+  console.finish();
+  if (interrupt.requested()) interrupt.end_program();
+  try {
+    const fs::path folders[] = {folder};
+    const fs::path file = write_report(gather_report(folders), report_file(folder));
+    out << fmt::format("report: {}\n", file.string());
+  } catch (...) {
+    console.note(fmt::format("no report: {}", caught_failure().message));
+  }
+}
+
+}  // namespace stap::app

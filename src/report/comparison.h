@@ -1,0 +1,30 @@
+// Statistics for sentences.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "stap/results/table.h"
+
+namespace stap {
+
+/// The difference of two rows' log RMSE, paired by seed, with its 95 % interval, corrected for the
+/// number of comparisons (Bonferroni).
+struct Comparison {
+  std::size_t pairs = 0;
+  double difference = 0, half = 0;  ///< NaN below two pairs, or where a row diverged
+  /// The interval leaves out 0.
+  bool told_apart() const;
+};
+/// a - b.
+Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons);
+
+/// "36 % lower", "4.5 % higher", "2.6 times as high": what a difference of logarithms means.
+std::string change_text(double log_difference);
+/// "36 % lower (95 % interval 28 to 43 %)", from the error's own point of view.
+std::string change_text(const Comparison& comparison);
+
+/// Half of Welch's 95 % interval of a difference of means.
+double welch_half_95(const Summary& a, const Summary& b);
+
+}  // namespace stap

@@ -1,0 +1,224 @@
+// Charts and pictures of one problem, thinned to what a page can hold.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "report/gather.h"
+#include "report/shortened.h"
+#include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
+
+namespace stap {
+namespace {
+
+// What a page has room for, all problems together: 5 MB with everything.
+constexpr double kErrorNumbers = 80'000;      // of the charts of errors, about 9 bytes each
+constexpr double kActivationPoints = 7'000;   // about 100 bytes each
+constexpr double kPictureBytes = 2.0e6;       // of trajectories, as text
+constexpr std::size_t kLossLinePoints = 400;  // of one line
+constexpr std::size_t kMostPixels = 40'000;   // of one picture, however much room there is
+
+std::size_t numbers_in(const std::vector<Chart>& charts) {
+  std::size_t count = 0;
+  for (const Chart& chart : charts)
+    for (const Series& series : chart.series)
+      count += series.x.size() + series.y.size() + series.low.size() + series.high.size();
+  return count;
+}
+
+// Errors of all metrics, of the members and of the mean model.
+ReportChart errors_of(const ProblemMethods& methods, double share, ReportProblem& problem) {
+  ReportChart errors{"errors", {}};
+  for (const ErrorsOf whose : {ErrorsOf::members, ErrorsOf::mean_model})
+    for (const MetricInfo& metric : metric_infos()) {
+      Chart chart = errors_chart(methods, metric.metric, whose);
+      if (errors.variants.empty() || !chart.series.empty())
+        errors.variants.push_back(std::move(chart));
+    }
+  const auto too_much = [&] {
+    return static_cast<double>(numbers_in(errors.variants)) > share * kErrorNumbers;
+  };
+  const auto drop_seeds = [](Chart& chart) { std::erase_if(chart.series, &Series::seed); };
+  if (!too_much()) return errors;
+  std::for_each(errors.variants.begin() + 1, errors.variants.end(), drop_seeds);
+  const bool all = too_much();
+  if (all) drop_seeds(errors.variants.front());
+  problem.notes.push_back(
+      fmt::format("Errors of single seeds are left out of {}, to keep this page small; 'stap "
+                  "report --csv' has them.",
+                  all ? "the charts" : "all charts of errors but the first"));
+  return errors;
+}
+
+// Every n-th value and the last one.
+void thin(std::vector<double>& values, std::size_t every) {
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (i % every == 0 || i + 1 == values.size()) kept.push_back(values[i]);
+  values = std::move(kept);
+}
+
+// Whether anything was left out.
+bool thin(Chart& chart, std::size_t points_most) {
+  bool thinned = false;
+  for (Series& series : chart.series) {
+    if (series.x.size() <= points_most) continue;
+    const std::size_t every = (series.x.size() + points_most - 1) / points_most;
+    for (std::vector<double>* values : {&series.x, &series.y, &series.low, &series.high})
+      thin(*values, every);
+    thinned = true;
+  }
+  return thinned;
+}
+
+// Share of the chosen trajectories of which each solver step was bought.
+std::vector<double> bought_share(const Chart& steps, const std::string& label,
+                                 std::size_t cluster) {
+  std::vector<double> share;
+  const auto found = std::ranges::find(steps.series, label, &Series::label);
+  if (found != steps.series.end())
+    for (const double y : found->y) share.insert(share.end(), std::max<std::size_t>(cluster, 1), y);
+  return share;
+}
+
+// What is read of one run for its pictures.
+struct Shown {
+  const RunResult* run;
+  ReportMethod* method;
+  RunExtracts extracts{};
+  std::vector<double> bought{};
+};
+
+std::vector<Field> fields_of(const Shown& shown, std::size_t pixels) {
+  std::vector<Field> fields;
+  const auto names = channel_names(*shown.run, shown.extracts.states.grid.channels);
+  for (const Extract& one : shown.extracts.extracts.rollouts) {
+    fields.push_back(make_field(shown.extracts, one.kind, names, pixels));
+    fields.back().bought = shown.bought;
+  }
+  return fields;
+}
+
+std::size_t picture_bytes(const std::vector<Shown>& all) {
+  std::size_t bytes = 0;
+  for (const Shown& shown : all)
+    for (const Field& field : shown.method->fields)
+      for (const FieldChannel& channel : field.channels)
+        for (const Picture* picture : {&channel.truth, &channel.prediction, &channel.error})
+          bytes += data_uri(*picture).size();
+  return bytes;
+}
+
+// Trajectories as large as there is room for them.
+void draw_fields(std::vector<Shown>& all, double share, ReportProblem& problem) {
+  std::size_t pictures = 0, whole = 0;
+  for (const Shown& shown : all) {
+    const std::size_t rollouts = shown.extracts.extracts.rollouts.size();
+    pictures += 3 * rollouts * shown.extracts.states.grid.channels;
+    whole =
+        std::max(whole, shown.extracts.extracts.times.size() * shown.extracts.states.grid.values() /
+                            std::max<std::size_t>(shown.extracts.states.grid.channels, 1));
+  }
+  if (pictures == 0) return;
+  const double budget = share * kPictureBytes;
+  // A pixel takes about half a byte of text.
+  std::size_t pixels = std::clamp<std::size_t>(
+      static_cast<std::size_t>(2.0 * budget / static_cast<double>(pictures)), 200, kMostPixels);
+  for (int tries = 0; tries < 8; ++tries) {
+    for (Shown& shown : all) shown.method->fields = fields_of(shown, pixels);
+    const double bytes = static_cast<double>(picture_bytes(all));
+    if (bytes <= budget) break;
+    pixels = static_cast<std::size_t>(static_cast<double>(pixels) * 0.9 * budget / bytes);
+  }
+  if (whole > pixels)
+    problem.notes.push_back(
+        fmt::format("Trajectories are shown with fewer times or points than the runs have (at most "
+                    "{} values a picture), to keep this page small.",
+                    pixels));
+}
+
+constexpr std::size_t kTitle = 300, kNote = 1'500;  // characters
+
+void shorten_names(Chart& chart) {
+  for (Series& series : chart.series) series.label = shortened(series.label);
+  for (Axis* axis : {&chart.x, &chart.y})
+    for (std::string& name : axis->names) name = shortened(name);
+  chart.title = shortened(chart.title, kTitle);
+  chart.note = shortened(chart.note, kNote);
+}
+
+void shorten_names(ReportProblem& problem) {
+  for (ReportChart& chart : problem.charts)
+    for (Chart& variant : chart.variants) shorten_names(variant);
+  for (ReportMethod& method : problem.methods) {
+    if (method.activations) shorten_names(*method.activations);
+    if (!method.raster) continue;
+    method.raster->title = shortened(method.raster->title, kTitle);
+    method.raster->note = shortened(method.raster->note, kNote);
+  }
+}
+
+void add_chart(ReportProblem& problem, const char* id, Chart chart) {
+  problem.charts.push_back({id, {std::move(chart)}});
+}
+
+}  // namespace
+
+void draw_problem(const ProblemMethods& methods, double share, ReportProblem& problem) {
+  problem.charts.push_back(errors_of(methods, share, problem));
+  for (const auto& [id, draw] :
+       {std::pair("quantiles", &quantiles_chart), std::pair("by-step", &by_step_chart)}) {
+    ReportChart chart{id, {draw(methods, ErrorsOf::members)}};
+    Chart of_mean = draw(methods, ErrorsOf::mean_model);
+    if (!of_mean.series.empty()) chart.variants.push_back(std::move(of_mean));
+    problem.charts.push_back(std::move(chart));
+  }
+  const Chart steps = steps_chart(methods);
+  add_chart(problem, "steps", steps);
+  add_chart(problem, "ledger", ledger_chart(methods));
+  Chart losses = losses_chart(methods);
+  if (thin(losses, kLossLinePoints))
+    problem.notes.emplace_back("Of training losses every so many epochs are shown.");
+  add_chart(problem, "losses", std::move(losses));
+  add_chart(problem, "times", times_chart(methods));
+  add_chart(problem, "calibration", calibration_chart(methods));
+
+  const auto points = static_cast<std::size_t>(share * kActivationPoints /
+                                               (2.0 * static_cast<double>(problem.methods.size())));
+  std::vector<MethodCost> costs;
+  std::vector<Shown> all;
+  bool thinned = false;
+  for (ReportMethod& method : problem.methods) {
+    const MethodRuns& runs = *std::ranges::find(methods.methods, method.label, &MethodRuns::label);
+    const RunResult* run = *std::ranges::find_if(
+        runs.runs, [&](const RunResult* r) { return r->folder.string() == method.shown; });
+    if (method.cost && !method.cost->baseline.empty())
+      costs.push_back({method.label, method.cost->baseline, method.group, method.cost->cost.terms});
+    if (PictureChart raster = steps_raster(*run); raster.picture.width > 0)
+      method.raster = std::move(raster);
+    method.activations = activations_chart(*run);
+    thinned = thin(*method.activations, std::clamp<std::size_t>(points, 40, 1'000)) || thinned;
+    std::error_code error;
+    const RunFolder folder(run->folder);
+    if (!std::filesystem::exists(folder.extracts_file(), error)) continue;
+    try {
+      all.push_back(
+          {run, &method, folder.read_extracts(), bought_share(steps, method.label, run->cluster)});
+      problem.dt = all.back().extracts.states.dt;
+    } catch (const Error& damage) {
+      problem.notes.push_back(
+          fmt::format("No trajectories of {}: {}.", method.label, damage.what()));
+    }
+  }
+  if (thinned)
+    problem.notes.emplace_back(
+        "Of the states in the maps of hidden activations every so many are shown; analysis.h5 has "
+        "all of them.");
+  add_chart(problem, "cost-chart", cost_chart(costs));
+  draw_fields(all, share, problem);
+  shorten_names(problem);
+}
+
+}  // namespace stap

@@ -1,0 +1,135 @@
+#include "report/gather.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kReasons = 20;  // of refusals and failures, for each method
+
+// Trailing separators would hide what is below what.
+std::vector<fs::path> cleaned(std::span<const fs::path> folders) {
+  std::vector<fs::path> paths;
+  for (const fs::path& folder : folders) {
+    fs::path path = folder.lexically_normal();
+    if (!path.has_filename() && path.has_parent_path()) path = path.parent_path();
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+[[noreturn]] void throw_nothing(const Report& report) {
+  constexpr std::size_t kShown = 3;
+  std::vector<std::string> reasons;
+  for (const ReportRun& run : report.runs)
+    if (reasons.size() < kShown) reasons.push_back(run.words);
+  const std::string more =
+      report.runs.size() > kShown ? fmt::format(" (and {} more)", report.runs.size() - kShown) : "";
+  throw Error(ErrorKind::data,
+              fmt::format("there is nothing to show: {}{}", fmt::join(reasons, "; "), more));
+}
+
+void add_ledger(const Ledger& one, Ledger& sum) {
+  sum.budget += one.budget;
+  sum.bought += one.bought;
+  sum.refused += one.refused;
+  sum.refused_by_trust += one.refused_by_trust;
+  sum.failed += one.failed;
+  sum.charged_failures += one.charged_failures;
+  sum.unspent += one.unspent;
+  sum.passes += one.passes;
+  sum.pool_exhausted = sum.pool_exhausted || one.pool_exhausted;
+}
+
+// Where the solver steps of all seeds went. A damaged journal is told at the run.
+void add_ledgers(const RunResult& run, ReportRun& about, Ledger& sum) {
+  const RunFolder folder(run.folder);
+  std::error_code error;
+  if (!fs::exists(folder.journal_file(), error)) {
+    about.words += "; there is no journal, so that its ledger is not shown";
+    return;
+  }
+  try {
+    const std::vector<Ledger> ledgers = folder.read_ledgers();
+    for (std::size_t i = 0; i < ledgers.size(); ++i) {
+      add_ledger(ledgers[i], sum);
+      for (const std::string& reason : ledgers[i].reasons)
+        if (sum.reasons.size() < kReasons)
+          sum.reasons.push_back(fmt::format("seed {}, purchase {}: {}", run.seed, i, reason));
+    }
+  } catch (const Error& damage) {
+    about.state = ReportRun::State::damaged;
+    about.words = fmt::format("its errors are shown, but {}", damage.what());
+  }
+}
+
+ReportMethod method_of(const MethodRuns& runs) {
+  ReportMethod method{.label = runs.label, .method = runs.method, .group = runs.group};
+  std::vector<const RunResult*> measured;
+  for (const RunResult* run : runs.runs)
+    if (!run->transitions.empty()) measured.push_back(run);
+  for (const RunResult* run : measured) {
+    const double share = static_cast<double>(run->cluster) / static_cast<double>(measured.size());
+    method.initial_steps += share * static_cast<double>(run->transitions.front());
+    method.solver_steps += share * static_cast<double>(run->transitions.back());
+  }
+  const auto finished =
+      std::ranges::find_if(runs.runs, [](const RunResult* run) { return run->complete(); });
+  const RunResult& shown = finished != runs.runs.end() ? **finished : *runs.runs.front();
+  method.shown = shown.folder.string();
+  method.shown_seed = shown.seed;
+  return method;
+}
+
+}  // namespace
+
+Report gather_report(std::span<const fs::path> given, const ReportOptions& options) {
+  const std::vector<fs::path> folders = cleaned(given);
+  Report report;
+  gather_runs(folders, report);
+  if (report.results.empty()) throw_nothing(report);
+  const auto costs = gather_costs(folders, report);
+  const auto index_of = [&](const RunResult* run) {
+    return static_cast<std::size_t>(run - report.results.data());
+  };
+  const auto about = [&](const RunResult* run) -> ReportRun& {
+    return *std::ranges::find(report.runs, run->folder.string(), &ReportRun::folder);
+  };
+
+  std::vector<ProblemTable> tables = make_tables(report.results, options.baseline);
+  const std::vector<ProblemMethods> all = methods_of(report.results);
+  for (std::size_t p = 0; p < all.size(); ++p) {
+    ReportProblem problem{.table = std::move(tables[p]), .methods = {}};
+    std::vector<std::string> row_of(report.results.size());
+    for (const MethodRuns& runs : all[p].methods)
+      for (const RunResult* run : runs.runs) row_of[index_of(run)] = runs.label;
+    for (const TableRow& row : problem.table.rows) {
+      const MethodRuns& runs = *std::ranges::find(all[p].methods, row.label, &MethodRuns::label);
+      ReportMethod& method = problem.methods.emplace_back(method_of(runs));
+      for (const RunResult* run : runs.runs) {
+        ReportRun& its = about(run);
+        its.problem = problem.table.problem;
+        its.label = row.label;
+        add_ledgers(*run, its, method.ledger);
+        const auto& found = costs[index_of(run)];
+        if (!found || method.cost) continue;
+        method.cost = found->cost;
+        if (found->baseline_run) method.cost->baseline = row_of[*found->baseline_run];
+      }
+    }
+    draw_problem(all[p], 1.0 / static_cast<double>(all.size()), problem);
+    report.problems.push_back(std::move(problem));
+  }
+  return report;
+}
+
+}  // namespace stap

@@ -1,0 +1,158 @@
+// What analyses say about costs, where they exist.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "report/gather.h"
+#include "stap/config/files.h"
+#include "stap/core/error.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+double number(const Value* map, const char* key) {
+  const Value* value = map != nullptr ? map->find(key) : nullptr;
+  return value != nullptr ? value->real().value_or(std::nan("")) : std::nan("");
+}
+
+std::optional<double> known(const Value* map, const char* key) {
+  const Value* value = map != nullptr ? map->find(key) : nullptr;
+  return value != nullptr ? value->real() : std::nullopt;
+}
+
+std::string text_of(const Value* map, const char* key) {
+  const Value* value = map != nullptr ? map->find(key) : nullptr;
+  return value != nullptr && value->text() != nullptr ? *value->text() : "";
+}
+
+const Value::List& list_in(const Value* map, const char* key) {
+  static const Value::List none;
+  const Value* value = map != nullptr ? map->find(key) : nullptr;
+  return value != nullptr && value->is_list() ? *value->list() : none;
+}
+
+ReportCost cost_of(const Value* cost) {
+  ReportCost result;
+  CostAnalysis& c = result.cost;
+  c.terms = {.initial = number(cost, "initial"),
+             .budget = number(cost, "budget"),
+             .rounds = number(cost, "rounds"),
+             .efficiency = number(cost, "efficiency"),
+             .acquire = number(cost, "acquire_seconds_per_step"),
+             .train = number(cost, "train_seconds_per_step"),
+             .select = number(cost, "select_seconds_per_round")};
+  c.efficiency = known(cost, "efficiency");
+  c.text = text_of(cost, "verdict");
+  if (const auto active = known(cost, "active_seconds"))
+    c.verdict =
+        CostVerdict{.baseline_seconds = number(cost, "baseline_seconds"),
+                    .active_seconds = *active,
+                    .active_rounds = number(cost, "active_rounds"),
+                    // Null beside a verdict: it never pays.
+                    .turning_acquire = known(cost, "turning_seconds_per_step")
+                                           .value_or(std::numeric_limits<double>::infinity())};
+  for (const Value& one : list_in(cost, "efficiency_by_seed"))
+    result.efficiency_by_seed.push_back(known(&one, "efficiency"));
+  return result;
+}
+
+// An analysis.json; null where there is none, or none that can be read, which is said.
+Value read_analysis(const fs::path& folder, Report& report) {
+  const fs::path file = folder / "analysis.json";
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  try {
+    return read_json(file);
+  } catch (const Error& damage) {
+    report.notes.push_back(fmt::format("The cost analysis is not shown: {}.", damage.what()));
+    return {};
+  }
+}
+
+std::string earlier_text(const fs::path& folder) {
+  return fmt::format(
+      "The cost analysis of {0} is of an earlier state of its runs and not shown: stap analyse {0}",
+      folder.string());
+}
+
+// By label, as a sweep's analysis names its methods: among all runs that could be analysed.
+struct SweepRuns {
+  std::vector<std::size_t> indices{};  // into the results
+  std::vector<std::string> names{}, labels{};
+};
+
+SweepRuns runs_below(const fs::path& folder, const std::vector<RunResult>& results) {
+  SweepRuns runs;
+  std::vector<const RunResult*> all;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const RunResult& run = results[i];
+    if (run.folder.parent_path() != folder) continue;
+    if (run.evaluated() == 0 && !run.test_sha256.empty()) continue;
+    runs.indices.push_back(i);
+    runs.names.push_back(run.folder.filename().string());
+    all.push_back(&run);
+  }
+  runs.labels = labels(all);
+  return runs;
+}
+
+// Whether it is about the runs as they are now.
+bool is_of(const Value& analysis, const SweepRuns& runs, const std::vector<RunResult>& results) {
+  std::vector<std::string> names;
+  for (const Value& name : list_in(&analysis, "runs"))
+    if (name.text() != nullptr) names.push_back(*name.text());
+  if (names != runs.names) return false;
+  for (const Value& method : list_in(&analysis, "methods")) {
+    std::size_t incomplete = 0;
+    for (std::size_t i = 0; i < runs.labels.size(); ++i)
+      if (const RunResult& run = results[runs.indices[i]];
+          runs.labels[i] == text_of(&method, "label"))
+        incomplete += run.complete() || run.without_errors() ? 0 : 1;
+    if (number(&method, "incomplete") < static_cast<double>(incomplete)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::optional<FoundCost>> gather_costs(std::span<const fs::path> folders,
+                                                   Report& report) {
+  std::vector<std::optional<FoundCost>> costs(report.results.size());
+  for (const fs::path& folder : folders) {
+    const SweepRuns runs = runs_below(folder, report.results);
+    if (runs.indices.empty()) continue;
+    const Value analysis = read_analysis(folder, report);
+    if (analysis.is_null()) continue;
+    if (!is_of(analysis, runs, report.results)) {
+      report.notes.push_back(earlier_text(folder));
+      continue;
+    }
+    for (const Value& method : list_in(&analysis, "methods")) {
+      FoundCost found{cost_of(method.find("cost"))};
+      for (std::size_t i = 0; i < runs.labels.size(); ++i)
+        if (runs.labels[i] == text_of(method.find("cost"), "baseline"))
+          found.baseline_run = runs.indices[i];
+      for (std::size_t i = 0; i < runs.labels.size(); ++i)
+        if (runs.labels[i] == text_of(&method, "label")) costs[runs.indices[i]] = found;
+    }
+  }
+  // A run that was given by itself has no baseline, but its seconds are known.
+  for (std::size_t i = 0; i < report.results.size(); ++i) {
+    const RunResult& run = report.results[i];
+    if (costs[i] || std::ranges::find(folders, run.folder) == folders.end()) continue;
+    const Value analysis = read_analysis(run.folder, report);
+    if (analysis.is_null()) continue;
+    if (number(&analysis, "evaluated") == static_cast<double>(run.evaluated()))
+      costs[i] = FoundCost{cost_of(analysis.find("cost"))};
+    else
+      report.notes.push_back(earlier_text(run.folder));
+  }
+  return costs;
+}
+
+}  // namespace stap

@@ -1,0 +1,110 @@
+// The runs of some folders, one by one.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/gather.h"
+#include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
+#include "stap/run/sweep.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using State = ReportRun::State;
+
+// What a run that can be read says about its end.
+void judge(const RunResult& result, const std::optional<RunStatus>& status, ReportRun& run) {
+  run.seed = result.seed;
+  run.manifest = result.manifest;
+  if (status) {
+    run.host = status->host;
+    run.time = status->time;
+  }
+  if (result.complete() || (result.without_errors() && result.rounds_done == result.rounds + 1)) {
+    run.state = State::finished;
+    run.words = fmt::format("{} rounds", result.rounds);
+    return;
+  }
+  const std::string far =
+      result.rounds_done == 0
+          ? "nothing is trained and evaluated yet"
+          : fmt::format("round {} of {} is evaluated", result.rounds_done - 1, result.rounds);
+  run.state = State::unfinished;
+  run.words = far;
+  if (!status || status->phase == "done") return;
+  if (status->phase == "failed") {
+    run.state = State::failed;
+    run.words = fmt::format("{}; {}", status->error, far);
+  } else {
+    run.words = fmt::format("{}; last seen: {}", far, status->phase);
+  }
+}
+
+void read_run(const fs::path& folder, Report& report) {
+  ReportRun run{.folder = folder.string()};
+  try {
+    RunResult result = read_result(folder);
+    std::optional<RunStatus> status;
+    try {
+      status = RunFolder(folder).read_status();
+    } catch (const Error&) {
+      // Nothing depends on it, and it has no checksum.
+    }
+    judge(result, status, run);
+    report.results.push_back(std::move(result));
+  } catch (const Error& damage) {
+    run.state = State::damaged;
+    run.words = damage.what();
+  }
+  report.runs.push_back(std::move(run));
+}
+
+// Runs of a sweep that have no folder yet.
+void add_not_begun(const fs::path& folder, Report& report) {
+  std::error_code error;
+  if (!fs::exists(folder / "sweep.json", error)) return;
+  for (const std::string& name : names_in(folder))
+    if (!fs::exists(RunFolder(folder / name).config_file(), error))
+      report.runs.push_back({.folder = (folder / name).string(),
+                             .state = State::not_begun,
+                             .words = "it begins when pool and test set are made"});
+}
+
+}  // namespace
+
+std::string_view to_string(State state) {
+  switch (state) {
+    case State::finished:
+      return "finished";
+    case State::unfinished:
+      return "not finished";
+    case State::failed:
+      return "failed";
+    case State::damaged:
+      return "damaged";
+    case State::not_begun:
+      return "not begun";
+  }
+  return "";
+}
+
+void gather_runs(std::span<const fs::path> folders, Report& report) {
+  for (const fs::path& folder : folders) {
+    report.folders.push_back(folder.string());
+    try {
+      for (const fs::path& run : run_folders(folder)) {
+        // The same run may be given twice, by itself and with its sweep.
+        const auto there = [&](const ReportRun& other) { return other.folder == run.string(); };
+        if (std::ranges::none_of(report.runs, there)) read_run(run, report);
+      }
+      add_not_begun(folder, report);
+    } catch (const Error& problem) {
+      report.runs.push_back(
+          {.folder = folder.string(), .state = State::damaged, .words = problem.what()});
+    }
+  }
+}
+
+}  // namespace stap

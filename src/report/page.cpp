@@ -1,0 +1,124 @@
+#include "stap/report/page.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/assets.h"
+#include "report/base64.h"
+#include "report/html.h"
+#include "report/page_parts.h"
+#include "report/shortened.h"
+#include "stap/core/sha256.h"
+#include "stap/core/version.h"
+
+namespace stap {
+namespace {
+
+// 'sha256-...' of a script's text, as a Content-Security-Policy names it.
+std::string source_of(std::string_view script) {
+  const std::string hex = sha256_hex(std::as_bytes(std::span(script.data(), script.size())));
+  std::string bytes;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    unsigned byte = 0;
+    std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
+    bytes += static_cast<char>(static_cast<unsigned char>(byte));
+  }
+  return fmt::format("'sha256-{}'", base64(bytes));
+}
+
+std::string policy(bool live) {
+  return fmt::format(
+      "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri "
+      "'none'; form-action 'none'{}",
+      source_of(uplot_script()), source_of(page_script()), live ? "; connect-src 'self'" : "");
+}
+
+std::string title_of(const Report& report) {
+  std::vector<std::string> names;
+  for (const std::string& folder : report.folders) {
+    // "." and the like have a name, too.
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::weakly_canonical(folder, error);
+    const std::string name = (error ? std::filesystem::path(folder) : whole).filename().string();
+    names.push_back(name.empty() ? folder : name);
+  }
+  return shortened(fmt::format("{}", fmt::join(names, ", ")));
+}
+
+std::string header_html(const Report& report) {
+  std::string html = fmt::format(
+      "<header><h1>{}</h1>\n<p class=\"subtitle\">{} {} of {} {}, by stap {}</p>\n<nav><a "
+      "href=\"#summary\">Summary</a>",
+      escaped(title_of(report)), report.runs.size(), report.runs.size() == 1 ? "run" : "runs",
+      report.problems.size(), report.problems.size() == 1 ? "problem" : "problems",
+      escaped(version()));
+  for (std::size_t p = 0; p < report.problems.size(); ++p)
+    html += fmt::format(" <a href=\"#p{}\">{}</a>", p + 1,
+                        escaped(shortened(report.problems[p].table.problem, 40)));
+  return html +
+         " <a href=\"#runs\">Runs</a> <a href=\"#reading\">How to read this</a></nav>\n<div "
+         "class=\"tools\"></div></header>\n";
+}
+
+std::string summary_html(const Report& report) {
+  std::string html = "<section id=\"summary\"><h2>What came out</h2>\n";
+  const std::vector<Finding> all = findings(report);
+  for (std::size_t i = 0; i < all.size();) {
+    const std::string& problem = all[i].problem;
+    if (!problem.empty() && report.problems.size() > 1)
+      html += fmt::format("<h3>{}</h3>\n", name_html(problem));
+    html += "<ul class=\"findings\">\n";
+    for (; i < all.size() && all[i].problem == problem; ++i)
+      html += fmt::format("<li>{}</li>\n", escaped(all[i].text));
+    html += "</ul>\n";
+  }
+  return html + "</section>\n";
+}
+
+// The words that figures and tables take for granted.
+constexpr std::string_view kReading = R"(<section id="reading"><h2>How to read this</h2>
+<dl>
+<dt>RMSE, NRMSE, MAE</dt><dd>Errors of whole rollouts from the first state of a test trajectory: the root of the mean square over steps and grid points, the same relative to the size of the states, and the mean of the absolute value; means over trajectories, then members. Quantiles (50, 95, 99 %) are of the RMSE over trajectories.</dd>
+<dt>members, mean model</dt><dd>Every network of the committee rolled out by itself, as published tables have it; the average of their outputs, step by step, which is what one deploys.</dd>
+<dt>solver steps</dt><dd>What is paid for: learned time steps that the solver was asked for, the initial trajectories included.</dd>
+<dt>logarithms</dt><dd>Natural; 0.1 lower is about 10 % less error. Means over the rounds tell how good a method was all along, not only at its end.</dd>
+<dt>differences and intervals</dt><dd>Paired by seed, with the 95 % interval of Student's t. In the summary intervals are wider: corrected (Bonferroni) for all pairs of methods, because the best one is picked after the fact. Bands in charts are 95 % intervals over seeds; of fewer than three seeds from the least to the largest.</dd>
+<dt>diverged</dt><dd>Rollouts that left the finite numbers; their errors are infinite and so are means over them.</dd>
+<dt>pays</dt><dd>Choosing at random buys everything and trains once; active learning buys less but trains and selects every round. It pays when the solver steps it saves cost more time than that.</dd>
+<dt>best, median, worst</dt><dd>Test trajectories by the RMSE of the mean model after the last round. Pictures have 8 bits a value; truth and prediction share a scale, errors are symmetric about 0.</dd>
+</dl>
+<p>This file holds what it shows and asks no network: errors, chosen steps, times, names of folders, hosts and processors, settings that differ between methods, and a few states of test trajectories. It holds no networks and no training data.</p>
+)";
+
+}  // namespace
+
+std::string page_text(const Report& report, bool live) {
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" "
+      "content=\"no-referrer\">\n<title>{}</title>\n<style>{}</style>\n<style>{}</style>\n</head>\n"
+      "<body>\n",
+      policy(live), escaped(title_of(report)), uplot_style(), page_style());
+  html += header_html(report) + "<main>\n";
+  if (live) html += "<section id=\"live\"></section>\n";
+  html += summary_html(report);
+  for (std::size_t p = 0; p < report.problems.size(); ++p)
+    html += problem_html(fmt::format("p{}", p + 1), report.problems[p]);
+  html += runs_html(report);
+  html += kReading;
+  html += fmt::format(
+      "<details><summary>Licence of uPlot, which draws the charts</summary><pre>{}</pre></details>"
+      "</section>\n</main>\n",
+      escaped(uplot_licence()));
+  html += fmt::format("<script type=\"application/json\" id=\"report-data\">{}</script>\n",
+                      page_data(report, live));
+  html += fmt::format("<script>{}</script>\n<script>{}</script>\n</body>\n</html>\n",
+                      uplot_script(), page_script());
+  return html;
+}
+
+}  // namespace stap

@@ -1,0 +1,80 @@
+#include "report/page_parts.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/html.h"
+#include "report/shortened.h"
+
+namespace stap {
+
+std::string name_html(std::string_view name) {
+  const std::string shown = shortened(name);
+  if (shown.size() == name.size()) return escaped(name);
+  return fmt::format("<span title=\"{}\">{}</span>", escaped(shortened(name, kWholeName)),
+                     escaped(shown));
+}
+
+Cell text_cell(std::string_view text) {
+  return {name_html(text)};
+}
+
+Cell number_cell(double value, std::string_view text) {
+  return {escaped(text), true, value};
+}
+
+Cell digits_cell(double value) {
+  return number_cell(value, std::isfinite(value) ? fmt::format("{:.4g}", value) : "-");
+}
+
+std::string table_html(const HtmlTable& table) {
+  std::string html = fmt::format(
+      "<div class=\"scroll\"><table class=\"sortable\" id=\"{}\">\n<caption>{}</caption>\n"
+      "<thead><tr>",
+      table.id, escaped(table.caption));
+  for (std::size_t c = 0; c < table.head.size(); ++c) {
+    const bool number = !table.rows.empty() && table.rows.front()[c].number;
+    html += fmt::format("<th scope=\"col\" data-type=\"{}\">{}</th>", number ? "number" : "text",
+                        escaped(table.head[c]));
+  }
+  html += "</tr></thead>\n<tbody>\n";
+  for (const std::vector<Cell>& row : table.rows) {
+    html += "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const Cell& cell = row[c];
+      if (c == 0)
+        html += fmt::format("<th scope=\"row\">{}</th>", cell.html);
+      else if (!cell.number)
+        html += fmt::format("<td>{}</td>", cell.html);
+      else if (std::isnan(cell.value))
+        html += fmt::format("<td data-value=\"\">{}</td>", cell.html);
+      else if (std::isinf(cell.value))
+        html += fmt::format("<td data-value=\"{}Infinity\">{}</td>", cell.value < 0 ? "-" : "",
+                            cell.html);
+      else
+        html += fmt::format("<td data-value=\"{}\">{}</td>", cell.value, cell.html);
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table></div>\n";
+}
+
+std::string chart_html(const std::string& id, const Chart& chart) {
+  if (chart.series.empty())
+    return fmt::format("<p class=\"absent\" id=\"{}\"><strong>{}</strong>: {}</p>\n", id,
+                       escaped(chart.title), escaped(chart.note));
+  Chart drawn = chart;
+  drawn.id = id;
+  return fmt::format(
+      "<figure class=\"chart\" id=\"{}\"><figcaption><strong>{}</strong> <span>{}</span>"
+      "</figcaption><div class=\"plot\">{}</div></figure>\n",
+      id, escaped(chart.title), escaped(chart.note),
+      svg_text(drawn, {.width_mm = 180, .height_mm = 90, .font_pt = 9, .page = true}));
+}
+
+std::string field_id(const std::string& problem, std::size_t method, const Field& field) {
+  return fmt::format("{}-m{}-{}", problem, method, to_string(field.kind));
+}
+
+}  // namespace stap

@@ -1,0 +1,212 @@
+// The tables of a problem.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <ctime>
+
+#include <fmt/format.h>
+
+#include "report/html.h"
+#include "report/page_parts.h"
+#include "report/shortened.h"
+#include "stap/results/table_entry.h"
+
+namespace stap {
+namespace {
+
+constexpr double kNoNumberHere = std::numeric_limits<double>::quiet_NaN();
+
+Cell entry_cell(double mean, double spread, std::size_t diverged) {
+  return number_cell(mean, entry_text({mean, spread, diverged}));
+}
+
+std::string list_html(const std::vector<std::string>& lines, const char* kind) {
+  std::string html = fmt::format("<ul class=\"{}\">\n", kind);
+  for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", escaped(line));
+  return lines.empty() ? std::string() : html + "</ul>\n";
+}
+
+// "12.3 ms", "2.3 h"; "-" where it is not known.
+Cell seconds_cell(double seconds) {
+  if (std::isnan(seconds)) return number_cell(seconds, "-");
+  if (std::isinf(seconds)) return number_cell(seconds, "never");
+  constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{3600.0, "h"}, {1.0, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}};
+  for (const auto& [size, name] : kUnits)
+    if (seconds >= size || size == kUnits.back().first)
+      return number_cell(seconds, fmt::format("{:.3g} {}", seconds / size, name));
+  return {};
+}
+
+std::string date_text(double seconds) {
+  if (!(seconds > 0) || seconds > 4e9) return "-";
+  const std::time_t time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  if (gmtime_r(&time, &parts) == nullptr) return "-";
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts)};
+}
+
+}  // namespace
+
+std::string error_table_html(const std::string& id, const ProblemTable& table, ErrorsOf whose) {
+  const auto measured = [&](const TableRow& row) { return !row.of(whose).seeds.empty(); };
+  if (std::ranges::none_of(table.rows, measured)) return {};
+  const bool members = whose == ErrorsOf::members;
+  // Published numbers are the members'.
+  const bool paper =
+      members && table.published_sizes && std::ranges::any_of(table.rows, [&](const TableRow& row) {
+        return published_of(table, row, Metric::rmse) != nullptr;
+      });
+  HtmlTable html{
+      id,
+      fmt::format(
+          "Errors of the {}: mean over rounds of the natural logarithm, ± standard deviation "
+          "over seeds; lower is better. Differences are to {}, paired by seed, ± half the "
+          "95 % interval",
+          members ? "members" : "mean model, which is what one deploys",
+          shortened(table.rows.front().label)),
+      {"method", "seeds"},
+      {}};
+  for (const MetricInfo& metric : metric_infos()) {
+    html.head.push_back(fmt::format("log {}", metric.title));
+    if (metric.metric != Metric::rmse) continue;
+    if (paper) html.head.insert(html.head.end(), {"published scale", "paper"});
+    html.head.insert(html.head.end(), {"difference, 95 %", "last RMSE"});
+  }
+  html.head.emplace_back("diverged");
+  for (const TableRow& row : table.rows) {
+    const TableErrors& errors = row.of(whose);
+    const double seeds = static_cast<double>(errors.seeds.size());
+    std::vector<Cell> cells{text_cell(row.label), number_cell(seeds, fmt::format("{}", seeds))};
+    for (const MetricInfo& metric : metric_infos()) {
+      const TableCell& cell = errors.of(metric.metric);
+      cells.push_back(entry_cell(cell.log.mean, cell.log.deviation, errors.diverged));
+      if (metric.metric != Metric::rmse) continue;
+      if (paper) {
+        const Published* value = published_of(table, row, Metric::rmse);
+        cells.push_back(entry_cell(on_published_scale(cell.log.mean, table, Metric::rmse),
+                                   cell.log.deviation, errors.diverged));
+        cells.push_back(value != nullptr ? entry_cell(value->mean, value->deviation, 0)
+                                         : number_cell(kNoNumberHere, "-"));
+      }
+      const bool differs = std::isfinite(cell.difference.mean);
+      cells.push_back(
+          entry_cell(differs ? cell.difference.mean : kNoNumberHere, cell.difference_95, 0));
+      cells.push_back(cell.by_round.empty() ? number_cell(kNoNumberHere, "-")
+                                            : digits_cell(cell.by_round.back()));
+    }
+    const double diverged = static_cast<double>(errors.diverged);
+    cells.push_back(number_cell(diverged, fmt::format("{}", errors.diverged)));
+    html.rows.push_back(std::move(cells));
+  }
+  const std::array one{table};
+  std::vector<std::string> notes =
+      table_notes(one, {.metric = std::nullopt, .paper = paper, .whose = whose});
+  // The caption says these.
+  std::erase_if(notes, [](const std::string& note) {
+    return note.starts_with("Logarithms:") || note.starts_with("Differences:");
+  });
+  return table_html(html) + list_html(notes, "notes");
+}
+
+std::string ledger_html(const std::string& id, const ReportProblem& problem) {
+  HtmlTable html{id,
+                 "Solver steps of all seeds together, the initial trajectories included",
+                 {"method", "budget", "bought", "refused", "failed", "unspent"},
+                 {}};
+  std::vector<std::string> reasons;
+  for (const ReportMethod& method : problem.methods) {
+    const Ledger& ledger = method.ledger;
+    std::vector<Cell> cells{text_cell(method.label)};
+    for (const std::size_t n :
+         {ledger.budget, ledger.bought, ledger.refused, ledger.failed, ledger.unspent})
+      cells.push_back(number_cell(static_cast<double>(n), fmt::format("{}", n)));
+    html.rows.push_back(std::move(cells));
+    for (const std::string& reason : ledger.reasons)
+      reasons.push_back(fmt::format("{}, {}", shortened(method.label), shortened(reason, 300)));
+  }
+  std::string text = table_html(html);
+  if (!reasons.empty())
+    text += fmt::format(
+        "<details class=\"reasons\"><summary>Queries that were refused or failed, the first "
+        "ones</summary>\n{}</details>\n",
+        list_html(reasons, "notes"));
+  return text;
+}
+
+std::string cost_html(const std::string& id, const ReportProblem& problem) {
+  HtmlTable html{id + "-table",
+                 "Terms of the cost analysis; steps are solver steps",
+                 {"method", "over", "initial steps", "steps a round", "rounds", "solver, per step",
+                  "training, per step", "selection, per round", "efficiency", "with it", "without",
+                  "pays above, per step"},
+                 {}};
+  struct Verdict {
+    std::string text, methods;
+  };
+  std::vector<Verdict> verdicts;
+  // Of the baseline itself there is nothing to say, unless there is nothing else.
+  const bool judged = std::ranges::any_of(problem.methods, [](const ReportMethod& method) {
+    return method.cost && !method.cost->baseline.empty();
+  });
+  for (const ReportMethod& method : problem.methods) {
+    if (!method.cost) continue;
+    const CostAnalysis& cost = method.cost->cost;
+    const auto& verdict = cost.verdict;
+    const double unknown = kNoNumberHere;
+    html.rows.push_back({text_cell(method.label), text_cell(method.cost->baseline),
+                         digits_cell(cost.terms.initial), digits_cell(cost.terms.budget),
+                         digits_cell(cost.terms.rounds), seconds_cell(cost.terms.acquire),
+                         seconds_cell(cost.terms.train), seconds_cell(cost.terms.select),
+                         digits_cell(cost.efficiency.value_or(unknown)),
+                         seconds_cell(verdict ? verdict->active_seconds : unknown),
+                         seconds_cell(verdict ? verdict->baseline_seconds : unknown),
+                         seconds_cell(verdict ? verdict->turning_acquire : unknown)});
+    if (method.cost->baseline.empty() && judged) continue;
+    // What is said of several methods alike is said once.
+    auto said = std::ranges::find(verdicts, cost.text, &Verdict::text);
+    if (said == verdicts.end()) said = verdicts.insert(said, {cost.text, {}});
+    said->methods += (said->methods.empty() ? "" : ", ") + name_html(method.label);
+  }
+  if (html.rows.empty())
+    return fmt::format(
+        "<p class=\"absent\" id=\"{}\">There is no cost analysis: 'stap analyse' makes it.</p>\n",
+        id);
+  std::string words;
+  for (const Verdict& verdict : verdicts)
+    words += fmt::format("<p class=\"verdict\"><strong>{}</strong>: {}.</p>\n", verdict.methods,
+                         escaped(verdict.text));
+  return fmt::format("<div class=\"cost\" id=\"{}\">\n{}{}</div>\n", id, words, table_html(html));
+}
+
+std::string runs_html(const Report& report) {
+  HtmlTable html{"runs-table",
+                 "Every run of the given folders",
+                 {"folder", "problem", "method", "seed", "state", "how far, or what is wrong",
+                  "stap", "networks on", "CPU", "instruction set", "host", "last sign of life"},
+                 {}};
+  for (const ReportRun& run : report.runs) {
+    const Cell seed =
+        run.seed ? number_cell(static_cast<double>(*run.seed), fmt::format("{}", *run.seed))
+                 : number_cell(kNoNumberHere, "-");
+    const Manifest& m = run.manifest;
+    std::vector<Cell> cells{text_cell(run.folder), text_cell(run.problem), text_cell(run.label),
+                            seed};
+    cells.push_back({fmt::format("<span class=\"state {}\">{}</span>",
+                                 run.state == ReportRun::State::finished ? "good" : "bad",
+                                 to_string(run.state))});
+    cells.push_back({escaped(shortened(run.words, 400))});
+    for (const std::string* text : {&m.version, &m.device, &m.cpu, &m.instruction_set, &run.host})
+      cells.push_back(text_cell(*text));
+    cells.push_back({escaped(date_text(run.time))});
+    html.rows.push_back(std::move(cells));
+  }
+  return fmt::format(
+      "<section id=\"runs\"><h2>Runs</h2>\n<p>To repeat a run: <code>stap run FOLDER --out "
+      "NEW</code>, with a folder of this table. Its configuration is in <code>config.yaml</code> "
+      "there.</p>\n{}{}</section>\n",
+      table_html(html), list_html(report.notes, "notes"));
+}
+
+}  // namespace stap

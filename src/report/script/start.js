@@ -1,0 +1,96 @@
+// The page as a whole: theme, place, and all parts of it by the data.
+function themeButton() {
+  const tools = document.querySelector("header .tools");
+  const names = ["auto", "light", "dark"];
+  let stored = null;
+  try {
+    stored = localStorage.getItem("stap-theme");
+  } catch (refused) { /* not from this place: the choice lasts as long as the page */ }
+  let now = Math.max(0, names.indexOf(stored));
+  const repaint = () => { for (const redraw of redraws) redraw(); };
+  const apply = () => {
+    if (now) root.dataset.theme = names[now];
+    else delete root.dataset.theme;
+    repaint();
+  };
+  apply();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  if (!tools || tools.querySelector("button")) return;
+  const press = button("Theme: " + names[now], () => {
+    now = (now + 1) % names.length;
+    press.textContent = "Theme: " + names[now];
+    try {
+      localStorage.setItem("stap-theme", names[now]);
+    } catch (refused) { /* as above */ }
+    apply();
+  });
+  tools.append(press);
+}
+
+// Marks in the navigation where the reader is: in the last section that begins above the middle.
+function markPlace() {
+  const places = [];
+  for (const link of document.querySelectorAll("header nav a[href^='#']")) {
+    const section = byId(decodeURIComponent(link.hash.slice(1)));
+    if (section) places.push([section, link]);
+  }
+  let waiting = false;
+  function mark() {
+    waiting = false;
+    const above = places.filter(([section]) => section.getBoundingClientRect().top < window.innerHeight / 2);
+    const now = above[above.length - 1] || places[0];
+    for (const place of places) {
+      if (place === now) place[1].setAttribute("aria-current", "location");
+      else place[1].removeAttribute("aria-current");
+    }
+  }
+  const later = () => {
+    if (!waiting) requestAnimationFrame(mark);
+    waiting = true;
+  };
+  mark();
+  window.addEventListener("scroll", later, { passive: true });
+  undo.push(() => window.removeEventListener("scroll", later));
+}
+
+function readData(from) {
+  try {
+    const data = JSON.parse(from.getElementById("report-data").textContent);
+    return data && data.format === "report-data/1" ? data : null;
+  } catch (odd) {
+    return null;
+  }
+}
+
+// Every part by itself: one that is odd must not keep the others from working.
+function enhance(data) {
+  const each = (entries, act) => {
+    for (const [id, value] of Object.entries(entries && typeof entries === "object" ? entries : {})) {
+      const element = byId(id);
+      try {
+        if (element) act(element, value);
+      } catch (odd) {
+        console.warn("report: " + id.slice(0, 80) + " stays as it is:", odd);
+      }
+    }
+  };
+  markPlace();
+  for (const scroll of document.querySelectorAll(".scroll")) {
+    if (scroll.scrollWidth > scroll.clientWidth) scroll.tabIndex = 0;
+  }
+  for (const table of document.querySelectorAll("table.sortable")) enhanceTable(table);
+  if (!data) return;
+  each(data.tables, offerCopies);
+  each(data.costs, enhanceCost);
+  if (typeof uPlot === "function") each(data.charts, (figure, entry) => enhanceChart(figure, listOf(entry && entry.variants)));
+  each(data.fields, enhanceField);
+}
+
+function start() {
+  const data = readData(document);
+  themeButton();
+  enhance(data);
+  const address = data && data.live && textOf(data.live.status);
+  if (address && /^[\w.-]+$/.test(address)) watch(address);
+}
+start();

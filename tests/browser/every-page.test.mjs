@@ -1,0 +1,114 @@
+// What holds of every report: that by hand, and those that `run` had made by the program.
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { launch, open, pixels, settle, tooFaint, tooWide } from "./browser.mjs";
+import { page as fixture } from "./fixture.mjs";
+
+const folder = mkdtempSync(join(tmpdir(), "stap-browser-"));
+writeFileSync(join(folder, "fixture.html"), fixture());
+const reports = process.env.STAP_BROWSER_REPORTS || "";
+const pages = [["by hand", join(folder, "fixture.html")],
+  ...["demo", "flow", "big", "odd"].map((name) => [name, join(reports, name + ".html")])];
+
+for (const [name, file] of pages) {
+  const missing = !existsSync(file) && "no report of that name: 'make test-browser' makes them";
+  describe("report " + name, { skip: missing }, () => {
+    let browser;
+    before(async () => { browser = await launch(); });
+    after(async () => { await browser.close(); });
+
+    it("opens from a file without complaints and asks for nothing but itself", async () => {
+      const { page, problems, requests } = await open(browser, file);
+      await settle(page);
+      assert.deepEqual(problems, []);
+      assert.deepEqual(requests, [page.url()]);
+      const policy = await page.getAttribute("meta[http-equiv=Content-Security-Policy]", "content");
+      assert.match(policy, /^default-src 'none'; script-src 'sha256-\S+' 'sha256-\S+'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'$/);
+      await page.context().close();
+    });
+
+    it("says the same with scripts off", async () => {
+      const said = (page) => page.evaluate(() => {
+        const texts = (selector) => [...document.querySelectorAll(selector)].map((e) => e.textContent.replace(/\s+/g, " ").trim());
+        const visible = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getBoundingClientRect().height > 20).length;
+        return { tables: texts("main table"), words: texts("main h2, main h3, main h4, main li:not(.legend *, .whatif *), .verdict, .about, figcaption strong"),
+          figures: visible("main figure"), links: texts("nav a") };
+      });
+      const whole = await open(browser, file);
+      await settle(whole.page);
+      const plain = await open(browser, file, { javaScriptEnabled: false });
+      const [a, b] = [await said(whole.page), await said(plain.page)];
+      assert.deepEqual(a, b);
+      assert.ok(b.tables.length > 0 && b.words.length > 0);
+      // And shows its figures: as many static ones as there are charts.
+      const hidden = await plain.page.locator(".chart .plot > svg, .raster .plot > svg, .pane img").evaluateAll((all) =>
+        all.filter((e) => e.getBoundingClientRect().height < 20).length);
+      assert.equal(hidden, 0);
+      await whole.context.close();
+      await plain.context.close();
+    });
+
+    it("draws every chart", async () => {
+      const { page } = await open(browser, file);
+      await settle(page);
+      const ids = await page.locator("figure.chart").evaluateAll((all) => all.map((e) => e.id));
+      assert.ok(ids.length > 0);
+      for (const id of ids) {
+        const figure = page.locator("#" + id);
+        assert.ok(await figure.evaluate((e) => e.matches(".live")), id + " is static");
+        const { drawn, groups } = await pixels(figure.locator("canvas").first());
+        assert.ok(drawn > 500, id + " has " + drawn + " pixels");
+        assert.ok(Math.max(...groups) > 15, id + " has no pixels of its series: " + groups);
+        assert.equal(await figure.locator(".plot > svg").isVisible(), false, id + " is there twice");
+      }
+      await page.context().close();
+    });
+
+    it("fits into a narrow window", async () => {
+      const { page } = await open(browser, file, { viewport: { width: 320, height: 640 } });
+      await settle(page);
+      assert.deepEqual(await tooWide(page), []);
+      await page.context().close();
+    });
+
+    it("prints its static figures and no controls", async () => {
+      const { page } = await open(browser, file, { colorScheme: "dark" });
+      await settle(page);
+      await page.emulateMedia({ media: "print" });
+      const state = await page.evaluate(() => {
+        const count = (selector, visible) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() === visible).length;
+        return { hidden: count(".plot > svg, .pane img", false), shown: count(".canvas, .controls, .legend, .frame canvas, .tools button, .u-wrap", true),
+          paper: getComputedStyle(document.documentElement).backgroundColor };
+      });
+      assert.deepEqual(state, { hidden: 0, shown: 0, paper: "rgb(255, 255, 255)" });
+      await page.context().close();
+    });
+
+    for (const colorScheme of ["light", "dark"]) {
+      it("can be read in the " + colorScheme, async () => {
+        const { page } = await open(browser, file, { colorScheme });
+        assert.deepEqual(await tooFaint(page), [], "before figures are interactive");
+        await settle(page);
+        assert.deepEqual(await tooFaint(page), []);
+        await page.context().close();
+      });
+    }
+
+    it("is small and opens soon", async (test) => {
+      const megabytes = readFileSync(file).length / 1e6;
+      const { page } = await open(browser, "about:blank");
+      const begun = performance.now();
+      await page.goto("file://" + file);
+      // Its script has been through, and what is seen at first is drawn.
+      await page.waitForFunction(() => document.querySelector(".tools button"));
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+      const seconds = (performance.now() - begun) / 1000;
+      test.diagnostic(`${name}: ${megabytes.toFixed(2)} MB, opened in ${seconds.toFixed(2)} s`);
+      assert.ok(megabytes < 5 && seconds < 2, `${megabytes} MB, ${seconds} s`);
+      await page.context().close();
+    });
+  });
+}

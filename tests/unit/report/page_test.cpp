@@ -1,0 +1,281 @@
+// The report: its words, and the page as text.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "report/gather.h"
+#include "report/script_json.h"
+#include "report/shortened.h"
+#include "stap/core/error.h"
+#include "stap/core/sha256.h"
+#include "stap/report/page.h"
+#include "support/contains.h"
+#include "support/table_results.h"
+
+namespace stap::test {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// A report of these runs, without files behind it.
+Report report_of(std::vector<RunResult> results) {
+  Report report;
+  report.folders = {"somewhere/my-sweep"};
+  report.results = std::move(results);
+  for (const RunResult& result : report.results)
+    report.runs.push_back(
+        {.folder = "run", .state = ReportRun::State::finished, .seed = result.seed});
+  for (const ProblemTable& table : make_tables(report.results)) {
+    ReportProblem problem{.table = table, .methods = {}};
+    for (const TableRow& row : table.rows) {
+      problem.methods.push_back({.label = row.label, .method = row.method});
+      problem.methods.back().initial_steps = 40;
+      problem.methods.back().solver_steps = 1240;
+    }
+    report.problems.push_back(std::move(problem));
+  }
+  return report;
+}
+
+// `differences`: of the second method to the first, by seed.
+std::vector<RunResult> two_methods(const std::vector<double>& differences) {
+  std::vector<RunResult> results;
+  for (std::size_t seed = 0; seed < differences.size(); ++seed) {
+    const double level = 0.1 * static_cast<double>(seed) - 2.0;
+    results.push_back(result("random", seed, {level, level}));
+    results.push_back(result("sbal", seed, {level + differences[seed], level + differences[seed]}));
+  }
+  return results;
+}
+
+std::string words(const Report& report) {
+  std::string text;
+  for (const Finding& finding : findings(report)) text += finding.text + "\n";
+  return text;
+}
+
+// -0.5 ± 0.02 over three seeds: t of 2 degrees of freedom is 4.303 for one comparison, and 7.649
+// for three. exp(-0.5 ± 4.303 * 0.02 / sqrt(3)) = 0.577 .. 0.637, exp(-0.5 ± 0.0883) = 0.555 ..
+// 0.663.
+TEST(ReportWords, TheBestMethodHasAnIntervalCorrectedForAllComparisons) {
+  const auto two = two_methods({-0.5, -0.52, -0.48});
+  auto three = two;
+  for (std::size_t seed = 0; seed < 3; ++seed)
+    three.push_back(result("worse", seed, {1.0, 1.0 + 0.1 * static_cast<double>(seed)}));
+
+  EXPECT_TRUE(contains(words(report_of(two)),
+                       "sbal has the lowest error, as a mean over the rounds: 39 % lower (95 % "
+                       "interval 36 to 42 %) than random. Paired by 3 seeds.\n"))
+      << words(report_of(two));
+  EXPECT_TRUE(
+      contains(words(report_of(three)), "39 % lower (95 % interval 34 to 44 %) than random"))
+      << words(report_of(three));
+  EXPECT_TRUE(contains(words(report_of(three)), "Paired by 3 seeds, corrected for 3 comparisons."));
+}
+
+TEST(ReportWords, WhatCannotBeToldIsNotTold) {
+  const std::string alike = words(report_of(two_methods({-0.1, 0.1, -0.05})));
+  const std::string one_seed = words(report_of(two_methods({-0.5})));
+  const std::string one_run = words(report_of({result("sbal", 0, {0.0, -1.0})}));
+
+  EXPECT_TRUE(contains(alike,
+                       "No method is the best one for sure: sbal, with the lowest error, "
+                       "cannot be told apart from random (1.7 % lower, 95 % interval "))
+      << alike;
+  EXPECT_TRUE(contains(alike, "with 3 seeds."));
+  EXPECT_FALSE(contains(alike, "has the lowest error,"));
+  EXPECT_TRUE(
+      contains(one_seed, "With one seed a method nothing can be told about which is better"));
+  EXPECT_FALSE(contains(one_seed, "interval"));
+  EXPECT_TRUE(contains(one_run, "One run of sbal: nothing can be told"));
+  EXPECT_TRUE(contains(one_run,
+                       "The RMSE of sbal went from 1 with 40 solver steps to 0.368 with "
+                       "1,240"))
+      << one_run;
+}
+
+TEST(ReportWords, CostSavingsTroubleAndUselessErrorsAreSaid) {
+  Report report = report_of(two_methods({-0.5, -0.52, -0.48}));
+  ReportMethod& sbal = report.problems[0].methods[1];
+  sbal.cost = ReportCost{.cost = {.terms = {.budget = 30, .rounds = 40}, .efficiency = 2.5},
+                         .baseline = "random",
+                         .efficiency_by_seed = {2.0, 3.0, std::nullopt}};
+  sbal.cost->cost.text = "active learning pays";
+  sbal.ledger.budget = 9;
+  sbal.ledger.refused = 2;
+  sbal.ledger.failed = sbal.ledger.charged_failures = 1;
+  sbal.ledger.unspent = 2;
+  Report slower = report;
+  slower.problems[0].methods[1].cost->cost.efficiency = 0.5;
+
+  const std::string text = words(report);
+  EXPECT_TRUE(contains(text,
+                       "sbal saves solver steps: what random reaches with 1,200 bought steps "
+                       "it reaches with 480, 60 % fewer (so in 2 of 3 seeds)."))
+      << text;
+  EXPECT_TRUE(contains(text, "Cost of sbal: active learning pays."));
+  EXPECT_TRUE(
+      contains(text, "sbal: 2 queries refused, 1 failed, 2 of 9 solver steps stay unspent."));
+  EXPECT_TRUE(contains(words(slower), "for the same error it needs 2.00 times those of random"));
+  EXPECT_TRUE(contains(words(report_of(two_methods({0.1, 0.2}))), "was not judged"));
+  // The NRMSE of such a run is exp(log RMSE - 1).
+  const std::string useless = words(report_of({result("random", 0, {3.0, 1.5})}));
+  EXPECT_TRUE(contains(useless, "No better than predicting zero, at the end: random (NRMSE 1.65)."))
+      << useless;
+}
+
+TEST(ReportWords, RunsThatHaveNoErrorsOrDivergedAreSaid) {
+  RunResult diverged = result("sbal", 0, {0.0, kInfinite});
+  diverged.members.diverged = {0, 7};
+  RunResult without = result("random", 0, {});
+  RunResult unfinished = result("random", 0, {0.0});
+  unfinished.test_sha256 = "ab";
+  Report mixed = report_of({result("random", 0, {0.0, 0.0})});
+  mixed.runs.push_back({.folder = "x", .state = ReportRun::State::damaged, .words = "broken"});
+
+  EXPECT_TRUE(contains(words(report_of({diverged})),
+                       "sbal: 7 rollouts left the finite numbers, so that it has no mean error."));
+  EXPECT_TRUE(
+      contains(words(report_of({without})), "There are no errors: 1 run of a study without"));
+  EXPECT_TRUE(contains(words(report_of({unfinished})), "no run is finished, 1 is under way"));
+  EXPECT_TRUE(contains(words(mixed), "2 runs: 1 finished and 1 damaged.\n"));
+}
+
+// The text between the first `begin` behind `from` and the next `end`.
+std::string between(const std::string& text, const std::string& begin, const std::string& end,
+                    std::size_t from = 0) {
+  const std::size_t at = text.find(begin, from);
+  if (at == std::string::npos) return "";
+  const std::size_t first = at + begin.size();
+  return text.substr(first, text.find(end, first) - first);
+}
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+std::string hex_of_base64(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bits, hex;
+  for (const char c : text.substr(0, text.find('=')))
+    for (int b = 5; b >= 0; --b) bits += (digits.find(c) >> b & 1U) != 0 ? '1' : '0';
+  for (std::size_t i = 0; i + 8 <= bits.size(); i += 8)
+    hex += fmt::format("{:02x}", std::stoul(bits.substr(i, 8), nullptr, 2));
+  return hex;
+}
+
+TEST(ReportPage, OnlyItsOwnTwoScriptsMayRun) {
+  const std::string page = page_text(report_of(two_methods({-0.5, -0.52, -0.48})));
+  const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\"");
+
+  EXPECT_TRUE(policy.starts_with("default-src 'none'; script-src 'sha256-")) << policy;
+  EXPECT_FALSE(contains(policy, "connect-src"));
+  EXPECT_EQ(count_of(page, "<script"), 3u);
+  EXPECT_EQ(count_of(page, "</script"), 3u);
+  std::size_t script = page.find("<script>"), hash = 0;
+  for (int i = 0; i < 2; ++i) {
+    const std::string text = between(page, "<script>", "</script>", script);
+    hash = policy.find("'sha256-", hash);
+    EXPECT_EQ(hex_of_base64(between(policy, "'sha256-", "'", hash)),
+              sha256_hex(std::as_bytes(std::span(text))));
+    EXPECT_FALSE(contains(text, "<!--"));
+    script = page.find("<script>", script + 1);
+    ++hash;
+  }
+  EXPECT_TRUE(contains(page_text(report_of(two_methods({-0.5})), true), "; connect-src 'self'\">"));
+}
+
+TEST(ReportPage, NamesStayTextHoweverTheyLook) {
+  const std::string name = "</script><script>alert(1)</script>\" onload='x' <img src=x> \u2028";
+  const std::string longest(10'000, 'a');
+  auto runs = two_methods({-0.5, -0.52, -0.48});
+  for (RunResult& run : runs) run.method = run.method == "random" ? name : longest;
+  Report report = report_of(std::move(runs));
+  report.problems[0].table.problem = name;
+  report.folders = {"x/" + name};
+  report.runs[0] = {.folder = name, .words = name, .label = name, .host = name};
+  report.problems[0].methods[1].cost = ReportCost{.cost = {.text = name}, .baseline = name};
+
+  const std::string page = page_text(report);
+
+  EXPECT_EQ(count_of(page, "<script"), 3u);
+  EXPECT_FALSE(contains(page, "<img src=x>"));
+  EXPECT_TRUE(contains(page, "&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39;"));
+  const std::string data = between(page, "id=\"report-data\">", "</script>");
+  EXPECT_FALSE(data.empty());
+  EXPECT_FALSE(contains(data, "<"));
+  EXPECT_FALSE(contains(data, "\u2028"));
+  // Whole only where one can look it up, and there no longer than 2,000 characters; copies of
+  // tables have it whole.
+  const std::string seen = page.substr(0, page.find("id=\"report-data\""));
+  EXPECT_FALSE(contains(seen, "onload='x'"));
+  EXPECT_FALSE(contains(seen, std::string(1001, 'a')));
+  EXPECT_TRUE(contains(seen, std::string(60, 'a') + "…" + std::string(59, 'a') + "</span>"));
+}
+
+TEST(ReportPage, ShortenedNamesKeepTheirCharactersWhole) {
+  EXPECT_EQ(shortened("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(shortened("abcdefghijk", 10), "abcde…hijk");
+  EXPECT_EQ(shortened("äöüäöüäöüäö", 6), "äöü…äö");
+}
+
+TEST(ReportPage, SaysWithoutScriptsWhatTablesSay) {
+  const Report report = report_of(two_methods({-0.5, -0.52, -0.48}));
+
+  const std::string page = page_text(report);
+
+  // Seeds have -2.5, -2.42 and -2.28; the half interval is 4.303 * 0.02 / sqrt(3).
+  EXPECT_TRUE(contains(page, ">-2.400 ± 0.111</td>"));
+  EXPECT_TRUE(contains(page, ">-0.500 ± 0.050</td>"));
+  EXPECT_TRUE(contains(page, "<th scope=\"row\">sbal</th><td data-value=\"3\">3</td>"));
+  EXPECT_TRUE(contains(page, "id=\"p1-table\""));
+  EXPECT_TRUE(contains(page, "39 % lower"));
+  EXPECT_EQ(page, page_text(report));
+}
+
+// Sixty seeds in six charts are more than a hundredth of a page can hold, but not than a whole one.
+TEST(ReportPage, SingleSeedsAreLeftOutWhereThereIsTooLittleRoomAndThatIsSaid) {
+  std::vector<RunResult> results;
+  for (std::size_t seed = 0; seed < 60; ++seed) {
+    RunResult& run =
+        results.emplace_back(result("random", seed, std::vector<double>(11, -1.0), 10));
+    run.transitions.assign(11, 5);
+    run.members.diverged.assign(11, 0);
+    run.members.rmse_by_step.assign(11, {0.1, 0.2});
+    for (std::vector<double>& values : run.members.values) values.assign(11, std::exp(-1.0));
+  }
+  const ProblemMethods methods = methods_of(results).front();
+  const auto drawn = [&](double share) {
+    Report report = report_of(results);
+    report.problems[0].methods[0].shown = results[0].folder.string();
+    draw_problem(methods, share, report.problems[0]);
+    return report.problems[0];
+  };
+  const auto seeds_in = [](const ReportProblem& problem, std::size_t variant) {
+    return std::ranges::count_if(problem.charts.front().variants.at(variant).series, &Series::seed);
+  };
+
+  const ReportProblem whole = drawn(1), small = drawn(0.025), smallest = drawn(0.002);
+
+  EXPECT_EQ(seeds_in(whole, 0), 60);
+  EXPECT_EQ(seeds_in(whole, 5), 60);
+  EXPECT_EQ(seeds_in(small, 0), 60);
+  EXPECT_EQ(seeds_in(small, 5), 0);
+  EXPECT_EQ(seeds_in(smallest, 0), 0);
+  const auto says_so = [](const ReportProblem& problem) {
+    return std::ranges::any_of(problem.notes, [](const std::string& note) {
+      return note.starts_with("Errors of single seeds are left out");
+    });
+  };
+  EXPECT_FALSE(says_so(whole));
+  EXPECT_TRUE(says_so(small));
+  EXPECT_TRUE(says_so(smallest));
+}
+
+}  // namespace
+}  // namespace stap::test
