@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "standard_streams.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
 
@@ -59,8 +60,8 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
                        share.shards, task.folder);
     return;
   }
-  out << tables_text(make_tables(read_results(task.folder))) << "results in " << task.folder
-      << '\n';
+  out << tables_text(make_tables(read_results(task.folder)), {}, stdout_style()) << "results in "
+      << task.folder << '\n';
 }
 
 }  // namespace stap::app
