@@ -11,7 +11,7 @@
 namespace stap {
 namespace {
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::string> labels_of(const ProblemTable& table) {
   std::vector<std::string> labels;
@@ -57,7 +57,7 @@ void add_rounds(const ProblemTable& table, const Column& about, std::vector<Text
   std::vector<std::vector<double>> by_round;
   for (const TableRow& row : table.rows) {
     by_round.push_back(about.cell(row).by_round);
-    last.push_back(by_round.back().empty() ? kNoNumber : by_round.back().back());
+    last.push_back(by_round.back().empty() ? kUnknown : by_round.back().back());
   }
   const OneScale scale = on_one_scale(last);
   const std::vector<std::string> lines = sparklines(by_round);
@@ -68,7 +68,7 @@ void add_rounds(const ProblemTable& table, const Column& about, std::vector<Text
   TextColumn bars{"by round", {}, true};
   std::vector<BlockEntry> entries;
   for (std::size_t r = 0; r < last.size(); ++r)
-    entries.push_back({last[r], kNoNumber, table.rows[r].of(about.whose).diverged});
+    entries.push_back({last[r], kUnknown, table.rows[r].of(about.whose).diverged});
   mark_lowest(entries);
   for (std::size_t r = 0; r < last.size(); ++r) {
     errors.cells.push_back({std::isfinite(last[r]) ? scale.texts[r] : entry_text(entries[r]),
@@ -94,11 +94,11 @@ std::string compact(const ProblemTable& table, Metric metric, const TableView& v
     published_logs.push_back(
         {on_published_scale(cell.log.mean, table, metric), cell.log.deviation, errors.diverged});
     const bool differs = std::isfinite(cell.difference.mean);
-    differences.push_back({differs ? cell.difference.mean : kNoNumber, cell.difference_95});
+    differences.push_back({differs ? cell.difference.mean : kUnknown, cell.difference_95});
     const Published* printed = published_of(table, row, metric);
-    published.push_back(printed == nullptr ? BlockEntry{kNoNumber, kNoNumber}
+    published.push_back(printed == nullptr ? BlockEntry{kUnknown, kUnknown}
                                            : BlockEntry{printed->mean, printed->deviation});
-    published_differences.push_back({published_difference(table, row, metric), kNoNumber});
+    published_differences.push_back({published_difference(table, row, metric), kUnknown});
   }
   mark_lowest(logs);
   mark_lowest(published_logs);

@@ -11,8 +11,8 @@ namespace stap {
 namespace {
 
 constexpr int kMostDecimals = 6;
-constexpr double kSmallest = 1e-4, kLargest = 1e6;  // without a power of ten
-constexpr double kWidest = 1e6;                     // the largest over the smallest
+constexpr double kSmallestPlain = 1e-4, kLargestPlain = 1e6;  // without a power of ten
+constexpr double kWidestRange = 1e6;                          // the largest over the smallest
 constexpr std::size_t kMostBars = 24;
 
 struct Ends {
@@ -66,8 +66,8 @@ OneScale on_one_scale(std::span<const double> values) {
   Ends ends;
   for (const double value : values) ends.take(value);
   const bool none = ends.high == 0;
-  const bool wide = !none && ends.high / ends.low > kWidest;
-  if (!none && !wide && (ends.low < kSmallest || ends.high >= kLargest))
+  const bool wide = !none && ends.high / ends.low > kWidestRange;
+  if (!none && !wide && (ends.low < kSmallestPlain || ends.high >= kLargestPlain))
     scale.exponent = exponent_of(ends.low);
   const int decimals =
       none ? 0 : std::clamp(3 + scale.exponent - exponent_of(ends.low), 0, kMostDecimals);
