@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "standard_streams.h"
 #include "stap/data/store.h"
 #include "stap/results/sweep_analysis.h"
 
@@ -21,7 +22,7 @@ void conclude(const Analysis& analysis, const std::string& folder, bool json,
   if (json)
     documents.push_back(to_value(analysis));
   else
-    out << folder << ": " << analysis_text(analysis);
+    out << folder << ":\n" << analysis_text(analysis, stdout_style());
 }
 
 }  // namespace

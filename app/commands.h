@@ -160,6 +160,16 @@ struct QueueOptions {
 void run_queue(const QueueOptions& options, std::ostream& out);
 void add_queue(CLI::App& program, const Globals& globals);
 
+struct WatchOptions {
+  std::string folder;
+  int port = 0;  ///< 0: any
+  bool no_open = false;
+  bool wait = false;  ///< for the folder
+  bool stay = false;  ///< when the runs have ended
+};
+void run_watch(const WatchOptions& options, const Globals& globals, std::ostream& out);
+void add_watch(CLI::App& program, const Globals& globals);
+
 struct PredictOptions {
   std::string model;  ///< a model file or a run folder
   std::string input, output;

@@ -141,6 +141,7 @@ int run(int argc, char** argv) {
   add_tell(program, globals);
   add_unlock(program, globals);
   add_queue(program, globals);
+  add_watch(program, globals);
   add_table(program, globals);
   add_analyse(program, globals);
   add_report(program, globals);

@@ -1,13 +1,22 @@
 #include "standard_streams.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 
 namespace stap::app {
+namespace {
+
+// Narrower windows break lines themselves.
+constexpr std::size_t kNarrowest = 60;
+
+}  // namespace
 
 void occupy_standard_streams() {
   // Opened the wrong way round, so that using them is an error, as it is with closed ones. A file
@@ -37,6 +46,19 @@ void write_stderr(std::string_view text) noexcept {
     }
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TextStyle stdout_style() {
+  TextStyle style;
+  const char* kind = std::getenv("TERM");
+  const char* no_colour = std::getenv("NO_COLOR");
+  if (isatty(STDOUT_FILENO) != 1 || kind == nullptr || std::string_view(kind) == "dumb")
+    return style;
+  style.colour = no_colour == nullptr || *no_colour == '\0';
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    style.columns = std::max<std::size_t>(size.ws_col, kNarrowest);
+  return style;
 }
 
 }  // namespace stap::app

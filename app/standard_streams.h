@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "stap/results/text_style.h"
+
 namespace stap::app {
 
 /// Call first: occupies standard streams that are closed, or the next file that is opened would
@@ -11,5 +13,9 @@ void occupy_standard_streams();
 /// The only way to stderr: what cannot be written (disk full, closed, its reader gone) is lost, and
 /// the program goes on.
 void write_stderr(std::string_view text) noexcept;
+
+/// Text for people on stdout: the window's width, and colour unless NO_COLOR is set, on a terminal
+/// that has both; else the default, so that a pipe gets the same bytes everywhere.
+TextStyle stdout_style();
 
 }  // namespace stap::app

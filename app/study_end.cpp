@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report_file.h"
+#include "standard_streams.h"
 #include "stap/core/error.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
@@ -74,8 +75,8 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
                        share.shards, task.folder);
     if (!all_finished(task.folder)) return;
   } else {
-    out << tables_text(make_tables(read_results(task.folder))) << "results in " << task.folder
-        << '\n';
+    out << tables_text(make_tables(read_results(task.folder)), {}, stdout_style()) << "results in "
+        << task.folder << '\n';
   }
   if (task.report != nullptr) report_at_end(task.folder, *task.report, interrupt, console, out);
 }

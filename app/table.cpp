@@ -65,7 +65,7 @@ void run_table(const TableOptions& options, std::ostream& out) {
   else if (options.latex)
     out << tables_latex(tables, view);
   else
-    out << tables_text(tables, view) << missing;
+    out << tables_text(tables, view, stdout_style()) << missing;
 }
 
 void add_table(CLI::App& program, const Globals&) {

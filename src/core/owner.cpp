@@ -70,6 +70,10 @@ bool Owner::lives_here() const {
          start_of(process) == start;
 }
 
+bool process_runs(long process) {
+  return process > 0 && !start_of(process).empty();
+}
+
 bool Owner::gone() const {
   if (process <= 0 || place == "?" || start.empty()) return false;
   const Owner us = here();

@@ -21,4 +21,7 @@ struct Owner {
   bool gone() const;
 };
 
+/// Whether there is a process of this number here that has not ended.
+bool process_runs(long process);
+
 }  // namespace stap

@@ -69,6 +69,15 @@ void RunFolder::write_status(const RunStatus& status) const {
   value.set("running", to_value(status.running, true, now.count()));
   value.set("waiting", to_value(status.waiting, false, now.count()));
   value.set("error", status.error);
+  if (status.since > 0) {
+    value.set("since", status.since);
+    value.set("since_done", status.since_done);
+  }
+  if (status.epochs > 0) {
+    value.set("epochs", status.epochs);
+    value.set("epochs_done", status.epochs_done);
+  }
+  if (status.usual > 0) value.set("usual", status.usual);
   value.set("host", this_host());
   value.set("process", static_cast<std::size_t>(getpid()));
   value.set("time", now.count());
@@ -102,6 +111,16 @@ std::optional<RunStatus> RunFolder::read_status() const {
   if (value.find("host") != nullptr) status.host = field<std::string>(value, "host", path);
   status.process = static_cast<std::int64_t>(number("process"));
   status.time = field<double>(value, "time", path);
+  // Not in those of earlier versions.
+  if (value.find("since") != nullptr) {
+    status.since = field<double>(value, "since", path);
+    status.since_done = number("since_done");
+  }
+  if (value.find("epochs") != nullptr) {
+    status.epochs = number("epochs");
+    status.epochs_done = number("epochs_done");
+  }
+  if (value.find("usual") != nullptr) status.usual = field<double>(value, "usual", path);
   return status;
 }
 

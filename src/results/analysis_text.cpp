@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "results/analysis_summary.h"
+#include "results/text_layout.h"
 #include "stap/eval/statistics.h"
 
 namespace stap {
@@ -28,7 +29,7 @@ std::string by_seed_text(const MethodAnalysis& method) {
   return text + ")";
 }
 
-std::string words(const Runs& runs, const std::string& cost) {
+std::string words(const Runs& runs, const std::string& cost, const TextStyle& style) {
   const auto per_round = [&](const char* phase) {
     return mean_text(
         values_of(runs,
@@ -39,7 +40,7 @@ std::string words(const Runs& runs, const std::string& cost) {
   const auto correlations = values_of(runs, overall_correlation);
   std::string text;
   const auto line = [&](const char* name, const std::string& what) {
-    text += fmt::format("  {:<14}{}\n", name, what);
+    text += wrapped(fmt::format("  {:<14}{}", name, printable(what)), style.columns, 16);
   };
   line("chosen steps", chosen_text(all_chosen(runs)));
   const auto variances = values_of(runs, relative_variance);
@@ -64,13 +65,16 @@ std::string words(const Runs& runs, const std::string& cost) {
 
 }  // namespace
 
-std::string analysis_text(const RunAnalysis& run) {
-  const std::string note = note_of(run);
-  return fmt::format("{}, seed {}\n{}{}", run.result.method, run.result.seed,
-                     words({&run}, run.cost.text), note.empty() ? "" : "  " + note + "\n");
+std::string analysis_text(const RunAnalysis& run, const TextStyle& style) {
+  const std::string head = fmt::format("{}, seed {}", run.result.method, run.result.seed);
+  std::string text = painted(wrapped(printable(head), style.columns, 2), Paint::bold, style);
+  text += words({&run}, run.cost.text, style);
+  if (const std::string note = note_of(run); !note.empty())
+    text += wrapped("  " + note, style.columns, 2);
+  return text;
 }
 
-std::string analysis_text(const SweepAnalysis& sweep) {
+std::string analysis_text(const SweepAnalysis& sweep, const TextStyle& style) {
   std::string text;
   for (const MethodAnalysis& method : sweep.methods) {
     const auto runs = runs_of(sweep, method);
@@ -78,14 +82,17 @@ std::string analysis_text(const SweepAnalysis& sweep) {
     if (method.cost.efficiency)
       cost = fmt::format("data efficiency {:.2f}{}; {}", *method.cost.efficiency,
                          by_seed_text(method), cost);
-    text += fmt::format("{}, {} seed{}\n{}", method.label, runs.size(), runs.size() == 1 ? "" : "s",
-                        words(runs, cost));
+    const std::string head =
+        fmt::format("{}, {} seed{}", method.label, runs.size(), runs.size() == 1 ? "" : "s");
+    text += painted(wrapped(printable(head), style.columns, 2), Paint::bold, style);
+    text += words(runs, cost, style);
     for (const RunAnalysis* run : runs)
       if (const std::string note = note_of(*run); !note.empty())
-        text += fmt::format("  seed {} is {}\n", run->result.seed, note);
+        text += wrapped(fmt::format("  seed {} is {}", run->result.seed, note), style.columns, 2);
   }
   for (const std::string& name : sweep.left_out)
-    text += fmt::format("{} has no evaluation yet and is left out\n", name);
+    text += wrapped(printable(fmt::format("{} has no evaluation yet and is left out", name)),
+                    style.columns, 2);
   return text;
 }
 

@@ -135,6 +135,7 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
     if (!std::isfinite(cell.difference.mean)) return BlockEntry{kNone, kNone};
     return BlockEntry{cell.difference.mean, cell.difference_95};
   }));
+  blocks.back().differences = true;
   if (paper)
     blocks.push_back(block("paper, " + to, [](const Column& c, const TableRow& row) {
       return BlockEntry{published_difference(*c.table, row, c.metric), kNone};

@@ -15,6 +15,7 @@ struct BlockRow {
 struct Block {
   std::string title;
   std::vector<BlockRow> rows;
+  bool differences = false;  ///< of ours, with their 95 % intervals
 };
 
 struct Column {

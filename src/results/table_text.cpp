@@ -1,130 +1,168 @@
 // Tables for people: aligned text.
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "results/table_blocks.h"
+#include "results/text_layout.h"
 #include "stap/results/table_format.h"
 
 namespace stap {
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-std::string sparkline(const std::vector<double>& values) {
-  static const char* const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (double v : values)
-    if (std::isfinite(v)) low = std::min(low, std::log(v)), high = std::max(high, std::log(v));
-  std::string line;
-  for (double v : values) {
-    if (!std::isfinite(v)) {
-      line += "!";
-      continue;
-    }
-    const double part = high > low ? (std::log(v) - low) / (high - low) : 0.0;
-    line += bars[std::min(7, static_cast<int>(part * 8))];
-  }
-  return line;
+std::vector<std::string> labels_of(const ProblemTable& table) {
+  std::vector<std::string> labels;
+  for (const TableRow& row : table.rows) labels.push_back(printable(row.label));
+  return labels;
 }
 
-// Display width of UTF-8 text whose characters are one column wide.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+// Numbers on one scale; `div(n)` where rollouts were not finite.
+TextColumn column_of(std::string head, std::span<const BlockEntry> entries) {
+  TextColumn column{std::move(head), {}};
+  std::vector<Spread> values;
+  for (const BlockEntry& entry : entries) values.push_back({entry.mean, entry.spread});
+  std::vector<std::string> texts = with_spreads(values);
+  for (std::size_t r = 0; r < entries.size(); ++r) {
+    const bool number = std::isfinite(entries[r].mean);
+    column.cells.push_back({number ? std::move(texts[r]) : entry_text(entries[r]),
+                            entries[r].best ? Paint::bold : Paint::plain});
+  }
+  return column;
 }
 
-std::string aligned(const Lines& lines) {
-  std::vector<std::size_t> widths;
-  for (const auto& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t c = 0; c < line.size(); ++c)
-      widths[c] = std::max(widths[c], width_of(line[c]));
+// Lower is better: green is what is lower for sure, red what is higher for sure.
+void paint_differences(TextColumn& column, std::span<const BlockEntry> entries) {
+  for (std::size_t r = 0; r < entries.size(); ++r) {
+    const auto& [mean, half, diverged, best] = entries[r];
+    const bool known = std::isfinite(mean) && std::isfinite(half);
+    column.cells[r].paint = known && mean + half < 0   ? Paint::green
+                            : known && mean - half > 0 ? Paint::red
+                                                       : Paint::dim;
   }
+}
+
+void mark_lowest(std::vector<BlockEntry>& entries) {
+  BlockEntry* best = nullptr;
+  for (BlockEntry& entry : entries)
+    if (std::isfinite(entry.mean) && (best == nullptr || entry.mean < best->mean)) best = &entry;
+  if (best != nullptr && entries.size() > 1) best->best = true;
+}
+
+// The errors after the last round, and those by round.
+void add_rounds(const ProblemTable& table, const Column& about, std::vector<TextColumn>& columns) {
+  std::vector<double> last;
+  std::vector<std::vector<double>> by_round;
+  for (const TableRow& row : table.rows) {
+    by_round.push_back(about.cell(row).by_round);
+    last.push_back(by_round.back().empty() ? kUnknown : by_round.back().back());
+  }
+  const OneScale scale = on_one_scale(last);
+  const std::vector<std::string> lines = sparklines(by_round);
+  const std::string_view title = info(about.metric).title;
+  TextColumn errors{scale.exponent == 0 ? fmt::format("last {}", title)
+                                        : fmt::format("last {} / 1e{}", title, scale.exponent),
+                    {}};
+  TextColumn bars{"by round", {}, true};
+  std::vector<BlockEntry> entries;
+  for (std::size_t r = 0; r < last.size(); ++r)
+    entries.push_back({last[r], kUnknown, table.rows[r].of(about.whose).diverged});
+  mark_lowest(entries);
+  for (std::size_t r = 0; r < last.size(); ++r) {
+    errors.cells.push_back({std::isfinite(last[r]) ? scale.texts[r] : entry_text(entries[r]),
+                            entries[r].best ? Paint::bold : Paint::plain});
+    bars.cells.push_back({lines[r]});
+  }
+  columns.push_back(std::move(errors));
+  columns.push_back(std::move(bars));
+}
+
+// One metric: what decides comes first, the published scale behind it.
+std::string compact(const ProblemTable& table, Metric metric, const TableView& view,
+                    const TextStyle& style) {
+  const Column about{&table, metric, view.whose};
+  const MetricInfo& named = info(metric);
+  std::vector<BlockEntry> logs, published_logs, differences, published, published_differences;
+  TextColumn seeds{"seeds", {}};
+  for (const TableRow& row : table.rows) {
+    const TableErrors& errors = row.of(view.whose);
+    const TableCell& cell = about.cell(row);
+    seeds.cells.push_back({fmt::format("{}", errors.seeds.size())});
+    logs.push_back({cell.log.mean, cell.log.deviation, errors.diverged});
+    published_logs.push_back(
+        {on_published_scale(cell.log.mean, table, metric), cell.log.deviation, errors.diverged});
+    const bool differs = std::isfinite(cell.difference.mean);
+    differences.push_back({differs ? cell.difference.mean : kUnknown, cell.difference_95});
+    const Published* printed = published_of(table, row, metric);
+    published.push_back(printed == nullptr ? BlockEntry{kUnknown, kUnknown}
+                                           : BlockEntry{printed->mean, printed->deviation});
+    published_differences.push_back({published_difference(table, row, metric), kUnknown});
+  }
+  mark_lowest(logs);
+  mark_lowest(published_logs);
+  mark_lowest(published);
+  std::vector<TextColumn> columns{seeds, column_of(fmt::format("log {}", named.title), logs),
+                                  column_of("difference, 95 %", differences)};
+  paint_differences(columns.back(), differences);
+  add_rounds(table, about, columns);
+  // Of a problem that was never published the scale says nothing.
+  if (named.two_scales && !table.published_problem.empty())
+    columns.push_back(column_of("published scale", published_logs));
+  if (view.paper) {
+    columns.push_back(column_of("paper", published));
+    columns.push_back(column_of("paper, difference", published_differences));
+  }
+  return laid_out("method", labels_of(table), columns, style);
+}
+
+// All metrics: block by block.
+std::string full(const ProblemTable& table, const TableView& view, const TextStyle& style) {
+  std::vector<Column> about;
+  for (const MetricInfo& metric : metric_infos())
+    about.push_back({&table, metric.metric, view.whose});
   std::string text;
-  for (const auto& line : lines) {
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      text += line[c];
-      if (c + 1 < line.size()) text += std::string(widths[c] - width_of(line[c]) + 2, ' ');
+  for (const Block& block : make_blocks(about, view.paper)) {
+    std::vector<TextColumn> columns;
+    for (std::size_t c = 0; c < about.size(); ++c) {
+      std::vector<BlockEntry> entries;
+      for (const BlockRow& row : block.rows) entries.push_back(row.entries[c]);
+      columns.push_back(column_of(std::string(info(about[c].metric).title), entries));
+      if (block.differences) paint_differences(columns.back(), entries);
     }
-    text += '\n';
+    std::vector<std::string> labels;
+    for (const BlockRow& row : block.rows) labels.push_back(printable(row.label));
+    if (!text.empty()) text += '\n';
+    text += wrapped(printable(block.title), style.columns, 2);
+    text += laid_out("method", labels, columns, style);
   }
   return text;
 }
 
-// One metric: everything about a method in one line.
-Lines compact(const ProblemTable& table, Metric metric, const TableView& view) {
-  const bool paper = view.paper;
-  const MetricInfo& about = info(metric);
-  // Of a problem that was never published the scale says nothing.
-  const bool both = about.two_scales && !table.published_problem.empty();
-  std::vector<std::string> head{"method", "seeds", fmt::format("log {}", about.title)};
-  if (both) head.push_back("published scale");
-  if (paper) head.push_back("paper");
-  head.push_back("difference, 95 %");
-  if (paper) head.push_back("paper, difference");
-  head.insert(head.end(), {fmt::format("last {}", about.title), "by round"});
-  Lines lines{head};
-  for (const TableRow& row : table.rows) {
-    const TableErrors& errors = row.of(view.whose);
-    const TableCell& cell = errors.of(metric);
-    std::vector<std::string> line{row.label, fmt::format("{}", errors.seeds.size())};
-    auto add = [&](double mean, double spread) {
-      line.push_back(entry_text({mean, spread, errors.diverged}));
-    };
-    add(cell.log.mean, cell.log.deviation);
-    if (both) add(on_published_scale(cell.log.mean, table, metric), cell.log.deviation);
-    const Published* published = published_of(table, row, metric);
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    if (paper) add(published ? published->mean : none, published ? published->deviation : none);
-    const bool differs = std::isfinite(cell.difference.mean);
-    add(differs ? cell.difference.mean : none, cell.difference_95);
-    if (paper) add(published_difference(table, row, metric), none);
-    line.push_back(cell.by_round.empty() ? "-"
-                   : !std::isfinite(cell.by_round.back())
-                       ? fmt::format("div({})", errors.diverged)
-                       : fmt::format("{:.4g}", cell.by_round.back()));
-    line.push_back(sparkline(cell.by_round));
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-// All metrics: block by block.
-Lines full(const ProblemTable& table, const TableView& view) {
-  std::vector<Column> columns;
-  for (const MetricInfo& metric : metric_infos())
-    columns.push_back({&table, metric.metric, view.whose});
-  Lines lines;
-  for (const Block& block : make_blocks(columns, view.paper)) {
-    if (!lines.empty()) lines.push_back({""});
-    lines.push_back({block.title});
-    for (const Column& column : columns) lines.back().emplace_back(info(column.metric).title);
-    for (const BlockRow& row : block.rows) {
-      lines.push_back({row.label});
-      for (const BlockEntry& entry : row.entries) lines.back().push_back(entry_text(entry));
-    }
-  }
-  return lines;
-}
-
 }  // namespace
 
-std::string tables_text(std::span<const ProblemTable> tables, const TableView& view) {
+std::string tables_text(std::span<const ProblemTable> tables, const TableView& view,
+                        const TextStyle& style) {
   std::string text;
   for (const ProblemTable& table : tables) {
-    text += fmt::format("{}{}: {} steps{}; errors of the {}{}\n", text.empty() ? "" : "\n",
-                        table.problem, table.steps,
-                        table.points > 0 ? fmt::format(", {} points", table.points) : "",
-                        view.whose == ErrorsOf::members ? "members" : "mean model",
-                        table.validation ? ", single steps on what was held back" : "");
-    text += aligned(view.metric ? compact(table, *view.metric, view) : full(table, view));
+    const std::string head =
+        fmt::format("{}: {} steps{}; errors of the {}{}", printable(table.problem), table.steps,
+                    table.points > 0 ? fmt::format(", {} points", table.points) : "",
+                    view.whose == ErrorsOf::members ? "members" : "mean model",
+                    table.validation ? ", single steps on what was held back" : "");
+    if (!text.empty()) text += '\n';
+    text += wrapped(head, style.columns, 2);
+    text += view.metric ? compact(table, *view.metric, view, style) : full(table, view, style);
   }
   text += '\n';
-  for (const std::string& note : table_notes(tables, view)) text += note + "\n";
+  std::vector<std::string> notes = table_notes(tables, view);
+  if (view.metric)
+    notes.insert(notes.begin() + 2,
+                 "By round: on one logarithmic scale in all rows of a problem, lower bars are "
+                 "lower errors.");
+  for (const std::string& note : notes)
+    text += painted(wrapped(printable(note), style.columns, 2), Paint::dim, style);
   return text;
 }
 

@@ -100,6 +100,8 @@ void Counter::count_running(WindingDown& end) const {
 }
 
 void Counter::add_open(std::map<const Run*, RunStatus>& statuses) const {
+  for (const RoundPurchase* purchase : purchases_)
+    statuses[&purchase->run()].usual = times_.usual(1).value_or(0.0);
   std::set<std::uint64_t> at_work;
   for (Running& one : queue_->running()) {
     const auto asked = asked_.find(one.id);

@@ -11,6 +11,7 @@
 
 #include "run/correspondence.h"
 #include "run/market.h"
+#include "run/news.h"
 #include "run/phases.h"
 #include "run/space.h"
 #include "run/training.h"
@@ -78,6 +79,7 @@ class Loop {
   static void show(const Run& run, RunStatus status) {
     status.round = run.round;
     status.rounds = run.study.options.rounds;
+    if (status.since == 0) status.since = seconds_since_1970();
     run.folder.write_status(status);
   }
 
@@ -147,6 +149,7 @@ class Loop {
       for (std::size_t r = 0; r < group.runs.size(); ++r) {
         Run& run = *group.runs[r];
         if (run.phase != phase) continue;
+        if (phase == Run::Phase::acquire) show(run, {.phase = "select"});
         committees.push_back(committee_of(group, r, stop_));
         purchases.push_back(std::make_unique<RoundPurchase>(
             run, *committees.back(), pool_of(*run.problem, pools), threads_));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "run/clusters.h"
+#include "run/news.h"
 #include "run/phases.h"
 #include "stap/acquire/trust.h"
 #include "stap/core/error.h"
@@ -110,7 +111,9 @@ RunStatus RoundPurchase::status() const {
           .spent = std::min(spent_, budget_) * frames,
           .failed = failed_,
           .refused = refused_,
-          .open = open_queries_};
+          .open = open_queries_,
+          .since = since_,
+          .since_done = since_spent_ * frames};
 }
 
 std::vector<Query> RoundPurchase::ask() {
@@ -120,6 +123,10 @@ std::vector<Query> RoundPurchase::ask() {
       begin_pass();
     }
     std::vector<Query> queries = buyer_->ask();
+    if (since_ == 0) {
+      since_ = seconds_since_1970();
+      since_spent_ = std::min(spent_, budget_);
+    }
     asked_ += queries.size();
     open_queries_ += queries.size();
     if (!queries.empty() || !buyer_->done()) return queries;

@@ -94,6 +94,8 @@ class RoundPurchase {
   std::size_t asked_ = 0, open_queries_ = 0, given_back_ = 0;
   std::size_t budget_, spent_ = 0, failed_ = 0, refused_ = 0;  // of the whole purchase
   double planning_seconds_ = 0.0;
+  double since_ = 0.0;           // when it first asked, seconds since 1970,
+  std::size_t since_spent_ = 0;  // and what was spent by then
 };
 
 }  // namespace stap

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "run/news.h"
 #include "run/phases.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
@@ -230,6 +231,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
       group.engine().load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
   }
   EpochsInTime in_time(stop);
+  TrainingNews news(group, account);
   for (;;) {
     std::vector<FitJob> jobs = make_jobs(group, who.training, data);
     if (jobs.empty()) break;
@@ -237,7 +239,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
     account.say(fmt::format("{}, training", round_text(*group.runs[who.training[0]])));
     const auto start = std::chrono::steady_clock::now();
     in_time.begin();
-    group.engine().fit(jobs, account, [&] { return in_time.epoch_done(); });
+    group.engine().fit(jobs, news, [&] { return in_time.epoch_done(); });
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     keep_losses(group, account);
     const double share = static_cast<double>(group.members) / static_cast<double>(jobs.size());

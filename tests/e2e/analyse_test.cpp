@@ -255,7 +255,7 @@ TEST_F(AnalyseProgram, SweepGivesAVerdictPerMethodAndTheSameBytesAgain) {
   EXPECT_EQ(method.at("cost").at("baseline"), "random");
   EXPECT_EQ(method.at("cost").at("initial"), 15.0);
   EXPECT_EQ(method.at("cost").at("budget"), 9.0);
-  EXPECT_TRUE(contains(first.out, method.at("cost").at("verdict")));
+  EXPECT_TRUE(contains(unwrapped(first.out), method.at("cost").at("verdict")));
   EXPECT_TRUE(contains(method.at("cost").at("verdict"), "active learning"));
 }
 
@@ -269,7 +269,7 @@ TEST_F(AnalyseProgram, OneRunTakesEfficiencyAndSolverSeconds) {
       {"analyse", folder, "--quiet", "--efficiency", "2", "--solver-seconds", "1000", "--json"});
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(plain.out, "needs runs of a baseline (random)"));
+  EXPECT_TRUE(contains(unwrapped(plain.out), "needs runs of a baseline (random)"));
   const json cost = json::parse(result.out).at(0).at("cost");
   EXPECT_EQ(cost.at("pays"), true);
   EXPECT_EQ(cost.at("active_rounds"), 1.0);
@@ -311,7 +311,7 @@ TEST_F(AnalyseProgram, SaysWhatItDoesNotHave) {
   const json unfinished = read_json(folder / "method=random,seed=0/analysis.json");
   EXPECT_EQ(unfinished.at("evaluated"), 1);
   EXPECT_TRUE(contains(unfinished.at("note"), "not finished: 1 of 3 evaluations"));
-  EXPECT_TRUE(contains(result.out, "method=random,seed=1 has no evaluation yet"));
+  EXPECT_TRUE(contains(unwrapped(result.out), "method=random,seed=1 has no evaluation yet"));
 }
 
 // Looking at a run computes no data: what is not there must be made by a command, and what is there
@@ -399,7 +399,8 @@ TEST_F(AnalyseProgram, WithoutATestSetTheRestIsAnalysed) {
       contains(read_json(folder / "analysis.json").at("methods").at(1).at("cost").at("verdict"),
                "no verdict: without a test set"));
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_TRUE(contains(table.out, "random: 2 runs have no errors: their study has no test set"));
+  EXPECT_TRUE(
+      contains(unwrapped(table.out), "random: 2 runs have no errors: their study has no test set"));
   EXPECT_EQ(evaluate.exit_code, 3);
   EXPECT_TRUE(contains(evaluate.err, "has no test set"));
 }

@@ -37,7 +37,7 @@ TEST(Program, SaysItsVersion) {
 
 TEST(Program, EveryCommandHasHelpWithAnExample) {
   for (const char* command : {"list", "describe", "check", "schema", "solve", "predict", "evaluate",
-                              "run", "sweep", "table", "generate"}) {
+                              "run", "sweep", "table", "generate", "watch"}) {
     const Finished result = run_stap({command, "--help"});
 
     EXPECT_EQ(result.exit_code, 0);

@@ -53,6 +53,11 @@ struct RunStatus {
   std::vector<Query> running{};         ///< those of them that a slot works on,
   std::vector<Query> waiting{};         ///< and the first of those that wait for one
   std::string error{};                  ///< with which it ended
+  // For estimates of the time left; 0: not known, or not in this phase.
+  double since = 0.0;                       ///< when the phase began, seconds since 1970,
+  std::size_t since_done = 0;               ///< and what was spent, or trained, by then
+  std::size_t epochs = 0, epochs_done = 0;  ///< of all members, while they train
+  double usual = 0.0;                       ///< seconds of a solver step, the median of late
 
   // Of the process that wrote it; filled in by the writer.
   std::string host{};

@@ -23,6 +23,9 @@ struct LockHolder {
 /// Empty: nobody does, or says so. Throws Error(storage) if a lock cannot be looked at.
 std::optional<LockHolder> lock_holder(const std::filesystem::path& folder);
 
+/// The same for who only reads: nothing is written, and `silent` is by this machine's clock.
+std::optional<LockHolder> lock_holder_seen(const std::filesystem::path& folder);
+
 /// Whether a file of this name is a folder's lock, or what is left of making one.
 bool is_lock_file(const std::string& name);
 

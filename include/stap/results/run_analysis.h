@@ -15,6 +15,7 @@
 #include "stap/results/chosen_steps.h"
 #include "stap/results/cost_analysis.h"
 #include "stap/results/run_result.h"
+#include "stap/results/text_style.h"
 
 // What a run's folder says about how and why a method worked. docs/analyses.md defines every number
 // and the files that hold them.
@@ -58,7 +59,7 @@ RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptio
 /// analysis.json (format "analysis/1") as a value.
 config::Value to_value(const RunAnalysis& analysis);
 /// A few lines in plain words.
-std::string analysis_text(const RunAnalysis& analysis);
+std::string analysis_text(const RunAnalysis& analysis, const TextStyle& style = {});
 /// Puts analysis.h5 and analysis.json, in this order, into the run's folder. Throws Error(storage).
 void write_analysis(const RunAnalysis& analysis);
 

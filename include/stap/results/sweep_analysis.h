@@ -45,7 +45,7 @@ SweepAnalysis analyse_sweep(const std::filesystem::path& folder, const AnalysisO
 /// The sweep's analysis.json (format "analysis/1") as a value.
 config::Value to_value(const SweepAnalysis& analysis);
 /// A few lines in plain words for every method.
-std::string analysis_text(const SweepAnalysis& analysis);
+std::string analysis_text(const SweepAnalysis& analysis, const TextStyle& style = {});
 /// Writes every run's files, then analysis.json into the sweep's folder. Throws Error(storage).
 void write_analysis(const SweepAnalysis& analysis);
 

@@ -7,6 +7,7 @@
 
 #include "stap/config/value.h"
 #include "stap/results/table.h"
+#include "stap/results/text_style.h"
 
 namespace stap {
 
@@ -17,9 +18,11 @@ struct TableView {
   ErrorsOf whose = ErrorsOf::members;           ///< tables_value() has both
 };
 
-/// For people: one table a problem, columns aligned. One metric: both scales, differences and the
-/// errors by round; all six: a block for each scale and one of differences.
-std::string tables_text(std::span<const ProblemTable> tables, const TableView& view = {});
+/// For people: one table a problem, columns aligned, one scale a column. One metric: differences,
+/// the errors by round and both scales; all six: a block for each scale and one of differences.
+/// Whatever the labels, no line is longer than the style's columns, if it has 60 or more.
+std::string tables_text(std::span<const ProblemTable> tables, const TableView& view = {},
+                        const TextStyle& style = {});
 /// For papers: a tabular (package booktabs) of methods by problems for one metric, or for each
 /// problem one of methods by metrics; the best value of a column bold.
 std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view = {});

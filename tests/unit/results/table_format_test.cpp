@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "results/text_layout.h"
 #include "support/contains.h"
 #include "support/table_results.h"
 
@@ -17,6 +18,7 @@ namespace {
 using nlohmann::json;
 using test::contains;
 using test::result;
+using test::unwrapped;
 
 // Burgers with two seeds of each method: headlines of the RMSE -2 and -3 (mean -2.5, deviation
 // sqrt(0.5) = 0.707), and 1 and 2 below them (mean -4, deviation sqrt(2) = 1.414; differences with
@@ -44,23 +46,76 @@ TEST(TableText, CompactLineOfOneMetric) {
 
   EXPECT_TRUE(contains(text, "burgers: 13 steps, 256 points; errors of the members\n"));
   EXPECT_TRUE(contains(text, "log RMSE"));
-  EXPECT_TRUE(contains(text, "-4.000 ± 1.414  -2.430 ± 1.414   -1.500 ± 6.353"));
+  EXPECT_TRUE(contains(text, "\nsbal        2  -4.000 ± 1.414    -1.500 ± 6.353  "));
+  EXPECT_TRUE(contains(text, "\nsbal     -2.430 ± 1.414\n"));
   EXPECT_FALSE(contains(text, "paper"));
   const std::string mae = tables_text(tables(), {Metric::mae, false});
-  EXPECT_TRUE(contains(mae, "-6.000 ± 1.414  -1.500 ± 6.353"));
+  EXPECT_TRUE(contains(mae, "-6.000 ± 1.414    -1.500 ± 6.353"));
   EXPECT_FALSE(contains(mae, "published scale"));
 }
 
-TEST(TableText, ColumnsAreAligned) {
+TEST(TableText, NumbersOfAColumnEndBelowItsHead) {
   std::istringstream lines(tables_text(tables(), {std::nullopt, true}));
   std::string line, head;
   std::getline(lines, line);  // the problem
+  std::getline(lines, line);  // the scale
   std::getline(lines, head);
 
   std::getline(lines, line);
   EXPECT_EQ(line.rfind("random", 0), 0u);
-  EXPECT_EQ(line[head.find("RMSE") - 1], ' ');
-  EXPECT_EQ(line.substr(head.find("RMSE"), 6), "-2.500");
+  // One byte more than columns: the ± has two.
+  EXPECT_EQ(line.find("-2.500 ± 0.707") + std::string("-2.500 ± 0.707").size(),
+            head.find("RMSE") + 4 + 1);
+}
+
+// Would fail if a label, a note or a column were put out as it is.
+TEST(TableText, NoLineIsLongerThanTheColumnsWhateverTheNames) {
+  for (const std::size_t length : {1u, 24u, 30u, 79u, 200u, 10000u}) {
+    std::vector<RunResult> results = burgers();
+    for (RunResult& r : results)
+      if (r.method == "sbal") r.method = "é\033[31m " + std::string(length, 'x');
+    const auto all = make_tables(results);
+    for (const std::size_t columns : {60u, 80u, 133u})
+      for (const auto& metric : {std::optional(Metric::rmse), std::optional<Metric>()}) {
+        std::istringstream lines(tables_text(all, {metric, true}, {.columns = columns}));
+        for (std::string line; std::getline(lines, line);) {
+          EXPECT_LE(width_of(line), columns) << line;
+          EXPECT_EQ(line.find('\033'), std::string::npos);
+        }
+      }
+  }
+  EXPECT_TRUE(contains(tables_text(tables(), {}, {.columns = 133}), "by round  published scale"));
+}
+
+TEST(TableText, ColoursTheBestAndWhatIsSure) {
+  std::vector<RunResult> results;
+  for (std::uint64_t seed = 0; seed < 3; ++seed)
+    for (const auto& [method, log] : {std::pair{"random", -2.0}, {"lower", -3.0}, {"higher", -1.0}})
+      results.push_back(result(method, seed, {log + 0.001 * static_cast<double>(seed), log}));
+  results[3].members.logs[0][0] += 0.01;  // or the differences had no spread
+
+  const std::string text = tables_text(make_tables(results), {}, {.colour = true});
+
+  EXPECT_TRUE(contains(text, "\033[1m-3.000"));
+  EXPECT_FALSE(contains(text, "\033[1m-1"));
+  EXPECT_TRUE(contains(text, "\033[32m-1.00"));
+  EXPECT_TRUE(contains(text, "\033[31m+0.99"));
+  EXPECT_FALSE(contains(tables_text(make_tables(results)), "\033"));
+}
+
+// 0.1 and 0.001 with four digits of the smaller one; powers of ten where that gives no number that
+// can be read.
+TEST(TableText, ErrorsOfAColumnAreOnOneScale) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(on_one_scale(std::vector{0.1649, 0.00328}).texts, (Texts{"0.164900", "0.003280"}));
+  EXPECT_EQ(on_one_scale(std::vector{123456.0, 2.0}).texts, (Texts{"123456.000", "2.000"}));
+  const OneScale small = on_one_scale(std::vector<double>{3e-5, 2e-6, INFINITY});
+  EXPECT_EQ(small.texts, (Texts{"30.000", "2.000", ""}));
+  EXPECT_EQ(small.exponent, -6);
+  EXPECT_EQ(on_one_scale(std::vector{3e20, 2e-6}).texts, (Texts{"3.000e+20", "2.000e-06"}));
+  // By logarithm, over all lists: 1 is the middle of 0.01 and 100.
+  EXPECT_EQ(sparklines(std::vector<std::vector<double>>{{100, 1.01}, {0.01, INFINITY, 1.01}}),
+            (Texts{"█▅", "▁!▅"}));
 }
 
 TEST(TableText, AllMetricsOnBothScales) {
@@ -107,9 +162,9 @@ TEST(TableText, MultiStepNetworksHaveTheirOwnNumbers) {
 // Metric 1 is the NRMSE, whose logarithm is one less than that of the RMSE here.
 TEST(TableText, SaysOnceWhatIsNoBetterThanZero) {
   const auto text = [](double last) {
-    return tables_text(make_tables({test::result("random", 0, {3.0, last}),
-                                    test::result("sbal", 0, {3.0, last + 1}),
-                                    test::result("qbc", 0, {3.0, 0.5})}));
+    return unwrapped(tables_text(make_tables({test::result("random", 0, {3.0, last}),
+                                              test::result("sbal", 0, {3.0, last + 1}),
+                                              test::result("qbc", 0, {3.0, 0.5})})));
   };
 
   EXPECT_TRUE(contains(text(1.0), "predicting zero, at the end: random (1), sbal (2.72). That"));
@@ -154,7 +209,7 @@ TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
   EXPECT_TRUE(contains(mean, "-3.500 ± 6.353"));
   EXPECT_TRUE(contains(mean, "div(7)"));
   EXPECT_TRUE(contains(mean, "-3.388 ± 0.052"));
-  EXPECT_TRUE(contains(mean, "errors of the members, not of the mean model"));
+  EXPECT_TRUE(contains(unwrapped(mean), "errors of the members, not of the mean model"));
   EXPECT_TRUE(contains(blocks, "-8.000 ± 1.414"));  // NRMSE of sbal
   EXPECT_TRUE(contains(latex, "RMSE, mean model: logarithm"));
   EXPECT_TRUE(contains(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
@@ -163,7 +218,8 @@ TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
 TEST(TableText, RunsFromBeforeTheMeanModelWasMeasuredAreCounted) {
   const std::string text = tables_text(tables(), {Metric::rmse, false, ErrorsOf::mean_model});
 
-  EXPECT_TRUE(contains(text, "sbal: 2 runs are from before the mean model was measured"));
+  EXPECT_TRUE(
+      contains(unwrapped(text), "sbal: 2 runs are from before the mean model was measured"));
   EXPECT_FALSE(contains(text, "nan"));
   EXPECT_FALSE(contains(tables_text(tables()), "from before"));
 }

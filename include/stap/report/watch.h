@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/config/value.h"
+#include "stap/folder/run_records.h"
+
+// How the runs of a folder are doing now, by their files. Nothing is written, so that a run never
+// notices who looks, and nothing is waited for.
+namespace stap {
+
+struct LiveRun {
+  /// ended: as its last status says, or by a process that is gone (dead). silent: of another
+  /// machine, without a sign of life for half a minute.
+  enum class State { not_begun, working, silent, ended, dead, damaged };
+
+  std::string name;  ///< in the sweep; of a run by itself its folder
+  State state = State::not_begun;
+  std::string words{};                 ///< what it does, for people: "training, round 2 of 5"
+  RunStatus status{};                  ///< empty phase: there is none yet
+  std::vector<Timing> timings{};       ///< of rounds so far
+  std::optional<std::size_t> slots{};  ///< of the user's solver, where the configuration says
+  std::optional<double> seconds_left{};
+
+  bool works() const { return state == State::working || state == State::silent; }
+};
+std::string_view to_string(LiveRun::State state);
+
+struct LiveFolder {
+  std::vector<LiveRun> runs{};
+  std::string error{};  ///< why there are none: the folder is gone or damaged
+  bool ended = false;   ///< something was begun, and nobody works here any more
+};
+
+/// Reads status, timings and locks. `now`: seconds since 1970. Never throws Error: what cannot be
+/// read is said in the words of a run or in `error`.
+LiveFolder look_at_live(const std::filesystem::path& folder, double now);
+
+/// Fills in what is left for the process of each run that works: runs of one process work side by
+/// side and end together. Empty where something must be done that was never timed.
+void estimate_time_left(std::span<LiveRun> runs, double now);
+
+/// What a browser polls; `version` is that of the page it should show.
+config::Value to_value(const LiveFolder& live, const std::string& version);
+
+/// Times and sizes of all files from which a page is made, as text: another one means another page.
+std::string files_seen(const std::filesystem::path& folder);
+
+}  // namespace stap

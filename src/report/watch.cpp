@@ -1,0 +1,172 @@
+#include "stap/report/watch.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/owner.h"
+#include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
+#include "stap/journal/lock_holder.h"
+#include "stap/run/sweep.h"
+
+namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+using config::Value;
+
+// A process that has said its last word still writes analyses and a report.
+constexpr double kLastWork = 30.0;  // seconds
+
+bool is_end(const std::string& phase) {
+  constexpr std::array ends{"done", "stopped", "waiting", "failed", "bought", "trained"};
+  return std::ranges::find(ends, phase) != ends.end();
+}
+
+bool is_of_this_host(const RunStatus& status) {
+  static const std::string host = Owner::here().host;
+  return status.host == host;
+}
+
+std::string doing(const RunStatus& s) {
+  const char* words = s.phase == "initial"    ? "buying the initial trajectories"
+                      : s.phase == "acquire"  ? "buying"
+                      : s.phase == "train"    ? "training"
+                      : s.phase == "evaluate" ? "evaluating"
+                      : s.phase == "select"   ? "selecting"
+                      : s.phase == "waiting"  ? "waiting for answers of people"
+                      : s.phase == "done"     ? "finished"
+                      : s.phase == "bought"   ? "bought, to be trained next"
+                      : s.phase == "trained"  ? "trained, to buy next"
+                                              : s.phase.c_str();
+  return fmt::format("{}, round {} of {}", words, s.round, s.rounds);
+}
+
+// The solver's slots, if that is a number in its section.
+std::optional<std::size_t> slots_in(const RunFolder& folder) {
+  const Value document = folder.read_config().document;
+  const Value* name = config::find_path(document, "pde.name");
+  const Value* slots = config::find_path(document, "solver.slots");
+  if (name == nullptr || name->text() == nullptr || *name->text() != "external" || slots == nullptr)
+    return std::nullopt;
+  const auto number = slots->integer<std::size_t>();
+  return number.value_or(0) > 0 ? number : std::nullopt;
+}
+
+void judge_life(const fs::path& folder, double now, LiveRun& run) {
+  using State = LiveRun::State;
+  const RunStatus& status = run.status;
+  const std::optional<LockHolder> holder = lock_holder_seen(folder);
+  const bool over = is_end(status.phase);
+  const bool here = is_of_this_host(status) && process_runs(status.process);
+  const bool held = holder && !holder->stale();  // also by who goes on with it
+  if (over) {
+    run.state = held || (here && now - status.time < kLastWork) ? State::working : State::ended;
+    run.words = doing(status);
+    if (run.state == State::working) run.words += "; somebody still works on it";
+    return;
+  }
+  const std::string what = status.phase.empty() ? "beginning" : doing(status);
+  const std::string who = holder ? holder->who
+                                 : fmt::format("process {}{}", status.process,
+                                               status.host.empty() ? "" : " on " + status.host);
+  if (holder ? holder->gone : is_of_this_host(status) && !here) {
+    run.state = State::dead;
+    run.words = fmt::format("{}: {} is gone; the same command continues", what, who);
+  } else if (holder && !holder->lives_here && holder->stale()) {
+    run.state = State::silent;
+    run.words = fmt::format("{}: no sign of life from {} for {:.0f} s", what, who, holder->silent);
+  } else if (holder || !status.phase.empty()) {
+    run.state = State::working;
+    run.words = fmt::format("{} ({})", what, who);
+  } else {
+    run.words = "not begun";
+  }
+}
+
+LiveRun look_at_run(const fs::path& path, std::string name, double now) {
+  LiveRun run{.name = std::move(name)};
+  const RunFolder folder(path);
+  std::error_code error;
+  try {
+    if (!fs::exists(folder.config_file(), error)) {
+      run.words = "not begun";
+      return run;
+    }
+    run.status = folder.read_status().value_or(RunStatus{});
+    run.timings = folder.read_timings();
+    // A configuration takes long to read, and solvers of ours have no slots.
+    if (!run.status.running.empty()) run.slots = slots_in(folder);
+    judge_life(path, now, run);
+  } catch (const Error& damage) {
+    run.state = LiveRun::State::damaged;
+    run.words = damage.what();
+  }
+  return run;
+}
+
+void see(const fs::path& file, std::string& text) {
+  struct stat status {};
+  if (stat(file.c_str(), &status) != 0) {
+    text += "- ";
+    return;
+  }
+  text += fmt::format("{}.{}:{}:{} ", status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size,
+                      status.st_ino);
+}
+
+}  // namespace
+
+std::string_view to_string(LiveRun::State state) {
+  constexpr std::array words{"not begun", "working", "silent", "ended", "dead", "damaged"};
+  return words[static_cast<std::size_t>(state)];
+}
+
+LiveFolder look_at_live(const fs::path& folder, double now) {
+  LiveFolder live;
+  try {
+    for (const std::string& name : names_in(folder))
+      live.runs.push_back(look_at_run(name.empty() ? folder : folder / name,
+                                      name.empty() ? folder.string() : name, now));
+  } catch (const Error& error) {
+    live.error = error.what();
+    return live;
+  }
+  estimate_time_left(live.runs, now);
+  const auto begun = [](const LiveRun& run) {
+    return run.state == LiveRun::State::ended || run.state == LiveRun::State::dead;
+  };
+  live.ended =
+      std::ranges::any_of(live.runs, begun) && std::ranges::none_of(live.runs, &LiveRun::works);
+  return live;
+}
+
+std::string files_seen(const fs::path& folder) {
+  std::string text;
+  std::vector<std::string> names;
+  try {
+    names = names_in(folder);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  see(folder / "sweep.json", text);
+  see(folder / "analysis.json", text);
+  for (const std::string& name : names) {
+    const RunFolder run(name.empty() ? folder : folder / name);
+    for (const fs::path& file :
+         {run.config_file(), run.manifest_file(), run.transitions_file(), run.metrics_file(),
+          run.timings_file(), run.losses_file(), run.extracts_file(), run.path() / "analysis.json",
+          run.path() / "analysis.h5"})
+      see(file, text);
+    for (std::size_t round = 0, pass = 1; fs::exists(run.plan_file(round, 1)); ++round, pass = 1)
+      for (std::error_code error; fs::exists(run.plan_file(round, pass), error); ++pass)
+        see(run.plan_file(round, pass), text);
+  }
+  return text;
+}
+
+}  // namespace stap

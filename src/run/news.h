@@ -1,0 +1,38 @@
+// What those who look from outside are told beside the phases: RunStatus.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "run/training.h"
+#include "stap/core/observer.h"
+
+namespace stap {
+
+/// As RunStatus has times.
+double seconds_since_1970();
+
+/// How far a group's training is, in status.json of its runs: at most once a second, and for less
+/// than a hundredth of the time, however many runs there are. Hands epochs on to the account.
+class TrainingNews : public Observer {
+ public:
+  /// Both must live as long.
+  TrainingNews(const Group& group, Account& account);
+
+  void epoch_done(const EpochDone& event) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void tell() const;
+
+  const Group& group_;
+  Account& account_;
+  std::vector<std::size_t> before_, done_;  // epochs of all members, by run
+  double since_;
+  Clock::time_point told_ = Clock::now();
+  Clock::duration took_{};
+};
+
+}  // namespace stap

@@ -1,0 +1,123 @@
+#include "stap/report/watch.h"
+
+#include <gtest/gtest.h>
+
+#include "stap/folder/run_folder.h"
+#include "support/contains.h"
+#include "support/temporary_folder.h"
+
+namespace stap {
+namespace {
+
+constexpr double kNow = 1000.0;
+
+// Round 0 of two is done, and the training of round 1, which took twice as long as the first.
+LiveRun run_at(const char* phase) {
+  LiveRun run{.name = "r", .state = LiveRun::State::working};
+  run.status = {.phase = phase, .round = 1, .rounds = 2, .since = kNow, .host = "n1", .process = 7};
+  run.status.time = kNow;
+  run.timings = {{0, "train", 4},  {0, "train", 6},   {0, "evaluate", 1}, {0, "select", 2},
+                 {0, "score", 99}, {0, "acquire", 5}, {1, "train", 20}};
+  return run;
+}
+double left_of(LiveRun run) {
+  estimate_time_left({&run, 1}, kNow);
+  return run.seconds_left.value_or(-1);
+}
+
+// Training grows along a line (10, 20, so 30); nothing is bought after the last evaluation. Broken
+// by: a part of a phase that is counted as one (score), a phase of the last round that is not.
+TEST(TimeLeft, IsWhatTheSamePhasesTookBefore) {
+  EXPECT_DOUBLE_EQ(left_of(run_at("evaluate")), 1 + 2 + 5 + 30 + 1);
+  LiveRun begun = run_at("evaluate");
+  begun.status.since = kNow - 0.25;
+  EXPECT_DOUBLE_EQ(left_of(begun), 0.75 + 2 + 5 + 30 + 1);
+  LiveRun late = run_at("evaluate");
+  late.status.since = kNow - 100;
+  EXPECT_DOUBLE_EQ(left_of(late), 2 + 5 + 30 + 1);
+  LiveRun last = run_at("evaluate");
+  last.status.round = 2;
+  EXPECT_DOUBLE_EQ(left_of(last), 1);
+}
+
+TEST(TimeLeft, OfAPurchaseIsByItsPace) {
+  LiveRun run = run_at("acquire");
+  run.status.budget = 100;
+  run.status.spent = 30;
+  run.status.since = kNow - 10;
+  run.status.since_done = 10;  // by an earlier process: 20 in 10 s since
+  EXPECT_DOUBLE_EQ(left_of(run), 35 + 30 + 1);
+  run.status.spent = 10;  // nothing yet: as in the round before
+  run.status.since = kNow;
+  EXPECT_DOUBLE_EQ(left_of(run), 5 + 30 + 1);
+
+  LiveRun training = run_at("train");
+  training.timings.pop_back();
+  training.status.epochs = 40;
+  training.status.epochs_done = 10;
+  training.status.since = kNow - 5;
+  EXPECT_DOUBLE_EQ(left_of(training), 15 + 1 + 2 + 5 + 10 + 1);
+}
+
+// Two that buy side by side each have half of the time; a run of another process has its own.
+TEST(TimeLeft, RunsOfAProcessEndTogether) {
+  std::vector<LiveRun> runs(3, run_at("acquire"));
+  for (LiveRun& run : runs) {
+    run.status.budget = 10;
+    run.status.spent = 5;
+    run.status.since = kNow - 10;
+  }
+  runs[2].status.process = 8;
+
+  estimate_time_left(runs, kNow);
+
+  EXPECT_DOUBLE_EQ(runs[0].seconds_left.value(), 10 + 2 * (30 + 1));
+  EXPECT_EQ(runs[1].seconds_left, runs[0].seconds_left);
+  EXPECT_DOUBLE_EQ(runs[2].seconds_left.value(), 10 + 30 + 1);
+}
+
+TEST(TimeLeft, IsUnknownWhereAPhaseWasNeverTimed) {
+  LiveRun first = run_at("train");
+  first.timings.clear();
+  EXPECT_EQ(left_of(first), -1);
+  // The other runs of the folder know; one that is dead needs nothing.
+  std::vector<LiveRun> runs{first, run_at("evaluate")};
+  runs[1].state = LiveRun::State::dead;
+  estimate_time_left(runs, kNow);
+  EXPECT_DOUBLE_EQ(runs[0].seconds_left.value_or(-1), 20 + 1 + 2 + 5 + 30 + 1);
+  EXPECT_FALSE(runs[1].seconds_left);
+}
+
+TEST(LookAtLive, AFolderThatIsGoneOrDamagedIsSaidToBe) {
+  const test::TemporaryFolder folder;
+  folder.file("sweep.json", "{\"format\": ");
+
+  const LiveFolder damaged = look_at_live(folder.path(), kNow);
+  const LiveFolder gone = look_at_live(folder.path("nowhere"), kNow);
+
+  EXPECT_TRUE(test::contains(damaged.error, "sweep.json"));
+  EXPECT_FALSE(gone.error.empty());
+  EXPECT_FALSE(gone.ended || damaged.ended);
+}
+
+TEST(LookAtLive, StatusKeepsWhatEstimatesNeed) {
+  const test::TemporaryFolder folder;
+  const RunFolder run(folder.path());
+
+  run.write_status({.phase = "train",
+                    .since = 5.5,
+                    .since_done = 3,
+                    .epochs = 8,
+                    .epochs_done = 4,
+                    .usual = 0.25});
+
+  const RunStatus back = run.read_status().value();
+  EXPECT_EQ(back.since, 5.5);
+  EXPECT_EQ(back.since_done, 3u);
+  EXPECT_EQ(back.epochs, 8u);
+  EXPECT_EQ(back.epochs_done, 4u);
+  EXPECT_EQ(back.usual, 0.25);
+}
+
+}  // namespace
+}  // namespace stap
