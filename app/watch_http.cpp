@@ -65,7 +65,15 @@ bool may_ask(const httplib::Request& request, int port) {
 
 void put(const WebAnswer& answer, httplib::Response& response) {
   response.status = answer.status;
-  response.set_content(answer.body, answer.type);
+  // As a provider it is sent as it is: compressing a page takes longer than loopback saves.
+  if (answer.body.empty())
+    response.set_content("", answer.type);
+  else
+    response.set_content_provider(
+        answer.body.size(), answer.type,
+        [body = answer.body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+          return sink.write(body.data() + offset, length);
+        });
   response.set_header("Content-Security-Policy", answer.policy + "; frame-ancestors 'none'");
   if (!answer.location.empty()) response.set_header("Location", answer.location);
 }

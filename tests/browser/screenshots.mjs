@@ -16,7 +16,7 @@ for (const colorScheme of ["light", "dark"]) {
     const box = await page.evaluate(([a, b]) => {
       const top = document.querySelector(a).getBoundingClientRect().top + scrollY;
       const bottom = document.querySelector(b).getBoundingClientRect().bottom + scrollY;
-      return { y: Math.max(0, top - 4), height: bottom - Math.max(0, top - 4) + 6 };
+      return { y: Math.max(0, top - 4), height: bottom - Math.max(0, top - 4) + 2 };
     }, [from, to]);
     parts.push(await page.screenshot({ fullPage: true, clip: { x: 0, width: kWidth, ...box } }));
   };
@@ -26,7 +26,7 @@ for (const colorScheme of ["light", "dark"]) {
   await page.locator(`#${shown} input[type=range]`).fill("3");
   await page.evaluate(() => document.activeElement.blur());
   await take(".pair", ".pair");
-  await take(".rasters", ".rasters");
+  await take(".raster", ".raster");
   await take("#p1-cost .whatif", "#p1-cost .whatif");
   await take("#" + shown, "#" + shown);
   const bytes = await palettePng(page, parts);
