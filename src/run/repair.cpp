@@ -12,7 +12,6 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
-#include "stap/couple/by_hand.h"
 #include "stap/folder/run_id.h"
 #include "stap/run/loop.h"
 #include "stap/study/problem.h"
