@@ -56,7 +56,7 @@ Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Question
 
 void run_ask(const AskOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  check_output(options.output, {});
+  check_output(options.output, OutputKind::queries, {options.folder});
   const std::vector<SweepRun> runs = runs_by_hand(options.folder, globals);
   Console console(globals);
   const InterruptGuard interrupt;

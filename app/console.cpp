@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "standard_streams.h"
+#include "stap/core/shown_text.h"
 
 namespace stap::app {
 namespace {
@@ -58,8 +59,8 @@ void Console::progress(const Progress& event) {
 
 void Console::warning(std::string_view text) {
   end_bar();
-  last_warning_ = text;
-  write_stderr(fmt::format("{} {}\n", painted("warning:", kYellow), text));
+  last_warning_ = printable(text);
+  write_to_terminal(fmt::format("{} {}\n", painted("warning:", kYellow), last_warning_));
 }
 
 void Console::note(std::string_view text) {
@@ -94,7 +95,7 @@ void Console::draw(const ProgressText& text, Clock::time_point now) {
   if (soon && !complete && text.phase == drawn_phase_) return;
   const std::string line = bar_line(text, terminal_columns());
   if (line == drawn_) return;
-  write_stderr("\r\033[K" + line);
+  write_to_terminal("\r\033[K" + line);
   bar_open_ = true;
   drawn_ = line;
   drawn_phase_ = text.phase;

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "output_file.h"
 #include "stap/data/store.h"
 #include "stap/results/export.h"
 
@@ -14,17 +15,22 @@ namespace {
 
 struct Format {
   const char* name;
+  OutputKind kind;
   void (*write)(const TrainingData& data, const std::filesystem::path& path);
 };
-constexpr Format kFormats[] = {
-    {"the-well", export_well}, {"npy", export_npy}, {"xdmf", export_xdmf}};
+constexpr Format kFormats[] = {{"the-well", OutputKind::well, export_well},
+                               {"npy", OutputKind::folder, export_npy},
+                               {"xdmf", OutputKind::xdmf, export_xdmf}};
 
 }  // namespace
 
 void run_export(const ExportOptions& options, std::ostream& out) {
   disable_store_exit_handler();
-  const TrainingData data = read_training_data(options.run);
   const auto* format = std::ranges::find(kFormats, options.format, &Format::name);
+  check_output(options.output, format->kind, {options.run});
+  if (format->kind == OutputKind::xdmf)
+    check_output(xdmf_values(options.output), OutputKind::xdmf_values, {options.run});
+  const TrainingData data = read_training_data(options.run);
   format->write(data, options.output);
   const std::size_t n = data.set.count();
   const auto synthetic = static_cast<std::size_t>(std::ranges::count(data.synthetic, 1));
@@ -63,6 +69,9 @@ void add_export(CLI::App& program, const Globals&) {
       "steps\n"
       "begin and end with: state_source says what made each (0 unknown, 1 initial condition,\n"
       "2 solver, 3 surrogate).\n"
+      "An older export of the same format is replaced (for npy: must be the same), nothing else, "
+      "and\n"
+      "nothing is written into the run folder.\n"
       "Example:\n  stap export my-run --format the-well --out my-run.hdf5");
   command->callback([options] { run_export(*options, std::cout); });
 }

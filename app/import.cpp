@@ -53,14 +53,9 @@ config::Value summary_of(const ImportCommandOptions& options, const Imported& im
 
 void run_import(const ImportCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  std::error_code ignored;
-  if (std::filesystem::exists(options.output, ignored))
-    throw Error(ErrorKind::config, fmt::format("{} is there already: remove it, or give another "
-                                               "name",
-                                               options.output));
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   const Imported imported =
-      import_files(files, purpose_of(options), options.reading, options.output, options.outputs);
+      import_once(files, purpose_of(options), options.reading, options.output, options.outputs);
   const ForeignData& data = imported.data;
   if (options.json) {
     out << config::json_text(summary_of(options, imported)) << '\n';
@@ -68,6 +63,7 @@ void run_import(const ImportCommandOptions& options, const Globals& globals, std
   }
   Console console(globals);
   for (const std::string& note : data.notes) console.note(note);
+  if (imported.was_there) console.note(fmt::format("{} is there already", options.output));
   const std::string lengths = data.lengths.empty()
                                   ? "lengths not known"
                                   : fmt::format("lengths {:g}", fmt::join(data.lengths, " x "));
@@ -90,7 +86,9 @@ void add_import(CLI::App& program, const Globals& globals) {
                    "transitions: every two states in a row, for the section `first` of a study")
       ->required()
       ->check(CLI::IsMember({"pool", "test", "transitions"}));
-  command->add_option("--out", options->output, "HDF5 file to write, which must not be there")
+  command
+      ->add_option("--out", options->output,
+                   "HDF5 file to write; one that is there is not replaced")
       ->required();
   ImportOptions& reading = options->reading;
   command

@@ -1,19 +1,42 @@
 // `stap journal print`: the record of a run or of generated data, for people and other programs.
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "stap/core/error.h"
 #include "stap/journal/journal.h"
+#include "stap/run/sweep.h"
 
 namespace stap::app {
+namespace {
+
+constexpr std::array<std::string_view, 5> kTypes{"run", "answer", "ledger", "breaker", "session"};
+
+}  // namespace
 
 void run_journal_print(const JournalOptions& options, std::ostream& out) {
-  std::filesystem::path file = options.place;
+  namespace fs = std::filesystem;
+  if (!options.type.empty() && std::ranges::find(kTypes, options.type) == kTypes.end())
+    throw Error(ErrorKind::config, fmt::format("--type is '{}', but lines are of type {}",
+                                               options.type, fmt::join(kTypes, ", ")));
+  fs::path file = options.place;
   std::error_code error;
-  if (std::filesystem::is_directory(file, error)) file /= "journal.jsonl";
+  if (fs::is_directory(file, error)) {
+    if (fs::exists(file / "sweep.json", error) && !fs::exists(file / "config.yaml", error)) {
+      const std::vector<std::string> names = names_in(file);
+      throw Error(ErrorKind::config,
+                  fmt::format("{} is a sweep: give one of its runs{}", file.string(),
+                              names.empty() ? "" : ", for example " + (file / names[0]).string()));
+    }
+    file /= "journal.jsonl";
+  }
   read_journal(file, [&](JournalLine&& line, const std::string&) {
     if (!options.type.empty() && line.type != options.type) return;
     config::Value value;
@@ -34,7 +57,7 @@ void add_journal(CLI::App& program, const Globals&) {
   command->add_option("place", options->place, "Folder of a run or of generated data, or a journal")
       ->required();
   command->add_option("--type", options->type,
-                      "Only lines of this type: run, answer, ledger, breaker, session");
+                      fmt::format("Only lines of this type: {}", fmt::join(kTypes, ", ")));
   command->footer(
       "A line that is damaged ends it with exit code 3 and its number.\n"
       "Example:\n  stap journal print my-run --type ledger");

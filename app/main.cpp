@@ -17,7 +17,9 @@
 #include "standard_streams.h"
 #include "stap/config/complaints.h"
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 #include "stap/core/version.h"
+#include "stap/data/store.h"
 
 namespace stap::app {
 namespace {
@@ -103,6 +105,7 @@ std::string stdout_problem() {
 }
 
 int run(int argc, char** argv) {
+  check_trust();  // a slip of the pen there must not show when a file was read
   Globals globals;
   CLI::App program(
       "Active learning of PDE surrogates: decides which initial conditions and which "
@@ -170,7 +173,7 @@ int run(int argc, char** argv) {
 }
 
 int report(std::string_view message, int exit_code) {
-  write_stderr(fmt::format("{} {}\n", painted("stap:", kRed), message));
+  write_to_terminal(fmt::format("{} {}\n", painted("stap:", kRed), printable(message)));
   return exit_code;
 }
 
@@ -179,6 +182,7 @@ int report(std::string_view message, int exit_code) {
 
 int main(int argc, char** argv) {
   stap::app::occupy_standard_streams();
+  stap::app::show_printable();
   std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   stap::app::heed_notice();
   try {

@@ -6,9 +6,13 @@
 
 namespace stap::app {
 
-/// Refuses an output that would take the place of one of `inputs`, by whatever name or link, or of
-/// a file that is no HDF5 file, so none of ours. Throws Error(config).
-void check_output(const std::filesystem::path& output,
+/// What a command writes. An older one of the same kind may be replaced, anything else is kept.
+enum class OutputKind { prediction, trajectories, queries, well, xdmf, xdmf_values, folder };
+
+/// Refuses an output that would take the place of one of `inputs`, by whatever name or link, lies
+/// in an input that is a folder, or is there and of another kind (folders are looked at by who
+/// writes them). Throws Error(config).
+void check_output(const std::filesystem::path& output, OutputKind kind,
                   std::initializer_list<std::filesystem::path> inputs);
 
 /// Refuses an output in the place of a file that does not begin with this text, so is none of ours:

@@ -88,7 +88,7 @@ StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::filesystem::path model = model_of(options.model);
-  check_output(options.output, {options.input, model});
+  check_output(options.output, OutputKind::prediction, {options.input, model, options.model});
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Committee& committee = *surrogate.committee;
   const Grid& grid = surrogate.grid();
@@ -187,10 +187,9 @@ void add_predict(CLI::App& program, const Globals& globals) {
       ->required()
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
   command
-      ->add_option(
-          "--output", options->output,
-          "HDF5 file to write: `mean` [B,L+1,C,X...], the mean model step by step; an old "
-          "one is replaced when all is done, but not what is read, nor what is no HDF5 file")
+      ->add_option("--output", options->output,
+                   "HDF5 file to write: `mean` [B,L+1,C,X...], the mean model step by step; an old "
+                   "prediction is replaced when all is done, nothing else is")
       ->required();
   command->add_flag("--members", options->members,
                     "Also write `members` [M,B,L+1,C,X...], each member by itself");

@@ -118,7 +118,7 @@ std::string first_trouble(const Rows& rows) {
 
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
-  check_output(options.output, {options.input});
+  check_output(options.output, OutputKind::trajectories, {options.input});
   const config::Choice<PdeRow> pde = chosen_pde(options);
   const auto solver = make_solver(pde, globals.threads);
   States<double> initial = read_states(options.input, solver->grid());
@@ -165,8 +165,8 @@ void add_solve(CLI::App& program, const Globals& globals) {
   command
       ->add_option("--output", options->output,
                    "HDF5 file to write: `trajectory` [B,L+1,C,X...], `status`, `reason`, "
-                   "`failed_step`; an old one is replaced when all is done, but not the input, "
-                   "nor what is no HDF5 file")
+                   "`failed_step`; an old file of 'stap solve' is replaced when all is done, "
+                   "nothing else is")
       ->required();
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(

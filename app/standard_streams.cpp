@@ -9,6 +9,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <iostream>
+#include <new>
+#include <streambuf>
+#include <string>
+
+#include "stap/core/shown_text.h"
 
 namespace stap::app {
 namespace {
@@ -26,7 +32,46 @@ void occupy_standard_streams() {
       if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
 }
 
+namespace {
+
+// Hands everything on at once: what is kept back would come behind what goes to stderr.
+class PrintableBuffer : public std::streambuf {
+ public:
+  explicit PrintableBuffer(std::streambuf* to) : to_(to) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    const std::string shown = printable({text, static_cast<std::size_t>(count)});
+    const auto all = static_cast<std::streamsize>(shown.size());
+    return to_->sputn(shown.data(), all) == all ? count : 0;
+  }
+  int_type overflow(int_type c) override {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    const char one = traits_type::to_char_type(c);
+    return xsputn(&one, 1) == 1 ? c : traits_type::eof();
+  }
+  int sync() override { return to_->pubsync(); }
+
+ private:
+  std::streambuf* to_;
+};
+
+}  // namespace
+
+void show_printable() {
+  static auto* const buffer = new PrintableBuffer(std::cout.rdbuf());  // used until the very end
+  std::cout.rdbuf(buffer);
+}
+
 void write_stderr(std::string_view text) noexcept {
+  try {
+    write_to_terminal(printable(text));
+  } catch (const std::bad_alloc&) {
+    write_to_terminal("stap: out of memory\n");
+  }
+}
+
+void write_to_terminal(std::string_view text) noexcept {
   // A reader that went away ends programs by SIGPIPE, which is right for results but not for a run
   // of hours whose messages nobody reads any more. So it is held off and taken back.
   sigset_t pipe_signal, before, pending;

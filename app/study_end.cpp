@@ -2,27 +2,18 @@
 
 #include <algorithm>
 #include <ostream>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "report_file.h"
 #include "standard_streams.h"
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
 
 namespace stap::app {
 namespace {
-
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 // Of a sweep whose other shards may be under way.
 bool all_finished(const std::string& folder) {
@@ -40,7 +31,7 @@ bool all_finished(const std::string& folder) {
 
 std::string command_text(const Globals& globals) {
   std::string text = "stap";
-  for (const std::string& word : globals.words) text += " " + quoted(word);
+  for (const std::string& word : globals.words) text += " " + shell_quoted(word);
   return text;
 }
 

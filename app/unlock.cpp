@@ -38,7 +38,9 @@ void run_unlock(const UnlockOptions& options, std::ostream& out) {
     if (const auto holder = unlock_folder(folder, options.force)) {
       ++removed;
       out << fmt::format("{}: removed the lock of {}{}\n", folder.string(), holder->text(),
-                         holder->gone ? ", which is gone" : "");
+                         holder->gone     ? ", which is gone"
+                         : holder->copied ? ", which works in the folder that this is a copy of"
+                                          : "");
     }
   if (removed == 0) out << fmt::format("{} is not locked\n", options.folder);
 }

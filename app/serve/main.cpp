@@ -23,6 +23,7 @@ int report(std::string_view message, int exit_code) {
 
 int main(int argc, char** argv) {
   stap::app::occupy_standard_streams();
+  stap::app::show_printable();
   std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   stap::app::heed_notice();
   stap::app::Globals globals;

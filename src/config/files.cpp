@@ -1,6 +1,7 @@
 #include "stap/config/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,9 +21,15 @@ namespace fs = std::filesystem;
 void make_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error)
-    throw Error(ErrorKind::storage,
-                fmt::format("cannot make {}: {}", path.string(), error.message()));
+  if (!error) return;
+  std::error_code ignored;
+  const fs::path leads_to = fs::read_symlink(path, ignored);
+  const bool dangling = !leads_to.empty() && !fs::exists(path, ignored);
+  throw Error(ErrorKind::storage,
+              fmt::format("cannot make {}: {}", path.string(),
+                          dangling ? fmt::format("it is a link to {}, which is not there",
+                                                 leads_to.string())
+                                   : error.message()));
 }
 
 void write_text(const fs::path& path, const std::string& text, bool forced) {
@@ -107,11 +114,25 @@ namespace {
               fmt::format("cannot write {}: {}", path.string(), std::strerror(errno)));
 }
 
+// Links are not ours, and a pipe would be waited for until somebody reads it.
+int open_to_write(const fs::path& path, int flags) {
+  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
+  const int error = errno;
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (file >= 0) close(file);
+    throw Error(ErrorKind::storage,
+                fmt::format("cannot write {}: it is not a file: remove it", path.string()));
+  }
+  errno = error;
+  if (file < 0) cannot_write(path);
+  return file;
+}
+
 }  // namespace
 
 void append_lines(const fs::path& path, const std::string& text) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (file < 0) cannot_write(path);
+  const int file = open_to_write(path, O_CREAT | O_APPEND);
   ssize_t written = 0;
   do written = write(file, text.data(), text.size());
   while (written < 0 && errno == EINTR);
@@ -128,10 +149,10 @@ void cut_torn_line(const fs::path& path) {
   const std::string text = read_text_file(path);
   const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
   if (whole == text.size()) return;
-  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);  // links are not ours
-  const bool cut = file >= 0 && ftruncate(file, static_cast<off_t>(whole)) == 0;
+  const int file = open_to_write(path, 0);
+  const bool cut = ftruncate(file, static_cast<off_t>(whole)) == 0;
   const int problem = errno;
-  if (file >= 0) close(file);
+  close(file);
   errno = problem;
   if (!cut) cannot_write(path);
 }

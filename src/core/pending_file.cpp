@@ -1,16 +1,22 @@
 #include "core/pending_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/owner.h"
 #include "stap/core/error.h"
+#include "stap/core/hash64.h"
 #include "stap/core/seal.h"
 
 namespace stap {
@@ -18,7 +24,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMark = ".tmp-";  // then our process id and a number
+// Then our process id and a number, which begins with that of the machine: process ids of others
+// say nothing here.
+constexpr std::string_view kMark = ".tmp-";
+constexpr std::size_t kPlaceDigits = 10;
+
+// Empty: not known.
+const std::string& place_digits() {
+  static const std::string digits = [] {
+    const std::string place = Owner::here().place;
+    if (place == "?") return std::string();
+    return fmt::format("{:010}", hash64(std::as_bytes(std::span(place))) & 0xffffffffu);
+  }();
+  return digits;
+}
+
+bool is_left(const fs::path& path, const std::string& name) {
+  const std::string numbers = name.substr(name.rfind(kMark) + kMark.size());
+  const std::size_t dash = numbers.find('-');
+  const std::string place = numbers.substr(dash + 1, kPlaceDigits);
+  if (place_digits().empty() || place != place_digits() ||
+      numbers.size() <= dash + 1 + kPlaceDigits || dash > 9)
+    return false;
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0 || status.st_uid != geteuid() ||
+      !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+    return false;
+  return kill(static_cast<pid_t>(std::stol(numbers)), 0) != 0 && errno == ESRCH;
+}
 
 [[noreturn]] void fail(const fs::path& path, const std::string& why) {
   throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", path.string(), why));
@@ -51,7 +84,7 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   static std::atomic<unsigned> counter{0};
   for (;;) {  // a name may be left over from a killed process with our id
     fs::path name = target_;
-    name += fmt::format("{}{}-{}", kMark, getpid(), counter++);
+    name += pending_suffix(counter++);
     file_ = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file_ >= 0) {
       temporary_ = std::move(name);
@@ -100,7 +133,27 @@ void PendingFile::commit(bool forced) {
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail(target_, std::strerror(errno));
   temporary_.clear();
   // The file is in place; only a power cut could still undo the renaming.
-  if (forced && !sync_folder(folder_of(target_))) fail(target_, std::strerror(errno));
+  if (forced) sync_names(target_);
+}
+
+std::string pending_suffix(unsigned number) {
+  return fmt::format("{}{}-{}{}", kMark, getpid(), place_digits(), number);
+}
+
+void remove_leftovers_of(const fs::path& target) {
+  std::vector<fs::path> left;
+  std::error_code error;
+  for (fs::directory_iterator at(folder_of(target), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (pending_target(name) == target.filename() && is_left(at->path(), name))
+      left.push_back(at->path());
+  }
+  for (const fs::path& path : left) fs::remove_all(path, error);
+}
+
+void sync_names(const fs::path& target) {
+  if (!sync_folder(folder_of(target))) fail(target, std::strerror(errno));
 }
 
 std::string pending_target(const std::string& name) {

@@ -40,6 +40,16 @@ class PendingFile {
   int file_ = -1;
 };
 
+/// What is put behind a file's name while it is written: our process and machine, and a number.
+std::string pending_suffix(unsigned number);
+
+/// Removes what processes of this machine that are gone have left of writing `target`, a file or a
+/// folder: for who writes it anew.
+void remove_leftovers_of(const std::filesystem::path& target);
+
+/// Forces the names in a folder to disk. Throws Error(storage); `target` is the name it is about.
+void sync_names(const std::filesystem::path& target);
+
 /// The name of the file that a temporary file of this name was to become: "a.h5" for
 /// "a.h5.tmp-123-0"; empty for any other name.
 std::string pending_target(const std::string& name);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -26,6 +27,19 @@ constexpr std::string_view kLock = ".lock";
   throw Error(ErrorKind::storage, fmt::format("cannot make the folder {}: {}; is TMPDIR or "
                                               "solver.scratch a place that can be written?",
                                               folder.string(), error.message()));
+}
+
+// Where the system has folders for a while.
+fs::path temporary_place() {
+  std::error_code error;
+  fs::path place = fs::temp_directory_path(error);
+  if (!error) return place;
+  const char* variable = std::getenv("TMPDIR");
+  throw Error(
+      ErrorKind::storage,
+      fmt::format("there is no folder for temporary files: TMPDIR is {}: set it to one that "
+                  "is there",
+                  variable != nullptr ? fmt::format("'{}'", variable) : "not set"));
 }
 
 // A lock on a folder, as long as the descriptor is open; -1: somebody has it, or the file system
@@ -76,9 +90,9 @@ void remove_old(const fs::path& place, const std::string& prefix) {
 
 fs::path make_private_folder(const fs::path& place, const std::string& name) {
   std::error_code error;
-  const fs::path base = place.empty() ? fs::temp_directory_path(error) : place;
+  const fs::path base = place.empty() ? temporary_place() : place;
   std::string path = (base / (name + "-XXXXXX")).string();
-  if (!error && mkdtemp(path.data()) == nullptr) error.assign(errno, std::generic_category());
+  if (mkdtemp(path.data()) == nullptr) error.assign(errno, std::generic_category());
   if (error) cannot_make(path, error);
   return path;
 }
@@ -101,7 +115,7 @@ void remove_folder(const fs::path& folder) {
 
 PrivateFolder::PrivateFolder(const fs::path& place, const std::string& name) {
   std::error_code error;
-  const fs::path base = !place.empty() ? place : fs::temp_directory_path(error);
+  const fs::path base = !place.empty() ? place : temporary_place();
   fs::create_directories(base, error);
   if (error) cannot_make(base, error);
   remove_old(base, name + "-");

@@ -279,9 +279,20 @@ bool is_within_guarded(const fs::path& path) {
 bool is_ours(const fs::path& path) {
   file_bytes(path);
   // A checksum is no signature: who was sent a folder may want to trust no file of it.
-  const char* trust = std::getenv("STAP_TRUST");
-  const bool nobody = trust != nullptr && std::string_view(trust) == "none";
+  const bool nobody = chosen_trust() == Trust::nobody;
   return check_seal(path) == Seal::whole && !nobody;
+}
+
+Trust chosen_trust() {
+  const char* variable = std::getenv("STAP_TRUST");
+  const std::string_view chosen = variable != nullptr ? variable : "own";
+  if (chosen == "own") return Trust::own;
+  if (chosen == "none") return Trust::nobody;
+  throw Error(
+      ErrorKind::config,
+      fmt::format("STAP_TRUST is '{}', expected own (files with a checksum of ours are read "
+                  "in this process) or none (all are read in a child process)",
+                  chosen));
 }
 
 void read_in_child(const fs::path& path, const std::function<void()>& read,

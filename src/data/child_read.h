@@ -35,6 +35,9 @@ std::uint64_t file_bytes(const std::filesystem::path& path);
 /// Error(data) for what is no file and for a seal that is broken.
 bool is_within_guarded(const std::filesystem::path& path);
 bool is_ours(const std::filesystem::path& path);
+/// What STAP_TRUST says: own, which is the default, or none. Throws Error(config) for anything
+/// else.
+Trust chosen_trust();
 
 /// Calls `read` in a child with limits (child_limits.h), which then sends what `travel` hands over,
 /// and `travel` here, to receive it. Throws the Error that `read` throws; Error(data) if the child

@@ -17,8 +17,10 @@ namespace stap::h5 {
 /// while it is destroyed: closing a file may fail, too.
 class Output {
  public:
-  /// Makes the temporary file.
-  explicit Output(std::filesystem::path target) : pending_(std::move(target)) {}
+  /// Makes the temporary file, and removes those that a killed process has left of the same target.
+  explicit Output(const std::filesystem::path& target) : pending_(target) {
+    remove_leftovers_of(target);
+  }
 
   const std::filesystem::path& target() const { return pending_.target(); }
   /// Asked before create(): HDF5 1.10 may crash at exit if it could not write all of a file.

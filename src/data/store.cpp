@@ -209,6 +209,10 @@ std::vector<std::string> read_text_list(const fs::path& path, const std::string&
   return guarded(path, [&] { return read_attribute_texts(path, object, name).values; });
 }
 
+void check_trust() {
+  h5::chosen_trust();
+}
+
 void disable_store_exit_handler() {
   H5dont_atexit();
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstring>
 #include <ctime>
@@ -22,6 +23,7 @@
 #include "core/pending_file.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 
 namespace stap {
 namespace {
@@ -48,7 +50,18 @@ std::string now_text() {
   return text.data();
 }
 
-std::string lock_text(const Owner& owner) {
+// A folder by what a copy of it does not have.
+struct Place {
+  std::size_t device = 0, inode = 0;
+  bool operator==(const Place&) const = default;
+};
+std::optional<Place> place_of(const fs::path& folder) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0) return std::nullopt;
+  return Place{static_cast<std::size_t>(status.st_dev), static_cast<std::size_t>(status.st_ino)};
+}
+
+std::string lock_text(const Owner& owner, const fs::path& folder) {
   Value value;
   value.set("format", kLockFormat);
   value.set("host", owner.host);
@@ -57,6 +70,10 @@ std::string lock_text(const Owner& owner) {
   value.set("place", owner.place);
   value.set("machine", owner.machine);
   value.set("start", owner.start);
+  if (const std::optional<Place> place = place_of(folder)) {
+    value.set("device", place->device);
+    value.set("inode", place->inode);
+  }
   return config::json_text(value, 1) + "\n";
 }
 
@@ -105,7 +122,14 @@ void read_lock(const fs::path& file, LockHolder& holder) {
                       field<int>(value, "process", file), text("start")};
     holder.who = owner.text();
     holder.since = text("since");
-    holder.lives_here = owner.lives_here();
+    // On this machine folders have one number each: with another one this is a copy of the folder
+    // that it works in.
+    const auto there = place_of(file.parent_path());
+    if (there && value.find("inode") != nullptr)
+      holder.copied =
+          owner.lives_here() && Place{field<std::size_t>(value, "device", file),
+                                      field<std::size_t>(value, "inode", file)} != *there;
+    holder.lives_here = owner.lives_here() && !holder.copied;
     holder.gone = owner.gone();
   } catch (const Error&) {
     holder.who = "an unknown process";
@@ -144,11 +168,16 @@ std::optional<Judged> judge(const fs::path& file, Ask ask = Ask::file_system) {
   const double then = touched(descriptor);
   close(descriptor);
   read_lock(file, judged.holder);
-  if (!judged.holder.gone && !judged.holder.lives_here)
+  if (!judged.holder.gone && !judged.holder.copied && !judged.holder.lives_here)
     judged.holder.silent = std::max(
         0.0,
         (ask == Ask::clock ? static_cast<double>(std::time(nullptr)) : time_beside(file)) - then);
   return judged;
+}
+
+// Until whoever comes may take its place.
+double seconds_left(const LockHolder& holder) {
+  return std::max(1.0, std::ceil(kMostSilent - holder.silent) + 1);
 }
 
 // Touches all locks of this process.
@@ -195,7 +224,7 @@ class Heart {
 }  // namespace
 
 bool LockHolder::stale() const {
-  return gone || (!lives_here && silent > kMostSilent);
+  return gone || copied || (!lives_here && silent > kMostSilent);
 }
 
 std::string LockHolder::text() const {
@@ -225,8 +254,8 @@ std::optional<LockHolder> unlock_folder(const fs::path& folder, bool forced) {
     throw Error(
         ErrorKind::storage,
         fmt::format("{} is in use by {}, whose last sign of life was {:.0f} s ago: if it is "
-                    "gone, wait half a minute or say --force",
-                    folder.string(), holder.text(), holder.silent));
+                    "gone, wait another {:.0f} s or say --force",
+                    folder.string(), holder.text(), holder.silent, seconds_left(holder)));
   remove_judged(folder / kLockName, judged->inode);
   return holder;
 }
@@ -238,18 +267,19 @@ std::string in_use_text(const fs::path& folder) {
   } catch (const Error&) {
     // In use, whoever it is.
   }
-  if (!holder || holder->gone)
+  if (!holder || holder->gone || holder->copied)
     return fmt::format("{} is in use: another process works in this folder", folder.string());
   if (holder->lives_here) return fmt::format("{} is in use by {}", folder.string(), holder->text());
   return fmt::format(
-      "{0} is in use by {1}, whose last sign of life was {2:.0f} s ago: if it is "
-      "gone, 'stap unlock {0}' removes its lock",
-      folder.string(), holder->text(), holder->silent);
+      "{} is in use by {}, whose last sign of life was {:.0f} s ago: if it is gone, give the same "
+      "command again in {:.0f} s, or at once after\n  stap unlock --force {}",
+      folder.string(), holder->text(), holder->silent, seconds_left(*holder),
+      shell_quoted(folder.string()));
 }
 
 FolderLock::FolderLock(const fs::path& folder) : file_(folder / kLockName) {
   Aside made(file_);
-  const std::string text = lock_text(Owner::here());
+  const std::string text = lock_text(Owner::here(), folder);
   if (::write(made.descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     lock_failed("write", file_, errno != 0 ? errno : ENOSPC);
   // Unlike a new name, a link has one winner. Where there are none, the file system's lock must do.
@@ -259,7 +289,7 @@ FolderLock::FolderLock(const fs::path& folder) : file_(folder / kLockName) {
     const std::optional<Judged> judged = judge(file_);
     if (!judged) continue;
     if (!judged->holder.stale()) throw InUse(in_use_text(folder));
-    before_ = judged->holder;
+    if (!judged->holder.copied) before_ = judged->holder;
     remove_judged(file_, judged->inode);
   }
   descriptor_ = std::exchange(made.descriptor, -1);

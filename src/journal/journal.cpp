@@ -1,7 +1,9 @@
 #include "stap/journal/journal.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <span>
@@ -178,8 +180,13 @@ void Journal::cut(std::uint64_t sequence, std::uint64_t offset) {
 void read_journal(const fs::path& path, const JournalVisitor& visit) {
   std::error_code error;
   std::ifstream in;
-  if (fs::is_regular_file(path, error)) in.open(path, std::ios::binary);
-  if (!in.is_open()) throw Error(ErrorKind::data, fmt::format("cannot read {}", path.string()));
+  const bool is_file = fs::is_regular_file(path, error);
+  if (is_file) in.open(path, std::ios::binary);
+  if (!in.is_open())
+    throw Error(ErrorKind::data, fmt::format("cannot read {}: {}", path.string(),
+                                             error     ? error.message()
+                                             : is_file ? std::strerror(errno)
+                                                       : "it is not a file"));
   visit_lines(
       [&](std::uint64_t, std::span<char> bytes) {
         in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

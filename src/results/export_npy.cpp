@@ -1,12 +1,13 @@
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/pending_file.h"
+#include "core/same_files.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/data/npy.h"
@@ -17,19 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kReadme = "README.txt";
+constexpr std::string_view kReadmeBegin = "Training set of a run of stap: ";
+
 // A folder that takes its place when it is complete.
 class PendingFolder {
  public:
   explicit PendingFolder(const fs::path& target) : target_(target) {
+    if (!target_.has_filename()) target_ = target_.parent_path();  // "folder/"
     std::error_code error;
-    if (fs::exists(target, error) && !(fs::is_directory(target) && fs::is_empty(target)))
-      throw Error(ErrorKind::config,
-                  fmt::format("{} is there and not empty: choose another name, or remove it",
-                              target.string()));
-    path_ = target;
-    if (!path_.has_filename()) path_ = path_.parent_path();  // "folder/"
-    target_ = path_;
-    path_ += fmt::format(".tmp-{}-0", getpid());
+    there_ = fs::exists(target_, error) && !(fs::is_directory(target_) && fs::is_empty(target_));
+    if (there_ && !is_one_of_these(target_)) refuse();
+    remove_leftovers_of(target_);
+    path_ = target_;
+    path_ += pending_suffix(0);
     make_folder(path_);
   }
   ~PendingFolder() {
@@ -41,14 +43,37 @@ class PendingFolder {
 
   const fs::path& path() const { return path_; }
   void commit() {
+    if (there_) return is_same() ? void() : refuse();
     if (std::rename(path_.c_str(), target_.c_str()) != 0)
       throw Error(ErrorKind::storage,
                   fmt::format("cannot write {}: {}", target_.string(), std::strerror(errno)));
     path_.clear();
+    sync_names(target_);
   }
 
  private:
+  [[noreturn]] void refuse() const {
+    throw Error(ErrorKind::config,
+                fmt::format("{} is there, and neither empty nor what would be written: choose "
+                            "another name, or remove it",
+                            target_.string()));
+  }
+  static bool is_one_of_these(const fs::path& folder) {
+    std::error_code error;
+    return fs::is_regular_file(folder / kReadme, error) &&
+           read_text_file(folder / kReadme).starts_with(kReadmeBegin);
+  }
+  bool is_same() const {
+    const auto count = [](const fs::path& folder) {
+      return std::distance(fs::directory_iterator(folder), fs::directory_iterator());
+    };
+    for (const auto& entry : fs::directory_iterator(path_))
+      if (!same_content(entry.path(), target_ / entry.path().filename())) return false;
+    return count(path_) == count(target_);
+  }
+
   fs::path target_, path_;
+  bool there_ = false;
 };
 
 std::string readme(const TrainingData& data) {
@@ -61,24 +86,30 @@ std::string readme(const TrainingData& data) {
                              set.cluster, data.grid.channels);
   std::string parameters;
   for (const Parameter& p : data.parameters) parameters += fmt::format(" {}={}", p.name, p.value);
-  return fmt::format(
-      "Training set of a run of stap: transitions of {}, a state and the solver's answer to it.\n"
-      "\n"
-      "n = {} transitions; channels {}; {} points on a periodic domain of lengths {}; a step is "
-      "{:g}.\n"
-      "Parameters:{}\n"
-      "{}"
-      "\n"
-      "inputs.npy     [n, C, X...] float64: the state before the step\n"
-      "outputs.npy    [n, C, X...] float64: the state after it, made by the solver\n"
-      "candidate.npy  [n] int64: which initial condition of the pool the trajectory began with\n"
-      "step.npy       [n] int64: from 0; leads from state `step` of that trajectory to the next\n"
-      "round.npy      [n] int64: 0 for the initial trajectories, r for what was bought r-th\n"
-      "synthetic.npy  [n] bool: the input was made by the surrogate (the mean of its members), not "
-      "by the solver\n",
-      data.problem, set.count(), fmt::join(data.channels, ", "), fmt::join(data.grid.points, " x "),
-      fmt::join(data.grid.lengths, " x "), set.dt, parameters.empty() ? " none" : parameters,
-      cluster);
+  return std::string(kReadmeBegin) +
+         fmt::format(
+             "transitions of {}, a state and the solver's answer to it.\n"
+             "\n"
+             "n = {} transitions; channels {}; {} points on a periodic domain of lengths {}; a "
+             "step is "
+             "{:g}.\n"
+             "Parameters:{}\n"
+             "{}"
+             "\n"
+             "inputs.npy     [n, C, X...] float64: the state before the step\n"
+             "outputs.npy    [n, C, X...] float64: the state after it, made by the solver\n"
+             "candidate.npy  [n] int64: which initial condition of the pool the trajectory began "
+             "with\n"
+             "step.npy       [n] int64: from 0; leads from state `step` of that trajectory to the "
+             "next\n"
+             "round.npy      [n] int64: 0 for the initial trajectories, r for what was bought "
+             "r-th\n"
+             "synthetic.npy  [n] bool: the input was made by the surrogate (the mean of its "
+             "members), not "
+             "by the solver\n",
+             data.problem, set.count(), fmt::join(data.channels, ", "),
+             fmt::join(data.grid.points, " x "), fmt::join(data.grid.lengths, " x "), set.dt,
+             parameters.empty() ? " none" : parameters, cluster);
 }
 
 }  // namespace
@@ -101,7 +132,7 @@ void export_npy(const TrainingData& data, const fs::path& folder) {
   write_npy(pending.path() / "step.npy", n, step);
   write_npy(pending.path() / "round.npy", n, round);
   write_npy_booleans(pending.path() / "synthetic.npy", n, data.synthetic);
-  write_text(pending.path() / "README.txt", readme(data));
+  write_text(pending.path() / kReadme, readme(data));
   pending.commit();
 }
 

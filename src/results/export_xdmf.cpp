@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/pending_file.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
@@ -96,12 +97,11 @@ std::string grid_text(const TrainingData& data, const Picture& picture, const st
 
 std::string document(const TrainingData& data, const std::string& file) {
   const Picture picture(data.grid);
-  std::string text =
-      "<?xml version=\"1.0\"?>\n"
-      "<!-- state_source: 1 initial condition, 2 made by the solver, 3 made by the surrogate; "
-      "states that are not in the training set are left out -->\n"
-      "<Xdmf Version=\"2.0\">\n"
-      "  <Domain>\n";
+  std::string text = std::string(kXdmfBegin) +
+                     " 1 initial condition, 2 made by the solver, 3 made by the surrogate; "
+                     "states that are not in the training set are left out -->\n"
+                     "<Xdmf Version=\"2.0\">\n"
+                     "  <Domain>\n";
   for (std::size_t b = 0; b < data.trajectories.size(); ++b) {
     const WalkedTrajectory& trajectory = data.trajectories[b];
     text += fmt::format(
@@ -118,13 +118,16 @@ std::string document(const TrainingData& data, const std::string& file) {
 
 }  // namespace
 
+fs::path xdmf_values(const fs::path& file) {
+  return fs::path(file).replace_extension(".h5");
+}
+
 void export_xdmf(const TrainingData& data, const fs::path& file) {
   if (file.extension() != ".xdmf" && file.extension() != ".xmf")
     throw Error(ErrorKind::config,
                 fmt::format("--out is {}, expected a name that ends with .xdmf: viewers go by it",
                             file.string()));
-  fs::path values = file;
-  values.replace_extension(".h5");
+  const fs::path values = xdmf_values(file);
   const std::vector<std::size_t> shape = Picture(data.grid).shape(data.grid);
   const std::size_t points = data.grid.points_total();
   ArrayWriter writer(values);
@@ -150,6 +153,7 @@ void export_xdmf(const TrainingData& data, const fs::path& file) {
   writer.add_integers("round", {n}, round);
   writer.describe({data.problem, data.grid, data.set.dt});
   writer.commit();
+  remove_leftovers_of(file);
   write_text(file, document(data, values.filename().string()));
 }
 

@@ -12,7 +12,6 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
-#include "stap/couple/by_hand.h"
 #include "stap/folder/run_id.h"
 #include "stap/run/loop.h"
 #include "stap/study/problem.h"
@@ -214,9 +213,7 @@ class Repair {
   }
 
   Problem problem_of(const Study& study) {
-    if (!study.pde.row->outline) return make_problem(study, threads_, observer_, stop_);
-    return make_problem(study, make_by_hand_solver(study.pde.row->outline(study.pde.options), {}),
-                        observer_, stop_);
+    return make_problem_alone(study, threads_, observer_, stop_);
   }
 
   void run_to(const RunFolder& again, const Study& study,

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 
 namespace stap {
 namespace {
@@ -78,12 +79,14 @@ void check_space(const std::vector<std::pair<const Run*, std::size_t>>& purchase
     std::error_code error;
     const fs::space_info space = fs::space(disk.folder, error);
     if (!error && space.available < disk.needed)
-      throw Error(ErrorKind::storage,
-                  fmt::format("{}: what is to be bought{} and the training after it need about {} "
-                              "bytes, {} are free: make room, and the same command goes on",
-                              disk.folder.string(),
-                              disk.runs > 1 ? fmt::format(" for {} runs", disk.runs) : "",
-                              disk.needed, space.available));
+      throw Error(
+          ErrorKind::storage,
+          fmt::format("{}: what is to be bought{} and the training after it need about {}, "
+                      "a third of it to be safe; {} are free beside the reserve for answers "
+                      "on their way: make room, and the same command goes on",
+                      disk.folder.string(),
+                      disk.runs > 1 ? fmt::format(" for {} runs", disk.runs) : "",
+                      size_text(disk.needed), size_text(space.available)));
   }
 }
 

@@ -67,7 +67,13 @@ std::vector<std::string> read_order(const fs::path& order) {
   if (names == nullptr || !names->is_list()) throw_bad_field("runs", order);
   for (const config::Value& name : *names->list()) {
     if (name.text() == nullptr) throw_bad_field("runs", order);
-    all.push_back(*name.text());
+    // A folder beside it, and no way out of there.
+    const fs::path path = *name.text();
+    if (path.empty() || path != path.filename() || path == "." || path == "..")
+      throw Error(ErrorKind::data,
+                  fmt::format("{} names a run '{}', expected that of a folder in {}",
+                              order.string(), path.string(), order.parent_path().string()));
+    all.push_back(path.string());
   }
   return all;
 }

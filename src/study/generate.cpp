@@ -166,6 +166,19 @@ void assemble(const Product& product, const RowMaker& maker, const LoggedAnswers
   writer.commit();
 }
 
+// Pool and test set have the same key, so it takes more to tell one from the other.
+void check_content(const Product& product, const fs::path& file) {
+  const auto datasets = list_datasets(file);
+  const bool there = std::ranges::find(datasets, product.dataset) != datasets.end();
+  if (there && read_shape(file, product.dataset) == product.shape()) return;
+  throw Error(
+      ErrorKind::data,
+      fmt::format("{} is not the {} of its folder, which has '{}' of {}: remove it, and the same "
+                  "command makes it anew",
+                  file.string(), product.wanted.phase, product.dataset,
+                  shape_text(product.shape())));
+}
+
 // Every line but answers says whose journal it is; the first one is such a line.
 Value session(double seconds, const std::string& key) {
   Value body;
@@ -227,6 +240,7 @@ class DataFolder {
       if (read_text_attribute(file, "/", "data_key") != key_)
         throw Error(ErrorKind::data,
                     fmt::format("{} is of other data than its folder: remove it", file.string()));
+      check_content(product, file);
       (product.wanted.steps == 0 ? result.pool_sha256 : result.test_sha256) =
           read_text_attribute(file, "/", "sha256");
     }

@@ -17,6 +17,7 @@
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/stop.h"
+#include "stap/couple/by_hand.h"
 #include "stap/data/store.h"
 #include "stap/study/data_check.h"
 #include "stap/study/generate.h"
@@ -44,22 +45,51 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, error);
 }
 
+// Who may be asked for data that are not there.
+enum class Ask { anybody, no_program };
+
+bool needs_program(const Study& study, const DataRequest& request) {
+  if (study.initial_program) return true;
+  return request.foreign && (request.test > 0 || request.cluster > 1 ||
+                             make_sampler(study, study.grid)->warm_up() > 0);
+}
+
+[[noreturn]] void throw_not_made(const std::string& why) {
+  throw Error(
+      ErrorKind::data,
+      fmt::format("pool or test set must be made by a program that the configuration names, "
+                  "and only 'stap generate' and 'stap run' start those ({}): give 'stap "
+                  "generate' the run's folder, then the same command again",
+                  why));
+}
+
+// In the place of the study's own.
+class NobodysSampler final : public Sampler {
+ public:
+  explicit NobodysSampler(const Grid& grid) : Sampler("nobody", grid, 0.0) {}
+
+ private:
+  void fill(const Rng&, std::span<double>) const override { throw_not_made("they are not there"); }
+};
+
 // Makes and reads the data of one study.
 class DataSource {
  public:
   DataSource(const Study& study, std::shared_ptr<const Solver> solver, DataRequest request,
-             Observer& observer, const StopAsked& stop)
+             Observer& observer, const StopAsked& stop, Ask ask)
       : study_(study),
         solver_(std::move(solver)),
         request_(std::move(request)),
         observer_(observer),
-        stop_(stop) {}
+        stop_(stop),
+        only_look_(ask == Ask::no_program && needs_program(study_, request_)) {}
 
   // Fills in what the study does not read from files.
   void fill(Problem& problem) {
     if (request_.pool == 0 && request_.test == 0) return;
     problem.identity.data_key = data_key(request_);
     const fs::path cache = cache_folder();
+    if (only_look_) return look(cache / problem.identity.data_key, problem);
     if (!cache.empty()) {
       const fs::path folder = cache / problem.identity.data_key;
       try {
@@ -77,9 +107,24 @@ class DataSource {
   }
 
  private:
+  // Whatever is missing or damaged stays so.
+  void look(const fs::path& folder, Problem& problem) {
+    if (!folder.has_parent_path() || !is_generated(request_, folder))
+      throw_not_made(folder.has_parent_path() ? fmt::format("there are none in {}", folder.string())
+                                              : "STAP_CACHE is off");
+    try {
+      make(folder, stop_);
+      read(folder, problem);
+    } catch (const Error& error) {
+      throw_not_made(error.what());
+    }
+  }
+
   // False: it was stopped.
   bool make(const fs::path& folder, const StopAsked& stop) {
-    const auto sampler = make_sampler(study_, solver_->grid());
+    const std::unique_ptr<Sampler> sampler = only_look_
+                                                 ? std::make_unique<NobodysSampler>(solver_->grid())
+                                                 : make_sampler(study_, solver_->grid());
     return generate(request_, *sampler, solver_, folder, observer_, stop).finished;
   }
 
@@ -165,6 +210,7 @@ class DataSource {
   DataRequest request_;
   Observer& observer_;
   const StopAsked& stop_;
+  bool only_look_;
 };
 
 }  // namespace
@@ -210,7 +256,7 @@ void check_file(const std::filesystem::path& file, const Solver& solver, Observe
 }
 
 Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, DataRequest request,
-                     Observer& observer, const StopAsked& stop) {
+                     Observer& observer, const StopAsked& stop, Ask ask = Ask::anybody) {
   check_solver(study, *solver);
   const StudyOptions& o = study.options;
   Problem problem;
@@ -230,7 +276,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
     problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test);
     problem.identity.test_file = study.test_file.string();
   }
-  DataSource(study, solver, std::move(request), observer, stop).fill(problem);
+  DataSource(study, solver, std::move(request), observer, stop, ask).fill(problem);
   if (!study.first_file.empty()) {
     check_file(study.first_file, *solver, observer);
     FirstTransitions first =
@@ -267,6 +313,15 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, O
 
 Problem make_problem(const Study& study, int threads, Observer& observer, const StopAsked& stop) {
   return make_problem(study, make_solver(study, threads), data_request(study), observer, stop);
+}
+
+Problem make_problem_alone(const Study& study, int threads, Observer& observer,
+                           const StopAsked& stop) {
+  std::shared_ptr<const Solver> solver =
+      study.pde.row->outline ? make_by_hand_solver(study.pde.row->outline(study.pde.options), {})
+                             : make_solver(study, threads);
+  return make_problem(study, std::move(solver), data_request(study), observer, stop,
+                      Ask::no_program);
 }
 
 }  // namespace stap

@@ -82,9 +82,11 @@ TEST_F(Exports, Npy) {
   EXPECT_EQ(inputs.shape, (std::vector<std::size_t>{kTransitions, 1, 32}));
   EXPECT_EQ(inputs.values, read_array(folder_->path("run/transitions.h5"), "inputs").values);
 
+  EXPECT_EQ(run_export("npy", "arrays").exit_code, 0);  // it is there, to the last byte
+  folder_->file("arrays/README.txt", content(folder_->path("arrays/README.txt")) + "mine");
   const Finished again = run_export("npy", "arrays");
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_TRUE(contains(again.err, "not empty"));
+  EXPECT_TRUE(contains(again.err, "neither empty nor"));
 }
 
 TEST_F(Exports, Xdmf) {
@@ -105,6 +107,44 @@ TEST_F(Exports, WhatIsNotThereOrCannotBeWrittenIsSaid) {
   EXPECT_EQ(nothing.exit_code, 3);
   EXPECT_TRUE(contains(nothing.err, "nothing"));
   EXPECT_EQ(run_export("the-well", "no/a.hdf5").exit_code, 6);
+}
+
+// Neither what is read, by whatever name, nor what somebody else has made.
+TEST_F(Exports, NothingIsReplacedButAnExportOfTheSameKind) {
+  namespace fs = std::filesystem;
+  const auto bytes_of_run = [] {
+    std::string all;
+    for (const char* name : {"transitions.h5", "journal.jsonl", "answers.bin", "config.yaml"})
+      all += content(folder_->path("run/") + name);
+    return all;
+  };
+  const std::string before = bytes_of_run();
+  fs::create_directory_symlink("run", folder_->path("other-name"));
+  fs::create_symlink("run/transitions.h5", folder_->path("link.h5"));
+  fs::copy_file(folder_->path("run/transitions.h5"), folder_->path("mydata.h5"));
+  folder_->file("thesis.txt", "years");
+
+  for (const char* to : {"run/transitions.h5", "run/journal.jsonl", "run/answers.bin", "run/new.h5",
+                         "other-name/transitions.h5", "link.h5", "mydata.h5", "thesis.txt"})
+    EXPECT_EQ(run_export("the-well", to).exit_code, 2) << to;
+  for (const char* to : {"run/transitions.xdmf", "mydata.xdmf", "link.xdmf"})
+    EXPECT_EQ(run_export("xdmf", to).exit_code, 2) << to;
+  EXPECT_EQ(run_export("npy", "run/arrays").exit_code, 2);
+  for (const char* to : {"run/transitions.h5", "mydata.h5"})
+    EXPECT_EQ(run_stap({"predict", folder_->path("run"), "--input", folder_->path("thesis.txt"),
+                        "--steps", "1", "--output", folder_->path(to)})
+                  .exit_code,
+              2)
+        << to;
+
+  EXPECT_EQ(bytes_of_run(), before);
+  EXPECT_EQ(content(folder_->path("mydata.h5")), content(folder_->path("run/transitions.h5")));
+  EXPECT_EQ(content(folder_->path("thesis.txt")), "years");
+  for (const auto& [format, to] : {std::pair("the-well", "c.h5"), {"xdmf", "d.xdmf"}}) {
+    EXPECT_EQ(run_export(format, to).exit_code, 0);
+    EXPECT_EQ(run_export(format, to).exit_code, 0) << "an older one is replaced";
+  }
+  EXPECT_EQ(run_export("the-well", "d.h5").exit_code, 2) << "of another kind";
 }
 
 }  // namespace

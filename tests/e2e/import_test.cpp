@@ -182,6 +182,19 @@ TEST(ImportProgram, MistakesAreSaid) {
   EXPECT_EQ(folder.entries(), 1u);
   folder.file("out.h5", "mine");
   EXPECT_TRUE(contains(refused(2, {file, "--as", "pool"}), "is there already"));
+  // Ended after its last byte was written, the same command finds its own file.
+  const std::vector<std::string> words{"import", file,    "--as",
+                                       "pool",   "--out", folder.path("again.h5")};
+  ASSERT_EQ(run_stap(words).exit_code, 0);
+  const std::string bytes = content(folder.path("again.h5"));
+  const Finished again = run_stap(words);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_TRUE(contains(again.err, "again.h5 is there already"));
+  std::vector<std::string> fewer = words;
+  fewer.insert(fewer.end(), {"--trajectories", "1"});
+  EXPECT_EQ(run_stap(fewer).exit_code, 2);
+  EXPECT_EQ(content(folder.path("again.h5")), bytes);
+  EXPECT_EQ(folder.entries(), 3u);
   EXPECT_EQ(content(folder.path("out.h5")), "mine");
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <filesystem>
 
+#include "stap/core/seal.h"
 #include "support/environment.h"
 #include "support/process.h"
 #include "support/small_study.h"
@@ -203,6 +204,39 @@ TEST(Messages, WhatTheSystemRefusesHasItsExitCodeAndReason) {
     EXPECT_TRUE(contains(result.err, c.reason)) << c.words[0];
     EXPECT_FALSE(contains(result.err, "internal error"));
   }
+}
+
+// Texts and names of files are shown, and steer no terminal; a list of runs leads nowhere else.
+TEST(Messages, WhatFilesSayIsShownAndNotObeyed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path("sweep"));
+  folder.file("a.yaml", "extends: demo\n\"k\\e[2Jey\": 1\npde: {name: \"b\\e[31m\\u202e\"}\n");
+  const auto list = [&](const std::string& name) {
+    folder.file("sweep/sweep.json",
+                seal_json("{\"format\":\"sweep/2\",\"runs\":[\"" + name + "\"]}\n"));
+    return run_stap({"queue", folder.path("sweep")});
+  };
+
+  const Finished check = run_stap({"check", folder.path("a.yaml")});
+  EXPECT_EQ(check.exit_code, 2);
+  EXPECT_TRUE(contains(check.err, "k\\u001b[2Jey")) << check.err;
+  EXPECT_FALSE(contains(check.err, "\x1b"));
+  const Finished shown = list("\\u001b[31mred\\u009b");
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_TRUE(contains(shown.out, "\\u001b[31mred\\u009b: not begun")) << shown.out;
+  const Finished json = run_stap({"queue", folder.path("sweep"), "--json"});
+  EXPECT_TRUE(contains(json.out, "\"run\": \"\\u001b[31mred\\u009b\"")) << json.out;
+  for (const char* outside : {"../a", "/tmp", "a/b", "..", ".", ""})
+    for (const Finished& result :
+         {list(outside), run_stap({"fsck", folder.path("sweep"), "--repair"})})
+      EXPECT_EQ(result.exit_code, 3) << outside << result.err;
+}
+
+TEST(Messages, ASlipOfThePenInASwitchIsSaid) {
+  const ScopedVariable trust("STAP_TRUST", "nobody");
+  const Finished result = run_stap({"list"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "STAP_TRUST is 'nobody', expected own"));
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_F(Solve, OutputIsInputAgainAndAnOldOneIsReplaced) {
   ASSERT_EQ(solve().exit_code, 0);
   const Array<double> first = read_array(output_, "trajectory");
   const std::string next = folder_.path("next.h5");
-  std::filesystem::copy(input_, next);
+  std::filesystem::copy(output_, next);
 
   const Finished again = run({"burgers", "--input", output_, "--output", next, "--steps", "1",
                               "points=128", "dt=0.1", "viscosity=0.06283185307179587"});
@@ -217,7 +217,7 @@ TEST_F(Solve, AnOutputDoesNotReplaceItsInputOrAnotherKindOfFile) {
     expect_refused(with(input_, name), 2, "which is read for it");
     expect_refused(with(name, input_), 2, "which is read for it");
   }
-  expect_refused(with(input_, notes), 2, "is no HDF5 file");
+  expect_refused(with(input_, notes), 2, "is not a file of 'stap solve'");
 
   EXPECT_EQ(content(input_), before);
   EXPECT_EQ(content(notes), "my notes");

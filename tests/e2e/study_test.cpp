@@ -272,6 +272,9 @@ TEST_F(StudyProgram, FsckFindsAChangedByteAndMendsIt) {
   EXPECT_EQ(run_stap({"fsck", folder_.path("nothing")}).exit_code, 3);
   const Finished ledgers = run_stap({"journal", "print", run, "--type", "ledger"});
   EXPECT_EQ(std::ranges::count(ledgers.out, '\n'), 3);
+  const Finished slip = run_stap({"journal", "print", run, "--type", "ledgers"});
+  EXPECT_EQ(slip.exit_code, 2);
+  EXPECT_TRUE(contains(slip.err, "run, answer, ledger, breaker, session"));
 }
 
 TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {

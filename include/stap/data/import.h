@@ -53,8 +53,9 @@ enum class ImportAs {
 };
 
 struct Imported {
-  ForeignData data;      ///< of the first file; `trajectories` and `notes` are of all of them
-  std::size_t rows = 0;  ///< initial conditions, trajectories or transitions that were written
+  ForeignData data;        ///< of the first file; `trajectories` and `notes` are of all of them
+  std::size_t rows = 0;    ///< initial conditions, trajectories or transitions that were written
+  bool was_there = false;  ///< the very file was there before
 };
 
 /// Reads files of one kind, one behind the other, and writes them as one of ours: in double, with
@@ -65,5 +66,10 @@ struct Imported {
 Imported import_files(std::span<const std::filesystem::path> files, ImportAs as,
                       const ImportOptions& options, const std::filesystem::path& out,
                       const std::filesystem::path& outputs = {});
+/// The same, but replaces nothing: a file that is there already must be the one that would be
+/// written, which one finds who was stopped after its last byte. Throws Error(config) for another.
+Imported import_once(std::span<const std::filesystem::path> files, ImportAs as,
+                     const ImportOptions& options, const std::filesystem::path& out,
+                     const std::filesystem::path& outputs = {});
 
 }  // namespace stap

@@ -86,6 +86,9 @@ struct Trajectories {
 };
 Trajectories read_trajectories(const std::filesystem::path& path, const Grid& grid);
 
+/// For programs: throws Error(config) if STAP_TRUST is neither own nor none, as every reading does.
+void check_trust();
+
 /// For programs, before any other call: HDF5 then does nothing at exit. All files are closed by
 /// then, but HDF5 1.10 would complain on stderr about damaged ones it could not close.
 void disable_store_exit_handler();

@@ -12,9 +12,10 @@ struct LockHolder {
   std::string since;        ///< "2026-11-16 05:20:11 UTC"
   bool lives_here = false;  ///< on this machine, and runs
   bool gone = false;        ///< was on this machine
+  bool copied = false;      ///< it runs, but in the folder that this one is a copy of
   double silent = 0;        ///< seconds since its last sign of life, unless it lives or lived here
 
-  /// Gone, or silent for more than half a minute: whoever comes may take its place.
+  /// Gone, elsewhere, or silent for more than half a minute: whoever comes may take its place.
   bool stale() const;
   /// "process 4711 on n3, since 2026-11-16 05:20:11 UTC".
   std::string text() const;

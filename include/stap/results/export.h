@@ -60,10 +60,14 @@ void put_together(TrainingData& data);
 /// `candidate` and `round` [B]. Throws Error(storage), as the others do.
 void export_well(const TrainingData& data, const std::filesystem::path& file);
 /// A folder with the transitions: inputs.npy, outputs.npy, candidate.npy, step.npy, round.npy,
-/// synthetic.npy and README.txt. Throws Error(config) if it is there and not empty.
+/// synthetic.npy and README.txt. Throws Error(config) if it is there and neither empty nor the very
+/// same, which one finds who was stopped after its last byte.
 void export_npy(const TrainingData& data, const std::filesystem::path& folder);
 /// A text file that ParaView opens, and beside it, with the ending .h5, the states it points to.
 /// Throws Error(config) if `file` has another ending than .xdmf or .xmf.
 void export_xdmf(const TrainingData& data, const std::filesystem::path& file);
+std::filesystem::path xdmf_values(const std::filesystem::path& file);
+/// What such a text begins with.
+constexpr std::string_view kXdmfBegin = "<?xml version=\"1.0\"?>\n<!-- state_source:";
 
 }  // namespace stap

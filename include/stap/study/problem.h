@@ -62,8 +62,14 @@ bool data_are_made(const Study& study);
 /// condition or test trajectory that cannot be computed.
 Problem make_problem(const Study& study, int threads, Observer& observer,
                      const StopAsked& stop = {});
-/// The same with a solver of the caller's own, of single steps, which the cache tells from others
-/// by its name. Throws Error(config) if its grid or dt is not the study's.
+/// The same for who only looks at a run or repairs it: no program is started that a configuration
+/// names, neither solver nor sampler. Nobody answers for a solver of the user's own, and
+/// Error(data) says so if pool or test set are not there that it, or a sampler of the user's, would
+/// have to make.
+Problem make_problem_alone(const Study& study, int threads, Observer& observer,
+                           const StopAsked& stop = {});
+/// As the first with a solver of the caller's own, of single steps, which the cache tells from
+/// others by its name. Throws Error(config) if its grid or dt is not the study's.
 Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, Observer& observer,
                      const StopAsked& stop = {});
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "stap/core/shown_text.h"
+
 namespace stap::app {
 namespace {
 
@@ -102,6 +104,25 @@ TEST(LogPace, AnHourOfManyShortPhasesIsAShortLog) {
 
   EXPECT_LE(lines, 125);
   EXPECT_GE(lines, 60);
+}
+
+// A terminal obeys none of it, and JSON means the same as before.
+TEST(ShownText, WhatATerminalWouldObeyIsMadeVisible) {
+  EXPECT_EQ(printable("a\tb\n\u00fc \u20ac \U0001f600"), "a\tb\n\u00fc \u20ac \U0001f600");
+  EXPECT_EQ(printable("\x1b[2J\r\a\x7f"), "\\u001b[2J\\u000d\\u0007\\u007f");
+  EXPECT_EQ(printable("\u009b\u202e\u2066\u200f\u2028"), "\\u009b\\u202e\\u2066\\u200f\\u2028");
+  // Bytes that only some programs take for characters.
+  EXPECT_EQ(printable("\x9b\xc3"), "\\x9b\\xc3");
+  EXPECT_EQ(printable("\xc0\x9b\xed\xa0\x80"), "\\xc0\\x9b\\xed\\xa0\\x80");
+  EXPECT_EQ(printable(std::string_view("\0", 1)), "\\u0000");
+}
+
+TEST(ShownText, SizesAndWordsAreForPeople) {
+  EXPECT_EQ(size_text(1023), "1023 bytes");
+  EXPECT_EQ(size_text(5358924), "5.1 MiB");
+  EXPECT_EQ(size_text(std::uintmax_t{20} << 30), "20 GiB");
+  EXPECT_EQ(shell_quoted("my run's"), "'my run'\\''s'");
+  EXPECT_EQ(shell_quoted("a/b.h5"), "a/b.h5");
 }
 
 }  // namespace

@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <functional>
 
+#include "core/private_folder.h"
+#include "journal/reserve.h"
 #include "stap/core/error.h"
+#include "support/environment.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -116,6 +119,30 @@ TEST(RemoveLeftovers, TakesOnlyTemporaryFilesOfOurOwn) {
   for (const char* stays :
        {"a.h5", "c.h5.tmp-1-0", "a.h5.tmp-mine", "sub/a.h5.tmp-1-0", "notes.tmp-old"})
     EXPECT_TRUE(std::filesystem::exists(folder.path(stays))) << stays;
+}
+
+// A pipe would be waited for until somebody reads it.
+TEST(Files, WhatIsNoFileIsNotWrittenTo) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("nowhere", folder.path("link"));
+  std::filesystem::create_hard_link(folder.file("users", "text"), folder.path("reserve"));
+
+  for (const char* name : {"pipe", "link"})
+    test::expect_error(ErrorKind::storage, "is not a file",
+                       [&] { append_lines(folder.path(name), "{}\n"); });
+  test::expect_error(ErrorKind::storage, "is not a file",
+                     [&] { const Reserve reserve(folder.path("pipe"), 10); });
+  test::expect_error(ErrorKind::storage, "a link to nowhere, which is not there",
+                     [&] { make_folder(folder.path("link")); });
+  { const Reserve reserve(folder.path("reserve"), 10); }
+  EXPECT_EQ(content(folder.path("users")), "text");
+}
+
+TEST(Files, ATemporaryFolderThatIsNotThereIsNamed) {
+  const test::ScopedVariable variable("TMPDIR", "/nonexist");
+  test::expect_error(ErrorKind::storage, "TMPDIR is '/nonexist'",
+                     [] { const PrivateFolder folder({}, "stap-test"); });
 }
 
 }  // namespace

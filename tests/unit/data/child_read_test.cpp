@@ -15,6 +15,7 @@
 
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
+#include "support/environment.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -188,6 +189,11 @@ TEST_F(ChildRead, AFileIsLookedAtOnceAndOnlyOursAreReadHere) {
   EXPECT_EQ(guarded(own, [&] { return guarded(own, who); }), getpid());
   EXPECT_NE(guarded(own, [&] { return guarded(file_, who); }), getpid());
   EXPECT_NE(guarded(own, Trust::nobody, who), getpid());
+  const test::ScopedVariable none("STAP_TRUST", "none");
+  EXPECT_NE(guarded(own, who), getpid());
+  const test::ScopedVariable slip("STAP_TRUST", "non");
+  test::expect_error(ErrorKind::config, "STAP_TRUST is 'non', expected own",
+                     [&] { guarded(own, who); });
 }
 
 }  // namespace

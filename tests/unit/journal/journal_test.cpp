@@ -380,7 +380,9 @@ TEST(Journal, OfAnotherMachineIsLockedUntilItIsSilent) {
   const std::string who = "process 7 on n3, since 2026-01-02 03:04:05 UTC";
 
   lock_elsewhere(0);
-  EXPECT_TRUE(test::contains(error_text(ErrorKind::storage, open), "in use by " + who));
+  const std::string refusal = error_text(ErrorKind::storage, open);
+  EXPECT_TRUE(test::contains(refusal, "in use by " + who));
+  EXPECT_TRUE(test::contains(refusal, "stap unlock --force " + folder.path().string()));
   error_text(ErrorKind::storage, [&] { unlock_folder(folder.path(), false); });
   EXPECT_EQ(unlock_folder(folder.path(), true)->text(), who);
   EXPECT_EQ(open(), "");
@@ -408,6 +410,25 @@ TEST(Journal, WritesNothingWhenAnotherHasTakenOver) {
   lock.beat();
 
   EXPECT_TRUE(lock.lost());
+}
+
+// `cp -a` of a folder in use: whoever works in the first one does not in the copy.
+TEST(Journal, ACopyOfALockKeepsNobodyOut) {
+  const TemporaryFolder folder, copy;
+  const Journal first(folder.path("j"));
+  std::filesystem::copy_file(folder.path("lock.json"), copy.path("lock.json"));
+  ASSERT_TRUE(lock_holder(folder.path())->lives_here);
+
+  EXPECT_TRUE(lock_holder(copy.path())->copied);
+  EXPECT_EQ(Journal(copy.path("j")).left_by(), "");
+  std::filesystem::copy_file(folder.path("lock.json"), copy.path("lock.json"));
+  EXPECT_TRUE(unlock_folder(copy.path(), false));
+}
+
+TEST(Journal, OneThatCannotBeReadHasAReason) {
+  const TemporaryFolder folder;
+  test::expect_error(ErrorKind::data, "No such file", [&] { looked_at(folder.path("none")); });
+  test::expect_error(ErrorKind::data, "is not a file", [&] { looked_at(folder.path()); });
 }
 
 }  // namespace

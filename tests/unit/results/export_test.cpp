@@ -151,9 +151,12 @@ TEST(Export, NpyHasTheTransitions) {
   const std::string readme = content(folder.path("out/README.txt"));
   EXPECT_TRUE(contains(readme, "n = 9 transitions; channels u, v; 3 x 2 points"));
   EXPECT_EQ(folder.entries(), 1u);
-  // What is there is not written over.
+  // What is there is not written over, and need not be where it is the same.
+  export_npy(data, folder.path("out"));
+  folder.file("out/mine", "");
   EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { export_npy(data, folder.path("out")); }),
-                       "not empty"));
+                       "neither empty nor"));
+  EXPECT_EQ(folder.entries(), 1u);
   error_text(ErrorKind::storage, [&] { export_npy(data, "/proc/no/out"); });
 }
 

@@ -189,7 +189,7 @@ TEST(Loop, AsksForRoomBeforeItBuys) {
 
   const int code = test::on_small_disk(48, [&](const std::string& disk) {
     const auto solver = test::willing_solver(study);
-    test::expect_error(ErrorKind::storage, "bytes, ",
+    test::expect_error(ErrorKind::storage, "kiB are free beside the reserve",
                        [&] { drive_fake(study, disk + "/run", solver); });
     EXPECT_EQ(solver->computed, 0u);
     return HasFailure() ? 1 : 0;

@@ -11,6 +11,7 @@
 #include "stap/study/problem.h"
 #include "stap/study/study.h"
 #include "support/contains.h"
+#include "support/environment.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -152,6 +153,38 @@ TEST_F(ExternalStudy, DrawsByAProgram) {
     EXPECT_EQ(error.kind(), ErrorKind::solver);
     EXPECT_TRUE(contains(error.what(), "exit code 3"));
   }
+}
+
+// Who only looks or repairs starts no program of a folder, whatever is missing or damaged there.
+TEST_F(ExternalStudy, NoProgramIsStartedByWhoOnlyLooks) {
+  namespace fs = std::filesystem;
+  const test::ScopedVariable cache("STAP_CACHE", folder.path("cache"));
+  for (const char* name : {"draw", "solver"})
+    fs::permissions(
+        folder.file(name, fmt::format("#!/bin/sh\necho > {}\n", folder.path("started"))),
+        fs::perms::owner_all);
+  const std::string by_program =
+      "initial={name: program, argv: [" + folder.path("draw") + ", '{seed}', '{output}']}";
+  Observer quiet;
+  const auto refused = [&](const Study& study) {
+    test::expect_error(ErrorKind::data, "'stap generate'",
+                       [&] { make_problem_alone(study, 1, quiet); });
+    EXPECT_FALSE(fs::exists(folder.path("started")));
+  };
+
+  refused(make_study(document()));              // the test set is the solver's
+  refused(make_study(document({by_program})));  // the pool is the program's
+  const std::string key = data_key(data_request(make_study(document())));
+  fs::create_directories(folder.path("cache/" + key));
+  for (const char* name : {"config.yaml", "pool.h5", "test.h5"})
+    folder.file("cache/" + key + "/" + name, "damaged");
+  refused(make_study(document()));
+  EXPECT_EQ(test::content(folder.path("cache/" + key + "/pool.h5")), "damaged");
+  // What a sampler of ours draws takes no program.
+  EXPECT_EQ(
+      make_problem_alone(make_study(document({"study.test=0"})), 1, quiet).pool.states.count(),
+      20u);
+  EXPECT_FALSE(fs::exists(folder.path("started")));
 }
 
 }  // namespace

@@ -390,6 +390,17 @@ TEST(Generate, ContinuesInAFolderThatWasBarelyBegun) {
   EXPECT_EQ(folder.entries(), 4u);  // nothing of it is left
 }
 
+// They have the same key: it takes a look at what they hold.
+TEST(Generate, APoolIsNoTestSet) {
+  const TemporaryFolder folder;
+  make(folder.path());
+  fs::copy_file(folder.path("pool.h5"), folder.path("test.h5"),
+                fs::copy_options::overwrite_existing);
+
+  EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(folder.path()); }),
+                       "test.h5 is not the test set of its folder"));
+}
+
 TEST(Generate, AFileThatIsGoneIsMadeAnewAndTheOtherKept) {
   const TemporaryFolder folder;
   const Generated made = make(folder.path());
