@@ -9,6 +9,10 @@
 namespace stap {
 namespace {
 
+// Good batches that a call is filled with, as far as there are steps to roll out. Most must be seen
+// nearly to their end, so little is made in vain, and calls are fewer.
+constexpr std::size_t kBatches = 4;
+
 // Some candidates, rolled out by every member, and for each of their steps the rollouts of every
 // ordered pair that differ from b's in that step alone. Only the last state of these is kept.
 class SingleSteps {
@@ -95,7 +99,7 @@ class SingleSteps {
     std::vector<Trial*> chosen;
     if (candidates == 0) return chosen;
     const std::size_t each = std::clamp<std::size_t>(
-        committee_.rows_at_once() / (candidates * pairs_.size()), 1, steps_);
+        kBatches * committee_.rows_at_once() / (candidates * pairs_.size()), 1, steps_);
     for (std::vector<Trial>& trials : open_) {
       const std::size_t count = std::min(each, trials.size());
       std::partial_sort(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(count),
