@@ -98,7 +98,7 @@ TEST(StapOneCost, StepsThatCannotWinAreNotRolledOut) {
   world.committee = std::make_unique<FakeCommittee>(
       world.pool.grid(), std::vector<FakeCommittee::Member>{member(1.0f), member(-1.0f)});
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
-  committee.at_once = 1;
+  committee.at_once = 0;  // one step at a time
 
   const auto best = best_single_steps(committee, world.candidates(), world.open, utility_itself);
   const std::size_t taken = committee.advanced;
