@@ -46,14 +46,15 @@ class SingleSteps {
       if (std::isfinite(rest(c, 0)))
         for (std::size_t step = 0; step < steps_; ++step)
           open_[c].push_back({c, step, step, bound({c, step, step})});
-    for (std::vector<Trial*> chosen = most_promising(); !chosen.empty(); chosen = most_promising())
+    for (std::vector<OneStep*> chosen = most_promising(); !chosen.empty();
+         chosen = most_promising())
       advance(chosen);
     return std::move(best_);
   }
 
  private:
   // Step `step` of a candidate, rolled out to the input of step `next`.
-  struct Trial {
+  struct OneStep {
     std::size_t candidate, step, next;
     double bound = 0.0;  // no less than its key
   };
@@ -89,21 +90,21 @@ class SingleSteps {
 
   // Drops the steps that cannot be the best; of those left the most promising ones of every
   // candidate, more than one where they would not fill a batch.
-  std::vector<Trial*> most_promising() {
+  std::vector<OneStep*> most_promising() {
     std::size_t candidates = 0;
     for (std::size_t c = 0; c < ids_.size(); ++c) {
       const double enough = std::max(best_[c].key, least_);
-      std::erase_if(open_[c], [&](const Trial& t) { return !(t.bound >= enough); });
+      std::erase_if(open_[c], [&](const OneStep& t) { return !(t.bound >= enough); });
       candidates += open_[c].empty() ? 0 : 1;
     }
-    std::vector<Trial*> chosen;
+    std::vector<OneStep*> chosen;
     if (candidates == 0) return chosen;
     const std::size_t each = std::clamp<std::size_t>(
         kBatches * committee_.rows_at_once() / (candidates * pairs_.size()), 1, steps_);
-    for (std::vector<Trial>& trials : open_) {
+    for (std::vector<OneStep>& trials : open_) {
       const std::size_t count = std::min(each, trials.size());
       std::partial_sort(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(count),
-                        trials.end(), [](const Trial& a, const Trial& b) {
+                        trials.end(), [](const OneStep& a, const OneStep& b) {
                           return a.bound != b.bound ? a.bound > b.bound : a.step < b.step;
                         });
       for (std::size_t k = 0; k < count; ++k) chosen.push_back(&trials[k]);
@@ -111,11 +112,11 @@ class SingleSteps {
     return chosen;
   }
 
-  void advance(std::span<Trial* const> trials) {
+  void advance(std::span<OneStep* const> trials) {
     std::vector<std::size_t> from, to, target;
     std::vector<int> model;
     std::vector<double> time;
-    for (const Trial* t : trials)
+    for (const OneStep* t : trials)
       for (std::size_t p = 0; p < pairs_.size(); ++p) {
         const bool bought = t->next == t->step;
         const std::size_t own = mixed_row(t->candidate, t->step, p);
@@ -130,7 +131,7 @@ class SingleSteps {
     std::vector<double> distances(to.size());
     committee_.distance2(rows_, target, rows_, to, distances);
     auto mixed = distances.begin();
-    for (Trial* t : trials) {
+    for (OneStep* t : trials) {
       for (std::size_t p = 0; p < pairs_.size(); ++p)
         reduction(*t, p) += distance(t->candidate, p, t->next) - *mixed++;
       ++t->next;
@@ -139,7 +140,7 @@ class SingleSteps {
     }
   }
 
-  void finish(Trial& t) {
+  void finish(OneStep& t) {
     BestStep& best = best_[t.candidate];
     const double key = key_(ids_[t.candidate], t.step, utility(t));
     if (!std::isnan(key) && key >= least_ &&
@@ -149,7 +150,7 @@ class SingleSteps {
   }
 
   // Steps before the bought one give 0, those not rolled out yet no more than b's own distance.
-  double bound(const Trial& t) const {
+  double bound(const OneStep& t) const {
     // Sums of the same terms in another order differ by far less than this.
     constexpr double rounding = 1e-9;
     double known = 0.0, size = 2 * rest(t.candidate, 0);
@@ -160,7 +161,7 @@ class SingleSteps {
     const double most = known + rest(t.candidate, t.next) + rounding * size;
     return key_(ids_[t.candidate], t.step, most / static_cast<double>(pairs_.size()));
   }
-  double utility(const Trial& t) const {
+  double utility(const OneStep& t) const {
     double total = 0.0;
     for (std::size_t p = 0; p < pairs_.size(); ++p) total += reduction(t, p);
     return total / static_cast<double>(pairs_.size());
@@ -184,10 +185,10 @@ class SingleSteps {
   // Their sum over pairs and the steps from `step` on.
   double& rest(std::size_t c, std::size_t step) { return rest_[c * (steps_ + 1) + step]; }
   double rest(std::size_t c, std::size_t step) const { return rest_[c * (steps_ + 1) + step]; }
-  double& reduction(const Trial& t, std::size_t pair) {
+  double& reduction(const OneStep& t, std::size_t pair) {
     return reductions_[(t.candidate * steps_ + t.step) * pairs_.size() + pair];
   }
-  double reduction(const Trial& t, std::size_t pair) const {
+  double reduction(const OneStep& t, std::size_t pair) const {
     return reductions_[(t.candidate * steps_ + t.step) * pairs_.size() + pair];
   }
 
@@ -199,7 +200,7 @@ class SingleSteps {
   std::vector<ModelPair> pairs_;
   ResidentRows rows_;
   std::vector<double> distances_, rest_, reductions_;
-  std::vector<std::vector<Trial>> open_;
+  std::vector<std::vector<OneStep>> open_;
   std::vector<BestStep> best_;
 };
 

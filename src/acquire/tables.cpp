@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "stap/acquire/joint.h"
 #include "stap/acquire/methods.h"
-#include "stap/acquire/planner.h"
 #include "stap/core/error.h"
 
 namespace stap {

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stap/acquire/methods.h"
-#include "stap/acquire/planner.h"
+#include "stap/acquire/joint.h"
 
 namespace stap {
 

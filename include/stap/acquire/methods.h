@@ -9,8 +9,6 @@
 
 namespace stap {
 
-class Planner;
-
 /// Probability proportional to q^exponent, without replacement.
 struct SbalOptions {
   double exponent = 1.0;
@@ -33,17 +31,6 @@ struct BernoulliOptions {
 struct EveryOptions {
   std::size_t k = 2;
 };
-/// Single transitions, drawn in proportion to a power of their score.
-struct JointOptions {
-  enum class Score { utility, spread };
-  Score score = Score::utility;
-  double exponent = 1.0;
-};
-/// The same by spread, then in the order of LCMD.
-struct JointLcmdOptions {
-  std::size_t preselect = 1000;
-  double exponent = 1.0;
-};
 /// Of methods without options.
 struct NoOptions {};
 
@@ -52,8 +39,6 @@ const config::Fields<SketchOptions>& sketch_fields();
 const config::Fields<StapOptions>& stap_fields();
 const config::Fields<BernoulliOptions>& bernoulli_fields();
 const config::Fields<EveryOptions>& every_fields();
-const config::Fields<JointOptions>& joint_fields();
-const config::Fields<JointLcmdOptions>& joint_lcmd_fields();
 const config::Fields<NoOptions>& no_fields();
 
 /// Uniform without replacement; never asks the committee.
@@ -94,11 +79,5 @@ std::unique_ptr<StepChooser> make_uniform_one();
 /// The single step of largest utility, STAP's; of equals the last, as of make_exact(). The first
 /// one where rollouts are not finite.
 std::unique_ptr<StepChooser> make_stap_one();
-
-/// Planners (stap/acquire/planner.h): a transition of every candidate they take.
-std::unique_ptr<Planner> make_joint(const JointOptions& options);
-/// Points are the hidden activations of single transitions; the first steps of trajectories that
-/// are not open are centres.
-std::unique_ptr<Planner> make_joint_lcmd(const JointLcmdOptions& options);
 
 }  // namespace stap

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "stap/acquire/planner.h"
+#include "stap/acquire/joint.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
 #include "support/refusals.h"
