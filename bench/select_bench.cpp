@@ -9,6 +9,10 @@
 // searches more candidates than it would with trained ones. States advanced are counted too: unlike
 // seconds they do not depend on what else the machine does.
 //
+// `select_one`: the single step of largest utility (stap-one) against the search, for the same
+// order of candidates and the same budget; the first takes a step of each, so it needs more of
+// them.
+//
 // The memory of an order is that of 10,000 candidates of a narrow network (their sketches, the
 // distances) beyond what there was before, and it is checked beside it what the blocks of the large
 // network take.
@@ -225,6 +229,32 @@ struct World {
   std::size_t steps;
 };
 
+// stap-one against the search, in turn.
+void measure_one(const Problem& problem, const World& world, const char* device) {
+  const Candidates candidates = world.candidates();
+  const std::vector<std::size_t> ids =
+      make_random()->order(*world.committee, candidates, world.budget(), Rng(3)).ids;
+  double taken[2] = {};
+  std::size_t rows[2] = {}, found[2] = {};
+  const auto stap = make_stap({}), one = make_stap_one();
+  for (int i = 0; i < (device == std::string("cuda") ? 4 : 1); ++i)  // the first is to warm up
+    for (const StepChooser* chooser : {stap.get(), one.get()}) {
+      const std::size_t k = chooser == one.get() ? 1 : 0;
+      Counting committee(*world.committee);
+      taken[k] = seconds([&] {
+        found[k] = chooser->choose(committee, candidates, ids, world.budget(), Rng(3)).size();
+      });
+      rows[k] = committee.advanced;
+    }
+  fmt::print(
+      R"({{"bench":"select_one","name":"{}","device":"{}","members":{},"steps":{},"budget":{},"trajectories_stap":{},"trajectories_one":{},"seconds_stap":{:.4g},"seconds_one":{:.4g},"ratio":{:.4g},"rows_stap":{},"rows_one":{},"rows_ratio":{:.4g}}})"
+      "\n",
+      problem.name, device, kMembers, problem.steps, world.budget(), found[0], found[1], taken[0],
+      taken[1], taken[1] / taken[0], rows[0], rows[1],
+      static_cast<double>(rows[1]) / static_cast<double>(rows[0]));
+  std::fflush(stdout);
+}
+
 void measure_on_gpu(const Problem& problem) {
   const World world(problem, 0, kPool, 0, true);
   const Candidates candidates = world.candidates();
@@ -248,6 +278,7 @@ void measure_on_gpu(const Problem& problem) {
         committee.waits.load());
     std::fflush(stdout);
   }
+  measure_one(problem, world, "cuda");
   const double lcmd =
       seconds([&] { make_lcmd({})->order(*world.committee, candidates, world.budget(), Rng(3)); });
   fmt::print(
@@ -313,6 +344,7 @@ void measure_orders(const Problem& problem, const World& world, double seconds_s
 void measure(const Problem& problem, std::size_t count, int threads) {
   World world(problem, 0, count, threads, false);
   const double score = measure_search(problem, world, threads);
+  measure_one(problem, world, "cpu");
   measure_orders(problem, world, score, threads);
 }
 

@@ -13,7 +13,7 @@ class CoreSet final : public Selector {
 
   Order order(Committee& committee, const Candidates& candidates, std::size_t at_most,
               const Rng&) const override {
-    return take_greedily(committee, candidates, sketch_, at_most,
+    return take_greedily(make_feature_space(committee, candidates, sketch_), at_most,
                          [](const NearestCentres& nearest) {
                            return farthest(nearest, [](std::size_t) { return true; });
                          });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "acquire/candidate_rows.h"
 #include "core/parallel.h"
@@ -78,11 +79,17 @@ FeatureSpace make_feature_space(Committee& committee, const Candidates& candidat
     else
       used.push_back(id);
   }
+  return make_feature_space(open, sketched_features(committee, candidates, open, kind),
+                            sketched_features(committee, candidates, used, kind));
+}
+
+FeatureSpace make_feature_space(std::span<const std::size_t> ids, std::vector<double> points,
+                                std::vector<double> centres) {
   FeatureSpace space;
-  space.points = sketched_features(committee, candidates, open, kind);
-  for (const std::size_t c : keep_finite(space.points)) space.ids.push_back(open[c]);
-  space.not_finite = open.size() - space.ids.size();
-  space.centres = sketched_features(committee, candidates, used, kind);
+  space.points = std::move(points);
+  for (const std::size_t c : keep_finite(space.points)) space.ids.push_back(ids[c]);
+  space.not_finite = ids.size() - space.ids.size();
+  space.centres = std::move(centres);
   keep_finite(space.centres);
   return space;
 }
@@ -135,10 +142,8 @@ const config::Fields<SketchOptions>& sketch_fields() {
   return fields;
 }
 
-Order take_greedily(Committee& committee, const Candidates& candidates, SketchKind kind,
-                    std::size_t at_most,
+Order take_greedily(const FeatureSpace& space, std::size_t at_most,
                     const std::function<std::size_t(const NearestCentres&)>& pick) {
-  const FeatureSpace space = make_feature_space(committee, candidates, kind);
   const std::size_t count = space.ids.size();
   NearestCentres nearest(space);
   Order order;

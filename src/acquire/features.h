@@ -28,6 +28,9 @@ struct FeatureSpace {
 };
 FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates,
                                 SketchKind kind);
+/// Of any points: those that are not finite are left out.
+FeatureSpace make_feature_space(std::span<const std::size_t> ids, std::vector<double> points,
+                                std::vector<double> centres);
 
 /// Squared distance of two points.
 double feature_distance2(std::span<const double> a, std::span<const double> b);
@@ -70,10 +73,13 @@ std::size_t farthest(const NearestCentres& nearest, const Which& which) {
   return best;
 }
 
+/// LCMD's choice: the farthest candidate of the heaviest cluster, a cluster's weight being the sum
+/// of the squared distances of its candidates to their centre.
+std::size_t farthest_of_heaviest(const NearestCentres& nearest);
+
 /// Takes candidates one by one, `at_most` of them: the first, if there is no centre yet, is the one
 /// of largest norm; then pick(nearest) says which. Equal values: the smaller id.
-Order take_greedily(Committee& committee, const Candidates& candidates, SketchKind kind,
-                    std::size_t at_most,
+Order take_greedily(const FeatureSpace& space, std::size_t at_most,
                     const std::function<std::size_t(const NearestCentres&)>& pick);
 
 }  // namespace stap

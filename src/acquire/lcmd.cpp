@@ -4,11 +4,8 @@
 #include "stap/acquire/methods.h"
 
 namespace stap {
-namespace {
 
-// The farthest candidate of the heaviest cluster, a cluster's weight being the sum of the squared
-// distances of its candidates to their centre.
-std::size_t pick(const NearestCentres& nearest) {
+std::size_t farthest_of_heaviest(const NearestCentres& nearest) {
   std::vector<double> weight(nearest.centres(), 0.0);
   std::vector<char> has_candidates(nearest.centres(), 0);
   for (std::size_t c = 0; c < nearest.size(); ++c)
@@ -26,6 +23,8 @@ std::size_t pick(const NearestCentres& nearest) {
   return farthest(nearest, [&](std::size_t c) { return nearest.centre(c) == heaviest; });
 }
 
+namespace {
+
 class Lcmd final : public Selector {
  public:
   explicit Lcmd(const SketchOptions& options) : sketch_(options.sketch) {}
@@ -35,7 +34,8 @@ class Lcmd final : public Selector {
 
   Order order(Committee& committee, const Candidates& candidates, std::size_t at_most,
               const Rng&) const override {
-    return take_greedily(committee, candidates, sketch_, at_most, pick);
+    return take_greedily(make_feature_space(committee, candidates, sketch_), at_most,
+                         farthest_of_heaviest);
   }
 
  private:

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "stap/acquire/joint.h"
 #include "stap/acquire/methods.h"
-#include "stap/acquire/planner.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -55,9 +55,14 @@ config::Registry<ChooserRow>& choosers() {
       "steps", "which time steps of each to buy",
       {
           {{"full", "all steps: the full-trajectory baseline", &no_fields()}, made(&make_full)},
+          {{"first", "the first step alone, from the initial condition itself", &no_fields()},
+           made(&make_first)},
+          {{"uniform-one", "one step, drawn uniformly", &no_fields()}, made(&make_uniform_one)},
           {{"stap", "search for the steps of largest variance reduction per step bought",
             &stap_fields()},
            made(&stap_fields, &make_stap)},
+          {{"stap-one", "the single step of largest variance reduction", &no_fields()},
+           made(&make_stap_one)},
           {{"stap-mf",
             "as stap, with the mean model in the place of the other members: M rollouts a "
             "pattern instead of M(M-1)",
@@ -81,7 +86,16 @@ config::Registry<ChooserRow>& choosers() {
 
 config::Registry<PlannerRow>& planners() {
   static config::Registry<PlannerRow> rows(
-      "planner", "methods that choose initial conditions and steps together", {});
+      "planner", "methods that choose initial conditions and steps together",
+      {
+          {{"joint", "single transitions, drawn in proportion to their variance reduction",
+            &joint_fields()},
+           made(&joint_fields, &make_joint)},
+          {{"joint-lcmd",
+            "single transitions, drawn by the members' spread and then taken far from each other",
+            &joint_lcmd_fields()},
+           made(&joint_lcmd_fields, &make_joint_lcmd)},
+      });
   return rows;
 }
 

@@ -8,6 +8,13 @@
 
 namespace stap {
 
+/// The pattern that buys step `step` alone.
+inline Pattern single_step(std::size_t steps, std::size_t step) {
+  Pattern pattern(steps);
+  pattern.set(step, true);
+  return pattern;
+}
+
 /// StepChooser::choose() where a pattern is pattern_of(id).
 template <class PatternOf>
 std::vector<Pattern> until_spent(std::span<const std::size_t> ids, std::size_t budget,

@@ -112,7 +112,8 @@ MeanCurve mean_curve(const SweepAnalysis& sweep, const std::vector<std::size_t>&
 // All of a configuration but method, seed and where it is computed.
 std::string all_but_method(const RunAnalysis& run) {
   config::Value document = run.result.config;
-  for (const char* key : {"base", "steps", "method", "compute", "solver"}) document.erase(key);
+  for (const char* key : {"base", "steps", "planner", "method", "compute", "solver"})
+    document.erase(key);
   if (config::Value* study = document.find("study")) study->erase("seed");
   return config::yaml_text(document);
 }

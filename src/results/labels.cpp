@@ -22,7 +22,7 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
     return;
   }
   if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.") ||
-      path.starts_with("solver."))
+      path.starts_with("planner.") || path.starts_with("solver."))
     return;
   out[path] = value.text() != nullptr ? *value.text() : config::json_text(value, 0);
 }

@@ -2,6 +2,8 @@
 // nothing kept. The oracle for acquire/.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -131,6 +133,76 @@ inline Best exhaust(const std::vector<Model>& members, std::size_t steps, const 
       best = {s, value};
   }
   return best;
+}
+
+/// The best pattern of a single step; of equals the last step.
+inline Best best_single(const std::vector<Model>& members, std::size_t steps, const State& u0) {
+  Best best;
+  for (std::size_t i = 0; i < steps; ++i) {
+    Pattern s(steps);
+    s.set(i, true);
+    const double value = utility(members, s, u0);
+    if (best.pattern.steps() == 0 || value >= best.value) best = {s, value};
+  }
+  return best;
+}
+
+/// The members' spread after one step from each state of the mean model's rollout.
+inline std::vector<double> spread_along_mean(const Model& mean, const std::vector<Model>& members,
+                                             std::size_t steps, State state) {
+  std::vector<double> spreads;
+  const double count = static_cast<double>(members.size());
+  for (std::size_t i = 0; i < steps; ++i) {
+    const double time = static_cast<double>(i) / static_cast<double>(steps);
+    std::vector<State> next;
+    for (const Model& m : members) next.push_back(m(state, time));
+    double sum = 0.0;
+    for (std::size_t v = 0; v < state.size(); ++v) {
+      double middle = 0.0;
+      for (const State& u : next) middle += static_cast<double>(u[v]) / count;
+      for (const State& u : next) {
+        const double d = static_cast<double>(u[v]) - middle;
+        sum += d * d / count;
+      }
+    }
+    spreads.push_back(sum);
+    state = mean(state, time);
+  }
+  return spreads;
+}
+
+struct Drawn {
+  std::size_t id, step;
+};
+/// Transitions (candidate, step) without replacement by the Gumbel trick, a candidate leaving with
+/// the first of its own; score_of(id, step), `noise` the round's stream of selections.
+inline std::vector<Drawn> draw_transitions(
+    const std::vector<std::size_t>& ids, std::size_t steps, double exponent, const Rng& noise,
+    const std::function<double(std::size_t, std::size_t)>& score_of) {
+  struct Ticket {
+    double key;
+    Drawn drawn;
+  };
+  std::vector<Ticket> tickets;
+  for (const std::size_t id : ids)
+    for (std::size_t i = steps; i-- > 0;) {
+      const double score = score_of(id, i);
+      if (!(score > 0.0)) continue;
+      tickets.push_back(
+          {exponent * std::log(score) + noise.split("candidate", id).gumbel(i), {id, i}});
+    }
+  std::vector<Drawn> order;
+  std::vector<std::size_t> left = ids;
+  while (true) {
+    const Ticket* first = nullptr;
+    for (const Ticket& t : tickets)
+      if (std::count(left.begin(), left.end(), t.drawn.id) > 0 &&
+          (first == nullptr || t.key > first->key))
+        first = &t;
+    if (first == nullptr) return order;
+    order.push_back(first->drawn);
+    std::erase(left, first->drawn.id);
+  }
 }
 
 }  // namespace stap::reference

@@ -37,7 +37,8 @@ class StepChooser {
 struct ChooserRow : config::Entry {
   std::function<std::unique_ptr<StepChooser>(const config::AnyOptions&, const MakeContext&)> make{};
 };
-/// full, stap, stap-mf, exact, bernoulli, initial-bernoulli, every, and what was added.
+/// full, first, uniform-one, stap, stap-one, stap-mf, exact, bernoulli, initial-bernoulli, every,
+/// and what was added.
 const config::Registry<ChooserRow>& chooser_table();
 /// As config::Registry::add says, and when.
 void add_chooser(ChooserRow row);

@@ -72,5 +72,12 @@ std::unique_ptr<StepChooser> make_bernoulli(const BernoulliOptions& options);
 std::unique_ptr<StepChooser> make_initial_bernoulli(const BernoulliOptions& options);
 /// The first step is always bought, so a pattern is never empty.
 std::unique_ptr<StepChooser> make_every(const EveryOptions& options);
+/// The first step alone, which starts from the initial condition itself.
+std::unique_ptr<StepChooser> make_first();
+/// One step, each with the same probability.
+std::unique_ptr<StepChooser> make_uniform_one();
+/// The single step of largest utility, STAP's; of equals the last, as of make_exact(). The first
+/// one where rollouts are not finite.
+std::unique_ptr<StepChooser> make_stap_one();
 
 }  // namespace stap

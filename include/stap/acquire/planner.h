@@ -98,7 +98,7 @@ Plan spend(std::size_t budget, const Planner& planner, Committee& committee,
 struct PlannerRow : config::Entry {
   std::function<std::unique_ptr<Planner>(const config::AnyOptions&, const MakeContext&)> make{};
 };
-/// What was added: none is built in.
+/// joint, joint-lcmd, and what was added.
 const config::Registry<PlannerRow>& planner_table();
 /// As config::Registry::add says, and when; a selector of the same name is refused too.
 void add_planner(PlannerRow row);

@@ -130,7 +130,7 @@ TEST(SpendLaws, PermutingThePoolPermutesTheChoice) {
   EXPECT_TRUE(rc::check("permutation", [] {
     Round round = any_round();
     round.selector = any_of(selector_table(), {"qbc", "lcmd", "core-set"});
-    round.chooser = any_of(chooser_table(), {"full", "every", "exact"});
+    round.chooser = any_of(chooser_table(), {"full", "every", "exact", "first", "stap-one"});
     std::vector<std::size_t> places(round.world.pool.count());
     std::iota(places.begin(), places.end(), std::size_t{0});
     places = shuffled(places);

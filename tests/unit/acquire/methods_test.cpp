@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "stap/acquire/planner.h"
+#include "stap/acquire/joint.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
 #include "support/refusals.h"
@@ -39,6 +39,7 @@ void check_row(const Row& row) {
 TEST(MethodTables, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
   for (const ChooserRow& row : chooser_table()) check_row(row);
   for (const SelectorRow& row : selector_table()) check_row(row);
+  for (const PlannerRow& row : planner_table()) check_row(row);
 }
 
 // Only what needs an equation asks for one.
@@ -76,6 +77,8 @@ TEST(MethodTables, OptionsOutOfRangeAreRefused) {
     expect_in("initial-bernoulli.p", config_error([&] { make_initial_bernoulli({p}); }));
   }
   expect_in("every.k", config_error([] { make_every({0}); }));
+  expect_in("joint.exponent", config_error([] { make_joint({.exponent = -1.0}); }));
+  expect_in("joint-lcmd.preselect", config_error([] { make_joint_lcmd({.preselect = 0}); }));
 }
 
 // Selectors by distance with the slow map say that only the CPU has it.

@@ -62,7 +62,7 @@ struct BackwardsOptions {
 };
 const config::Fields<BackwardsOptions>& backwards_fields() {
   static const config::Fields<BackwardsOptions> fields{
-      {"steps", &BackwardsOptions::steps, "bought of each", config::at_least(1)}};
+      {"steps", &BackwardsOptions::steps, "bought of each", config::between(1, 1000)}};
   return fields;
 }
 
