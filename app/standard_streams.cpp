@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -34,6 +35,25 @@ void occupy_standard_streams() {
 
 namespace {
 
+// Colours of results (stap/results/text_style.h) are not a file's, and harmless if they are.
+std::string shown_text(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kColours{"\033[0m", "\033[1m", "\033[2m", "\033[31m",
+                                                     "\033[32m"};
+  std::string shown;
+  while (!text.empty()) {
+    const std::size_t at = std::min(text.find('\033'), text.size());
+    shown += printable(text.substr(0, at));
+    text.remove_prefix(at);
+    const auto* colour =
+        std::ranges::find_if(kColours, [&](std::string_view one) { return text.starts_with(one); });
+    const std::size_t length =
+        colour != kColours.end() ? colour->size() : std::min<std::size_t>(1, text.size());
+    shown += colour != kColours.end() ? std::string(*colour) : printable(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return shown;
+}
+
 // Hands everything on at once: what is kept back would come behind what goes to stderr.
 class PrintableBuffer : public std::streambuf {
  public:
@@ -41,7 +61,7 @@ class PrintableBuffer : public std::streambuf {
 
  protected:
   std::streamsize xsputn(const char* text, std::streamsize count) override {
-    const std::string shown = printable({text, static_cast<std::size_t>(count)});
+    const std::string shown = shown_text({text, static_cast<std::size_t>(count)});
     const auto all = static_cast<std::streamsize>(shown.size());
     return to_->sputn(shown.data(), all) == all ? count : 0;
   }

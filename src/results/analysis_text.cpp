@@ -40,7 +40,7 @@ std::string words(const Runs& runs, const std::string& cost, const TextStyle& st
   const auto correlations = values_of(runs, overall_correlation);
   std::string text;
   const auto line = [&](const char* name, const std::string& what) {
-    text += wrapped(fmt::format("  {:<14}{}", name, printable(what)), style.columns, 16);
+    text += wrapped(fmt::format("  {:<14}{}", name, one_line(what)), style.columns, 16);
   };
   line("chosen steps", chosen_text(all_chosen(runs)));
   const auto variances = values_of(runs, relative_variance);
@@ -67,7 +67,7 @@ std::string words(const Runs& runs, const std::string& cost, const TextStyle& st
 
 std::string analysis_text(const RunAnalysis& run, const TextStyle& style) {
   const std::string head = fmt::format("{}, seed {}", run.result.method, run.result.seed);
-  std::string text = painted(wrapped(printable(head), style.columns, 2), Paint::bold, style);
+  std::string text = painted(wrapped(one_line(head), style.columns, 2), Paint::bold, style);
   text += words({&run}, run.cost.text, style);
   if (const std::string note = note_of(run); !note.empty())
     text += wrapped("  " + note, style.columns, 2);
@@ -84,14 +84,14 @@ std::string analysis_text(const SweepAnalysis& sweep, const TextStyle& style) {
                          by_seed_text(method), cost);
     const std::string head =
         fmt::format("{}, {} seed{}", method.label, runs.size(), runs.size() == 1 ? "" : "s");
-    text += painted(wrapped(printable(head), style.columns, 2), Paint::bold, style);
+    text += painted(wrapped(one_line(head), style.columns, 2), Paint::bold, style);
     text += words(runs, cost, style);
     for (const RunAnalysis* run : runs)
       if (const std::string note = note_of(*run); !note.empty())
         text += wrapped(fmt::format("  seed {} is {}", run->result.seed, note), style.columns, 2);
   }
   for (const std::string& name : sweep.left_out)
-    text += wrapped(printable(fmt::format("{} has no evaluation yet and is left out", name)),
+    text += wrapped(one_line(fmt::format("{} has no evaluation yet and is left out", name)),
                     style.columns, 2);
   return text;
 }

@@ -15,7 +15,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<std::string> labels_of(const ProblemTable& table) {
   std::vector<std::string> labels;
-  for (const TableRow& row : table.rows) labels.push_back(printable(row.label));
+  for (const TableRow& row : table.rows) labels.push_back(one_line(row.label));
   return labels;
 }
 
@@ -132,9 +132,9 @@ std::string full(const ProblemTable& table, const TableView& view, const TextSty
       if (block.differences) paint_differences(columns.back(), entries);
     }
     std::vector<std::string> labels;
-    for (const BlockRow& row : block.rows) labels.push_back(printable(row.label));
+    for (const BlockRow& row : block.rows) labels.push_back(one_line(row.label));
     if (!text.empty()) text += '\n';
-    text += wrapped(printable(block.title), style.columns, 2);
+    text += wrapped(one_line(block.title), style.columns, 2);
     text += laid_out("method", labels, columns, style);
   }
   return text;
@@ -147,7 +147,7 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
   std::string text;
   for (const ProblemTable& table : tables) {
     const std::string head =
-        fmt::format("{}: {} steps{}; errors of the {}{}", printable(table.problem), table.steps,
+        fmt::format("{}: {} steps{}; errors of the {}{}", one_line(table.problem), table.steps,
                     table.points > 0 ? fmt::format(", {} points", table.points) : "",
                     view.whose == ErrorsOf::members ? "members" : "mean model",
                     table.validation ? ", single steps on what was held back" : "");
@@ -162,7 +162,7 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
                  "By round: on one logarithmic scale in all rows of a problem, lower bars are "
                  "lower errors.");
   for (const std::string& note : notes)
-    text += painted(wrapped(printable(note), style.columns, 2), Paint::dim, style);
+    text += painted(wrapped(one_line(note), style.columns, 2), Paint::dim, style);
   return text;
 }
 

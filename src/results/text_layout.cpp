@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "stap/core/shown_text.h"
+
 namespace stap {
 namespace {
 
@@ -68,10 +70,10 @@ std::size_t width_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return !continues(c); }));
 }
 
-std::string printable(std::string_view text) {
-  std::string shown(text);
+std::string one_line(std::string_view text) {
+  std::string shown = printable(text);
   for (char& c : shown)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    if (c == '\n' || c == '\t') c = ' ';
   return shown;
 }
 
