@@ -159,8 +159,8 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
   std::vector<std::string> notes = table_notes(tables, view);
   if (view.metric)
     notes.insert(notes.begin() + 2,
-                 "By round: on one logarithmic scale in all rows of a problem, lower bars are "
-                 "lower errors.");
+                 fmt::format("By round: on one logarithmic scale in all rows of a problem, lower "
+                             "bars are lower errors."));
   for (const std::string& note : notes)
     text += painted(wrapped(one_line(note), style.columns, 2), Paint::dim, style);
   return text;
