@@ -36,7 +36,8 @@ void occupy_standard_streams() {
 namespace {
 
 // Colours of results (stap/results/text_style.h) are not a file's, and harmless if they are.
-std::string shown_text(std::string_view text) {
+std::string shown_text(std::string_view text, bool coloured) {
+  if (!coloured) return printable(text);
   constexpr std::array<std::string_view, 5> kColours{"\033[0m", "\033[1m", "\033[2m", "\033[31m",
                                                      "\033[32m"};
   std::string shown;
@@ -61,7 +62,7 @@ class PrintableBuffer : public std::streambuf {
 
  protected:
   std::streamsize xsputn(const char* text, std::streamsize count) override {
-    const std::string shown = shown_text({text, static_cast<std::size_t>(count)});
+    const std::string shown = shown_text({text, static_cast<std::size_t>(count)}, coloured_);
     const auto all = static_cast<std::streamsize>(shown.size());
     return to_->sputn(shown.data(), all) == all ? count : 0;
   }
@@ -74,6 +75,7 @@ class PrintableBuffer : public std::streambuf {
 
  private:
   std::streambuf* to_;
+  bool coloured_ = stdout_style().colour;
 };
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "core/pending_file.h"
 #include "folder/plan_file.h"
 #include "stap/core/error.h"
-#include "stap/folder/fsck.h"
 #include "stap/folder/run_id.h"
 #include "stap/journal/journal.h"
 #include "stap/journal/lock_holder.h"
@@ -67,11 +66,23 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
   }
 }
 
+bool has_journal(const RunFolder& folder) {
+  bool found = false;
+  try {
+    read_journal(folder.journal_file(), [&](const JournalLine& line, const std::string&) {
+      found = found || line.type == kRunLine;
+    });
+  } catch (const Error&) {
+    // None of ours, or damaged.
+  }
+  return found;
+}
+
 // We do not scatter files among a user's own.
 void refuse_other_things(const RunFolder& folder) {
   for (const auto& entry : fs::directory_iterator(folder.path()))
     if (!is_remnant(folder, entry) && !fs::exists(folder.config_file())) {
-      if (is_run(folder.path()))
+      if (has_journal(folder))
         throw Error(ErrorKind::data,
                     fmt::format("{} holds a run without its config.yaml: 'stap fsck --repair' "
                                 "rebuilds it from the journal",

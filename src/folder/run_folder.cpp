@@ -234,7 +234,7 @@ CommitteeFile RunFolder::newest_committee() const {
         fmt::format("{}: there is no rounds/NN/committee.safetensors in this folder; give a "
                     "run folder that has trained a committee, or a model file",
                     path_.string()));
-  read_networks(newest->round);  // throws if they are another run's
+  if (known().sealed == Sealed::always) read_networks(newest->round);  // throws if another run's
   return *newest;
 }
 

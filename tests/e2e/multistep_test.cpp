@@ -33,7 +33,8 @@ class Multistep : public ::testing::Test {
     for (const char* setting : {"study.steps=6", "budget=10", "cluster=2", "train.epochs=6"})
       list.push_back(setting);
     list.insert(list.end(), more.begin(), more.end());
-    list.insert(list.end(), {"--no-report", "--out", folder_.path(out)});
+    if (command == "run") list.push_back("--no-report");
+    list.insert(list.end(), {"--out", folder_.path(out)});
     return list;
   }
   std::vector<json> lines(const std::string& file) const {

@@ -292,9 +292,9 @@ TEST_F(RunFolderTest, LedgersAndAnswersOfTheJournal) {
   EXPECT_EQ(ledgers, (std::vector<Ledger>{some_ledger(1), some_ledger(10)}));
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_EQ(answers[0].candidate, 3u);
-  Journal(run_.journal_file()).cut(0, 0);
   {
     Journal journal(run_.journal_file());
+    journal.cut(0, 0);
     journal.append("ledger", to_value(1, some_ledger(1)));
     journal.commit();
   }
@@ -361,11 +361,12 @@ TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
     file.dataset("inputs", {1, 1, 16}, set.inputs);
     file.dataset("outputs", {1, 1, 16}, set.outputs);
   }
-  EXPECT_EQ(run_.read_transitions().grid, shape.grid);
-  EXPECT_EQ(run_.read_transitions().origins, some_set(shape.grid).origins);
+  const RunFolder old(folder_.path());
+  EXPECT_EQ(old.read_transitions().grid, shape.grid);
+  EXPECT_EQ(old.read_transitions().origins, some_set(shape.grid).origins);
 
   folder_.file("transitions.h5", "no HDF5");
-  damage("transitions.h5", [&] { run_.read_transitions(); });
+  damage("transitions.h5", [&] { old.read_transitions(); });
   folder_.file("rounds/00/committee.safetensors", "no weights");
   damage("rounds/00/committee.safetensors", [&] { run_.read_networks(0); });
   run_.remove_old_networks(1, false);
