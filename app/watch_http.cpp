@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -63,17 +64,21 @@ bool may_ask(const httplib::Request& request, int port) {
   return true;
 }
 
-void put(const WebAnswer& answer, httplib::Response& response) {
+void put(const httplib::Request& request, const WebAnswer& answer, httplib::Response& response) {
   response.status = answer.status;
-  // As a provider it is sent as it is: compressing a page takes longer than loopback saves.
-  if (answer.body.empty())
+  if (request.has_header("Range") || answer.body.empty()) {
+    // The library cuts parts out of whatever is answered, and does not ask how much there is.
+    if (!answer.body.empty()) response.status = 416;
     response.set_content("", answer.type);
-  else
+  } else {
+    // As a provider it is sent as it is: compressing a page takes longer than loopback saves.
     response.set_content_provider(
         answer.body.size(), answer.type,
         [body = answer.body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
-          return sink.write(body.data() + offset, length);
+          if (offset >= body.size()) return false;
+          return sink.write(body.data() + offset, std::min(length, body.size() - offset));
         });
+  }
   response.set_header("Content-Security-Policy", answer.policy + "; frame-ancestors 'none'");
   if (!answer.location.empty()) response.set_header("Location", answer.location);
 }
@@ -114,12 +119,12 @@ LoopbackServer::LoopbackServer(int port, Respond respond) : inside_(std::make_un
   server.set_pre_routing_handler([this, respond = std::move(respond)](
                                      const httplib::Request& request, httplib::Response& response) {
     if (!may_ask(request, inside_->port)) {
-      put({403, "text/plain; charset=utf-8", "refused\n"}, response);
+      put(request, {403, "text/plain; charset=utf-8", "refused\n"}, response);
     } else if (request.method != "GET" && request.method != "HEAD") {
-      put({405, "text/plain; charset=utf-8", "only GET and HEAD\n"}, response);
+      put(request, {405, "text/plain; charset=utf-8", "only GET and HEAD\n"}, response);
       response.set_header("Allow", "GET, HEAD");
     } else {
-      put(respond(request.target), response);
+      put(request, respond(request.target), response);
     }
     return httplib::Server::HandlerResponse::Handled;
   });

@@ -116,7 +116,7 @@ void draw_points(Svg& svg, const Frame& frame, const Series& series) {
     if (!shown(frame, series, i)) continue;
     const double x = frame.at_x(series.x[i]), y = frame.at_y(series.y[i]);
     path += shapes ? mark_path(series.group, x, y, 0.26 * svg.font())
-                   : fmt::format("M{} {}h0", coordinate(x), coordinate(y));
+                   : fmt::format("M{} {}h.01", coordinate(x), coordinate(y));
   }
   if (path.empty()) return;
   const Pen pen = pen_of(series);
@@ -124,7 +124,8 @@ void draw_points(Svg& svg, const Frame& frame, const Series& series) {
   if (shapes)
     svg.add(fmt::format("<path d=\"{}\" class=\"mark g{}\" fill=\"{}\" fill-opacity=\"{}\"/>\n",
                         path, series.group, pen.colour, count > 30 ? "0.7" : "1"));
-  else  // dots: round and square ones tell groups apart without colours
+  else  // dots (not of no length: those have no square caps in PDF): round and square ones tell
+        // groups apart without colours
     svg.add(fmt::format(
         "<path d=\"{}\" class=\"dots g{}\" fill=\"none\" stroke=\"{}\" "
         "stroke-width=\"{}\" stroke-linecap=\"{}\" stroke-opacity=\"{}\"/>\n",

@@ -58,8 +58,9 @@ PictureChart steps_raster(const RunResult& run) {
   PictureChart chart{.id = "steps",
                      .title = fmt::format("Bought time steps, {}, seed {}", run.method, run.seed),
                      .note =
-                         "Dark: bought from the solver; light: filled in by the surrogate. A "
-                         "line is a trajectory, in the order of purchase",
+                         "Blue: bought from the solver; empty: not bought (the surrogate makes "
+                         "those before the last bought step). A line is a trajectory, in the "
+                         "order of purchase",
                      .x = step_axis(run),
                      .y = {.label = "round"},
                      .picture = {.palette = Palette::bought}};

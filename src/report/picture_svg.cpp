@@ -57,8 +57,8 @@ void draw_key(Svg& svg, double left, double y) {
   const double font = svg.font();
   const auto& colours = palette_colours(Palette::bought);
   double x = left;
-  for (const auto& [level, label] : {std::pair{kTopLevel, "bought from the solver"},
-                                     std::pair{std::uint8_t{0}, "filled in by the surrogate"}}) {
+  for (const auto& [level, label] :
+       {std::pair{kTopLevel, "bought from the solver"}, std::pair{std::uint8_t{0}, "not bought"}}) {
     svg.rectangle(x, y - 0.45 * font, 0.9 * font, 0.9 * font,
                   fmt::format("class=\"{}\" fill=\"{}\" stroke=\"#333333\" stroke-width=\"0.5\"",
                               level > 0 ? "bought" : "filled", hex(colours[level])));

@@ -162,8 +162,10 @@ std::string files_seen(const fs::path& folder) {
           run.timings_file(), run.losses_file(), run.extracts_file(), run.path() / "analysis.json",
           run.path() / "analysis.h5"})
       see(file, text);
-    for (std::size_t round = 0, pass = 1; fs::exists(run.plan_file(round, 1)); ++round, pass = 1)
-      for (std::error_code error; fs::exists(run.plan_file(round, pass), error); ++pass)
+    std::error_code error;
+    for (std::size_t round = 0, pass = 1; fs::exists(run.plan_file(round, 1), error);
+         ++round, pass = 1)
+      for (; fs::exists(run.plan_file(round, pass), error); ++pass)
         see(run.plan_file(round, pass), text);
   }
   return text;

@@ -219,6 +219,15 @@ TEST_F(WatchProgram, RefusesAllElse) {
     EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 " + std::to_string(code)) << path << headers;
     EXPECT_TRUE(code == 200 || answer.find(path_.substr(1, 32)) == std::string::npos) << path;
   }
+  // Parts of answers: there is nothing behind their end.
+  for (const char* range : {"0-60000", "9999999-", "-60000", "3-2", "0-1,5-70000"})
+    for (const std::string& asker : {host_, std::string("Host: evil.example\r\n")})
+      for (const std::string& path : {json, std::string("/"), path_}) {
+        const std::string answer = get(path, asker + "Range: bytes=" + std::string(range) + "\r\n");
+        const std::size_t end = answer.find("\r\n\r\n");
+        EXPECT_NE(answer.substr(0, 12), "HTTP/1.1 200") << range;
+        EXPECT_LT(answer.size(), end + 4 + 400) << range << path;
+      }
   for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH"}) {
     const std::string answer = asked(port_, std::string(method) + " " + path_ + " HTTP/1.1\r\n" +
                                                 host_ + "Content-Length: 2\r\n\r\nhi");
