@@ -29,13 +29,6 @@ std::string source_of(std::string_view script) {
   return fmt::format("'sha256-{}'", base64(bytes));
 }
 
-std::string policy(bool live) {
-  return fmt::format(
-      "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri "
-      "'none'; form-action 'none'{}",
-      source_of(uplot_script()), source_of(page_script()), live ? "; connect-src 'self'" : "");
-}
-
 std::string title_of(const Report& report) {
   std::vector<std::string> names;
   for (const std::string& folder : report.folders) {
@@ -95,6 +88,23 @@ constexpr std::string_view kReading = R"(<section id="reading"><h2>How to read t
 
 }  // namespace
 
+std::string page_policy(bool live) {
+  return fmt::format(
+      "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri "
+      "'none'; form-action 'none'{}",
+      source_of(uplot_script()), source_of(page_script()), live ? "; connect-src 'self'" : "");
+}
+
+std::string waiting_page(const std::string& title, const std::string& why) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"refresh\" content=\"2\">\n"
+      "<title>stap watch</title></head>\n<body><main><h1>{}</h1>\n<p>{}</p>\n"
+      "<p>This page asks again by itself. <a href=\"status.json\">status.json</a></p></main></body>"
+      "</html>\n",
+      escaped(title), escaped(why));
+}
+
 std::string page_text(const Report& report, bool live) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
@@ -102,7 +112,7 @@ std::string page_text(const Report& report, bool live) {
       "content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" "
       "content=\"no-referrer\">\n<title>{}</title>\n<style>{}</style>\n<style>{}</style>\n</head>\n"
       "<body>\n",
-      policy(live), escaped(title_of(report)), uplot_style(), page_style());
+      page_policy(live), escaped(title_of(report)), uplot_style(), page_style());
   html += header_html(report) + "<main>\n";
   if (live) html += "<section id=\"live\"></section>\n";
   html += summary_html(report);

@@ -13,6 +13,11 @@ namespace stap {
 /// `live`: it may ask the server it came from for news (docs/report.md).
 std::string page_text(const Report& report, bool live = false);
 
+/// What the page allows itself, for who serves it as a header.
+std::string page_policy(bool live);
+/// In the place of a page that cannot be made, asked for again by itself every two seconds.
+std::string waiting_page(const std::string& title, const std::string& why);
+
 /// Format report/1: what the page shows, for programs.
 config::Value report_value(const Report& report);
 
