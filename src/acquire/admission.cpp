@@ -6,9 +6,9 @@
 
 namespace stap {
 
-Admission::Admission(std::size_t count, std::size_t budget, std::size_t steps, std::size_t first,
-                     std::size_t spare)
-    : count_(count), budget_(budget), steps_(steps), first_(0), spare_(spare) {
+Admission::Admission(std::size_t count, std::size_t budget, std::size_t steps, std::size_t warm_up,
+                     std::size_t first, std::size_t spare)
+    : count_(count), budget_(budget), steps_(steps), warm_up_(warm_up), first_(0), spare_(spare) {
   first_ = std::min(count, std::max(first, likely_more()));
 }
 
@@ -17,9 +17,10 @@ std::size_t Admission::most() const {
   std::size_t spent = 0, count = 0;
   while (count < states_.size() && spent < budget_) {
     const State& s = states_[count++];
-    spent += s.finished ? *s.cost : 1;
+    spent += s.finished ? *s.cost : 1 + warm_up_;
   }
-  const std::size_t others = spent < budget_ ? budget_ - spent : 0;
+  const std::size_t left = spent < budget_ ? budget_ - spent : 0;
+  const std::size_t others = left / (1 + warm_up_) + (left % (1 + warm_up_) > 0 ? 1 : 0);
   return count + std::min(others, count_ - count);
 }
 
@@ -33,7 +34,7 @@ std::size_t Admission::likely_more() const {
       cost += *s.cost;
     }
   const double mean = far == 0 || 2 * far < first_
-                          ? static_cast<double>(steps_)
+                          ? static_cast<double>(steps_ + warm_up_)
                           : static_cast<double>(cost) / static_cast<double>(far);
   const double covered =
       static_cast<double>(cost) + mean * static_cast<double>(states_.size() - far);
@@ -52,13 +53,13 @@ Admission::Some Admission::let_in(std::size_t most) {
 
 void Admission::far_along(std::size_t candidate, std::size_t cost) {
   const std::lock_guard lock(mutex_);
-  states_[candidate].cost = cost;
+  states_[candidate].cost = cost + warm_up_;
 }
 
 void Admission::finished(std::size_t candidate, Found found) {
   const std::lock_guard lock(mutex_);
   State& s = states_[candidate];
-  s.cost = found.pattern.cost();
+  s.cost = found.pattern.cost() + warm_up_;
   s.finished = true;
   s.found = std::move(found);
 }

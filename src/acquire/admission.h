@@ -16,14 +16,15 @@ struct Found {
 };
 
 /// Which of a row of candidates to search for their patterns, so that the first of them cost a
-/// budget together. Nobody knows beforehand how many that takes; each costs 1 .. L steps.
+/// budget together. Nobody knows beforehand how many that takes; each costs 1 .. L steps and the
+/// warm-up.
 /// Candidates are numbers 0, 1, ... Several threads may ask at the same time.
 class Admission {
  public:
   /// `first` candidates (of `count`) are let in before anyone knows what a pattern costs, or more
   /// if more are needed for sure; later `spare` beyond what is likely.
-  Admission(std::size_t count, std::size_t budget, std::size_t steps, std::size_t first,
-            std::size_t spare);
+  Admission(std::size_t count, std::size_t budget, std::size_t steps, std::size_t warm_up,
+            std::size_t first, std::size_t spare);
 
   /// How many to let in before anything is known.
   std::size_t first() const { return first_; }
@@ -32,7 +33,7 @@ class Admission {
     std::size_t from = 0, count = 0;
   };
   Some let_in(std::size_t most);
-  /// What stands of a candidate that is far along; it tells what a pattern may cost.
+  /// Steps of what stands of a candidate that is far along; it tells what a pattern may cost.
   void far_along(std::size_t candidate, std::size_t cost);
   void finished(std::size_t candidate, Found found);
   /// Candidates from this number on will not be needed; it falls, and never rises again.
@@ -42,7 +43,7 @@ class Admission {
 
  private:
   struct State {
-    std::optional<std::size_t> cost;  // known once it is far along
+    std::optional<std::size_t> cost;  // with its warm-up; known once it is far along
     bool finished = false;
     Found found{};
   };
@@ -50,7 +51,7 @@ class Admission {
   std::size_t most() const;
   std::size_t likely_more() const;
 
-  std::size_t count_, budget_, steps_, first_, spare_;
+  std::size_t count_, budget_, steps_, warm_up_, first_, spare_;
   std::vector<State> states_;  // of those let in
   mutable std::mutex mutex_;
 };

@@ -14,7 +14,7 @@ class Bernoulli final : public StepChooser {
   std::vector<Pattern> choose(Committee&, const Candidates& candidates,
                               std::span<const std::size_t> ids, std::size_t budget,
                               const Rng& rng) const override {
-    return until_spent(ids, budget, [&](std::size_t id) {
+    return until_spent(candidates, ids, budget, [&](std::size_t id) {
       return bernoulli_draw(candidates.steps, options_.p, id, rng);
     });
   }

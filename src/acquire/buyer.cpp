@@ -73,7 +73,8 @@ Buyer::Buyer(const Plan& plan, std::size_t budget, StatesView<const double> init
   ledger_.budget = budget;
   ledger_.unspent = budget - planned;
   ledger_.passes = 1;
-  ledger_.pool_exhausted = plan.unspent > 0;
+  ledger_.warm_up = plan.warm_up * plan.purchases.size();
+  ledger_.pool_exhausted = plan.unspent > plan.warm_up;
   for (const Purchase& purchase : plan.purchases) {
     if (purchase.candidate >= initial.count)
       throw Error(ErrorKind::internal,

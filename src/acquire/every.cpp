@@ -16,7 +16,7 @@ class Every final : public StepChooser {
     Pattern pattern(candidates.steps);
     for (std::size_t step = 0; step < candidates.steps; ++step)
       pattern.set(step, step % options_.k == 0);
-    return until_spent(ids, budget, [&](std::size_t) { return pattern; });
+    return until_spent(candidates, ids, budget, [&](std::size_t) { return pattern; });
   }
 
  private:

@@ -25,7 +25,7 @@ class Exact final : public StepChooser {
     std::vector<Pattern> patterns;
     for (std::size_t spent = 0; spent < budget && patterns.size() < ids.size();) {
       // As many as are needed whatever they cost: one in vain is dear here.
-      const std::size_t sure = (budget - spent - 1) / candidates.steps + 1;
+      const std::size_t sure = (budget - spent - 1) / (candidates.steps + candidates.warm_up) + 1;
       const auto group =
           ids.subspan(patterns.size(), std::min({sure, most, ids.size() - patterns.size()}));
       Utility utility(committee, candidates, group.size(), pairs);
@@ -33,7 +33,7 @@ class Exact final : public StepChooser {
       auto start = search(only, group, kNoLimit, StapOptions{}, rng);
       for (Found& found :
            best_of_all(committee, candidates, group, utility, std::move(start), at_once)) {
-        spent += found.pattern.cost();
+        spent += candidates.cost(found.pattern);
         patterns.push_back(std::move(found.pattern));
       }
     }

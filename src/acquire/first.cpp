@@ -12,7 +12,7 @@ class First final : public StepChooser {
                               std::span<const std::size_t> ids, std::size_t budget,
                               const Rng&) const override {
     const Pattern first = Pattern(candidates.steps, true).first(1);
-    return until_spent(ids, budget, [&](std::size_t) { return first; });
+    return until_spent(candidates, ids, budget, [&](std::size_t) { return first; });
   }
 };
 

@@ -12,7 +12,7 @@ class Full final : public StepChooser {
                               std::span<const std::size_t> ids, std::size_t budget,
                               const Rng&) const override {
     const Pattern all(candidates.steps, true);
-    return until_spent(ids, budget, [&](std::size_t) { return all; });
+    return until_spent(candidates, ids, budget, [&](std::size_t) { return all; });
   }
 };
 

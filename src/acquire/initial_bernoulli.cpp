@@ -15,7 +15,7 @@ class InitialBernoulli final : public StepChooser {
                               std::span<const std::size_t> ids, std::size_t budget,
                               const Rng& rng) const override {
     const Pattern all(candidates.steps, true);
-    return until_spent(ids, budget, [&](std::size_t id) {
+    return until_spent(candidates, ids, budget, [&](std::size_t id) {
       return all.first(bernoulli_draw(candidates.steps, options_.p, id, rng).cost());
     });
   }

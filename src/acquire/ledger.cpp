@@ -8,16 +8,17 @@
 namespace stap {
 
 void require_balance(const Ledger& l) {
-  const bool adds_up = l.bought + l.charged_failures + l.unspent == l.budget;
+  const bool adds_up = l.bought + l.warm_up + l.charged_failures + l.unspent == l.budget;
   if (adds_up && l.charged_failures <= l.failed && l.refused_by_trust <= l.refused &&
       l.reasons.size() == l.refused + l.failed)
     return;
   throw Error(
       ErrorKind::internal,
-      fmt::format("the ledger does not add up: {} bought + {} charged of {} failed + {} unspent, "
-                  "budget {}; {} refused, {} of them by the trust band; {} reasons",
-                  l.bought, l.charged_failures, l.failed, l.unspent, l.budget, l.refused,
-                  l.refused_by_trust, l.reasons.size()));
+      fmt::format(
+          "the ledger does not add up: {} bought + {} of warm-ups + {} charged of {} failed + "
+          "{} unspent, budget {}; {} refused, {} of them by the trust band; {} reasons",
+          l.bought, l.warm_up, l.charged_failures, l.failed, l.unspent, l.budget, l.refused,
+          l.refused_by_trust, l.reasons.size()));
 }
 
 void add_pass(Ledger& round, const Ledger& pass) {
@@ -25,6 +26,7 @@ void add_pass(Ledger& round, const Ledger& pass) {
     throw Error(ErrorKind::internal, fmt::format("a pass of {} solver steps where {} were left",
                                                  pass.budget, round.unspent));
   round.bought += pass.bought;
+  round.warm_up += pass.warm_up;
   round.refused += pass.refused;
   round.refused_by_trust += pass.refused_by_trust;
   round.failed += pass.failed;
@@ -49,7 +51,8 @@ std::string trouble_text(const Ledger& l) {
                                                 : " queries",
                                 l.charged_failures == 0 ? " (not charged)" : ""));
   if (l.pool_exhausted) parts.push_back("the pool is empty");
-  if (l.unspent > 0)
+  // Where warm-ups are charged, a rest that pays for no other is nothing to worry about.
+  if (l.unspent > 0 && (l.warm_up == 0 || !parts.empty()))
     parts.push_back(fmt::format("{} of {} solver steps stay unspent", l.unspent, l.budget));
   return fmt::format("{}", fmt::join(parts, ", "));
 }

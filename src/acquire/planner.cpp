@@ -21,7 +21,12 @@ Plan Spending::next(std::size_t budget) {
                 "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
   seconds_ = {};
   const auto start = std::chrono::steady_clock::now();
-  Plan plan = make_plan(budget, seconds_);
+  Plan plan;
+  if (budget > candidates_.warm_up)
+    plan = make_plan(budget, seconds_);
+  else
+    plan.unspent = budget;  // it pays for nobody's first step
+  plan.warm_up = candidates_.warm_up;
   if (seconds_.score == 0.0 && seconds_.choose == 0.0)
     seconds_.score =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

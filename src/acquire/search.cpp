@@ -25,10 +25,6 @@ constexpr std::size_t kFillShare = 4;
 // has fewer candidates to fill its batches (docs/performance.md).
 constexpr std::size_t kSearchersMost = 2;
 
-double per_step(double utility, const Pattern& pattern) {
-  return utility / static_cast<double>(pattern.cost());
-}
-
 // A proposal that cannot be answered yet, or not before those it came after.
 struct Proposal {
   std::size_t index;
@@ -109,7 +105,7 @@ class Searcher {
     if (!utility_.rolled_out(s.place)) return true;
     if (s.now.pattern.steps() == 0) {
       const Pattern ones(utility_.steps(), true);
-      s.now = {ones, per_step(utility_.value(utility_.begin(s.place, ones)), ones)};
+      s.now = {ones, utility_.per_step(utility_.value(utility_.begin(s.place, ones)), ones.cost())};
     }
     answer(s);
     return propose(s);
@@ -118,9 +114,10 @@ class Searcher {
   // Whether the proposal is rejected: it cannot reach the value that stands, nor can one that is
   // not finite. Finds its value if all of it is known.
   bool rejected(Proposal& p, const Found& now) const {
-    if (!(per_step(utility_.bound(p.trial), p.trial.pattern) >= now.value)) return true;
+    if (!(utility_.per_step(utility_.bound(p.trial), p.trial.pattern.cost()) >= now.value))
+      return true;
     if (!utility_.complete(p.trial)) return false;
-    const double value = per_step(utility_.value(p.trial), p.trial.pattern);
+    const double value = utility_.per_step(utility_.value(p.trial), p.trial.pattern.cost());
     if (value >= now.value) p.value = value;
     return !p.value;
   }
@@ -202,8 +199,8 @@ void run_together(std::span<Searcher> searchers) {
 std::vector<Found> search(std::span<Utility* const> utilities, std::span<const std::size_t> ids,
                           std::size_t budget, const StapOptions& options, const Rng& rng) {
   const std::size_t batch = utilities[0]->committee().rows_at_once();
-  Admission admission(ids.size(), budget, utilities[0]->steps(), batch / kFirstShare,
-                      batch / kSpareShare);
+  Admission admission(ids.size(), budget, utilities[0]->steps(), utilities[0]->warm_up(),
+                      batch / kFirstShare, batch / kSpareShare);
   std::vector<Searcher> searchers;
   for (Utility* utility : utilities) searchers.emplace_back(*utility, ids, admission, options, rng);
   const std::size_t share = (admission.first() + searchers.size() - 1) / searchers.size();

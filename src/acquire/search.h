@@ -14,11 +14,11 @@ namespace stap {
 
 inline constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-/// Looks for the pattern of largest a(u0,S)/|S| of candidates, from all ones on: each of the
-/// proposals flips every bit with probability epsilon and is accepted if its value is not smaller.
-/// Empty ones and ones whose value is NaN are rejected; a candidate whose rollouts are not finite
-/// keeps all ones. Draws are keyed by (candidate id, proposal) below `rng`, so candidates do not
-/// depend on each other.
+/// Looks for the pattern of largest a(u0,S)/(|S| + warm-up) of candidates, from all ones on: each
+/// of the proposals flips every bit with probability epsilon and is accepted if its value is not
+/// smaller. Empty ones and ones whose value is NaN are rejected; a candidate whose rollouts are not
+/// finite keeps all ones. Draws are keyed by (candidate id, proposal) below `rng`, so candidates do
+/// not depend on each other.
 ///
 /// Finds the patterns of the first ids that cost `budget` together, of all if that is not reached.
 /// Candidates enter the utilities' places in their order, as places become free, and not before it

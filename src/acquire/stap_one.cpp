@@ -12,14 +12,14 @@ class StapOne final : public StepChooser {
   std::string_view name() const override { return "stap-one"; }
   int members_needed() const override { return 2; }
 
-  // Every pattern costs one step, so it is known how many candidates the budget needs.
+  // Every pattern is of one step, so it is known how many candidates the budget needs.
   std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
                               std::span<const std::size_t> ids, std::size_t budget,
                               const Rng&) const override {
     std::vector<Pattern> patterns;
-    for (const BestStep& best :
-         best_single_steps(committee, candidates, ids.first(std::min(budget, ids.size())),
-                           [](std::size_t, std::size_t, double utility) { return utility; }))
+    for (const BestStep& best : best_single_steps(
+             committee, candidates, ids.first(std::min(candidates.payable(budget), ids.size())),
+             [](std::size_t, std::size_t, double utility) { return utility; }))
       patterns.push_back(single_step(candidates.steps, best.step));
     return patterns;
   }

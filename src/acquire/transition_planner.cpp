@@ -18,15 +18,15 @@ class TransitionSpending final : public Spending {
 
  private:
   Plan make_plan(std::size_t budget, SelectionSeconds&) override {
-    order_at_least(taken_count() + budget);
+    order_at_least(taken_count() + candidates().payable(budget));
     Plan plan;
     plan.not_finite = order_.not_finite;
     plan.unspent = budget;
     for (const Transition& t : order_.transitions) {
-      if (plan.unspent == 0) break;
+      if (plan.unspent <= candidates().warm_up) break;
       if (taken(t.id)) continue;
       plan.purchases.push_back({t.id, single_step(candidates().steps, t.step)});
-      --plan.unspent;
+      plan.unspent -= 1 + candidates().warm_up;
     }
     return plan;
   }

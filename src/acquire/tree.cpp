@@ -91,7 +91,7 @@ class Tree {
     const double slack = rounding * (std::abs(known) + 2 * rest(c, 0));
     const double most = (known + rest(c, step) + slack) / static_cast<double>(pairs_);
     // A later step must be bought if none is yet.
-    return !(most / static_cast<double>(std::max<std::size_t>(1, prefix.cost)) < best_[c].value);
+    return !(utility_.per_step(most, std::max<std::size_t>(1, prefix.cost)) < best_[c].value);
   }
 
   void advance(std::size_t step, std::span<Prefix> prefixes, RowsId initial) {
@@ -123,7 +123,7 @@ class Tree {
     double total = 0.0;
     for (const double reduction : whole.reductions) total += reduction;
     const double utility = total / static_cast<double>(pairs_);
-    Found found{whole.pattern, utility / static_cast<double>(whole.cost)};
+    Found found{whole.pattern, utility_.per_step(utility, whole.cost)};
     Found& best = best_[whole.candidate];
     if (!std::isnan(found.value) && better(found, best)) best = std::move(found);
   }

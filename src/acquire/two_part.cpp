@@ -30,8 +30,7 @@ class TwoPartSpending final : public Spending {
 
  private:
   Plan make_plan(std::size_t budget, SelectionSeconds& seconds) override {
-    // Every candidate costs at least one step, so no more than `budget` are ever needed.
-    order_at_least(taken_count() + budget, seconds.score);
+    order_at_least(taken_count() + candidates().payable(budget), seconds.score);
     std::vector<std::size_t> ids;
     for (const std::size_t id : order_.ids)
       if (!taken(id)) ids.push_back(id);
@@ -41,11 +40,12 @@ class TwoPartSpending final : public Spending {
     Plan plan;
     plan.not_finite = order_.not_finite;
     std::size_t left = budget;
-    for (std::size_t k = 0; k < patterns.size() && left > 0; ++k) {
-      plan.purchases.push_back({ids[k], patterns[k].first(left)});
-      left -= plan.purchases.back().pattern.cost();
+    const std::size_t warm_up = candidates().warm_up;
+    for (std::size_t k = 0; k < patterns.size() && left > warm_up; ++k) {
+      plan.purchases.push_back({ids[k], patterns[k].first(left - warm_up)});
+      left -= candidates().cost(plan.purchases.back().pattern);
     }
-    if (left > 0 && patterns.size() < ids.size())
+    if (left > warm_up && patterns.size() < ids.size())
       throw Error(ErrorKind::internal,
                   fmt::format("{} chose steps of {} candidates for {} of {} solver steps, with {} "
                               "candidates to choose from",

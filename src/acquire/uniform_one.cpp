@@ -11,7 +11,7 @@ class UniformOne final : public StepChooser {
   std::vector<Pattern> choose(Committee&, const Candidates& candidates,
                               std::span<const std::size_t> ids, std::size_t budget,
                               const Rng& rng) const override {
-    return until_spent(ids, budget, [&](std::size_t id) {
+    return until_spent(candidates, ids, budget, [&](std::size_t id) {
       const Rng stream = rng.split("candidate", id).split("single");
       return single_step(candidates.steps, stream.below(0, candidates.steps));
     });

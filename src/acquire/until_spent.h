@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "stap/core/pattern.h"
+#include "stap/acquire/pool.h"
 
 namespace stap {
 
@@ -17,12 +17,12 @@ inline Pattern single_step(std::size_t steps, std::size_t step) {
 
 /// StepChooser::choose() where a pattern is pattern_of(id).
 template <class PatternOf>
-std::vector<Pattern> until_spent(std::span<const std::size_t> ids, std::size_t budget,
-                                 const PatternOf& pattern_of) {
+std::vector<Pattern> until_spent(const Candidates& candidates, std::span<const std::size_t> ids,
+                                 std::size_t budget, const PatternOf& pattern_of) {
   std::vector<Pattern> patterns;
   for (std::size_t k = 0, spent = 0; k < ids.size() && spent < budget; ++k) {
     patterns.push_back(pattern_of(ids[k]));
-    spent += patterns.back().cost();
+    spent += candidates.cost(patterns.back());
   }
   return patterns;
 }

@@ -48,6 +48,7 @@ Utility::Utility(Committee& committee, const Candidates& candidates, std::size_t
     : committee_(committee),
       pool_(candidates.states),
       steps_(candidates.steps),
+      warm_up_(candidates.warm_up),
       pairs_(std::move(pairs)),
       models_(models_of(pairs_)),
       room_(room_of(values, places, committee.grid().values(), steps_, models_.size(),

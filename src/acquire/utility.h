@@ -45,6 +45,11 @@ class Utility {
   const Committee& committee() const { return committee_; }
   std::size_t places() const { return places_.size(); }
   std::size_t steps() const { return steps_; }
+  std::size_t warm_up() const { return warm_up_; }
+  /// A utility by what its pattern of `cost` steps costs, the candidate's warm-up included.
+  double per_step(double utility, std::size_t cost) const {
+    return utility / static_cast<double>(cost + warm_up_);
+  }
   std::span<const ModelPair> pairs() const { return pairs_; }
   RowsId rows() const { return rows_; }
 
@@ -101,7 +106,7 @@ class Utility {
 
   Committee& committee_;
   StatesView<const float> pool_;
-  std::size_t steps_;
+  std::size_t steps_, warm_up_;
   std::vector<ModelPair> pairs_;
   std::vector<int> models_;                     // all that occur in pairs, without repetition
   std::vector<std::size_t> model_a_, model_b_;  // of each pair, as positions in models_

@@ -67,6 +67,7 @@ void RunFolder::write_plan(std::size_t round, std::size_t pass, const Plan& plan
   value.set("pass", pass);
   value.set("cost", plan.cost());
   value.set("unspent", plan.unspent);
+  if (plan.warm_up > 0) value.set("warm_up", plan.warm_up);
   value.set("not_finite", plan.not_finite);
   value.set("purchases", Value(std::move(purchases)));
   make_folder(round_folder(round));
@@ -90,6 +91,7 @@ Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
   }
   Plan plan;
   plan.unspent = number("unspent");
+  if (value.find("warm_up") != nullptr) plan.warm_up = number("warm_up");
   plan.not_finite = number("not_finite");
   const Value* purchases = value.find("purchases");
   if (purchases == nullptr || !purchases->is_list()) throw_bad_field("purchases", path);
@@ -108,7 +110,7 @@ Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
     plan.purchases.push_back(std::move(p));
   }
   if (const auto cost = number("cost"); cost != plan.cost())
-    throw Error(ErrorKind::data, fmt::format("{}: its patterns cost {}, but it says {}",
+    throw Error(ErrorKind::data, fmt::format("{}: what it chose costs {}, but it says {}",
                                              path.string(), plan.cost(), cost));
   return plan;
 }
@@ -128,6 +130,7 @@ Value to_value(std::size_t acquisition, const Ledger& l) {
   value.set("failed", l.failed);
   value.set("charged_failures", l.charged_failures);
   value.set("unspent", l.unspent);
+  if (l.warm_up > 0) value.set("warm_up", l.warm_up);
   value.set("passes", l.passes);
   value.set("pool_exhausted", l.pool_exhausted);
   Value::List reasons;
@@ -146,6 +149,7 @@ Ledger read_ledger(const Value& body, const std::string& where) {
   l.failed = number("failed");
   l.charged_failures = number("charged_failures");
   l.unspent = number("unspent");
+  if (body.find("warm_up") != nullptr) l.warm_up = number("warm_up");
   l.passes = number("passes");
   const Value* exhausted = body.find("pool_exhausted");
   if (exhausted == nullptr || !exhausted->boolean()) throw_bad_field("pool_exhausted", where);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "stap/core/resident_rows.h"
 #include "stap/eval/extracts.h"
 #include "stap/eval/metrics.h"
+#include "stap/study/clusters.h"
 
 namespace stap {
 namespace {
@@ -47,6 +49,15 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   return evaluate(committee, {single, 2 * k, k, times});
 }
 
+// Trajectories of which something was bought; the first transitions are those that were there
+// before.
+std::size_t distinct_candidates(const TransitionSet& set, std::size_t first) {
+  std::vector<std::size_t> ids;
+  for (std::size_t i = first; i < set.count(); ++i) ids.push_back(set.origins[i].candidate);
+  std::sort(ids.begin(), ids.end());
+  return static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
+}
+
 }  // namespace
 
 void evaluate_round(Run& run, Committee& committee) {
@@ -56,6 +67,9 @@ void evaluate_round(Run& run, Committee& committee) {
   const std::size_t first = run.problem->first.count();
   head.set("transitions", run.transitions.count() - first);  // that were bought
   if (first > 0) head.set("first", first);
+  const std::size_t chosen = distinct_candidates(run.transitions, first);
+  head.set("candidates", chosen);
+  head.set("warm_up_steps", chosen * warm_up_steps(run.study));
   const std::optional<TestSet>& test = run.problem->test;
   const std::optional<Metrics> metrics = timed(run, "evaluate", [&]() -> std::optional<Metrics> {
     if (test) return on_test_set(run, committee, *test);

@@ -12,6 +12,7 @@
 #include "stap/acquire/trust.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
+#include "stap/study/clusters.h"
 #include "stap/study/spending.h"
 
 namespace stap {
@@ -147,8 +148,11 @@ void RoundPurchase::begin() {
   planner_ = make_planner(run_.study, threads_);
   for (std::size_t id = 0; id < run_.used.size(); ++id)
     if (!run_.used[id]) open_.push_back(id);
-  spending_ = planner_->begin(committee_, {pool_, open_, run_.study.options.pattern_steps()},
-                              run_.stream("select"));
+  const Candidates candidates{.states = pool_,
+                              .open = open_,
+                              .steps = run_.study.options.pattern_steps(),
+                              .warm_up = charged_warm_up(run_.study)};
+  spending_ = planner_->begin(committee_, candidates, run_.stream("select"));
 }
 
 void RoundPurchase::begin_pass() {
@@ -156,6 +160,7 @@ void RoundPurchase::begin_pass() {
   const Plan plan = initial_ ? initial_plan(run_.study.options) : plan_pass();
   passes_.begin(plan);
   asked_ = open_queries_ = given_back_ = 0;
+  spent_ += plan.warm_up * plan.purchases.size();
   for (const Purchase& p : plan.purchases) run_.used[p.candidate] = 1;
   buyer_ = std::make_unique<Buyer>(
       plan, passes_.budget(), run_.problem->pool.states.view(), solver(), committee_, *rules_,

@@ -21,8 +21,9 @@ namespace {
 std::string first_round_key(const Run& run) {
   config::Value document = run.study.effective;
   for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
-  for (const char* key : {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees",
-                          "on_unstable", "charge_failed", "trust_quantile", "warm_start"})
+  for (const char* key :
+       {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees", "on_unstable",
+        "charge_failed", "charge_warm_up", "trust_quantile", "warm_start"})
     document.find("study")->erase(key);
   const TransitionSet& set = run.transitions;
   return config::yaml_text(document) + fmt::format("{:016x} {:016x}",

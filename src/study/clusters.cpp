@@ -1,5 +1,6 @@
 #include "stap/study/clusters.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -23,6 +24,20 @@ double warm_up_before(double start, double warm_up) {
                             "study.cluster",
                             warm_up, -start));
   return left;
+}
+
+std::size_t warm_up_steps(const Study& study) {
+  if (!study.drawn()) return 0;
+  const auto sampler = make_sampler(study, study.grid);
+  const std::size_t cluster = study.options.cluster;
+  const double length = warm_up_before(cluster_start(cluster, study.dt), sampler->warm_up());
+  const double steps = std::min(std::round(length / study.dt), 1e15);  // for whatever was written
+  return (length > 0 ? static_cast<std::size_t>(steps) : 0) + cluster - 1;
+}
+
+std::size_t charged_warm_up(const Study& study) {
+  const StudyOptions& o = study.options;
+  return o.charge_warm_up ? (warm_up_steps(study) + o.cluster - 1) / o.cluster : 0;
 }
 
 void check_steps_clusters(std::string_view path, std::size_t steps, std::size_t cluster,
@@ -52,6 +67,24 @@ void check_budget_clusters(const StudyOptions& options, config::Complaints& comp
                              "choose {}",
                              options.budget, options.cluster,
                              multiples_beside(options.budget, options.cluster)));
+}
+
+void check_charged_warm_up(const Study& study, config::Complaints& complaints) {
+  const StudyOptions& o = study.options;
+  if (!o.charge_warm_up) return;
+  const std::size_t charged = charged_warm_up(study);
+  if (charged == 0)
+    complaints.add("study.charge_warm_up",
+                   study.drawn() ? "is true, but initial conditions have no warm-up to charge: "
+                                   "give initial.warm_up, or leave it out"
+                                 : "is true, but initial conditions come from a file, which does "
+                                   "not say what they have cost: leave it out");
+  if (charged >= o.pattern_budget())
+    complaints.add("study.budget",
+                   fmt::format("is {}, which pays for no step behind a warm-up of {} "
+                               "(study.charge_warm_up): choose a larger one",
+                               o.budget, charged * o.cluster),
+                   config::origin_of(study.given, {"study.budget", "study.charge_warm_up"}));
 }
 
 }  // namespace stap

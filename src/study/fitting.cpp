@@ -216,6 +216,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   }
   if (!study.has_method()) return;
   check_sizes(study, complaints);
+  if (sampler || !study.drawn()) check_charged_warm_up(study, complaints);
   if (const auto planner = try_planner(study, complaints))
     check_method(study, *planner, complaints);
 }

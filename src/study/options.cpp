@@ -34,6 +34,9 @@ const config::Fields<StudyOptions>& study_fields() {
        "are spent on further trajectories in the same round",
        config::choices<OnUnstable>({{"drop", OnUnstable::drop}, {"refill", OnUnstable::refill}})},
       {"charge_failed", &O::charge_failed, "a query that fails costs a solver step"},
+      {"charge_warm_up", &O::charge_warm_up,
+       "the budget also pays for the warm-up of every trajectory that is chosen, in learned steps; "
+       "else initial conditions are free, as in the paper"},
       {"trust_quantile", &O::trust_quantile,
        "trust band: refuse states of the mean model on which members are farther apart than on "
        "this share of the inputs bought so far; 0: no band",

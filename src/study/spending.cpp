@@ -41,17 +41,6 @@ std::size_t slots_of(const Study& study) {
   return solver != nullptr ? stap::slots_of(*solver) : 1;
 }
 
-// Learned steps that lead from a drawn state to the last state of an initial condition.
-std::size_t steps_before(const Study& study) {
-  if (!study.drawn()) return 0;
-  const auto sampler = make_sampler(study, study.grid);
-  const double length =
-      warm_up_before(cluster_start(study.options.cluster, study.dt), sampler->warm_up());
-  const double steps = std::min(std::round(length / study.dt), 1e15);  // for whatever was written
-  const auto warm_up = length > 0 ? static_cast<std::size_t>(steps) : 0;
-  return warm_up + study.options.cluster - 1;
-}
-
 std::size_t calls_of(std::size_t rows, std::size_t steps, std::size_t at_once) {
   return product_of({rows, sum_of({steps, at_once - 1}) / at_once});
 }
@@ -74,7 +63,7 @@ void add(ExpectedSpending& spending, SpendingPart part) {
 
 void add_data(ExpectedSpending& spending, const Study& study, std::size_t at_once) {
   const DataRequest request = data_request(study);
-  const std::size_t before = steps_before(study), rows = request.pool + request.test;
+  const std::size_t before = warm_up_steps(study), rows = request.pool + request.test;
   const std::string key = data_key(request);
   std::error_code error;
   const auto made = [&](std::size_t wanted, const char* file) {

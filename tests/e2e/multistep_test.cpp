@@ -76,6 +76,33 @@ TEST_F(Multistep, StepsAndBudgetCountSingleSteps) {
   EXPECT_EQ(plan.at("purchases")[0].at("pattern").get<std::string>().size(), kSteps / kCluster);
 }
 
+// 4 solver steps lead from a drawn state to the last state of an initial condition: 2 clusters.
+TEST_F(Multistep, WarmUpsAreChargedToTheBudget) {
+  const Finished result = run_stap(words("run", "r", {"charge_warm_up=true", "method=sbal"}));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::size_t ledgers = 0;
+  for (const json& line : lines("r/journal.jsonl")) {
+    if (line.at("type") != "ledger" || ledgers++ == 0) continue;
+    EXPECT_EQ(line.at("body").at("budget"), kBudget);
+    EXPECT_EQ(line.at("body").at("bought"), 6);
+    EXPECT_EQ(line.at("body").at("warm_up"), 4);
+    EXPECT_EQ(line.at("body").at("unspent"), 0);
+  }
+  EXPECT_EQ(ledgers, 3u);
+  const std::vector<json> metrics = lines("r/metrics.jsonl");
+  EXPECT_EQ(metrics.at(2).at("candidates"), kInitial + 2);
+  EXPECT_EQ(metrics.at(2).at("warm_up_steps"), 4 * (kInitial + 2));
+  EXPECT_EQ(run_stap({"fsck", folder_.path("r")}).exit_code, 0);
+
+  const Finished small = run_stap(words("run", "s", {"charge_warm_up=true", "budget=4"}));
+  EXPECT_EQ(small.exit_code, 2);
+  EXPECT_TRUE(contains(small.err, "pays for no step behind a warm-up of 4")) << small.err;
+  const Finished none =
+      run_stap(words("run", "s", {"charge_warm_up=true", "cluster=1", "initial.warm_up=0"}));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_TRUE(contains(none.err, "no warm-up to charge")) << none.err;
+}
+
 // One mean and deviation per channel, over every single state of the initial trajectories: those
 // of the inputs, and of the last output of each. Nested loops over the file itself.
 TEST_F(Multistep, FramesShareTheScalingOfTheirChannel) {

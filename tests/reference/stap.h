@@ -95,12 +95,13 @@ struct Best {
   double value = 0.0;  ///< utility per step bought
 };
 
-/// The printed search for any utility a(S); `rng` is the candidate's stream.
+/// The printed search for any utility a(S); `rng` is the candidate's stream. A candidate costs
+/// `warm_up` steps besides those of its pattern.
 inline Best search(const std::function<double(const Pattern&)>& utility_of, std::size_t steps,
-                   std::size_t proposals, double epsilon, const Rng& rng) {
+                   std::size_t proposals, double epsilon, const Rng& rng, std::size_t warm_up = 0) {
   Best now{Pattern(steps, true), 0.0};
   const auto value = [&](const Pattern& s) {
-    return utility_of(s) / static_cast<double>(s.cost());
+    return utility_of(s) / static_cast<double>(s.cost() + warm_up);
   };
   now.value = value(now.pattern);
   for (std::size_t t = 0; t < proposals; ++t) {
@@ -113,19 +114,20 @@ inline Best search(const std::function<double(const Pattern&)>& utility_of, std:
 }
 
 inline Best search(const std::vector<Model>& members, std::size_t steps, const State& u0,
-                   std::size_t proposals, double epsilon, const Rng& rng) {
+                   std::size_t proposals, double epsilon, const Rng& rng, std::size_t warm_up = 0) {
   return search([&](const Pattern& s) { return utility(members, s, u0); }, steps, proposals,
-                epsilon, rng);
+                epsilon, rng, warm_up);
 }
 
 /// The best of all 2^L - 1 patterns; of equals the one with the fewest steps, then the first as
 /// text.
-inline Best exhaust(const std::vector<Model>& members, std::size_t steps, const State& u0) {
+inline Best exhaust(const std::vector<Model>& members, std::size_t steps, const State& u0,
+                    std::size_t warm_up = 0) {
   Best best;
   for (std::size_t code = 1; code < (std::size_t{1} << steps); ++code) {
     Pattern s(steps);
     for (std::size_t i = 0; i < steps; ++i) s.set(i, (code >> i & 1) != 0);
-    const double value = utility(members, s, u0) / static_cast<double>(s.cost());
+    const double value = utility(members, s, u0) / static_cast<double>(s.cost() + warm_up);
     const bool first = best.pattern.steps() == 0, equal = value == best.value;
     const bool fewer = s.cost() < best.pattern.cost(), same = s.cost() == best.pattern.cost();
     if (first || value > best.value || (equal && fewer) ||

@@ -40,10 +40,11 @@ struct World {
   States<float> pool;
   std::vector<std::size_t> open;
   std::size_t steps = 0;
+  std::size_t warm_up = 0;         // charged
   std::unique_ptr<Engine> engine;  // of real networks; null otherwise
   std::unique_ptr<Committee> committee;
 
-  Candidates candidates() const { return {pool.view(), open, steps}; }
+  Candidates candidates() const { return {pool.view(), open, steps, warm_up}; }
   reference::State state(std::size_t id) const {
     return {pool.row(id).begin(), pool.row(id).end()};
   }

@@ -23,8 +23,8 @@ class StepChooser {
   virtual ~StepChooser() = default;
   /// As in the table, for messages.
   virtual std::string_view name() const = 0;
-  /// Non-empty patterns of the first ids: as many as it takes to cost `budget` steps, of all if
-  /// that is not reached. `rng` is the round's stream.
+  /// Non-empty patterns of the first ids: as many as it takes to cost `budget` steps (as
+  /// Candidates::cost says), of all if that is not reached. `rng` is the round's stream.
   virtual std::vector<Pattern> choose(Committee& committee, const Candidates& candidates,
                                       std::span<const std::size_t> ids, std::size_t budget,
                                       const Rng& rng) const = 0;

@@ -6,11 +6,13 @@
 
 namespace stap {
 
-/// Where a budget of solver steps went. Always: bought + charged_failures + unspent == budget.
+/// Where a budget of solver steps went. Always:
+/// bought + warm_up + charged_failures + unspent == budget.
 struct Ledger {
-  std::size_t budget = 0;            ///< solver steps that could be spent
-  std::size_t bought = 0;            ///< transitions stored
-  std::size_t refused = 0;           ///< queries that were never made: never charged
+  std::size_t budget = 0;   ///< solver steps that could be spent
+  std::size_t bought = 0;   ///< transitions stored
+  std::size_t warm_up = 0;  ///< charged for the trajectories chosen, before their first step
+  std::size_t refused = 0;  ///< queries that were never made: never charged
   std::size_t refused_by_trust = 0;  ///< of these, by the trust band; the others by the guard
   std::size_t failed = 0;            ///< queries that the solver was asked in vain
   std::size_t charged_failures = 0;  ///< of these, those that cost a step

@@ -27,7 +27,8 @@ class Spending {
   Spending(const Spending&) = delete;
   Spending& operator=(const Spending&) = delete;
 
-  /// Plans for exactly `budget` solver steps; less only if the candidates run out (`unspent`).
+  /// Plans for exactly `budget` solver steps; less only if the candidates run out, or by what pays
+  /// for no step behind a warm-up (`unspent`).
   /// Throws Error(config) if the budget is 0, and Error(internal) if the method breaks a promise:
   /// a candidate that is not open or was chosen before, a pattern that is empty or of another
   /// length, a plan that does not account for its budget.

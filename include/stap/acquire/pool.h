@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stap/core/committee.h"
+#include "stap/core/pattern.h"
 #include "stap/core/states.h"
 
 namespace stap {
@@ -14,7 +15,14 @@ namespace stap {
 struct Candidates {
   StatesView<const float> states;  ///< the whole pool
   std::span<const std::size_t> open;
-  std::size_t steps = 0;  ///< L
+  std::size_t steps = 0;    ///< L
+  std::size_t warm_up = 0;  ///< solver steps that a chosen one costs besides those of its pattern
+
+  std::size_t cost(const Pattern& pattern) const { return pattern.cost() + warm_up; }
+  /// Candidates that a budget can pay, begun ones counted: each costs a step at least.
+  std::size_t payable(std::size_t budget) const {
+    return budget / (1 + warm_up) + (budget % (1 + warm_up) > 0 ? 1 : 0);
+  }
 };
 
 /// q(u0) = (1/M) sum over members and steps 1..L of the squared distance to the members' mean, each

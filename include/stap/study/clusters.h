@@ -16,6 +16,12 @@ double cluster_start(std::size_t cluster, double dt);
 /// there as they are drawn. Throws Error(config) if the warm-up is too short.
 double warm_up_before(double start, double warm_up);
 
+/// Learned steps that lead from a drawn state to the last state of an initial condition; 0 where
+/// they are read from a file. Throws as warm_up_before() does.
+std::size_t warm_up_steps(const Study& study);
+/// What a chosen trajectory costs besides its pattern, in clusters: 0 without charge_warm_up.
+std::size_t charged_warm_up(const Study& study);
+
 /// Whether trajectories of so many steps are whole clusters; `path` is that of the steps.
 void check_steps_clusters(std::string_view path, std::size_t steps, std::size_t cluster,
                           config::Complaints& complaints);
@@ -25,5 +31,7 @@ void check_trajectory_clusters(const StudyOptions& options, const Sampler* sampl
                                config::Complaints& complaints);
 /// Whether the budget is spent on whole clusters.
 void check_budget_clusters(const StudyOptions& options, config::Complaints& complaints);
+/// Whether a warm-up that is charged is there, and the budget pays for more than one.
+void check_charged_warm_up(const Study& study, config::Complaints& complaints);
 
 }  // namespace stap

@@ -28,6 +28,7 @@ struct StudyOptions {
   bool warm_start = false;  ///< a round's networks start from those of the round before
   OnUnstable on_unstable = OnUnstable::drop;
   bool charge_failed = true;    ///< a query that fails costs a step
+  bool charge_warm_up = false;  ///< the budget also pays for the warm-ups of what is chosen
   double trust_quantile = 0.0;  ///< of the trust band; 0: no band
   double validation = 0.0;      ///< share of the bought candidates that is never trained on
 

@@ -58,22 +58,25 @@ TEST(ChooserProperty, ACandidatesPatternDoesNotDependOnTheOthers) {
     }
 }
 
-// Breaks if a chooser stops a candidate early or late, gives up one that is still needed, or counts
-// one that is not finished with more than it may come to cost.
+// Breaks if a chooser stops a candidate early or late, gives up one that is still needed, counts
+// one that is not finished with more than it may come to cost, or forgets a warm-up that is
+// charged.
 TEST(ChooserProperty, PatternsEndWhereTheBudgetIsReached) {
-  for (const World& world : test::some_worlds(13))
+  std::vector<World> worlds = test::some_worlds(13);
+  worlds.back().warm_up = 4;
+  for (const World& world : worlds)
     for (const ChooserRow& row : chooser_table()) {
       const auto chooser = row.make({}, {});
       const auto all = chosen(*chooser, world, world.open);
       std::size_t total = 0;
-      for (const Pattern& pattern : all) total += pattern.cost();
+      for (const Pattern& pattern : all) total += pattern.cost() + world.warm_up;
       for (std::size_t budget = 1; budget <= total + 3; budget += 1 + budget / 4) {
         const auto first =
             chooser->choose(*world.committee, world.candidates(), world.open, budget, Rng(2));
 
         std::size_t expected = 0;
         for (std::size_t spent = 0; expected < all.size() && spent < budget;)
-          spent += all[expected++].cost();
+          spent += all[expected++].cost() + world.warm_up;
         ASSERT_EQ(first.size(), expected) << row.name << ", budget " << budget;
         for (std::size_t k = 0; k < expected; ++k) EXPECT_EQ(first[k], all[k]) << row.name;
       }
@@ -214,8 +217,7 @@ std::vector<Found> all_ones(Utility& utility) {
   const Pattern ones(utility.steps(), true);
   std::vector<Found> start;
   for (std::size_t c = 0; c < utility.places(); ++c)
-    start.push_back(
-        {ones, test::utility_of(utility, c, ones) / static_cast<double>(utility.steps())});
+    start.push_back({ones, utility.per_step(test::utility_of(utility, c, ones), ones.cost())});
   return start;
 }
 
@@ -225,14 +227,15 @@ std::vector<Found> all_ones(Utility& utility) {
 // overwrites rows that are still needed.
 TEST(ExactProperty, IsTheExhaustiveOptimum) {
   for (std::uint64_t seed = 0; seed < 16; ++seed) {
-    const World world = test::linear_world(seed, 2 + seed % 3, 1 + seed % 8, 3);
+    World world = test::linear_world(seed, 2 + seed % 3, 1 + seed % 8, 3);
+    world.warm_up = seed % 4 == 3 ? 5 : 0;
     const auto models = world.models();
     const auto pairs = ordered_pairs(world.committee->members());
     Utility utility(*world.committee, world.candidates(), world.open.size(), pairs);
     test::roll_out(utility, world.open);
     std::vector<reference::Best> expected;
     for (std::size_t c : world.open)
-      expected.push_back(reference::exhaust(models, world.steps, world.state(c)));
+      expected.push_back(reference::exhaust(models, world.steps, world.state(c), world.warm_up));
     const auto start = all_ones(utility);
     const auto exact = chosen(*make_exact(), world, world.open, seed);
     const auto searched = test::search_alone(utility, world.open, kNoLimit, {}, Rng(seed));

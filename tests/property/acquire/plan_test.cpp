@@ -21,11 +21,15 @@ void for_all_plans(const Check& check) {
   for (const SelectorRow& selector : selector_table())
     for (const ChooserRow& chooser : chooser_table())
       for (const std::size_t budget : {1, 2, 4, 5, 6, 23, 40, 97, 149, 150, 151, 1000})
-        check(world, *test::make_default(selector, world.committee->grid()), *chooser.make({}, {}),
-              budget);
+        for (const std::size_t warm_up : {0, 4}) {
+          world.warm_up = warm_up;
+          check(world, *test::make_default(selector, world.committee->grid()),
+                *chooser.make({}, {}), budget);
+        }
 }
 
-// Breaks if the last pattern is not cut, or cut in the middle of the batch.
+// Breaks if the last pattern is not cut, or cut in the middle of the batch, or if a trajectory is
+// begun that the rest of the budget pays the warm-up of and no step.
 TEST(SpendProperty, SpendsExactlyAndNoCandidateTwice) {
   for_all_plans(
       [](World& world, const Selector& selector, const StepChooser& chooser, std::size_t budget) {
@@ -33,7 +37,8 @@ TEST(SpendProperty, SpendsExactlyAndNoCandidateTwice) {
             spend(budget, selector, chooser, *world.committee, world.candidates(), Rng(1));
 
         EXPECT_EQ(plan.cost() + plan.unspent, budget);
-        if (plan.unspent > 0) {
+        EXPECT_EQ(plan.warm_up, world.warm_up);
+        if (plan.unspent > world.warm_up) {
           EXPECT_EQ(plan.purchases.size(), world.open.size());
         }
         std::set<std::size_t> ids;

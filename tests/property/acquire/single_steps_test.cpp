@@ -281,6 +281,12 @@ TEST(PlannerProperty, EveryPlannerSpendsFiniteCandidatesOnceAndGoesOn) {
       EXPECT_EQ(whole.purchases[k], k < 4 ? first.purchases[k] : second.purchases[k - 4]);
     EXPECT_EQ(spend(4, *planner, *world.committee, world.candidates(), Rng(6)), first) << row.name;
     EXPECT_EQ(world.committee->blocks_in_use(), 0u) << row.name;
+
+    world.warm_up = 3;  // charged: 4 steps each, and 3 pay for nobody's first
+    const Plan charged = spend(11, *planner, *world.committee, world.candidates(), Rng(6));
+    EXPECT_EQ(charged.cost(), 8u) << row.name;
+    EXPECT_EQ(charged.unspent, 3u) << row.name;
+    for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(charged.purchases.at(k), whole.purchases[k]);
   }
 }
 

@@ -253,7 +253,7 @@ TEST_F(RunFolderTest, PlansThatAreDamaged) {
   expect_says(broken("0110", "01100"), "purchase 1");
   expect_says(broken("0110", "0120"), "purchase 1");
   expect_says(broken("1000", "0000"), "purchase 2");
-  expect_says(broken("1000", "1100"), "cost 4");
+  expect_says(broken("1000", "1100"), "costs 4");
   expect_says(broken("\"round\": 0", "\"round\": 1"), "the plan of round 1");
   expect_says(broken("\"pass\": 1", "\"pass\": 2"), "pass 2");
   expect_says(broken("plan/2", "plan/9"), "plan/2");

@@ -41,6 +41,7 @@ TEST(Study, UnstableQueriesAreTreatedAsPrinted) {
 
   EXPECT_EQ(options.on_unstable, OnUnstable::drop);
   EXPECT_TRUE(options.charge_failed);
+  EXPECT_FALSE(options.charge_warm_up);
   EXPECT_EQ(options.trust_quantile, 0.0);
 }
 
