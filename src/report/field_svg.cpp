@@ -59,8 +59,11 @@ void draw_colour_bar(Svg& svg, double left, double right, double y, const Pictur
     svg.text((left + right) / 2, below, Anchor::middle, "0");
 }
 
-// How many of the bought trajectories had each step, over the picture.
-void draw_bought(Svg& svg, const Frame& frame, const std::vector<double>& bought, double height) {
+// How many of the bought trajectories had each step, over the picture, and so far from it that the
+// word beside it does not meet the uppermost label of the axis.
+constexpr double kStripHeight = 0.6, kStripGap = 0.6;  // in font sizes
+void draw_bought(Svg& svg, const Frame& frame, const std::vector<double>& bought) {
+  const double height = kStripHeight * svg.font(), bottom = frame.top - kStripGap * svg.font();
   const double last = static_cast<double>(bought.size());
   Picture strip{.width = bought.size(), .height = 1, .palette = Palette::bought};
   for (const double share : bought)
@@ -68,10 +71,10 @@ void draw_bought(Svg& svg, const Frame& frame, const std::vector<double>& bought
         static_cast<std::uint8_t>(std::lround(std::clamp(share, 0.0, 1.0) * kTopLevel)));
   // Step i leads to state i + 1: it lies between the two.
   const double wide = (frame.right - frame.left) / (last + 1);
-  svg.text(frame.left - 0.6 * svg.font(), frame.top - height / 2, Anchor::end, "bought");
-  svg.image(frame.left + wide / 2, frame.top - height, wide * last, height,
+  svg.text(frame.left - 0.6 * svg.font(), bottom - height / 2, Anchor::end, "bought");
+  svg.image(frame.left + wide / 2, bottom - height, wide * last, height,
             data_uri(enlarged(strip, kPanelPixels)));
-  svg.rectangle(frame.left + wide / 2, frame.top - height, wide * last, height,
+  svg.rectangle(frame.left + wide / 2, bottom - height, wide * last, height,
                 "class=\"axis\" fill=\"none\" stroke=\"#333333\" stroke-width=\"0.3\"");
 }
 
@@ -106,7 +109,7 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
   Frame frame = make_frame(width, height, font, x_axis, y_axis, x, y, false, {0, bars});
   const double left = std::max(frame.left, strip ? text_width("bought", font) + font : 0.0);
   double panel = (width - left - 2 * gap - 1.2 * font) / 3;
-  double top = frame.top + titles + (strip ? 0.7 * font : 0);
+  double top = frame.top + titles + (strip ? (kStripHeight + kStripGap + 0.1) * font : 0);
   double high = frame.bottom - top;
   if (!flat) {  // squares stay squares
     const double aspect = length_y / length_x;
@@ -141,7 +144,7 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
              i == 0 ? fmt::format("{} of {}", panels[i].title, of.name) : panels[i].title);
     svg.image(frame.left, frame.top, panel, high,
               data_uri(enlarged(tile(*panels[i].picture, field, frame_index), kPanelPixels)));
-    if (strip && i == 0) draw_bought(svg, frame, field.bought, 0.6 * font);
+    if (strip && i == 0) draw_bought(svg, frame, field.bought);
     if (i > 0)
       for (std::string& label : frame.y_ticks.labels) label.clear();
     draw_axes(svg, frame, x_axis, i == 0 ? y_axis : Axis{});
