@@ -15,9 +15,9 @@ enum class OutputKind { prediction, trajectories, queries, well, xdmf, xdmf_valu
 void check_output(const std::filesystem::path& output, OutputKind kind,
                   std::initializer_list<std::filesystem::path> inputs);
 
-/// Refuses an output in the place of a file that does not begin with this text, so is none of ours:
-/// `kind` is what it should be ("SVG file"). Throws Error(config).
-void check_text_output(const std::filesystem::path& output, std::string_view begin,
+/// Refuses an output in the place of a file that is none of ours, by how it begins (its first
+/// 64 kB): `kind` is what it should be ("figure of stap"). Throws Error(config).
+void check_text_output(const std::filesystem::path& output, bool (*is_ours)(std::string_view begin),
                        std::string_view kind);
 
 }  // namespace stap::app

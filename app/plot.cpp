@@ -22,8 +22,20 @@
 namespace stap::app {
 namespace {
 
-constexpr const char* kSvgBegin = "<svg ";
 constexpr std::size_t kPixelsMost = 1'000'000;  // of a picture: more than any print shows
+
+// What svg_text() writes as its first tag; names in it are escaped, so the first ">" ends it.
+bool is_our_figure(std::string_view text) {
+  const std::string_view tag = text.substr(0, text.find('>'));
+  return tag.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"") &&
+         tag.find(" class=\"figure\" font-family=\"") != std::string_view::npos;
+}
+
+// A whole number that is not negative: the parser would take -1 for the largest there is.
+std::string complaint_unless_count(const std::string& text) {
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? "" : fmt::format("'{}', expected a whole number from 0 on", text);
+}
 
 // "85mm", "8.5cm", "3.3in", "240pt" or, in mm, "85".
 double millimetres(const std::string& text, const std::string& option, double least, double most) {
@@ -129,6 +141,18 @@ Figure raster_figure(const RunResult& run, const PlotOptions& options) {
   return {svg_text(chart, style_of(options, 85, 80)), chart.title, chart.note};
 }
 
+// That of the frame which is nearest to the one asked for.
+double chosen_time(const Field& field, const PlotOptions& options) {
+  const auto& times = field.times;
+  if (!options.time || times.empty()) return times.empty() ? NAN : times.back();
+  if (!(*options.time >= times.front() && *options.time <= times.back()))
+    throw Error(ErrorKind::config,
+                fmt::format("--time {:.6g}, expected a time of the trajectory: {:.6g} to {:.6g}",
+                            *options.time, times.front(), times.back()));
+  return *std::ranges::min_element(times, {},
+                                   [&](double t) { return std::abs(t - *options.time); });
+}
+
 Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
   ExtractKind kind = ExtractKind::best;
   for (const ExtractKind one : {ExtractKind::best, ExtractKind::median, ExtractKind::worst})
@@ -143,12 +167,13 @@ Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
                             run.folder.string(), fmt::join(names, ", ")));
   Field field = make_field(extracts, kind, names, kPixelsMost);
   if (field.dimensions == 1) field.bought = read_chosen_steps(run).frequency();
+  const double time = chosen_time(field, options);
   const FigureStyle style = style_of(options, 170, field.dimensions == 1 ? 60 : 75);
   const auto channel = static_cast<std::size_t>(found - names.begin());
-  return {
-      svg_text(field, channel, options.time.value_or(NAN), style),
-      fmt::format("{} trajectory of {}, seed {}, {}", options.kind, run.method, run.seed, *found),
-      field.bought.empty() ? "" : "The strip over the truth: how often a step was bought"};
+  return {svg_text(field, channel, time, style),
+          fmt::format("{} trajectory of {}, seed {}, {}{}", options.kind, run.method, run.seed,
+                      *found, field.dimensions == 1 ? "" : fmt::format(" at time {:.4g}", time)),
+          field.bought.empty() ? "" : "The strip over the truth: how often a step was bought"};
 }
 
 Figure make_figure(const PlotOptions& options) {
@@ -180,7 +205,7 @@ Figure make_figure(const PlotOptions& options) {
 
 void run_plot(const PlotOptions& options, std::ostream& out) {
   disable_store_exit_handler();
-  check_text_output(options.output, kSvgBegin, "SVG file");
+  check_text_output(options.output, is_our_figure, "figure of stap");
   const Figure figure = make_figure(options);
   write_text(options.output, figure.svg);
   out << options.output << ": " << figure.title << '\n';
@@ -219,8 +244,10 @@ void add_plot(CLI::App& program, const Globals&) {
       ->add_option("--method", options->methods,
                    "Only this method, as tables name it; may be given several times")
       ->take_all();
-  command->add_option("--seed", options->seed,
-                      "Which seed, for figures of one run (default: the first)");
+  command
+      ->add_option("--seed", options->seed,
+                   "Which seed, for figures of one run (default: the first)")
+      ->check(complaint_unless_count);
   command->add_flag("--seeds", options->seeds, "Draw the single seeds, too");
   command->add_option("--kind", options->kind, "Which trajectory: best, median or worst")
       ->check(CLI::IsMember({"best", "median", "worst"}))

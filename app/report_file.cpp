@@ -9,6 +9,7 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/stop.h"
+#include "stap/data/store.h"
 #include "stap/report/page.h"
 #include "stap/results/sweep_analysis.h"
 
@@ -35,17 +36,44 @@ class Interruptible : public Observer {
   const InterruptGuard& interrupt_;
 };
 
-// Whether the analysis of a folder is younger than all that its runs have written.
+// Whether both files of an analysis can be read.
+bool is_sound(const fs::path& folder, bool arrays) {
+  try {
+    const config::Value analysis = read_json(folder / "analysis.json");
+    const config::Value* format = analysis.find("format");
+    if (format == nullptr || format->text() == nullptr || *format->text() != "analysis/1")
+      return false;
+    return !arrays || !list_datasets(folder / "analysis.h5").empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether the analysis of a folder is whole, and younger than all that its runs have written.
 bool is_analysed(const fs::path& folder) {
   std::error_code error;
   const fs::file_time_type made = fs::last_write_time(folder / "analysis.json", error);
-  if (error) return false;
-  for (const fs::path& run : run_folders(folder))
+  if (error || !is_sound(folder, false)) return false;
+  for (const fs::path& run : run_folders(folder)) {
     for (const char* file : {"metrics.jsonl", "timings.jsonl", "transitions.h5"}) {
       const fs::file_time_type written = fs::last_write_time(run / file, error);
       if (!error && written > made) return false;
     }
+    if (!is_sound(run, true)) return false;
+  }
   return true;
+}
+
+// What page_text() begins with, now and before it named its maker.
+bool is_our_page(std::string_view text) {
+  constexpr std::string_view kHead =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  if (!text.starts_with(kHead)) return false;
+  text.remove_prefix(kHead.size());
+  return text.starts_with("<meta name=\"generator\" content=\"stap\">\n") ||
+         text.starts_with(
+             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+             "'none'; script-src 'sha256-");
 }
 
 void analyse_folder(const fs::path& folder, const Globals& globals, Observer& observer) {
@@ -64,7 +92,7 @@ fs::path report_file(const fs::path& folder) {
 }
 
 void check_report_output(const fs::path& file) {
-  check_text_output(file, "<!DOCTYPE html>", "HTML page");
+  check_text_output(file, is_our_page, "report of stap");
 }
 
 fs::path write_report(const Report& report, const fs::path& file) {
@@ -79,9 +107,9 @@ void report_at_end(const std::string& folder, const Globals& globals,
     Interruptible observer(console, interrupt);
     if (!is_analysed(folder)) analyse_folder(folder, globals, observer);
   } catch (const Stopped&) {
-    console.note(fmt::format("not analysed for lack of time: stap analyse {}", folder));
+    console.warning(fmt::format("not analysed for lack of time: stap analyse {}", folder));
   } catch (...) {
-    console.note(fmt::format("not analysed: {}", caught_failure().message));
+    console.warning(fmt::format("not analysed: {}", caught_failure().message));
   }
   console.finish();
   if (interrupt.requested()) interrupt.end_program();
@@ -90,7 +118,7 @@ void report_at_end(const std::string& folder, const Globals& globals,
     const fs::path file = write_report(gather_report(folders), report_file(folder));
     out << fmt::format("report: {}\n", file.string());
   } catch (...) {
-    console.note(fmt::format("no report: {}", caught_failure().message));
+    console.warning(fmt::format("no report: {}", caught_failure().message));
   }
 }
 

@@ -95,19 +95,22 @@ std::string page_policy(bool live) {
       source_of(uplot_script()), source_of(page_script()), live ? "; connect-src 'self'" : "");
 }
 
-std::string waiting_page(const std::string& title, const std::string& why) {
+std::string waiting_page(const std::string& title, const std::string& why, bool last) {
   return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"refresh\" content=\"2\">\n"
-      "<title>stap watch</title></head>\n<body><main><h1>{}</h1>\n<p>{}</p>\n"
-      "<p>This page asks again by itself. <a href=\"status.json\">status.json</a></p></main></body>"
-      "</html>\n",
-      escaped(title), escaped(why));
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n{}"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>stap watch</title>\n<style>{}</style></head>\n<body><main><h1>{}</h1>\n<p>{}</p>\n"
+      "<p>{}</p></main></body></html>\n",
+      last ? "" : "<meta http-equiv=\"refresh\" content=\"2\">\n", page_style(),
+      escaped(shortened(title)), escaped(shortened(why, 400)),
+      last ? "Nobody works here any more; this page stays as it is."
+           : "This page asks again by itself. <a href=\"status.json\">status.json</a>");
 }
 
 std::string page_text(const Report& report, bool live) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"generator\" content=\"stap\">\n<meta "
       "http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" "
       "content=\"no-referrer\">\n<title>{}</title>\n<style>{}</style>\n<style>{}</style>\n</head>\n"

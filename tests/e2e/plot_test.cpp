@@ -1,7 +1,9 @@
 // `stap plot` as a user runs it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <regex>
 
 #include "support/contains.h"
 #include "support/process.h"
@@ -11,6 +13,16 @@ namespace stap::test {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Heights of the texts at the left of a figure, from the top.
+std::vector<double> heights_at_left(const std::string& svg) {
+  std::vector<double> heights;
+  const std::regex text("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\" text-anchor=\"end\"");
+  for (std::sregex_iterator it(svg.begin(), svg.end(), text), end; it != end; ++it)
+    if (std::stod((*it)[1]) < 60) heights.push_back(std::stod((*it)[2]));
+  std::ranges::sort(heights);
+  return heights;
+}
 
 TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
   TemporaryFolder folder;
@@ -46,6 +58,11 @@ TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
     EXPECT_TRUE(content(svg).starts_with("<svg "));
   }
   EXPECT_TRUE(contains(content(svg), "data:image/png;base64,"));  // the trajectory
+  ASSERT_TRUE(contains(content(svg), ">bought</text>"));
+  const std::vector<double> heights = heights_at_left(content(svg));
+  ASSERT_GT(heights.size(), 2u);
+  for (std::size_t i = 1; i < heights.size(); ++i)  // no label on another; the font has 8 pt
+    EXPECT_GT(heights[i] - heights[i - 1], 6.5);
   const std::string before = content(svg);
 
   const Finished method = plot({"errors", "--method", "sbal+stab"});
@@ -62,12 +79,25 @@ TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
   EXPECT_EQ(run_stap({"plot", folder.path("none"), "--figure", "errors", "--out", svg}).exit_code,
             3);
   EXPECT_EQ(content(svg), before);  // nothing of these touched it
-  folder.file("notes.txt", "mine");
+  for (const auto& [option, value] :
+       std::vector<std::pair<std::string, std::string>>{{"--seed", "-1"},
+                                                        {"--seed", "1.5"},
+                                                        {"--width", "0"},
+                                                        {"--width", "nan"},
+                                                        {"--width", "1e9mm"},
+                                                        {"--time", "nan"},
+                                                        {"--time", "1e9"}}) {
+    const Finished odd = plot({"trajectory", "--method", "random", option, value});
+    EXPECT_EQ(odd.exit_code, 2) << option << value;
+    EXPECT_TRUE(contains(odd.err, option) && contains(odd.err, "expected")) << odd.err;
+  }
+  const std::string mine = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"85mm\"></svg>\n";
+  folder.file("mine.svg", mine);
   EXPECT_EQ(
-      run_stap({"plot", folder.path("s"), "--figure", "errors", "--out", folder.path("notes.txt")})
+      run_stap({"plot", folder.path("s"), "--figure", "errors", "--out", folder.path("mine.svg")})
           .exit_code,
       2);
-  EXPECT_EQ(content(folder.path("notes.txt")), "mine");
+  EXPECT_EQ(content(folder.path("mine.svg")), mine);
   fs::remove(folder.path("s") + "/method=random,seed=0/analysis.json");
   fs::remove(folder.path("s") + "/method=random,seed=1/analysis.json");
   const Finished absent = plot({"calibration", "--method", "random"});

@@ -52,6 +52,34 @@ TEST_F(ReportProgram, RunsEndWithAPageUnlessItIsNotWanted) {
   EXPECT_FALSE(fs::exists(folder_.path("w/analysis.json")));
 }
 
+// Broken by: a failure that --quiet keeps silent, an analysis that is judged by its time alone.
+TEST_F(ReportProgram, FailuresAreSaidAndDamagedAnalysesMadeAgain) {
+  ASSERT_EQ(study("run", "r").exit_code, 0);
+  const std::string report = folder_.path("r/report.html"),
+                    analysis = folder_.path("r/analysis.json"), whole = content(analysis);
+  folder_.file("r/report.html", "<!DOCTYPE html>\n<p>mine</p>");
+  folder_.file("r/analysis.json", whole.substr(0, whole.size() / 2));
+
+  const Finished again = study("run", "r");
+
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_TRUE(contains(again.err, "no report: " + report + " is there and is no report of stap"))
+      << again.err;
+  EXPECT_EQ(content(report), "<!DOCTYPE html>\n<p>mine</p>");
+  EXPECT_EQ(content(analysis).size(), whole.size());
+  fs::resize_file(folder_.path("r/analysis.h5"), 500);
+  fs::remove(report);
+  EXPECT_EQ(study("run", "r").err, "");
+  EXPECT_GT(fs::file_size(folder_.path("r/analysis.h5")), 500u);
+  // One of an earlier version, which did not name its maker.
+  std::string old = content(report);
+  const std::string maker = "<meta name=\"generator\" content=\"stap\">\n";
+  ASSERT_NE(old.find(maker), std::string::npos);
+  folder_.file("r/report.html", old.erase(old.find(maker), maker.size()));
+  EXPECT_EQ(run_stap({"report", folder_.path("r")}).exit_code, 0);
+  EXPECT_TRUE(contains(content(report), maker));
+}
+
 TEST_F(ReportProgram, ADamagedRunOfASweepIsListedAndTheRestIsShown) {
   ASSERT_EQ(study("sweep", "s", {"--grid", "method=random,sbal", "--grid", "seed=0,1"}).exit_code,
             0);

@@ -15,8 +15,9 @@ std::string page_text(const Report& report, bool live = false);
 
 /// What the page allows itself, for who serves it as a header.
 std::string page_policy(bool live);
-/// In the place of a page that cannot be made, asked for again by itself every two seconds.
-std::string waiting_page(const std::string& title, const std::string& why);
+/// In the place of a page that cannot be made, asked for again by itself every two seconds unless
+/// it is the `last` one.
+std::string waiting_page(const std::string& title, const std::string& why, bool last = false);
 
 /// Format report/1: what the page shows, for programs.
 config::Value report_value(const Report& report);
