@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -61,9 +63,10 @@ class Board {
     const std::lock_guard guard(mutex_);
     return page_ != nullptr;
   }
-  WebAnswer page() const {
+  WebAnswer page() {
     const std::lock_guard guard(mutex_);
     if (page_ == nullptr) return {};
+    if (page_->waiting && page_->last) end_seen_ = true;  // it asks for nothing more
     return {200, "text/html; charset=utf-8", page_->text, {}, page_->policy};
   }
   WebAnswer status() {
@@ -90,11 +93,11 @@ class PageMaker {
   PageMaker(fs::path folder, Board& board)
       : folder_(std::move(folder)), board_(board), thread_([this](const std::stop_token& stop) {
           do {
-            make();
+            make(false);
             std::this_thread::sleep_for(kNap);
           } while (!stop.stop_requested());
           next_ = {};
-          make();
+          make(true);
           finished_ = true;
         }) {}
 
@@ -103,11 +106,15 @@ class PageMaker {
   bool finished() const { return finished_; }
 
  private:
-  void make() {
+  void make(bool last) {
     const auto start = Clock::now();
     if (start < next_) return;
     const std::string seen = files_seen(folder_);
-    if (seen != seen_) board_.set_page(live_page(folder_));
+    if (seen != seen_ || (last && waiting_)) {
+      LivePage page = live_page(folder_, last);
+      waiting_ = page.waiting;
+      board_.set_page(std::move(page));
+    }
     seen_ = seen;
     next_ = Clock::now() + std::max<Clock::duration>(kLookEvery, kRest * (Clock::now() - start));
   }
@@ -115,6 +122,7 @@ class PageMaker {
   fs::path folder_;
   Board& board_;
   std::string seen_ = "nothing";
+  bool waiting_ = false;  // what is shown says that there is nothing yet
   Clock::time_point next_{};
   std::atomic<bool> finished_ = false;
   std::jthread thread_;

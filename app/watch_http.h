@@ -3,13 +3,10 @@
 // HTTP on the loopback interface, for `stap watch`: who may ask, and what he gets. The library that
 // speaks it is seen by watch_http.cpp only.
 
-#include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 
 namespace stap::app {
 
@@ -28,7 +25,7 @@ bool same_secret(std::string_view given, std::string_view secret);
 
 /// Answers GET and HEAD of programs of this machine that name it as 127.0.0.1:PORT or
 /// localhost:PORT and come from no other site. Connections are short: a request of at most 64 kB
-/// within 2 s, all within 15 s, 32 at a time; who is slower or more is cut off, the oldest first.
+/// within 2 s, all within 15 s, 32 at a time; where more wait, a request has a fifth of a second.
 class LoopbackServer {
  public:
   /// Asked in many threads, with the request's target (path and query) as it was sent.
@@ -46,15 +43,6 @@ class LoopbackServer {
  private:
   struct Inside;
   std::unique_ptr<Inside> inside_;
-};
-
-/// Cuts off connections to this port that are too slow, too large or too many; runs until it ends.
-class ConnectionLimits {
- public:
-  explicit ConnectionLimits(int port);
-
- private:
-  std::jthread thread_;
 };
 
 }  // namespace stap::app

@@ -102,7 +102,7 @@ LiveRun look_at_run(const fs::path& path, std::string name, double now) {
     // A configuration takes long to read, and solvers of ours have no slots.
     if (!run.status.running.empty()) run.slots = slots_in(folder);
     judge_life(path, now, run);
-  } catch (const Error& damage) {
+  } catch (const std::exception& damage) {  // also of files that go while they are read
     run.state = LiveRun::State::damaged;
     run.words = damage.what();
   }
@@ -132,7 +132,7 @@ LiveFolder look_at_live(const fs::path& folder, double now) {
     for (const std::string& name : names_in(folder))
       live.runs.push_back(look_at_run(name.empty() ? folder : folder / name,
                                       name.empty() ? folder.string() : name, now));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     live.error = error.what();
     return live;
   }
@@ -150,7 +150,7 @@ std::string files_seen(const fs::path& folder) {
   std::vector<std::string> names;
   try {
     names = names_in(folder);
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   see(folder / "sweep.json", text);

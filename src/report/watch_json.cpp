@@ -1,6 +1,8 @@
 // What a browser polls.
+#include <algorithm>
 #include <utility>
 
+#include "report/shortened.h"
 #include "stap/report/watch.h"
 
 namespace stap {
@@ -9,13 +11,14 @@ namespace {
 using config::Value;
 
 constexpr std::size_t kMostRunning = 1000;  // queries of a run
+constexpr std::size_t kMostText = 400;      // characters of what programs of users may have said
 
 Value to_value(const LiveRun& run) {
   const RunStatus& status = run.status;
   Value value;
   value.set("folder", run.name);
   value.set("state", to_string(run.state));
-  value.set("words", run.words);
+  value.set("words", shortened(run.words, kMostText));
   value.set("phase", status.phase.empty() ? std::string(to_string(run.state)) : status.phase);
   value.set("round", status.round);
   value.set("rounds", status.rounds);
@@ -35,13 +38,15 @@ Value to_value(const LiveRun& run) {
     one.set("candidate", query.candidate);
     one.set("step", query.step);
     one.set("seconds", query.seconds);
-    one.set("where", query.where);
+    one.set("where", shortened(query.where));
   }
   value.set("running", Value(std::move(running)));
   const bool trouble = run.state == LiveRun::State::dead || run.state == LiveRun::State::silent ||
                        run.state == LiveRun::State::damaged;
-  value.set("error", trouble ? run.words : status.error);
+  value.set("error", shortened(trouble ? run.words : status.error, kMostText));
   value.set("seconds_left", run.seconds_left ? Value(*run.seconds_left) : Value());
+  value.set("phase_seconds_left",
+            run.phase_seconds_left ? Value(*run.phase_seconds_left) : Value());
   value.set("host", status.host);
   value.set("process", static_cast<std::size_t>(status.process));
   value.set("time", status.time);
@@ -58,7 +63,7 @@ Value to_value(const LiveFolder& live, const std::string& version) {
   value.set("version", version);
   value.set("runs", Value(std::move(runs)));
   value.set("ended", live.ended);
-  value.set("error", live.error);
+  value.set("error", shortened(live.error, kMostText));
   return value;
 }
 

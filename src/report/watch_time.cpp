@@ -66,6 +66,21 @@ std::optional<double> by_pace(const RunStatus& status) {
   return pace * static_cast<double>(total - std::min(done, total));
 }
 
+// The same from now on. Runs that share the training of another one have the time of that.
+std::optional<double> pace_left(std::span<const LiveRun* const> beside, const LiveRun& run,
+                                double now) {
+  const auto left = [&](const RunStatus& status) -> std::optional<double> {
+    const auto pace = by_pace(status);
+    if (!pace) return std::nullopt;
+    return std::max(0.0, *pace - std::max(0.0, now - status.time));
+  };
+  if (const auto own = left(run.status)) return own;
+  std::optional<double> longest;
+  for (const LiveRun* other : beside)
+    if (const auto its = left(other->status)) longest = std::max(longest.value_or(0.0), *its);
+  return longest;
+}
+
 // Seconds of the process until this run's phase has ended, a share of those of all runs `beside` it
 // at the same phase. What moves tells for what does not: runs that share the training of another
 // one, or have had no answer yet.
@@ -112,6 +127,7 @@ void estimate_time_left(std::span<LiveRun> runs, double now) {
   PhaseRounds sums, counts;
   for (LiveRun& run : runs) {
     run.seconds_left.reset();
+    run.phase_seconds_left.reset();
     if (run.works() && !run.status.phase.empty())
       processes[{run.status.host, run.status.process}].push_back(&run);
     for (const auto& [phase, rounds] : rounds_of(run.timings))
@@ -126,11 +142,12 @@ void estimate_time_left(std::span<LiveRun> runs, double now) {
       means[phase][round] = seconds / counts[phase][round];
   for (const auto& [process, mine] : processes) {
     std::optional<double> sum = 0.0;
-    for (const LiveRun* run : mine) {
+    for (LiveRun* run : mine) {
       std::vector<const LiveRun*> beside;
       for (const LiveRun* other : mine)
         if (other->status.phase == run->status.phase) beside.push_back(other);
       const auto left = work_left(*run, beside, means, now);
+      run->phase_seconds_left = pace_left(beside, *run, now);
       sum = sum && left ? std::optional(*sum + *left) : std::nullopt;
     }
     for (LiveRun* run : mine) run->seconds_left = sum;

@@ -31,7 +31,7 @@ class TrainingNews : public Observer {
   Account& account_;
   std::vector<std::size_t> before_, done_;  // epochs of all members, by run
   double since_;
-  Clock::time_point told_ = Clock::now();
+  Clock::time_point told_{};  // never: the first epoch is told of at once
   Clock::duration took_{};
 };
 

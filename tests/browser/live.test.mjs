@@ -8,7 +8,7 @@ import { mkdtempSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { launch, open } from "./browser.mjs";
+import { launch, open, tooFaint, tooWide } from "./browser.mjs";
 import { page as fixture } from "./fixture.mjs";
 
 let browser;
@@ -63,6 +63,35 @@ describe("a live page", () => {
     assert.deepEqual(problems, []);
     const origin = new URL(page.url()).origin;
     assert.ok(requests.every((url) => url.startsWith(origin + "/token/")));
+  });
+
+  it("shows epochs, the time of the phase in a first round, and what is wrong once", async (test) => {
+    const gone = "training, round 0 of 4: process 7 is gone; the same command continues";
+    const first = { ...running, phase: "train", words: "training, round 0 of 4", budget: 0, spent: 0, running: [], epochs: 40, epochs_done: 10,
+      seconds_left: null, phase_seconds_left: 35 };
+    const { page } = await served(test, { version: "1", ended: false, runs: [first, { ...running, folder: "b", state: "dead", words: gone, error: gone }] });
+    const live = page.locator("#live");
+    await live.getByText("10 of 40 epochs").waitFor();
+    assert.ok((await live.textContent()).includes("35 s until this is done"));
+    assert.equal(await live.getByText("is gone; the same command continues").count(), 1);
+  });
+
+  it("is read in a narrow window and by keys while it changes", async (test) => {
+    const long = "a message that does not end ".repeat(15) + "x".repeat(300);
+    for (const colorScheme of ["light", "dark"]) {
+      const { page, state } = await served(test, { version: "1", runs: [{ ...running, error: long }], ended: false });
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width: 320, height: 640 });
+      const scroll = page.locator("#live .scroll");
+      await scroll.waitFor();
+      assert.deepEqual(await tooWide(page), []);
+      assert.deepEqual(await tooFaint(page), []);
+      await scroll.focus();
+      await scroll.evaluate((e) => { e.scrollLeft = 90; });
+      state.status = { ...state.status, runs: [{ ...running, spent: 7 }] };
+      await page.getByText("7 of 24").waitFor();
+      assert.deepEqual(await scroll.evaluate((e) => [e.scrollLeft, e === document.activeElement]), [90, true]);
+    }
   });
 
   it("stops asking when all has ended", async (test) => {

@@ -156,6 +156,29 @@ TEST_F(WatchProgram, ShowsARunWhileItWorksAndEndsWithIt) {
   waitpid(std::exchange(run_, 0), nullptr, 0);
 }
 
+TEST_F(WatchProgram, SaysThatAFolderIsGoneAndThatItIsBack) {
+  start_run();
+  watch(folder_.path("run"));
+  const auto error = [&] {
+    const Value now = status();
+    return now.is_map() ? *now.find("error")->text() : "no answer";
+  };
+
+  fs::rename(folder_.path("run"), folder_.path("moved"));
+  const bool said = eventually([&] { return contains(error(), "config.yaml"); });
+  const bool shown =
+      eventually([&] { return contains(get(path_, host_), "asks again by itself"); });
+  fs::rename(folder_.path("moved"), folder_.path("run"));
+  const bool back = eventually([&] { return error().empty(); });
+  kill(run_, SIGKILL);
+  waitpid(std::exchange(run_, 0), nullptr, 0);
+  const bool last = eventually([&] { return contains(get(path_, host_), "this page stays"); }, 20);
+
+  EXPECT_TRUE(said && shown && back) << said << shown << back;
+  EXPECT_TRUE(last);  // there is no report of it, and nobody asks a process that has ended
+  EXPECT_EQ(end_of_watch(), 0);
+}
+
 TEST_F(WatchProgram, SaysThatAProcessIsDeadAndWritesNothing) {
   start_run();
   kill(run_, SIGKILL);
@@ -212,6 +235,19 @@ TEST_F(WatchProgram, RefusesAllElse) {
       {path_ + "../", host_, 404},
       {path_ + "%2e%2e/config.yaml", host_, 404},
       {"http://127.0.0.1:" + port + json, host_, 404},
+      // What a library that decodes, skips or joins would take for ours.
+      {json, "Host: 127.0.0%2e1:" + port + "\r\n", 403},
+      {json, "Host: 127.0.0.1%3A" + port + "\r\n", 403},
+      {json, host_ + "Origin: http%3a//127.0.0.1:" + port + "\r\n", 403},
+      {json, host_ + "Sec-Fetch-Site: same%2Dorigin\r\n", 403},
+      {json, host_ + "ORIGIN: http://evil.example\r\n", 403},
+      {json, host_ + "Origin: http://127.0.0.1:" + port + std::string("\0.evil\r\n", 8), 400},
+      {json, "Host: 127.0.0.1:" + port + std::string("\0\r\n", 3), 400},
+      {json, "Host: evil.example\r\n " + host_, 400},
+      {json, "Host : 127.0.0.1:" + port + "\r\n", 400},
+      {json, "X: y\n" + host_, 400},
+      {json, "X: y\r" + host_, 400},
+      {json + " x", host_, 400},
   };
 
   for (const auto& [path, headers, code] : cases) {
@@ -249,6 +285,25 @@ TEST_F(WatchProgram, SlowAndHugeRequestsHoldNobodyUp) {
   std::list<Connection> slow;
   for (int i = 0; i < 100; ++i) slow.emplace_back(port_).send("GET " + path_ + " HTTP/1.1\r\nX-");
   const Value beside = status();
+  // To the byte, however the lines are cut.
+  const auto of_size = [&](std::size_t bytes) {
+    std::string head = "GET " + path_ + "status.json HTTP/1.1\r\n" + host_;
+    while (bytes - head.size() > 2000) head += "X: " + std::string(995, 'y') + "\r\n";
+    head += "X: " + std::string(bytes - head.size() - 7, 'y') + "\r\n\r\n";
+    return asked(port_, head).substr(0, 12);
+  };
+  const std::string largest = of_size(64 << 10), larger = of_size((64 << 10) + 1);
+  // Every byte comes soon, all of them never do.
+  const Connection trickle(port_);
+  trickle.send("GET " + path_ + " HTTP/1.1\r\n");
+  int bytes = 0;
+  for (; bytes < 600 && trickle.send("X"); ++bytes) usleep(50'000);
+  // They ask and are gone.
+  for (int i = 0; i < 200; ++i) {
+    Connection gone(port_);
+    gone.send("GET " + path_ + " HTTP/1.1\r\n" + host_ + (i % 2 == 0 ? "\r\n" : ""));
+    if (i % 3 != 0) gone.reset();
+  }
   const std::string line = "X-Y: " + std::string(4000, 'y') + "\r\n";
   const Connection endless(port_);
   endless.send("GET " + path_ + " HTTP/1.1\r\n" + host_);
@@ -259,6 +314,9 @@ TEST_F(WatchProgram, SlowAndHugeRequestsHoldNobodyUp) {
 
   EXPECT_TRUE(beside.is_map());
   EXPECT_LT(lines, 20000);
+  EXPECT_EQ(largest, "HTTP/1.1 200");
+  EXPECT_EQ(larger, "HTTP/1.1 431");
+  EXPECT_LT(bytes, 600);
   EXPECT_FALSE(contains(endless.rest(), " 200 "));
   EXPECT_FALSE(contains(large, " 200 "));
   EXPECT_TRUE(after.is_map());

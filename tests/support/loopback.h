@@ -31,6 +31,11 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   bool connected() const { return connected_; }
+  /// Ends it as a program does that is killed.
+  void reset() const {
+    const linger at_once{1, 0};
+    setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  }
   /// False: it was cut off.
   bool send(const std::string& text) const {
     for (std::size_t at = 0; at < text.size();) {

@@ -26,6 +26,7 @@ struct LiveRun {
   std::vector<Timing> timings{};       ///< of rounds so far
   std::optional<std::size_t> slots{};  ///< of the user's solver, where the configuration says
   std::optional<double> seconds_left{};
+  std::optional<double> phase_seconds_left{};  ///< of the phase under way, by its pace
 
   bool works() const { return state == State::working || state == State::silent; }
 };

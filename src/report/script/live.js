@@ -9,33 +9,58 @@ function watch(address) {
     (finite(query.seconds) ? ": " + secondsText(query.seconds) : "") +
     (textOf(query.where) ? " on " + query.where : "");
 
+  // A bar with words: how much of so much, of what.
+  function meter(done, all, what) {
+    if (!finite(all) || all <= 0) return null;
+    const part = finite(done) ? done : 0;
+    return [make("progress", { max: all, value: part, "aria-label": what }), " " + number(done) + " of " + number(all) + " " + what];
+  }
+
+  function timeLeft(run) {
+    if (finite(run.seconds_left)) return secondsText(run.seconds_left);
+    // Before the first round is through.
+    return finite(run.phase_seconds_left) ? secondsText(run.phase_seconds_left) + " until this is done" : "\u2013";
+  }
+
+  // Of one run: a row of the table, and below it what does not fit into one.
+  function rows(run) {
+    const slots = finite(run.slots) ? " in " + run.slots + (run.slots === 1 ? " slot" : " slots") : "";
+    const round = finite(run.rounds) ? ", round " + number(run.round) + " of " + run.rounds : "";
+    const words = textOf(run.words) || textOf(run.phase) + round;
+    const done = meter(run.epochs_done, run.epochs, "epochs of all members") ||
+      meter(run.spent, run.budget, "solver steps") || ["\u2013"];
+    const cells = [[textOf(run.folder)], [words], done, [number(run.failed)], [number(run.refused)],
+      [number(run.open) + slots], [timeLeft(run)]];
+    const more = [];
+    if (textOf(run.error) && run.error !== words) more.push(make("p", { class: "error" }, run.error));
+    const running = listOf(run.running).filter((query) => query && typeof query === "object");
+    const items = running.slice(0, 32).map((query) => make("li", {}, queryText(query)));
+    if (running.length > 32) items.push(make("li", {}, "and " + (running.length - 32) + " more"));
+    if (items.length) more.push(make("ul", { class: "running" }, ...items));
+    const bad = ["dead", "silent", "damaged"].includes(run.state);
+    const row = make("tr", {}, ...cells.map((cell, i) => make("td", { class: bad && i === 1 ? "error" : null }, ...cell)));
+    return more.length ? [row, make("tr", {}, make("td", { colspan: cells.length }, ...more))] : [row];
+  }
+
+  // Made once and filled again and again: a reader may be in the middle of scrolling the table.
+  function board(place) {
+    if (!place.querySelector("table")) {
+      const heads = ["run", "what it does", "how far", "failed", "refused", "open", "time left"];
+      const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
+      place.replaceChildren(make("h2"), make("p", { class: "state", role: "status" }),
+        make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "runs" }, make("table", {}, head, make("tbody"))));
+    }
+    return ["h2", ".state", "tbody"].map((part) => place.querySelector(part));
+  }
+
   function show(status) {
     const place = byId("live");
     if (!place) return;
-    const heads = ["run", "what it does", "solver steps", "failed", "refused", "open", "time left"];
-    const body = make("tbody");
-    for (const run of listOf(status.runs).filter((r) => r && typeof r === "object")) {
-      const known = finite(run.budget) && run.budget > 0;
-      const meter = make("progress", { max: known ? run.budget : 1, value: known && finite(run.spent) ? run.spent : 0 });
-      const steps = [meter, " " + number(run.spent) + " of " + number(run.budget)];
-      const slots = finite(run.slots) ? " in " + run.slots + (run.slots === 1 ? " slot" : " slots") : "";
-      const round = finite(run.rounds) ? ", round " + number(run.round) + " of " + run.rounds : "";
-      const cells = [[textOf(run.folder)], [textOf(run.words) || textOf(run.phase) + round], known ? steps : ["\u2013"],
-        [number(run.failed)], [number(run.refused)], [number(run.open) + slots], [secondsText(run.seconds_left)]];
-      body.append(make("tr", {}, ...cells.map((cell) => make("td", {}, ...cell))));
-      const more = [];
-      if (textOf(run.error)) more.push(make("p", { class: "error" }, run.error));
-      const running = listOf(run.running).filter((query) => query && typeof query === "object");
-      const items = running.slice(0, 32).map((query) => make("li", {}, queryText(query)));
-      if (running.length > 32) items.push(make("li", {}, "and " + (running.length - 32) + " more"));
-      if (items.length) more.push(make("ul", { class: "running" }, ...items));
-      if (more.length) body.append(make("tr", {}, make("td", { colspan: heads.length }, ...more)));
-    }
-    const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
-    const words = textOf(status.error) || (ended ? "Nobody works here any more; this page stays as it is."
-      : "Asked every second.");
-    place.replaceChildren(make("h2", {}, ended ? "Ended" : "Now"), make("p", { class: "state", role: "status" }, words),
-      make("div", { class: "scroll" }, make("table", {}, head, body)));
+    const [title, state, body] = board(place);
+    const say = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+    say(title, ended ? "Ended" : "Now");
+    say(state, textOf(status.error) || (ended ? "Nobody works here any more; this page stays as it is." : "Asked every second."));
+    body.replaceChildren(...listOf(status.runs).filter((run) => run && typeof run === "object").flatMap(rows));
   }
 
   async function replace() {

@@ -88,6 +88,40 @@ TEST(TimeLeft, IsUnknownWhereAPhaseWasNeverTimed) {
   EXPECT_FALSE(runs[1].seconds_left);
 }
 
+// In the first round nothing was timed, but what is under way has a pace; runs that train together
+// end it together.
+TEST(TimeLeft, OfThePhaseIsKnownInTheFirstRound) {
+  std::vector<LiveRun> runs(2, run_at("train"));
+  for (LiveRun& run : runs) {
+    run.timings.clear();
+    run.status.round = 0;
+    run.status.epochs = 40;
+    run.status.since = kNow - 5;
+  }
+  runs[0].status.epochs_done = 10;
+
+  estimate_time_left(runs, kNow + 2);
+
+  for (const LiveRun& run : runs) {
+    EXPECT_FALSE(run.seconds_left);
+    EXPECT_DOUBLE_EQ(run.phase_seconds_left.value_or(-1), 15 - 2);
+  }
+}
+
+TEST(LiveValue, ShortensWhatProgramsHaveSaid) {
+  LiveRun run = run_at("failed");
+  run.state = LiveRun::State::ended;
+  run.status.error = std::string(10'000, 'x') + "the end";
+
+  const config::Value value = to_value(LiveFolder{.runs = {run}}, "1");
+
+  const config::Value& first = value.find("runs")->list()->front();
+  const std::string error = *first.find("error")->text();
+  EXPECT_LT(error.size(), 500u);
+  EXPECT_TRUE(error.ends_with("the end"));
+  EXPECT_TRUE(first.find("phase_seconds_left")->is_null());
+}
+
 TEST(LookAtLive, AFolderThatIsGoneOrDamagedIsSaidToBe) {
   const test::TemporaryFolder folder;
   folder.file("sweep.json", "{\"format\": ");
