@@ -89,7 +89,7 @@ export function tooWide(page) {
   });
 }
 
-/// Texts whose contrast with what is behind them is below WCAG's AA.
+/// Texts whose contrast with what is behind them is below 4.5 (WCAG's AA of small letters).
 export function tooFaint(page) {
   return page.evaluate(() => {
     const probe = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -115,16 +115,17 @@ export function tooFaint(page) {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const element = walker.currentNode.parentElement;
-      if (!walker.currentNode.textContent.trim() || element.closest("script, style, [aria-pressed=false], :disabled, option")) continue;
+      if (!walker.currentNode.textContent.trim() || element.closest("script, style, :disabled, option")) continue;
       const box = element.getBoundingClientRect();
       const style = getComputedStyle(element);
       if (!box.width || style.visibility === "hidden") continue;
-      const ink = parse(element.closest("svg") ? style.fill : style.color);
-      const [a, b] = [luminance(ink), luminance(behind(element))].sort((x, y) => y - x);
-      const size = parseFloat(style.fontSize);
-      const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+      const ink = parse(element.closest("svg") ? style.fill : style.color), ground = behind(element);
+      let alpha = ink[3];
+      for (let e = element; e; e = e.parentElement) alpha *= Number(getComputedStyle(e).opacity);
+      const seen = ink.map((value, k) => alpha * value + (1 - alpha) * ground[k]);
+      const [a, b] = [luminance(seen), luminance(ground)].sort((x, y) => y - x);
       const ratio = (a + 0.05) / (b + 0.05);
-      if (ratio < (large ? 3 : 4.5)) faint.add(element.tagName + "." + (element.getAttribute("class") || "") + " " + ratio.toFixed(2) +
+      if (ratio < 4.5) faint.add(element.tagName + "." + (element.getAttribute("class") || "") + " " + ratio.toFixed(2) +
         " " + walker.currentNode.textContent.trim().slice(0, 30));
     }
     return [...faint].slice(0, 10);

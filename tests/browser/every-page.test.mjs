@@ -77,13 +77,17 @@ for (const [name, file] of pages) {
     it("prints its static figures and no controls", async () => {
       const { page } = await open(browser, file, { colorScheme: "dark" });
       await settle(page);
+      await page.evaluate(() => { document.documentElement.dataset.theme = "dark"; });
       await page.emulateMedia({ media: "print" });
       const state = await page.evaluate(() => {
         const count = (selector, visible) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() === visible).length;
         return { hidden: count(".plot > svg, .pane img", false), shown: count(".canvas, .controls, .legend, .frame canvas, .tools button, .u-wrap", true),
+          closed: [...document.querySelectorAll("details > :not(summary)")].filter((e) => e.textContent.trim() &&
+            (!e.checkVisibility({ contentVisibilityAuto: true }) || e.getBoundingClientRect().height < 5)).length,
           paper: getComputedStyle(document.documentElement).backgroundColor };
       });
-      assert.deepEqual(state, { hidden: 0, shown: 0, paper: "rgb(255, 255, 255)" });
+      assert.deepEqual(state, { hidden: 0, shown: 0, closed: 0, paper: "rgb(255, 255, 255)" });
+      assert.deepEqual(await tooFaint(page), []);
       await page.context().close();
     });
 

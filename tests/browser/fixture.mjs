@@ -162,6 +162,7 @@ export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = 
 ${Object.keys(made).map(figure).join("\n")}
 <div class="scroll"><table class="sortable" id="p1-table"><caption>Means over seeds</caption><thead><tr><th data-type="text">method</th><th data-type="number">log RMSE</th><th data-type="number">seeds</th></tr></thead><tbody>${rows.map(cells).join("")}</tbody></table></div>
 <div class="cost" id="p1-cost"><h3>Does it pay?</h3><p class="verdict">sbal+stap pays above 0.3 s a solver step.</p></div>
+<details class="reasons"><summary>Queries that failed</summary><ul class="notes"><li>candidate 3, step 2: failed</li></ul></details>
 <details class="trajectories" open id="p1-trajectories"><summary>Trajectories</summary>
 <h4>random, seed 0</h4>${field("p1-m0-worst", flatPanes(), "worst")}<h4>${escaped(names[1])}, seed 0</h4>${field("p1-m1-best", framePanes(), "best")}</details></section>
 <section id="runs"><h2>Runs</h2><div class="scroll"><table class="sortable" id="runs-table"><thead><tr><th data-type="text">folder</th><th data-type="text">method</th><th data-type="number">seed</th></tr></thead><tbody>

@@ -4,7 +4,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { launch, open, pixels, settle, tooWide } from "./browser.mjs";
+import { launch, open, pixels, settle, tooFaint, tooWide } from "./browser.mjs";
 import { kCosts, kFlat, kFrames, page as fixture } from "./fixture.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "stap-browser-"));
@@ -66,6 +66,7 @@ describe("charts", () => {
     await page.keyboard.press("Space");
     assert.equal(await entry.getAttribute("aria-pressed"), "false");
     assert.equal((await pixels(canvasOf(page, "p1-errors"))).groups[2], 0);
+    assert.deepEqual(await tooFaint(page), []);
     assert.equal(await page.evaluate(() => document.activeElement.textContent), "sbal+stap");
     await page.keyboard.press("Space");
     assert.ok((await pixels(canvasOf(page, "p1-errors"))).groups[2] > 50);
@@ -299,6 +300,40 @@ describe("the page", () => {
     await page.emulateMedia({ colorScheme: "dark" });
     assert.notEqual(await paper(), dark);
   });
+
+  it("opens what is closed when it is printed, and closes it again", async (test) => {
+    const page = await opened(test);
+    const open = () => page.locator(".reasons").evaluate((e) => e.open);
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    assert.equal(await open(), true);
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    assert.equal(await open(), false);
+  });
+
+  for (const colorScheme of ["light", "dark"])
+    it("shows in the " + colorScheme + " how often a step was bought, fuller for more often", async (test) => {
+      const page = await opened(test, {}, { colorScheme });
+      const strip = page.locator("#p1-m0-worst .bought").first();
+      const shot = await strip.screenshot();
+      const row = await page.evaluate(async (file) => {
+        const image = new Image();
+        image.src = "data:image/png;base64," + file;
+        await image.decode();
+        const canvas = document.createElement("canvas");
+        canvas.width = image.width;
+        canvas.height = image.height;
+        const context = canvas.getContext("2d", { willReadFrequently: true });
+        context.drawImage(image, 0, 0);
+        const paper = getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).map(Number);
+        // How far from the paper: in the middle of its height, from the first step to the last.
+        return Array.from({ length: 20 }, (_, i) => {
+          const at = context.getImageData(Math.floor(((i + 0.5) / 20) * image.width), image.height >> 1, 1, 1).data;
+          return paper.reduce((sum, value, k) => sum + Math.abs(value - at[k]), 0);
+        });
+      }, shot.toString("base64"));
+      assert.ok(row[0] < 30 && row[19] > 200, row.join());
+      assert.ok(row.every((value, i) => i === 0 || value >= row[i - 1] - 3), row.join());
+    });
 
   it("marks in the navigation where one is", async (test) => {
     const page = await opened(test);

@@ -138,7 +138,7 @@ function enhanceField(figure, raw) {
     // How often each step was bought, along the time axis.
     function strip() {
       const steps = field.bought.length;
-      const picture = make("div", { class: "bought", role: "img", title: "how often a step was bought: darker is more often",
+      const picture = make("div", { class: "bought", role: "img", title: "how often a step was bought: the fuller the colour, the more often",
         "aria-label": "share of chosen trajectories of which a step was bought, by time" });
       for (const share of field.bought) {
         const part = make("span");

@@ -86,8 +86,22 @@ function enhance(data) {
   each(data.fields, enhanceField);
 }
 
+// On paper nothing can be opened. page.css does this, too, for browsers that let it.
+function openForPrint() {
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const part of closed) part.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const part of closed) part.open = false;
+    closed = [];
+  });
+}
+
 function start() {
   const data = readData(document);
+  openForPrint();
   themeButton();
   enhance(data);
   const address = data && data.live && textOf(data.live.status);
