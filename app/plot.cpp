@@ -48,10 +48,10 @@ double millimetres(const std::string& text, const std::string& option, double le
                         : unit == "pt"               ? 25.4 / 72
                                                      : 0.0;
   if (end == text.c_str() || !(number * factor >= least && number * factor <= most))
-    throw Error(ErrorKind::config,
-                fmt::format("{} '{}', expected a length from {:.3g} to {:.3g} mm, such as 85mm, "
-                            "8.5cm or 240pt",
-                            option, text, least, most));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("{} '{}', expected a length from {:.4g} to {:.4g} mm, such as {}", option, text,
+                    least, most, option == "--font" ? "8pt or 3mm" : "85mm, 8.5cm or 240pt"));
   return number * factor;
 }
 

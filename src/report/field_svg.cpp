@@ -61,7 +61,7 @@ void draw_colour_bar(Svg& svg, double left, double right, double y, const Pictur
 
 // How many of the bought trajectories had each step, over the picture, and so far from it that the
 // word beside it does not meet the uppermost label of the axis.
-constexpr double kStripHeight = 0.6, kStripGap = 0.6;  // in font sizes
+constexpr double kStripHeight = 0.6, kStripGap = 0.8;  // in font sizes
 void draw_bought(Svg& svg, const Frame& frame, const std::vector<double>& bought) {
   const double height = kStripHeight * svg.font(), bottom = frame.top - kStripGap * svg.font();
   const double last = static_cast<double>(bought.size());

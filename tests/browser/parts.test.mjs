@@ -311,28 +311,23 @@ describe("the page", () => {
   });
 
   for (const colorScheme of ["light", "dark"])
-    it("shows in the " + colorScheme + " how often a step was bought, fuller for more often", async (test) => {
+    it("shows in the " + colorScheme + " how often a step was bought: higher bars, between the states", async (test) => {
       const page = await opened(test, {}, { colorScheme });
-      const strip = page.locator("#p1-m0-worst .bought").first();
-      const shot = await strip.screenshot();
-      const row = await page.evaluate(async (file) => {
-        const image = new Image();
-        image.src = "data:image/png;base64," + file;
-        await image.decode();
-        const canvas = document.createElement("canvas");
-        canvas.width = image.width;
-        canvas.height = image.height;
-        const context = canvas.getContext("2d", { willReadFrequently: true });
-        context.drawImage(image, 0, 0);
-        const paper = getComputedStyle(document.documentElement).backgroundColor.match(/\d+/g).map(Number);
-        // How far from the paper: in the middle of its height, from the first step to the last.
-        return Array.from({ length: 20 }, (_, i) => {
-          const at = context.getImageData(Math.floor(((i + 0.5) / 20) * image.width), image.height >> 1, 1, 1).data;
-          return paper.reduce((sum, value, k) => sum + Math.abs(value - at[k]), 0);
-        });
-      }, shot.toString("base64"));
-      assert.ok(row[0] < 30 && row[19] > 200, row.join());
-      assert.ok(row.every((value, i) => i === 0 || value >= row[i - 1] - 3), row.join());
+      const { heights, left, width, contrast } = await page.locator("#p1-m0-worst .pane").first().evaluate((pane) => {
+        const boxes = [...pane.querySelectorAll(".bought span")].map((e) => e.getBoundingClientRect());
+        const picture = pane.querySelector("img").getBoundingClientRect();
+        const light = (element) => {
+          const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g).slice(0, 3).map((v) => v / 255)
+            .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2] + 0.05;
+        };
+        const [a, b] = [light(pane.querySelector(".bought span")), light(pane.querySelector(".bought"))];
+        return { heights: boxes.map((box) => box.height), left: (boxes[0].left - picture.left) / picture.width,
+          width: (boxes[19].right - boxes[0].left) / picture.width, contrast: Math.max(a / b, b / a) };
+      });
+      assert.ok(heights.every((height, i) => Math.abs(height - (i / 19) * heights[19]) < 1) && heights[19] > 10, heights.join());
+      assert.ok(Math.abs(left - 0.5 / 21) < 0.01 && Math.abs(width - 20 / 21) < 0.01, left + " " + width);
+      assert.ok(contrast >= 3, String(contrast)); // as what is no text must have
     });
 
   it("marks in the navigation where one is", async (test) => {

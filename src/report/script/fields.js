@@ -138,13 +138,17 @@ function enhanceField(figure, raw) {
     // How often each step was bought, along the time axis.
     function strip() {
       const steps = field.bought.length;
-      const picture = make("div", { class: "bought", role: "img", title: "how often a step was bought: the fuller the colour, the more often",
+      const picture = make("div", { class: "bought", role: "img", title: "how often a step was bought: the higher, the more often",
         "aria-label": "share of chosen trajectories of which a step was bought, by time" });
       for (const share of field.bought) {
         const part = make("span");
         part.style.width = 100 / steps + "%";
-        part.style.opacity = clamp(share, 0, 1);
+        part.style.height = 100 * clamp(share, 0, 1) + "%";
         picture.append(part);
+      }
+      if (field.flat) { // step i leads from picture column i to i + 1, so it lies between them
+        picture.style.width = 100 - 100 / field.times.length + "%";
+        picture.style.marginInline = "auto";
       }
       return picture;
     }
