@@ -72,7 +72,7 @@ describe("a live page", () => {
     const { page } = await served(test, { version: "1", ended: false, runs: [first, { ...running, folder: "b", state: "dead", words: gone, error: gone }] });
     const live = page.locator("#live");
     await live.getByText("10 of 40 epochs").waitFor();
-    assert.ok((await live.textContent()).includes("35 s until this is done"));
+    assert.ok((await live.textContent()).includes("35 s for this part"));
     assert.equal(await live.getByText("is gone; the same command continues").count(), 1);
   });
 

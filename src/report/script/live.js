@@ -19,7 +19,7 @@ function watch(address) {
   function timeLeft(run) {
     if (finite(run.seconds_left)) return secondsText(run.seconds_left);
     // Before the first round is through.
-    return finite(run.phase_seconds_left) ? secondsText(run.phase_seconds_left) + " until this is done" : "\u2013";
+    return finite(run.phase_seconds_left) ? secondsText(run.phase_seconds_left) + " for this part" : "\u2013";
   }
 
   // Of one run: a row of the table, and below it what does not fit into one.
@@ -27,10 +27,10 @@ function watch(address) {
     const slots = finite(run.slots) ? " in " + run.slots + (run.slots === 1 ? " slot" : " slots") : "";
     const round = finite(run.rounds) ? ", round " + number(run.round) + " of " + run.rounds : "";
     const words = textOf(run.words) || textOf(run.phase) + round;
-    const done = meter(run.epochs_done, run.epochs, "epochs of all members") ||
+    const done = meter(run.epochs_done, run.epochs, "epochs") ||
       meter(run.spent, run.budget, "solver steps") || ["\u2013"];
-    const cells = [[textOf(run.folder)], [words], done, [number(run.failed)], [number(run.refused)],
-      [number(run.open) + slots], [timeLeft(run)]];
+    const cells = [[textOf(run.folder)], [words], done, [timeLeft(run)], [number(run.open) + slots],
+      [number(run.failed)], [number(run.refused)]];
     const more = [];
     if (textOf(run.error) && run.error !== words) more.push(make("p", { class: "error" }, run.error));
     const running = listOf(run.running).filter((query) => query && typeof query === "object");
@@ -45,7 +45,7 @@ function watch(address) {
   // Made once and filled again and again: a reader may be in the middle of scrolling the table.
   function board(place) {
     if (!place.querySelector("table")) {
-      const heads = ["run", "what it does", "how far", "failed", "refused", "open", "time left"];
+      const heads = ["run", "what it does", "how far", "time left", "open queries", "failed", "refused"];
       const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
       place.replaceChildren(make("h2"), make("p", { class: "state", role: "status" }),
         make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "runs" }, make("table", {}, head, make("tbody"))));
