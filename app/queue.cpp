@@ -160,13 +160,13 @@ void print(const AskedRun& run, std::ostream& out) {
     const double more = run.alive.value_or(false) ? std::max(0.0, now() - s.time) : 0.0;
     for (std::size_t i = 0; i < std::min(kShown, s.running.size()); ++i)
       out << fmt::format("  running: candidate {}, step {}, for {}, {}\n", s.running[i].candidate,
-                         s.running[i].step, seconds_text(s.running[i].seconds + more),
+                         s.running[i].step + 1, seconds_text(s.running[i].seconds + more),
                          s.running[i].where);
     if (s.running.size() > kShown)
       out << fmt::format("  ... {} running in all\n", s.running.size());
     for (std::size_t i = 0; i < std::min(kShown, s.waiting.size()); ++i)
       out << fmt::format("  waiting: candidate {}, step {}\n", s.waiting[i].candidate,
-                         s.waiting[i].step);
+                         s.waiting[i].step + 1);
     if (s.waiting.size() > kShown)
       out << fmt::format("  ... {} waiting in all\n", s.open - std::min(s.open, s.running.size()));
     if (!s.error.empty()) out << fmt::format("  ended with: {}\n", s.error);
@@ -175,7 +175,7 @@ void print(const AskedRun& run, std::ostream& out) {
   if (skipped > 0) out << fmt::format("  the last {} of those that failed:\n", kShown);
   for (std::size_t i = skipped; i < run.failed.size(); ++i)
     out << fmt::format("  {}: candidate {}, step {}: {}\n", run.failed[i].status,
-                       run.failed[i].candidate, run.failed[i].step, run.failed[i].reason);
+                       run.failed[i].candidate, run.failed[i].step + 1, run.failed[i].reason);
 }
 
 Value to_value(const AskedRun& run) {

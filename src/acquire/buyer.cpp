@@ -39,12 +39,12 @@ struct Buyer::Trip {
     while (end < pattern.end() && pattern[end]) ++end;
     return end - walk.step();
   }
-  // "candidate 7, step 3: failed: ..."
+  // "candidate 7, step 3: failed: ...", the third one.
   std::string trouble() const {
     const char* what = distrusted                         ? "refused by the trust band"
                        : walk.end() == Walk::End::refused ? "refused"
                                                           : "failed";
-    return fmt::format("candidate {}, step {}: {}: {}", candidate, walk.step(), what,
+    return fmt::format("candidate {}, step {}: {}: {}", candidate, walk.step() + 1, what,
                        walk.reason());
   }
 };
@@ -231,7 +231,7 @@ void Buyer::use(Trip& trip, AnswerRecord record) {
 void Buyer::check(const Trip& trip, const AnswerRecord& record) const {
   const auto reject = [&](const std::string& why) {
     throw Error(ErrorKind::data, fmt::format("the recorded answer to candidate {}, step {} {}",
-                                             trip.candidate, trip.walk.step(), why));
+                                             trip.candidate, trip.walk.step() + 1, why));
   };
   if (record.status == Answer::Status::ok && record.state.size() != trip.state.size())
     reject(fmt::format("has {} values, expected {}", record.state.size(), trip.state.size()));

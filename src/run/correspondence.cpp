@@ -85,7 +85,7 @@ void check_same(const ToldAnswer& told, const Place& place, const LoggedAnswers&
                 const Run& run) {
   const auto differs = [&] {
     refuse(told, fmt::format("candidate {}, step {} was answered before, and differently",
-                             place.candidate, place.step));
+                             place.candidate, place.step + 1));
   };
   const Grid& grid = run.problem->identity.grid;
   const std::size_t frames = run.study.options.cluster;  // of a recorded step

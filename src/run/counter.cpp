@@ -215,7 +215,7 @@ void Counter::give_up() const {
   for (std::size_t i = failures.size() - std::min(kShown, failures.size()); i < failures.size();
        ++i)
     text += fmt::format("\n  {}, candidate {}, step {}: {}", purchases_[failures[i].owner]->text(),
-                        failures[i].candidate, failures[i].step, failures[i].reason);
+                        failures[i].candidate, failures[i].step + 1, failures[i].reason);
   // Networks have learned and plans were made from rounds that are closed.
   const std::string stand =
       breaker_.settled() == 0

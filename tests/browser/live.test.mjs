@@ -41,7 +41,7 @@ describe("a live page", () => {
     const live = page.locator("#live");
     await live.getByText("buying, round 2 of 4").waitFor();
     const text = await live.textContent();
-    for (const part of ["runs/<b>a</b>", "6 of 24", "3 in 2 slots", "90 s", "candidate 17, step 3: 4.25 s on node <i>7</i>"]) {
+    for (const part of ["runs/<b>a</b>", "6 of 24", "3 in 2 slots", "90 s", "candidate 17, step 4: 4.25 s on node <i>7</i>"]) {
       assert.ok(text.includes(part), part + " in " + text);
     }
     assert.equal(await live.locator("b, i").count(), 0);

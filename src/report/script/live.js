@@ -4,7 +4,7 @@ function watch(address) {
   const number = (value) => (finite(value) ? numberText(value) : "\u2013");
 
   // A query that runs: which, for how long, and where.
-  const queryText = (query) => [["candidate ", query.candidate], ["step ", query.step]]
+  const queryText = (query) => [["candidate ", query.candidate], ["step ", query.step + 1]]
     .filter(([, value]) => finite(value)).map(([name, value]) => name + value).join(", ") +
     (finite(query.seconds) ? ": " + secondsText(query.seconds) : "") +
     (textOf(query.where) ? " on " + query.where : "");

@@ -86,8 +86,8 @@ TEST(Buy, SaysWhereTroubleWas) {
       shop.buy_all({{1, Pattern::parse("111")}, {0, Pattern::parse("111")}}, 7).ledger;
 
   EXPECT_EQ(ledger.reasons,
-            (std::vector<std::string>{"candidate 1, step 1: failed: answer value 1 is nan",
-                                      "candidate 0, step 1: refused: told to refuse"}));
+            (std::vector<std::string>{"candidate 1, step 2: failed: answer value 1 is nan",
+                                      "candidate 0, step 2: refused: told to refuse"}));
   EXPECT_EQ(ledger.bought, 2u);
   EXPECT_EQ(ledger.failed, 1u);
   EXPECT_EQ(ledger.refused, 1u);
@@ -132,7 +132,7 @@ TEST(Buy, TheTrustBandRefusesStatesOfTheMeanModelOnly) {
   EXPECT_EQ(delivery.ledger.unspent, 1u);
   EXPECT_EQ(
       delivery.ledger.reasons,
-      (std::vector<std::string>{"candidate 1, step 3: refused by the trust band: the members' "
+      (std::vector<std::string>{"candidate 1, step 4: refused by the trust band: the members' "
                                 "spread after one step is 0.25, above the limit of 0.2"}));
   EXPECT_EQ(shop.solver.computed, 5u);  // it never reached the solver
 }

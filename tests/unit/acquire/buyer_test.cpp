@@ -148,7 +148,7 @@ TEST(Buyer, AFailureKeepsTheStepsBeforeItAndARefusalCostsNothing) {
                          : fate == Fate::failed ? "failed: told to fail"
                                                 : "failed: answer value 1 is nan";
     EXPECT_EQ(delivery.ledger.reasons,
-              (std::vector<std::string>{std::string("candidate 1, step 2: ") + reason}));
+              (std::vector<std::string>{std::string("candidate 1, step 3: ") + reason}));
   }
 }
 
@@ -187,7 +187,7 @@ TEST(Buyer, WhatIsAllRecordedIsNeverAsked) {
 
   EXPECT_TRUE(buyer->done());
   EXPECT_EQ(buyer->deliver().ledger.reasons,
-            (std::vector<std::string>{"candidate 2, step 2: failed: so it was"}));
+            (std::vector<std::string>{"candidate 2, step 3: failed: so it was"}));
   EXPECT_EQ(shop.solver.computed, 0u);
 }
 
@@ -201,7 +201,7 @@ TEST(Buyer, RefusesRecordsOfAnotherInput) {
   };
 
   const std::string other = error_text(ErrorKind::data, [&] { with_record()->ask(); });
-  EXPECT_NE(other.find("candidate 1, step 0 is one to another input"), std::string::npos) << other;
+  EXPECT_NE(other.find("candidate 1, step 1 is one to another input"), std::string::npos) << other;
   record.input_hash = 0;  // not known: taken as it is
   EXPECT_TRUE(with_record()->ask().empty());
   record.state.pop_back();

@@ -123,7 +123,7 @@ TEST(Failures, TheFirstThreeStopTheRunAndDoNotCount) {
 
   EXPECT_TRUE(contains(text, "the first 3 answers all failed")) << text;
   EXPECT_TRUE(contains(text, "initial trajectories, candidate ")) << text;
-  EXPECT_TRUE(contains(text, "step 0: told to fail")) << text;
+  EXPECT_TRUE(contains(text, "step 1: told to fail")) << text;
   EXPECT_TRUE(contains(text, "the same command again")) << text;
   EXPECT_TRUE(contains(text, "solver.breaker=false")) << text;
   EXPECT_TRUE(statuses_in(folder).empty());
@@ -177,7 +177,7 @@ TEST(Failures, AbortNamesTheFirstAndForgetsIt) {
   const std::string text = error_of([&] { drive_fake(study, folder, solver.solver); });
 
   EXPECT_TRUE(contains(text, "a query failed")) << text;
-  EXPECT_TRUE(contains(text, "step 1: told to fail")) << text;
+  EXPECT_TRUE(contains(text, "step 2: told to fail")) << text;
   EXPECT_TRUE(contains(text, "solver.on_failure=skip")) << text;
   EXPECT_EQ(statuses_in(folder), (std::map<std::string, std::size_t>{{"ok", 30}}));
   solver.mend();

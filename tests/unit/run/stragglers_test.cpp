@@ -59,7 +59,7 @@ TEST(Stragglers, TheSlowestAreGivenBackAndCostNothing) {
   EXPECT_EQ(ledger.refused, 2u);
   EXPECT_EQ(ledger.failed, 0u);
   EXPECT_EQ(ledger.unspent, 6u);
-  EXPECT_NE(ledger.reasons.at(0).find("step 1: refused: given back as a straggler after 4 s"),
+  EXPECT_NE(ledger.reasons.at(0).find("step 2: refused: given back as a straggler after 4 s"),
             std::string::npos)
       << ledger.reasons[0];
 }
