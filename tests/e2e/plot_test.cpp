@@ -106,5 +106,30 @@ TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
   unsetenv("STAP_CACHE");
 }
 
+TEST(PlotProgram, TheCaptionOfA2dTrajectoryHasItsTime) {
+  const TemporaryFolder folder;
+  const std::string config = folder.file("study.yaml", R"(
+pde: {name: external, label: mine, points: [8, 8], dt: 0.25}
+solver: {name: command, argv: [cp, "{input}", "{output}"]}
+initial: {name: gaussian-field}
+network: {modes: [2, 2], width: 2, lifting: 2, projection: 2, layers: 1}
+train: {epochs: 1}
+study: {steps: 2, pool: 8, test: 2, initial: 2, rounds: 1, budget: 2}
+compute: {device: cpu}
+method: random
+)");
+  const Finished run =
+      run_stap({"run", config, "--out", folder.path("r"), "--quiet", "--no-report"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto caption = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"plot", folder.path("r"), "--figure", "trajectory", "--out",
+                               folder.path("f.svg")});
+    return run_stap(more).out;
+  };
+
+  EXPECT_TRUE(contains(caption({"--time", "0.3"}), " at time 0.25\n"));
+  EXPECT_TRUE(contains(caption({}), " at time 0.5\n"));
+}
+
 }  // namespace
 }  // namespace stap::test
