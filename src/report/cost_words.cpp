@@ -72,7 +72,7 @@ std::string guess_text(const ReportProblem& problem, const ReportMethod& method)
   });
   const auto k = static_cast<std::size_t>(measured);
   if (compare_rows(mine->members, its->members, k * (k - 1) / 2).told_apart()) return {};
-  return fmt::format("its error cannot be told apart from that of {} with {}",
+  return fmt::format("the error cannot be told apart from that of {} with {}",
                      shortened(its->label), count_text(mine->members.seeds.size(), "seed"));
 }
 

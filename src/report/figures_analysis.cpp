@@ -226,7 +226,7 @@ Chart cost_chart(std::span<const MethodCost> costs) {
   Chart chart{.id = "cost",
               .title = "When active learning pays",
               .x = {.label = "cost of a solver step", .unit = "s", .log = true},
-              .y = {.label = "speed-up", .log = true}};
+              .y = {.label = "speed-up", .log = true, .low = 1, .high = 1}};
   const auto known = [](const CostTerms& t) {
     return t.efficiency > 0 && std::isfinite(t.acquire + t.train + t.select + t.efficiency);
   };

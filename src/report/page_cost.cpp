@@ -39,8 +39,8 @@ Cell seconds_cell(double seconds, const TimeUnit& unit) {
 }
 
 // Columns of times behind the others: their heads name the unit.
-void add_times(HtmlTable& table, const std::string& head, const std::vector<double>& seconds) {
-  const TimeUnit unit = unit_of(seconds);
+void add_times(HtmlTable& table, const std::string& head, const std::vector<double>& seconds,
+               const TimeUnit& unit) {
   table.head.push_back(fmt::format("{} ({})", head, unit.name));
   for (std::size_t r = 0; r < seconds.size(); ++r)
     table.rows[r].push_back(seconds_cell(seconds[r], unit));
@@ -81,21 +81,30 @@ std::string terms_html(const std::string& id, const std::vector<const ReportMeth
                          digits_cell(cost.terms.rounds),
                          digits_cell(cost.efficiency.value_or(std::nan("")))});
   }
-  const auto add = [&](const char* head, const std::function<double(const CostAnalysis&)>& term) {
+  using Term = std::function<double(const CostAnalysis&)>;
+  const auto column = [&](const Term& term) {
     std::vector<double> seconds;
     for (const ReportMethod* method : methods) seconds.push_back(term(method->cost->cost));
-    add_times(html, head, seconds);
+    return seconds;
   };
-  const auto of_verdict = [](double CostVerdict::*member) {
-    return [member](const CostAnalysis& cost) {
+  const auto of_verdict = [&](double CostVerdict::*member) {
+    return column([member](const CostAnalysis& cost) {
       return cost.verdict ? (*cost.verdict).*member : std::nan("");
-    };
+    });
   };
-  add("solver, per step", [](const CostAnalysis& cost) { return cost.terms.acquire; });
-  add("training, per step", [](const CostAnalysis& cost) { return cost.terms.train; });
-  add("selection, per round", [](const CostAnalysis& cost) { return cost.terms.select; });
-  add("with it", of_verdict(&CostVerdict::active_seconds));
-  add("without", of_verdict(&CostVerdict::baseline_seconds));
+  const auto add = [&](const char* head, const std::vector<double>& seconds) {
+    add_times(html, head, seconds, unit_of(seconds));
+  };
+  add("solver, per step", column([](const CostAnalysis& c) { return c.terms.acquire; }));
+  add("training, per step", column([](const CostAnalysis& c) { return c.terms.train; }));
+  add("selection, per round", column([](const CostAnalysis& c) { return c.terms.select; }));
+  // The two that are to be compared have one unit.
+  const std::vector<double> with = of_verdict(&CostVerdict::active_seconds);
+  const std::vector<double> without = of_verdict(&CostVerdict::baseline_seconds);
+  std::vector<double> both = with;
+  both.insert(both.end(), without.begin(), without.end());
+  add_times(html, "with it", with, unit_of(both));
+  add_times(html, "without", without, unit_of(both));
   add("pays above, per step", of_verdict(&CostVerdict::turning_acquire));
   return table_html(html);
 }
@@ -124,7 +133,7 @@ std::string cost_html(const std::string& id, const ReportProblem& problem) {
   return fmt::format(
       "<div class=\"cost\" id=\"{}\">\n{}{}{}</div>\n", id, verdicts.html("verdict"),
       terms_html(id, methods),
-      guesses.html("about", "a guess, at this and any other cost of a solver step, as "));
+      guesses.html("guess", "a guess, at this and any other cost of a solver step, as "));
 }
 
 }  // namespace stap

@@ -36,7 +36,7 @@ std::string table_html(const HtmlTable& table) {
   for (std::size_t c = 0; c < table.head.size(); ++c) {
     const bool number = !table.rows.empty() && table.rows.front()[c].number;
     html += fmt::format("<th scope=\"col\" data-type=\"{}\">{}</th>", number ? "number" : "text",
-                        escaped(table.head[c]));
+                        prose_html(table.head[c]));
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const std::vector<Cell>& row : table.rows) {

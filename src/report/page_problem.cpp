@@ -145,11 +145,10 @@ std::string fields_html(const std::string& id, const ReportProblem& problem) {
            "evaluation on a test set, and a page that is full leaves them out.</p>\n";
   return fmt::format(
       "<details class=\"trajectories\" open id=\"{}-trajectories\"><summary>Best, median and worst "
-      "test trajectory of one seed a method</summary>\n<p class=\"about\">Where scripts run, the "
-      "bar "
-      "along the time axis says for every step how many of the trajectories that the method chose "
-      "had it bought: dark is all of them, empty none, where the surrogate filled it in.</p>\n{}"
-      "</details>\n",
+      "test trajectory of one seed a method</summary>\n<p>Where scripts run, the bar along the "
+      "time "
+      "axis says for every step how many of the trajectories that the method chose had it bought: "
+      "dark is all of them, empty none, where the surrogate filled it in.</p>\n{}</details>\n",
       id, html);
 }
 
