@@ -54,6 +54,7 @@ std::string change_text(double d) {
 
 std::string change_text(const Comparison& c) {
   if (!std::isfinite(c.half)) return change_text(c.difference);
+  if (c.difference == 0 && c.half == 0) return "exactly the same";
   const double low = c.difference - c.half, high = c.difference + c.half;
   if (high <= 0)
     return fmt::format("{} (95 % interval {} to {} %)", change_text(c.difference),

@@ -72,7 +72,7 @@ std::string rise_text(const ProblemTable& table, std::size_t row) {
   const std::vector<double>& errors = by_round(table, row);
   if (errors.size() < 2 || !std::isfinite(errors.back())) return {};
   const auto least = std::ranges::min_element(errors);
-  if (!(errors.back() > kNoise * *least)) return {};
+  if (!(errors.back() > kNoise * *least || errors.back() > errors.front())) return {};
   const std::size_t round =
       table.rows[row].rounds + 1 - static_cast<std::size_t>(errors.end() - least);
   return fmt::format("{} ({:.3g} after round {}, {:.3g} after the last)", rival_name(table, row),
