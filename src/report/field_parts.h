@@ -10,7 +10,7 @@
 namespace stap {
 
 /// The tile of a time, as a picture of its own; 1-D: all of it.
-Picture tile_of(const Picture& all, const Field& field, std::size_t index);
+Picture tile(const Picture& all, const Field& field, std::size_t index);
 
 /// All levels from left to right, and what its ends stand for.
 void draw_colour_bar(Svg& svg, double left, double right, double y, const Picture& of,

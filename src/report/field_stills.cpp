@@ -29,7 +29,7 @@ std::size_t still_gap(const Field& field) {
 
 Picture still_strip(const Picture& all, const Field& field) {
   std::vector<Picture> tiles;
-  for (const std::size_t frame : still_frames(field)) tiles.push_back(tile_of(all, field, frame));
+  for (const std::size_t frame : still_frames(field)) tiles.push_back(tile(all, field, frame));
   Picture strip{
       .width = 0, .height = field.height, .low = all.low, .high = all.high, .palette = all.palette};
   for (std::size_t y = 0; y < field.height; ++y)

@@ -18,12 +18,52 @@ struct Panel {
   const Picture* picture;
 };
 
+}  // namespace
+
+Picture tile(const Picture& all, const Field& field, std::size_t index) {
+  if (field.dimensions == 1) return all;
+  Picture one{.width = field.width,
+              .height = field.height,
+              .low = all.low,
+              .high = all.high,
+              .palette = all.palette};
+  const std::size_t left = index % field.columns * field.width;
+  const std::size_t top = index / field.columns * field.height;
+  for (std::size_t y = 0; y < field.height; ++y) {
+    const auto row = all.values.begin() + static_cast<std::ptrdiff_t>((top + y) * all.width + left);
+    one.values.insert(one.values.end(), row, row + static_cast<std::ptrdiff_t>(field.width));
+  }
+  return one;
+}
+
+namespace {
+
 std::size_t nearest(const std::vector<double>& times, double time) {
   if (times.empty() || std::isnan(time)) return times.empty() ? 0 : times.size() - 1;
   return static_cast<std::size_t>(
       std::ranges::min_element(times, {}, [&](double t) { return std::abs(t - time); }) -
       times.begin());
 }
+
+}  // namespace
+
+void draw_colour_bar(Svg& svg, double left, double right, double y, const Picture& of,
+                     double height) {
+  Picture bar{.width = std::size_t{kTopLevel} + 1, .height = 1, .palette = of.palette};
+  for (std::size_t i = 0; i <= kTopLevel; ++i) bar.values.push_back(static_cast<std::uint8_t>(i));
+  svg.image(left, y, right - left, height, data_uri(bar));
+  svg.rectangle(left, y, right - left, height,
+                "class=\"axis\" fill=\"none\" stroke=\"#333333\" stroke-width=\"0.5\"");
+  const double font = svg.font(), below = y + height + 0.75 * font;
+  const std::string low = number_text(of.low), high = number_text(of.high);
+  svg.text(left, below, Anchor::start, low);
+  svg.text(right, below, Anchor::end, high);
+  const bool room = right - left > text_width(low, font) + text_width(high, font) + 3 * font;
+  if (of.palette == Palette::diverging && room)
+    svg.text((left + right) / 2, below, Anchor::middle, "0");
+}
+
+namespace {
 
 // How many of the bought trajectories had each step, over the picture.
 void draw_bought(Svg& svg, const Frame& frame, const std::vector<double>& bought, double height) {
@@ -48,38 +88,6 @@ Span pixel_span(double first, double last, std::size_t n) {
 }
 
 }  // namespace
-
-Picture tile_of(const Picture& all, const Field& field, std::size_t index) {
-  if (field.dimensions == 1) return all;
-  Picture one{.width = field.width,
-              .height = field.height,
-              .low = all.low,
-              .high = all.high,
-              .palette = all.palette};
-  const std::size_t left = index % field.columns * field.width;
-  const std::size_t top = index / field.columns * field.height;
-  for (std::size_t y = 0; y < field.height; ++y) {
-    const auto row = all.values.begin() + static_cast<std::ptrdiff_t>((top + y) * all.width + left);
-    one.values.insert(one.values.end(), row, row + static_cast<std::ptrdiff_t>(field.width));
-  }
-  return one;
-}
-
-void draw_colour_bar(Svg& svg, double left, double right, double y, const Picture& of,
-                     double height) {
-  Picture bar{.width = std::size_t{kTopLevel} + 1, .height = 1, .palette = of.palette};
-  for (std::size_t i = 0; i <= kTopLevel; ++i) bar.values.push_back(static_cast<std::uint8_t>(i));
-  svg.image(left, y, right - left, height, data_uri(bar));
-  svg.rectangle(left, y, right - left, height,
-                "class=\"axis\" fill=\"none\" stroke=\"#333333\" stroke-width=\"0.5\"");
-  const double font = svg.font(), below = y + height + 0.75 * font;
-  const std::string low = number_text(of.low), high = number_text(of.high);
-  svg.text(left, below, Anchor::start, low);
-  svg.text(right, below, Anchor::end, high);
-  const bool room = right - left > text_width(low, font) + text_width(high, font) + 3 * font;
-  if (of.palette == Palette::diverging && room)
-    svg.text((left + right) / 2, below, Anchor::middle, "0");
-}
 
 std::string svg_text(const Field& field, std::size_t channel, double time,
                      const FigureStyle& style) {
@@ -138,7 +146,7 @@ std::string svg_text(const Field& field, std::size_t channel, double time,
     svg.text((frame.left + frame.right) / 2, 0.8 * font, Anchor::middle,
              i == 0 ? fmt::format("{} of {}", panels[i].title, of.name) : panels[i].title);
     svg.image(frame.left, frame.top, panel, high,
-              data_uri(enlarged(tile_of(*panels[i].picture, field, frame_index), kPanelPixels)));
+              data_uri(enlarged(tile(*panels[i].picture, field, frame_index), kPanelPixels)));
     if (strip && i == 0) draw_bought(svg, frame, field.bought, 0.6 * font);
     if (i > 0)
       for (std::string& label : frame.y_ticks.labels) label.clear();
