@@ -78,6 +78,15 @@ void add_bars(Chart& chart, const ProblemMethods& problem, const Measure& measur
   }
 }
 
+bool charges_warm_ups(const ProblemMethods& problem) {
+  for (const MethodRuns& method : problem.methods)
+    for (const RunResult* run : method.runs)
+      if (const auto* charged = config::find_path(run->config, "study.charge_warm_up");
+          charged != nullptr && charged->boolean().value_or(false))
+        return true;
+  return false;
+}
+
 // Seconds by phase and round.
 using RoundSeconds = std::map<std::pair<std::size_t, std::size_t>, double>;
 
@@ -204,13 +213,15 @@ Chart ledger_chart(const ProblemMethods& problem) {
                     .log = false,
                     .names = {"bought", "failed", "refused", "unspent"}},
               .y = {.label = "number a round"}};
+  const bool warm_ups = charges_warm_ups(problem);
+  if (warm_ups) chart.x.names.emplace_back("warm-ups");
   add_bars(chart, problem, [&](const RunResult& run) {
     const std::vector<Ledger> ledgers = RunFolder(run.folder).read_ledgers();
     std::vector<double> sums(chart.x.names.size(), 0.0);
     // The first one is that of the initial trajectories.
     for (std::size_t i = 1; i < ledgers.size(); ++i) {
       const std::size_t values[] = {ledgers[i].bought, ledgers[i].failed, ledgers[i].refused,
-                                    ledgers[i].unspent};
+                                    ledgers[i].unspent, ledgers[i].warm_up};
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += static_cast<double>(values[k]);
     }
     const double rounds = static_cast<double>(ledgers.size()) - 1;

@@ -40,9 +40,9 @@ std::vector<fs::path> cleaned(std::span<const fs::path> folders) {
 
 // Whether all sums fit; none of what anybody can buy does not.
 bool add_ledger(const Ledger& one, Ledger& sum) {
-  for (std::size_t Ledger::*part :
-       {&Ledger::budget, &Ledger::bought, &Ledger::refused, &Ledger::refused_by_trust,
-        &Ledger::failed, &Ledger::charged_failures, &Ledger::unspent, &Ledger::passes})
+  for (std::size_t Ledger::*part : {&Ledger::budget, &Ledger::bought, &Ledger::warm_up,
+                                    &Ledger::refused, &Ledger::refused_by_trust, &Ledger::failed,
+                                    &Ledger::charged_failures, &Ledger::unspent, &Ledger::passes})
     if (__builtin_add_overflow(sum.*part, one.*part, &(sum.*part))) return false;
   sum.pool_exhausted = sum.pool_exhausted || one.pool_exhausted;
   return true;

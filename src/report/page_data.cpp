@@ -117,6 +117,7 @@ Value ledger_value(const Ledger& ledger) {
   Value value;
   value.set("budget", ledger.budget);
   value.set("bought", ledger.bought);
+  value.set("warm_up", ledger.warm_up);
   value.set("refused", ledger.refused);
   value.set("refused_by_trust", ledger.refused_by_trust);
   value.set("failed", ledger.failed);

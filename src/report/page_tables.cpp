@@ -103,14 +103,21 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
 std::string ledger_html(const std::string& id, const ReportProblem& problem) {
   HtmlTable html{id,
                  "Solver steps of all seeds together, the initial trajectories included",
-                 {"method", "budget", "bought", "refused", "failed", "unspent"},
+                 {"method", "budget", "bought"},
                  {}};
+  // Most studies do not charge them.
+  const bool warm_ups = std::ranges::any_of(
+      problem.methods, [](const ReportMethod& method) { return method.ledger.warm_up > 0; });
+  if (warm_ups) html.head.emplace_back("warm-ups");
+  html.head.insert(html.head.end(), {"refused", "failed", "unspent"});
   std::vector<std::string> reasons;
   for (const ReportMethod& method : problem.methods) {
     const Ledger& ledger = method.ledger;
     std::vector<Cell> cells{text_cell(method.label)};
-    for (const std::size_t n :
-         {ledger.budget, ledger.bought, ledger.refused, ledger.failed, ledger.unspent})
+    std::vector<std::size_t> numbers{ledger.budget, ledger.bought};
+    if (warm_ups) numbers.push_back(ledger.warm_up);
+    numbers.insert(numbers.end(), {ledger.refused, ledger.failed, ledger.unspent});
+    for (const std::size_t n : numbers)
       cells.push_back(number_cell(static_cast<double>(n), fmt::format("{}", n)));
     html.rows.push_back(std::move(cells));
     for (const std::string& reason : ledger.reasons)
