@@ -336,6 +336,30 @@ TEST(ReportPage, SingleSeedsAreLeftOutWhereThereIsTooLittleRoomAndThatIsSaid) {
   EXPECT_TRUE(says_so(smallest));
 }
 
+TEST(ReportPage, CostSaysWhatIsAGuessAndHasOneUnitAColumn) {
+  const auto page = [](const std::vector<double>& differences) {
+    Report report = report_of(two_methods(differences));
+    report.problems[0].methods[0].cost =
+        ReportCost{.cost = {.terms = {.acquire = 2e-4, .select = 0.5}}};
+    report.problems[0].methods[1].cost =
+        ReportCost{.cost = {.terms = {.acquire = 0.02, .select = 7200}, .efficiency = 2.0},
+                   .baseline = "random"};
+    return page_text(report);
+  };
+  const std::string guess =
+      "a guess, at this and any other cost of a solver step, as the error "
+      "cannot be told apart from that of random with 3 seeds.";
+
+  EXPECT_TRUE(contains(page({-0.1, 0.1, -0.05}), guess));
+  const std::string sure = page({-0.5, -0.52, -0.48});
+  EXPECT_FALSE(contains(sure, guess));
+  EXPECT_TRUE(contains(sure, ">solver, per step (ms)</th>"));
+  EXPECT_TRUE(contains(sure, "<td data-value=\"0.0002\">0.2</td>"));
+  EXPECT_TRUE(contains(sure, "<td data-value=\"0.02\">20</td>"));
+  EXPECT_TRUE(contains(sure, ">selection, per round (h)</th>"));
+  EXPECT_TRUE(contains(sure, ">under 0.001</td>"));
+}
+
 // Charts that replace others first, then pictures, charts, and rows of the list of runs.
 TEST(ReportPage, StaysBelowFiveMegabytesWhateverThereIs) {
   Report report = report_of(two_methods({-0.5, -0.52, -0.48}));
