@@ -143,7 +143,8 @@ void run_unlock(const UnlockOptions& options, std::ostream& out);
 void add_unlock(CLI::App& program, const Globals& globals);
 
 struct TableOptions {
-  std::string folder, baseline;
+  std::vector<std::string> folders;
+  std::string baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
   std::string model = "members";  ///< or "mean"
   bool paper = false;

@@ -41,11 +41,27 @@ std::string missing_text(const std::filesystem::path& folder) {
                      missing == 1 ? "is" : "are");
 }
 
+// The runs of all folders; one that is given twice, by itself and with its sweep, counts once.
+std::vector<RunResult> results_of(const std::vector<std::string>& folders) {
+  std::vector<RunResult> results;
+  for (const std::string& folder : folders)
+    for (RunResult& result : read_results(folder)) {
+      const auto same = [&](const RunResult& other) {
+        std::error_code error;
+        return std::filesystem::equivalent(other.folder, result.folder, error);
+      };
+      if (folders.size() == 1 || std::ranges::none_of(results, same))
+        results.push_back(std::move(result));
+    }
+  return results;
+}
+
 }  // namespace
 
 void run_table(const TableOptions& options, std::ostream& out) {
-  const std::vector<RunResult> results = read_results(options.folder);
-  const std::string missing = missing_text(options.folder);
+  const std::vector<RunResult> results = results_of(options.folders);
+  std::string missing;
+  for (const std::string& folder : options.folders) missing += missing_text(folder);
   const bool text = options.csv.empty() && !options.json && !options.latex;
   if (!text && !missing.empty()) write_stderr(missing);
   if (options.csv == kRuns) {
@@ -71,8 +87,8 @@ void run_table(const TableOptions& options, std::ostream& out) {
 void add_table(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<TableOptions>();
   CLI::App* command =
-      program.add_subcommand("table", "Compare the runs of a sweep: means, paired differences");
-  command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
+      program.add_subcommand("table", "Compare the runs of sweeps: means, paired differences");
+  command->add_option("folder", options->folders, "Folders of sweeps or runs")->required();
   command->add_option("--baseline", options->baseline,
                       "Row that the others are compared with (default: the first)");
   std::vector<std::string> names{kAll};
@@ -100,7 +116,7 @@ void add_table(CLI::App& program, const Globals&) {
   csv->excludes(json);
   command->footer(
       "Example:\n  stap table my-sweep --baseline random\n"
-      "  stap table my-sweep --metric all --paper");
+      "  stap table my-sweep other-sweep --metric all --paper");
   command->callback([options] { run_table(*options, std::cout); });
 }
 

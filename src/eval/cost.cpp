@@ -31,7 +31,10 @@ std::optional<double> data_efficiency(const LearningCurve& baseline, const Learn
   const LearningCurve &slow = better ? baseline : active, &quick = better ? active : baseline;
   const std::optional<double> needed = steps_to_reach(quick, slow.log_error.back());
   if (!needed || !(*needed > 0.0) || !(slow.steps.back() > 0.0)) return std::nullopt;
-  return better ? slow.steps.back() / *needed : *needed / slow.steps.back();
+  const double efficiency = better ? slow.steps.back() / *needed : *needed / slow.steps.back();
+  // One that stopped early, above the baseline's end, never showed that it would get there.
+  if (!better && efficiency > 1.0) return std::nullopt;
+  return efficiency;
 }
 
 CostVerdict judge_cost(const CostTerms& t) {

@@ -30,6 +30,7 @@ Value axis_value(const Axis& axis) {
   value.set("label", axis.label);
   value.set("unit", axis.unit);
   value.set("log", axis.log);
+  if (axis.whole) value.set("whole", true);
   if (!axis.names.empty())
     value.set("names", Value(Value::List(axis.names.begin(), axis.names.end())));
   return value;

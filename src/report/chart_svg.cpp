@@ -87,6 +87,7 @@ Span ChartDrawing::y_span() const {
 }
 
 bool ChartDrawing::whole_numbers() const {
+  if (chart_.x.whole) return true;
   for (const Series* series : drawn_)
     for (const double v : series->x)
       if (std::isfinite(v) && v != std::floor(v)) return false;

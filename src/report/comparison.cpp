@@ -22,14 +22,17 @@ bool Comparison::told_apart() const {
   return std::isfinite(half) && std::abs(difference) > half;
 }
 
-Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons) {
+Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons,
+                        RowValue value) {
+  const auto values = [&](const TableErrors& row) -> const std::vector<double>& {
+    const TableCell& cell = row.of(Metric::rmse);
+    return value == RowValue::last ? cell.last : cell.by_seed;
+  };
   std::vector<double> paired;
   for (std::size_t i = 0; i < a.seeds.size(); ++i) {
     const auto partner = std::ranges::find(b.seeds, a.seeds[i]);
     if (partner == b.seeds.end()) continue;
-    paired.push_back(
-        a.of(Metric::rmse).by_seed[i] -
-        b.of(Metric::rmse).by_seed[static_cast<std::size_t>(partner - b.seeds.begin())]);
+    paired.push_back(values(a)[i] - values(b)[static_cast<std::size_t>(partner - b.seeds.begin())]);
   }
   const Summary summary = summarise(paired);
   Comparison result{paired.size(), summary.mean, std::nan("")};
@@ -51,6 +54,7 @@ std::string change_text(double d) {
 
 std::string change_text(const Comparison& c) {
   if (!std::isfinite(c.half)) return change_text(c.difference);
+  if (c.difference == 0 && c.half == 0) return "exactly the same";
   const double low = c.difference - c.half, high = c.difference + c.half;
   if (high <= 0)
     return fmt::format("{} (95 % interval {} to {} %)", change_text(c.difference),

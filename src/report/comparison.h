@@ -16,8 +16,11 @@ struct Comparison {
   /// The interval leaves out 0.
   bool told_apart() const;
 };
+/// Which logarithm of a run: its mean over rounds, or that after the last one.
+enum class RowValue { headline, last };
 /// a - b.
-Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons);
+Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons,
+                        RowValue value = RowValue::headline);
 
 /// "36 % lower", "4.5 % higher", "2.6 times as high": what a difference of logarithms means.
 std::string change_text(double log_difference);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/field_parts.h"
 #include "report/gather.h"
 #include "report/shortened.h"
 #include "stap/core/error.h"
@@ -106,8 +107,10 @@ std::size_t picture_bytes(const std::vector<Shown>& all) {
   for (const Shown& shown : all)
     for (const Field& field : shown.method->fields)
       for (const FieldChannel& channel : field.channels)
-        for (const Picture* picture : {&channel.truth, &channel.prediction, &channel.error})
+        for (const Picture* picture : {&channel.truth, &channel.prediction, &channel.error}) {
           bytes += data_uri(*picture).size();
+          if (field.dimensions > 1) bytes += data_uri(still_strip(*picture, field)).size();
+        }
   return bytes;
 }
 
@@ -206,7 +209,7 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
     try {
       all.push_back(
           {run, &method, folder.read_extracts(), bought_share(steps, method.label, run->cluster)});
-      problem.dt = all.back().extracts.states.dt;
+      if (problem.dt == 0) problem.dt = all.back().extracts.states.dt;
     } catch (const Error& damage) {
       problem.notes.push_back(
           fmt::format("No trajectories of {}: {}.", method.label, damage.what()));

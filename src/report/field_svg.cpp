@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "report/field_parts.h"
 #include "report/frame.h"
 #include "stap/core/error.h"
-#include "stap/report/field.h"
 
 namespace stap {
 namespace {
@@ -18,7 +18,8 @@ struct Panel {
   const Picture* picture;
 };
 
-// The tile of a time, as a picture of its own.
+}  // namespace
+
 Picture tile(const Picture& all, const Field& field, std::size_t index) {
   if (field.dimensions == 1) return all;
   Picture one{.width = field.width,
@@ -35,6 +36,8 @@ Picture tile(const Picture& all, const Field& field, std::size_t index) {
   return one;
 }
 
+namespace {
+
 std::size_t nearest(const std::vector<double>& times, double time) {
   if (times.empty() || std::isnan(time)) return times.empty() ? 0 : times.size() - 1;
   return static_cast<std::size_t>(
@@ -42,7 +45,8 @@ std::size_t nearest(const std::vector<double>& times, double time) {
       times.begin());
 }
 
-// All levels from left to right, and what its ends stand for.
+}  // namespace
+
 void draw_colour_bar(Svg& svg, double left, double right, double y, const Picture& of,
                      double height) {
   Picture bar{.width = std::size_t{kTopLevel} + 1, .height = 1, .palette = of.palette};
@@ -58,6 +62,8 @@ void draw_colour_bar(Svg& svg, double left, double right, double y, const Pictur
   if (of.palette == Palette::diverging && room)
     svg.text((left + right) / 2, below, Anchor::middle, "0");
 }
+
+namespace {
 
 // How many of the bought trajectories had each step, over the picture, and so far from it that the
 // word beside it does not meet the uppermost label of the axis.

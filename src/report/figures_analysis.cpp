@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::size_t kPointsMost = 2000;  // of a series
+constexpr std::size_t kPointsMost = 2000;   // of a series
+constexpr std::size_t kPairsOfALine = 200;  // ten for each part
 constexpr const char* kNotAnalysed = "No run was analysed: stap analyse does it";
 
 Value read_analysis(const fs::path& folder) {
@@ -87,6 +88,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
   const std::size_t each = kPointsMost / std::max<std::size_t>(problem.methods.size(), 1);
   std::vector<Series> bins;
   std::vector<double> correlations;
+  bool few = false;
   for (const MethodRuns& method : problem.methods) {
     const auto run = std::ranges::find_if(
         method.runs, [](const RunResult* one) { return is_analysed(one->folder); });
@@ -111,7 +113,10 @@ Chart calibration_chart(const ProblemMethods& problem) {
       }
       Series line{.label = method.label, .group = method.group};
       const Value* list = config::find_path(analysis, "calibration.bins");
-      if (list != nullptr && list->list() != nullptr)
+      // Means of a few pairs go up and down by chance.
+      const bool enough = spread.size() >= kPairsOfALine;
+      few = few || !enough;
+      if (enough && list != nullptr && list->list() != nullptr)
         for (const Value& bin : *list->list()) {
           line.x.push_back(number_at(bin, "spread"));
           line.y.push_back(number_at(bin, "mean_error"));
@@ -119,11 +124,11 @@ Chart calibration_chart(const ProblemMethods& problem) {
       correlations.push_back(
           number_at(analysis, "calibration.rank_correlation.mean_error.overall"));
       chart.series.push_back(std::move(points));
-      bins.push_back(std::move(line));
+      if (enough) bins.push_back(std::move(line));
     });
   }
   if (chart.series.empty()) {
-    add_note(chart.note, kNotAnalysed);
+    if (chart.note.empty()) add_note(chart.note, kNotAnalysed);
     return chart;
   }
   double low = INFINITY, high = 0;
@@ -132,6 +137,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
       if (v > 0) low = std::min(low, v);
       high = std::max(high, v);
     }
+  const bool bins_drawn = !bins.empty();
   std::ranges::move(bins, std::back_inserter(chart.series));
   if (low < high)
     chart.series.push_back(
@@ -139,11 +145,14 @@ Chart calibration_chart(const ProblemMethods& problem) {
   std::string ranks;
   for (const double c : correlations)
     ranks += fmt::format("{}{:.2f}", ranks.empty() ? "" : ", ", c);
-  add_note(
-      chart.note,
-      fmt::format("Dots: steps of test trajectories (a sample); lines: means of 20 equal parts, by "
-                  "spread. Of the first seed of each method. Rank correlations: {}",
-                  ranks));
+  add_note(chart.note,
+           fmt::format("Dots: steps of test trajectories{}. Of the first seed of each method. Rank "
+                       "correlations: {}",
+                       bins_drawn ? " (a sample); lines: means of 20 equal parts, by spread" : "",
+                       ranks));
+  if (few)
+    add_note(chart.note,
+             fmt::format("No lines of means where there are fewer than {} dots", kPairsOfALine));
   return chart;
 }
 
@@ -217,7 +226,7 @@ Chart cost_chart(std::span<const MethodCost> costs) {
   Chart chart{.id = "cost",
               .title = "When active learning pays",
               .x = {.label = "cost of a solver step", .unit = "s", .log = true},
-              .y = {.label = "speed-up", .log = true}};
+              .y = {.label = "speed-up", .log = true, .low = 1, .high = 1}};
   const auto known = [](const CostTerms& t) {
     return t.efficiency > 0 && std::isfinite(t.acquire + t.train + t.select + t.efficiency);
   };
@@ -262,11 +271,10 @@ Chart cost_chart(std::span<const MethodCost> costs) {
     }
   }
   std::ranges::move(here, std::back_inserter(chart.series));
-  chart.series.push_back({.label = "break-even", .guide = true, .x = {low, high}, .y = {1, 1}});
+  chart.series.push_back({.label = "same time", .guide = true, .x = {low, high}, .y = {1, 1}});
   add_note(chart.note,
            "Speed-up: the baseline's time to its last error over the method's; the marks are the "
-           "solver as it "
-           "was. Above the line it pays");
+           "solver as it was. Above the line, where both take the same time, it pays");
   return chart;
 }
 

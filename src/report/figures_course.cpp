@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -77,12 +78,76 @@ void add_bars(Chart& chart, const ProblemMethods& problem, const Measure& measur
   }
 }
 
+bool charges_warm_ups(const ProblemMethods& problem) {
+  for (const MethodRuns& method : problem.methods)
+    for (const RunResult* run : method.runs)
+      if (const auto* charged = config::find_path(run->config, "study.charge_warm_up");
+          charged != nullptr && charged->boolean().value_or(false))
+        return true;
+  return false;
+}
+
+// Seconds by phase and round.
+using RoundSeconds = std::map<std::pair<std::size_t, std::size_t>, double>;
+
+RoundSeconds round_seconds(const RunResult& run, const std::vector<std::string>& phases) {
+  RoundSeconds seconds;
+  for (const Timing& timing : RunFolder(run.folder).read_timings()) {
+    const auto phase = std::ranges::find(phases, timing.phase) - phases.begin();
+    if (phase < std::ssize(phases))
+      seconds[{static_cast<std::size_t>(phase), timing.round}] += timing.seconds;
+  }
+  return seconds;
+}
+
+// By phase the rounds that all runs have: training sets grow, so that others cannot be compared.
+// (The first round is trained once for all methods of a sweep.) None: there is no such round.
+std::vector<std::set<std::size_t>> shared_rounds(
+    const std::map<const RunResult*, RoundSeconds>& seconds, std::size_t phases) {
+  std::vector<std::set<std::size_t>> shared(phases);
+  for (std::size_t phase = 0; phase < phases; ++phase) {
+    std::map<std::size_t, std::size_t> runs;  // by round
+    std::size_t with = 0;
+    for (const auto& [run, its] : seconds) {
+      bool any = false;
+      for (const auto& [place, s] : its)
+        if (place.first == phase) {
+          ++runs[place.second];
+          any = true;
+        }
+      with += any ? 1 : 0;
+    }
+    for (const auto& [round, count] : runs)
+      if (count == with) shared[phase].insert(round);
+  }
+  return shared;
+}
+
+// "train 1 to 3, select 0 to 2; of evaluate there are none, so each run's own".
+std::string rounds_text(const std::vector<std::set<std::size_t>>& shared,
+                        const std::vector<std::string>& phases) {
+  std::string text, own;
+  for (std::size_t phase = 0; phase < phases.size(); ++phase) {
+    if (shared[phase].empty()) {
+      own += (own.empty() ? "" : ", ") + phases[phase];
+      continue;
+    }
+    const std::size_t first = *shared[phase].begin(), last = *shared[phase].rbegin();
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", phases[phase], first);
+    if (last > first) text += fmt::format(" to {}", last);
+  }
+  if (!own.empty())
+    text += fmt::format("{}{}: no such round, so that each run's own are shown and do not compare",
+                        text.empty() ? "" : "; ", own);
+  return text;
+}
+
 }  // namespace
 
 Chart losses_chart(const ProblemMethods& problem) {
   Chart chart{.id = "losses",
               .title = "Training loss",
-              .x = {.label = "round"},
+              .x = {.label = "round", .whole = true},
               .y = {.label = "mean squared error", .log = true}};
   for (const MethodRuns& method : problem.methods) {
     if (method.runs.empty()) continue;
@@ -106,24 +171,38 @@ Chart times_chart(const ProblemMethods& problem) {
                     .log = false,
                     .names = {"train", "evaluate", "select", "acquire"}},
               .y = {.label = "time of a round", .unit = "s"}};
+  std::map<const RunResult*, RoundSeconds> seconds;  // of the runs that recorded any
+  for (const MethodRuns& method : problem.methods)
+    for (const RunResult* run : method.runs)
+      look_at(*run, chart.note, [&] {
+        RoundSeconds its = round_seconds(*run, chart.x.names);
+        if (!its.empty()) seconds[run] = std::move(its);
+      });
+  const std::vector<std::set<std::size_t>> shared = shared_rounds(seconds, chart.x.names.size());
   add_bars(chart, problem, [&](const RunResult& run) {
-    std::vector<std::map<std::size_t, double>> seconds(chart.x.names.size());  // by round
-    for (const Timing& timing : RunFolder(run.folder).read_timings()) {
-      const auto phase = std::ranges::find(chart.x.names, timing.phase) - chart.x.names.begin();
-      if (phase < std::ssize(seconds))
-        seconds[static_cast<std::size_t>(phase)][timing.round] += timing.seconds;
-    }
-    std::vector<double> means;
-    for (const auto& rounds : seconds) {
-      double sum = 0;
-      for (const auto& [round, s] : rounds) sum += s;
-      means.push_back(rounds.empty() ? std::nan("") : sum / static_cast<double>(rounds.size()));
+    std::vector<double> means(chart.x.names.size(), std::nan(""));
+    const auto found = seconds.find(&run);
+    if (found == seconds.end()) return means;
+    for (std::size_t phase = 0; phase < means.size(); ++phase) {
+      double sum = 0, count = 0;
+      for (const auto& [place, s] : found->second)
+        if (place.first == phase &&
+            (shared[phase].empty() || shared[phase].contains(place.second))) {
+          sum += s;
+          count += 1;
+        }
+      if (count > 0) means[phase] = sum / count;
     }
     return means;
   });
-  add_note(chart.note, chart.series.empty() ? "No times were recorded"
-                                            : "Wall clock, means over rounds and seeds. Runs of a "
-                                              "sweep share their trainings");
+  if (chart.series.empty()) {
+    add_note(chart.note, "No times were recorded");
+    return chart;
+  }
+  add_note(chart.note,
+           "Wall clock, means over seeds and over the rounds that all runs have timed: " +
+               rounds_text(shared, chart.x.names));
+  add_note(chart.note, "Runs of a sweep share their trainings");
   return chart;
 }
 
@@ -134,13 +213,15 @@ Chart ledger_chart(const ProblemMethods& problem) {
                     .log = false,
                     .names = {"bought", "failed", "refused", "unspent"}},
               .y = {.label = "number a round"}};
+  const bool warm_ups = charges_warm_ups(problem);
+  if (warm_ups) chart.x.names.emplace_back("warm-ups");
   add_bars(chart, problem, [&](const RunResult& run) {
     const std::vector<Ledger> ledgers = RunFolder(run.folder).read_ledgers();
     std::vector<double> sums(chart.x.names.size(), 0.0);
     // The first one is that of the initial trajectories.
     for (std::size_t i = 1; i < ledgers.size(); ++i) {
       const std::size_t values[] = {ledgers[i].bought, ledgers[i].failed, ledgers[i].refused,
-                                    ledgers[i].unspent};
+                                    ledgers[i].unspent, ledgers[i].warm_up};
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += static_cast<double>(values[k]);
     }
     const double rounds = static_cast<double>(ledgers.size()) - 1;

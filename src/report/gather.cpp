@@ -38,16 +38,14 @@ std::vector<fs::path> cleaned(std::span<const fs::path> folders) {
               fmt::format("there is nothing to show: {}{}", fmt::join(reasons, "; "), more));
 }
 
-void add_ledger(const Ledger& one, Ledger& sum) {
-  sum.budget += one.budget;
-  sum.bought += one.bought;
-  sum.refused += one.refused;
-  sum.refused_by_trust += one.refused_by_trust;
-  sum.failed += one.failed;
-  sum.charged_failures += one.charged_failures;
-  sum.unspent += one.unspent;
-  sum.passes += one.passes;
+// Whether all sums fit; none of what anybody can buy does not.
+bool add_ledger(const Ledger& one, Ledger& sum) {
+  for (std::size_t Ledger::*part : {&Ledger::budget, &Ledger::bought, &Ledger::warm_up,
+                                    &Ledger::refused, &Ledger::refused_by_trust, &Ledger::failed,
+                                    &Ledger::charged_failures, &Ledger::unspent, &Ledger::passes})
+    if (__builtin_add_overflow(sum.*part, one.*part, &(sum.*part))) return false;
   sum.pool_exhausted = sum.pool_exhausted || one.pool_exhausted;
+  return true;
 }
 
 // Where the solver steps of all seeds went. A damaged journal is told at the run.
@@ -60,12 +58,16 @@ void add_ledgers(const RunResult& run, ReportRun& about, Ledger& sum) {
   }
   try {
     const std::vector<Ledger> ledgers = folder.read_ledgers();
+    Ledger with = sum;
     for (std::size_t i = 0; i < ledgers.size(); ++i) {
-      add_ledger(ledgers[i], sum);
+      if (!add_ledger(ledgers[i], with))
+        throw Error(ErrorKind::data, fmt::format("{}: the ledger of purchase {} does not add up",
+                                                 folder.journal_file().string(), i));
       for (const std::string& reason : ledgers[i].reasons)
-        if (sum.reasons.size() < kReasons)
-          sum.reasons.push_back(fmt::format("seed {}, purchase {}: {}", run.seed, i, reason));
+        if (with.reasons.size() < kReasons)
+          with.reasons.push_back(fmt::format("seed {}, purchase {}: {}", run.seed, i, reason));
     }
+    sum = std::move(with);
   } catch (const Error& damage) {
     about.state = ReportRun::State::damaged;
     about.words = fmt::format("its errors are shown, but {}", damage.what());
@@ -88,6 +90,16 @@ ReportMethod method_of(const MethodRuns& runs) {
   method.shown = shown.folder.string();
   method.shown_seed = shown.seed;
   return method;
+}
+
+// Grid and dt as the manifest has them: runs without a test set keep no states to tell them.
+void describe_states(const RunResult& run, ReportProblem& problem) {
+  const config::Value& identity = run.manifest.identity;
+  if (const config::Value* dt = identity.find("dt")) problem.dt = dt->real().value_or(0);
+  const config::Value* points = identity.find("points");
+  if (points == nullptr || points->list() == nullptr) return;
+  for (const config::Value& one : *points->list())
+    problem.grid.push_back(one.integer<std::size_t>().value_or(0));
 }
 
 }  // namespace
@@ -126,6 +138,7 @@ Report gather_report(std::span<const fs::path> given, const ReportOptions& optio
         if (found->baseline_run) method.cost->baseline = row_of[*found->baseline_run];
       }
     }
+    describe_states(*all[p].methods.front().runs.front(), problem);
     draw_problem(all[p], 1.0 / static_cast<double>(all.size()), problem);
     report.problems.push_back(std::move(problem));
   }

@@ -1,11 +1,14 @@
 // The runs of some folders, one by one.
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "report/gather.h"
+#include "report/shortened.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/report/watch.h"
 #include "stap/run/sweep.h"
 
 namespace stap {
@@ -13,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using State = ReportRun::State;
+
+constexpr std::size_t kErrorShown = 400;  // characters of what a solver or the system said
 
 // What a run that can be read says about its end.
 void judge(const RunResult& result, const std::optional<RunStatus>& status, ReportRun& run) {
@@ -33,13 +38,22 @@ void judge(const RunResult& result, const std::optional<RunStatus>& status, Repo
           : fmt::format("round {} of {} is evaluated", result.rounds_done - 1, result.rounds);
   run.state = State::unfinished;
   run.words = far;
-  if (!status || status->phase == "done") return;
-  if (status->phase == "failed") {
+  if (status && status->phase == "failed") {
     run.state = State::failed;
-    run.words = fmt::format("{}; {}", status->error, far);
-  } else {
-    run.words = fmt::format("{}; last seen: {}", far, status->phase);
+    run.words = fmt::format("{}; {}", shortened(status->error, kErrorShown), far);
+    return;
   }
+  // What `stap watch` says of it, too.
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const LiveFolder live = look_at_live(result.folder, now);
+  if (live.runs.size() != 1) return;
+  const LiveRun& seen = live.runs.front();
+  if (seen.state == LiveRun::State::dead) run.state = State::stopped;
+  if (!status && seen.state == LiveRun::State::not_begun) return;
+  run.words = fmt::format("{}; {}{}", far,
+                          run.state == State::stopped ? "stopped (its process is gone): " : "",
+                          shortened(seen.words, kErrorShown));
 }
 
 void read_run(const fs::path& folder, Report& report) {
@@ -80,6 +94,8 @@ std::string_view to_string(State state) {
       return "finished";
     case State::unfinished:
       return "not finished";
+    case State::stopped:
+      return "stopped";
     case State::failed:
       return "failed";
     case State::damaged:

@@ -1,5 +1,8 @@
 #include "report/html.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstddef>
 
 #include "core/utf8.h"
@@ -47,6 +50,25 @@ std::string escaped(std::string_view text) {
     text.remove_prefix(n == 0 ? 1 : n);
   }
   return out;
+}
+
+std::string prose_html(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kUnits{"%", "s", "ms", "µs", "h", "kB", "MB", "±", "×"};
+  std::string tied;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i + 1);
+    const auto begins = [&](std::string_view unit) {
+      if (!rest.starts_with(unit)) return false;
+      const std::size_t end = unit.size();
+      return end == rest.size() || std::isalnum(static_cast<unsigned char>(rest[end])) == 0;
+    };
+    const bool number = i > 0 && std::isdigit(static_cast<unsigned char>(text[i - 1])) != 0;
+    if (text[i] == ' ' && number && std::ranges::any_of(kUnits, begins))
+      tied += "\u00a0";
+    else
+      tied += text[i];
+  }
+  return escaped(tied);
 }
 
 }  // namespace stap

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "report/shortened.h"
+
 namespace stap {
 namespace {
 
@@ -185,7 +187,8 @@ void Legend::draw(Svg& svg, double left, double top) const {
                                         middle, y, 0.24 * font_),
                               fill));
       }
-      svg.text(x + sample(series) + 0.5 * font_, y, Anchor::start, entry.label);
+      svg.cut_text(x + sample(series) + 0.5 * font_, y, Anchor::start, entry.label,
+                   shortened(series.label, kWholeName));
       x += entry.width;
     }
   }

@@ -1,5 +1,6 @@
 #include "stap/report/page.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -10,6 +11,7 @@
 #include "report/base64.h"
 #include "report/html.h"
 #include "report/page_parts.h"
+#include "report/page_room.h"
 #include "report/shortened.h"
 #include "stap/core/sha256.h"
 #include "stap/core/version.h"
@@ -41,14 +43,18 @@ std::string title_of(const Report& report) {
   return shortened(fmt::format("{}", fmt::join(names, ", ")));
 }
 
-std::string header_html(const Report& report) {
+std::size_t shown_problems(const Report& report, const PageRoom& room) {
+  return std::min(room.problems, report.problems.size());
+}
+
+std::string header_html(const Report& report, const PageRoom& room) {
   std::string html = fmt::format(
       "<header><h1>{}</h1>\n<p class=\"subtitle\">{} {} of {} {}, by stap {}</p>\n<nav><a "
       "href=\"#summary\">Summary</a>",
       escaped(title_of(report)), report.runs.size(), report.runs.size() == 1 ? "run" : "runs",
       report.problems.size(), report.problems.size() == 1 ? "problem" : "problems",
       escaped(version()));
-  for (std::size_t p = 0; p < report.problems.size(); ++p)
+  for (std::size_t p = 0; p < shown_problems(report, room); ++p)
     html += fmt::format(" <a href=\"#p{}\">{}</a>", p + 1,
                         escaped(shortened(report.problems[p].table.problem, 40)));
   return html +
@@ -56,16 +62,28 @@ std::string header_html(const Report& report) {
          "class=\"tools\"></div></header>\n";
 }
 
-std::string summary_html(const Report& report) {
+std::string summary_html(const Report& report, const PageRoom& room) {
   std::string html = "<section id=\"summary\"><h2>What came out</h2>\n";
-  const std::vector<Finding> all = findings(report);
+  if (!room.words.empty())
+    html += fmt::format(
+        "<p class=\"about\">To keep this page below 5\u00a0MB it leaves out: {}. 'stap report' of "
+        "fewer "
+        "folders shows them, 'stap plot' draws them, and --json has the numbers.</p>\n",
+        escaped(room.words));
+  std::vector<Finding> all = findings(report);
+  std::erase_if(all, [&](const Finding& finding) {
+    const auto is = [&](const ReportProblem& p) { return p.table.problem == finding.problem; };
+    return std::ranges::find_if(report.problems, is) - report.problems.begin() >=
+               static_cast<std::ptrdiff_t>(shown_problems(report, room)) &&
+           !finding.problem.empty();
+  });
   for (std::size_t i = 0; i < all.size();) {
     const std::string& problem = all[i].problem;
     if (!problem.empty() && report.problems.size() > 1)
       html += fmt::format("<h3>{}</h3>\n", name_html(problem));
     html += "<ul class=\"findings\">\n";
     for (; i < all.size() && all[i].problem == problem; ++i)
-      html += fmt::format("<li>{}</li>\n", escaped(all[i].text));
+      html += fmt::format("<li>{}</li>\n", prose_html(all[i].text));
     html += "</ul>\n";
   }
   return html + "</section>\n";
@@ -107,7 +125,9 @@ std::string waiting_page(const std::string& title, const std::string& why, bool 
            : "This page asks again by itself. <a href=\"status.json\">status.json</a>");
 }
 
-std::string page_text(const Report& report, bool live) {
+namespace {
+
+std::string whole_page(const Report& report, const PageRoom& room, bool live) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"generator\" content=\"stap\">\n<meta "
@@ -116,22 +136,34 @@ std::string page_text(const Report& report, bool live) {
       "content=\"no-referrer\">\n<title>{}</title>\n<style>{}</style>\n<style>{}</style>\n</head>\n"
       "<body>\n",
       page_policy(live), escaped(title_of(report)), uplot_style(), page_style());
-  html += header_html(report) + "<main>\n";
+  html += header_html(report, room) + "<main>\n";
   if (live) html += "<section id=\"live\"></section>\n";
-  html += summary_html(report);
-  for (std::size_t p = 0; p < report.problems.size(); ++p)
+  html += summary_html(report, room);
+  for (std::size_t p = 0; p < shown_problems(report, room); ++p)
     html += problem_html(fmt::format("p{}", p + 1), report.problems[p]);
-  html += runs_html(report);
+  html += runs_html(report, room.runs);
   html += kReading;
   html += fmt::format(
       "<details><summary>Licence of uPlot, which draws the charts</summary><pre>{}</pre></details>"
       "</section>\n</main>\n",
       escaped(uplot_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"report-data\">{}</script>\n",
-                      page_data(report, live));
+                      page_data(report, shown_problems(report, room), live));
   html += fmt::format("<script>{}</script>\n<script>{}</script>\n</body>\n</html>\n",
                       uplot_script(), page_script());
   return html;
+}
+
+}  // namespace
+
+std::string page_text(const Report& report, bool live) {
+  std::string page = whole_page(report, {}, live);
+  if (page.size() <= kPageBytes) return page;
+  Report smaller = report;
+  PageRoom room;
+  while (page.size() > kPageBytes && leave_out(smaller, room))
+    page = whole_page(smaller, room, live);
+  return page;
 }
 
 }  // namespace stap

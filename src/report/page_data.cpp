@@ -117,6 +117,7 @@ Value ledger_value(const Ledger& ledger) {
   Value value;
   value.set("budget", ledger.budget);
   value.set("bought", ledger.bought);
+  value.set("warm_up", ledger.warm_up);
   value.set("refused", ledger.refused);
   value.set("refused_by_trust", ledger.refused_by_trust);
   value.set("failed", ledger.failed);
@@ -186,9 +187,9 @@ std::string script_json(const Value& value) {
   return out;
 }
 
-std::string page_data(const Report& report, bool live) {
+std::string page_data(const Report& report, std::size_t problems, bool live) {
   Value charts = empty_map(), tables = empty_map(), costs = empty_map(), fields = empty_map();
-  for (std::size_t p = 0; p < report.problems.size(); ++p) {
+  for (std::size_t p = 0; p < problems; ++p) {
     const std::string id = fmt::format("p{}", p + 1);
     add_charts(id, report.problems[p], charts);
     add_tables(id, report.problems[p], tables);

@@ -32,11 +32,11 @@ std::string table_html(const HtmlTable& table) {
   std::string html = fmt::format(
       "<div class=\"scroll\"><table class=\"sortable\" id=\"{}\">\n<caption>{}</caption>\n"
       "<thead><tr>",
-      table.id, escaped(table.caption));
+      table.id, prose_html(table.caption));
   for (std::size_t c = 0; c < table.head.size(); ++c) {
     const bool number = !table.rows.empty() && table.rows.front()[c].number;
     html += fmt::format("<th scope=\"col\" data-type=\"{}\">{}</th>", number ? "number" : "text",
-                        escaped(table.head[c]));
+                        prose_html(table.head[c]));
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const std::vector<Cell>& row : table.rows) {
@@ -63,13 +63,13 @@ std::string table_html(const HtmlTable& table) {
 std::string chart_html(const std::string& id, const Chart& chart) {
   if (chart.series.empty())
     return fmt::format("<p class=\"absent\" id=\"{}\"><strong>{}</strong>: {}</p>\n", id,
-                       escaped(chart.title), escaped(chart.note));
+                       escaped(chart.title), prose_html(chart.note));
   Chart drawn = chart;
   drawn.id = id;
   return fmt::format(
       "<figure class=\"chart\" id=\"{}\"><figcaption><strong>{}</strong> <span>{}</span>"
       "</figcaption><div class=\"plot\">{}</div></figure>\n",
-      id, escaped(chart.title), escaped(chart.note),
+      id, escaped(chart.title), prose_html(chart.note),
       svg_text(drawn, {.width_mm = 180, .height_mm = 90, .font_pt = 9, .page = true}));
 }
 

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "report/field_parts.h"
 #include "report/html.h"
 #include "report/page_parts.h"
 #include "report/shortened.h"
@@ -15,7 +17,10 @@ std::string heading(const ReportProblem& problem) {
   const ProblemTable& table = problem.table;
   std::string text = fmt::format("{} solver steps a trajectory", table.steps);
   if (problem.dt > 0) text += fmt::format(" of {:.4g} time units each", problem.dt);
-  if (table.points > 0) text += fmt::format(", {} grid points", table.points);
+  if (problem.grid.size() > 1)
+    text += fmt::format(", {} grid points", fmt::join(problem.grid, " × "));
+  else if (const std::size_t n = problem.grid.empty() ? table.points : problem.grid[0]; n > 0)
+    text += fmt::format(", {} grid points", n);
   if (table.validation) text += "; errors of single steps on what was held back from training";
   return text;
 }
@@ -47,11 +52,25 @@ std::string pane_html(const Field& field, std::size_t c, std::string_view what,
   const std::size_t width = field.dimensions == 1 ? times(picture.width, 320) : picture.width;
   const std::size_t height = field.dimensions == 1 ? times(picture.height, 160) : picture.height;
   return fmt::format(
-      "<div class=\"pane\" data-what=\"{}\" data-channel=\"{}\"><p>{}{}: {:.3g} to {:.3g}</p><img "
+      "<div class=\"pane\"{} data-what=\"{}\" data-channel=\"{}\"><p>{}{}: {:.3g} to "
+      "{:.3g}</p><img "
       "width=\"{}\" height=\"{}\" src=\"{}\" alt=\"{}\"></div>\n",
-      what, c, title, field.channels.size() > 1 ? " of " + name_html(channel.name) : std::string(),
-      picture.low, picture.high, width, height, data_uri(picture),
-      escaped(alt_text(field, channel, title)));
+      field.dimensions == 1 ? "" : " hidden", what, c, title,
+      field.channels.size() > 1 ? " of " + name_html(channel.name) : std::string(), picture.low,
+      picture.high, width, height, data_uri(picture), escaped(alt_text(field, channel, title)));
+}
+
+// Frames side by side. Scripts show one after the other in their place, from all tiles, which are
+// hidden.
+std::string stills_html(const Field& field) {
+  if (field.dimensions == 1) return {};
+  std::string html = "<div class=\"stills\">";
+  for (std::size_t c = 0; c < field.channels.size(); ++c) {
+    if (field.channels.size() > 1)
+      html += fmt::format("<p>{}</p>", name_html(field.channels[c].name));
+    html += stills_svg(field, c, {.width_mm = 180, .height_mm = 90, .font_pt = 9, .page = true});
+  }
+  return html + "</div>\n";
 }
 
 std::string field_html(const std::string& id, const Field& field) {
@@ -62,6 +81,7 @@ std::string field_html(const std::string& id, const Field& field) {
       field.dimensions == 1 ? " flat" : "", id, to_string(field.kind), field.trajectory,
       std::isfinite(field.rmse) ? fmt::format("{:.3g}", field.rmse) : "not finite: it diverged",
       field.round, field.dimensions == 1 ? "; time to the right, space up" : "");
+  html += stills_html(field);
   for (std::size_t c = 0; c < field.channels.size(); ++c) {
     const FieldChannel& channel = field.channels[c];
     html += pane_html(field, c, "truth", "truth", channel.truth);
@@ -121,18 +141,21 @@ std::string fields_html(const std::string& id, const ReportProblem& problem) {
     for (const Field& field : method.fields) html += field_html(field_id(id, m, field), field);
   }
   if (html.empty())
-    return "<p class=\"absent\">There are no trajectories: runs keep some of their last evaluation "
-           "on a test set.</p>\n";
+    return "<p class=\"absent\">There are no trajectories here: runs keep some of their last "
+           "evaluation on a test set, and a page that is full leaves them out.</p>\n";
   return fmt::format(
       "<details class=\"trajectories\" open id=\"{}-trajectories\"><summary>Best, median and worst "
-      "test trajectory of one seed a method</summary>\n{}</details>\n",
+      "test trajectory of one seed a method</summary>\n<p>Where scripts run, the bar along the "
+      "time "
+      "axis says for every step how many of the trajectories that the method chose had it bought: "
+      "dark is all of them, empty none, where the surrogate filled it in.</p>\n{}</details>\n",
       id, html);
 }
 
 std::string problem_html(const std::string& id, const ReportProblem& problem) {
   std::string html =
       fmt::format("<section id=\"{}\" class=\"problem\"><h2>{}</h2>\n<p class=\"about\">{}</p>\n",
-                  id, name_html(problem.table.problem), escaped(heading(problem)));
+                  id, name_html(problem.table.problem), prose_html(heading(problem)));
   html += "<h3>Errors</h3>\n" + charts_html(id, problem, {"errors"});
   html += error_table_html(id + "-table", problem.table, ErrorsOf::members);
   html += error_table_html(id + "-table-mean", problem.table, ErrorsOf::mean_model);
@@ -152,7 +175,7 @@ std::string problem_html(const std::string& id, const ReportProblem& problem) {
   if (!problem.notes.empty()) {
     html += "<ul class=\"notes\">\n";
     for (const std::string& note : problem.notes)
-      html += fmt::format("<li>{}</li>\n", escaped(note));
+      html += fmt::format("<li>{}</li>\n", prose_html(note));
     html += "</ul>\n";
   }
   return html + "</section>\n";

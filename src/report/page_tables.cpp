@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -22,20 +23,8 @@ Cell entry_cell(double mean, double spread, std::size_t diverged) {
 
 std::string list_html(const std::vector<std::string>& lines, const char* kind) {
   std::string html = fmt::format("<ul class=\"{}\">\n", kind);
-  for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", escaped(line));
+  for (const std::string& line : lines) html += fmt::format("<li>{}</li>\n", prose_html(line));
   return lines.empty() ? std::string() : html + "</ul>\n";
-}
-
-// "12.3 ms", "2.3 h"; "-" where it is not known.
-Cell seconds_cell(double seconds) {
-  if (std::isnan(seconds)) return number_cell(seconds, "-");
-  if (std::isinf(seconds)) return number_cell(seconds, "never");
-  constexpr std::array<std::pair<double, const char*>, 4> kUnits{
-      {{3600.0, "h"}, {1.0, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}};
-  for (const auto& [size, name] : kUnits)
-    if (seconds >= size || size == kUnits.back().first)
-      return number_cell(seconds, fmt::format("{:.3g} {}", seconds / size, name));
-  return {};
 }
 
 std::string date_text(double seconds) {
@@ -63,7 +52,8 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       fmt::format(
           "Errors of the {}: mean over rounds of the natural logarithm, ± standard deviation "
           "over seeds; lower is better. Differences are to {}, paired by seed, ± half the "
-          "95 % interval",
+          "95 % interval, which is not corrected for the number of comparisons (those of the "
+          "summary are)",
           members ? "members" : "mean model, which is what one deploys",
           shortened(table.rows.front().label)),
       {"method", "seeds"},
@@ -113,14 +103,21 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
 std::string ledger_html(const std::string& id, const ReportProblem& problem) {
   HtmlTable html{id,
                  "Solver steps of all seeds together, the initial trajectories included",
-                 {"method", "budget", "bought", "refused", "failed", "unspent"},
+                 {"method", "budget", "bought"},
                  {}};
+  // Most studies do not charge them.
+  const bool warm_ups = std::ranges::any_of(
+      problem.methods, [](const ReportMethod& method) { return method.ledger.warm_up > 0; });
+  if (warm_ups) html.head.emplace_back("warm-ups");
+  html.head.insert(html.head.end(), {"refused", "failed", "unspent"});
   std::vector<std::string> reasons;
   for (const ReportMethod& method : problem.methods) {
     const Ledger& ledger = method.ledger;
     std::vector<Cell> cells{text_cell(method.label)};
-    for (const std::size_t n :
-         {ledger.budget, ledger.bought, ledger.refused, ledger.failed, ledger.unspent})
+    std::vector<std::size_t> numbers{ledger.budget, ledger.bought};
+    if (warm_ups) numbers.push_back(ledger.warm_up);
+    numbers.insert(numbers.end(), {ledger.refused, ledger.failed, ledger.unspent});
+    for (const std::size_t n : numbers)
       cells.push_back(number_cell(static_cast<double>(n), fmt::format("{}", n)));
     html.rows.push_back(std::move(cells));
     for (const std::string& reason : ledger.reasons)
@@ -135,58 +132,13 @@ std::string ledger_html(const std::string& id, const ReportProblem& problem) {
   return text;
 }
 
-std::string cost_html(const std::string& id, const ReportProblem& problem) {
-  HtmlTable html{id + "-table",
-                 "Terms of the cost analysis; steps are solver steps",
-                 {"method", "over", "initial steps", "steps a round", "rounds", "solver, per step",
-                  "training, per step", "selection, per round", "efficiency", "with it", "without",
-                  "pays above, per step"},
-                 {}};
-  struct Verdict {
-    std::string text, methods;
-  };
-  std::vector<Verdict> verdicts;
-  // Of the baseline itself there is nothing to say, unless there is nothing else.
-  const bool judged = std::ranges::any_of(problem.methods, [](const ReportMethod& method) {
-    return method.cost && !method.cost->baseline.empty();
-  });
-  for (const ReportMethod& method : problem.methods) {
-    if (!method.cost) continue;
-    const CostAnalysis& cost = method.cost->cost;
-    const auto& verdict = cost.verdict;
-    const double unknown = kNoNumberHere;
-    html.rows.push_back({text_cell(method.label), text_cell(method.cost->baseline),
-                         digits_cell(cost.terms.initial), digits_cell(cost.terms.budget),
-                         digits_cell(cost.terms.rounds), seconds_cell(cost.terms.acquire),
-                         seconds_cell(cost.terms.train), seconds_cell(cost.terms.select),
-                         digits_cell(cost.efficiency.value_or(unknown)),
-                         seconds_cell(verdict ? verdict->active_seconds : unknown),
-                         seconds_cell(verdict ? verdict->baseline_seconds : unknown),
-                         seconds_cell(verdict ? verdict->turning_acquire : unknown)});
-    if (method.cost->baseline.empty() && judged) continue;
-    // What is said of several methods alike is said once.
-    auto said = std::ranges::find(verdicts, cost.text, &Verdict::text);
-    if (said == verdicts.end()) said = verdicts.insert(said, {cost.text, {}});
-    said->methods += (said->methods.empty() ? "" : ", ") + name_html(method.label);
-  }
-  if (html.rows.empty())
-    return fmt::format(
-        "<p class=\"absent\" id=\"{}\">There is no cost analysis: 'stap analyse' makes it.</p>\n",
-        id);
-  std::string words;
-  for (const Verdict& verdict : verdicts)
-    words += fmt::format("<p class=\"verdict\"><strong>{}</strong>: {}.</p>\n", verdict.methods,
-                         escaped(verdict.text));
-  return fmt::format("<div class=\"cost\" id=\"{}\">\n{}{}</div>\n", id, words, table_html(html));
-}
-
-std::string runs_html(const Report& report) {
+std::string runs_html(const Report& report, std::size_t most) {
   HtmlTable html{"runs-table",
                  "Every run of the given folders",
                  {"folder", "problem", "method", "seed", "state", "how far, or what is wrong",
                   "stap", "networks on", "CPU", "instruction set", "host", "last sign of life"},
                  {}};
-  for (const ReportRun& run : report.runs) {
+  for (const ReportRun& run : std::span(report.runs).first(std::min(most, report.runs.size()))) {
     const Cell seed =
         run.seed ? number_cell(static_cast<double>(*run.seed), fmt::format("{}", *run.seed))
                  : number_cell(kNoNumberHere, "-");

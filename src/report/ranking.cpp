@@ -54,6 +54,31 @@ std::string alike_text(const ProblemTable& table, const std::vector<Rival>& alik
   return names_text(texts);
 }
 
+// "as a mean over the rounds": what "lowest" means.
+std::string mean_text(const ProblemTable& table, const std::vector<std::size_t>& rows) {
+  const bool cut = std::ranges::any_of(rows, [&](std::size_t row) { return table.rows[row].cut; });
+  const std::size_t rounds = table.rows[rows.front()].rounds;
+  return cut ? fmt::format("as a mean over rounds 0 to {}, which all of them have", rounds)
+             : std::string("as a mean over the rounds");
+}
+
+const std::vector<double>& by_round(const ProblemTable& table, std::size_t row) {
+  return table.rows[row].members.of(Metric::rmse).by_round;
+}
+
+// "sbal (0.12 after round 3, 0.15 after the last)"; empty: it does not rise.
+std::string rise_text(const ProblemTable& table, std::size_t row) {
+  constexpr double kNoise = 1.05;  // less is no rise worth a word
+  const std::vector<double>& errors = by_round(table, row);
+  if (errors.size() < 2 || !std::isfinite(errors.back())) return {};
+  const auto least = std::ranges::min_element(errors);
+  if (!(errors.back() > kNoise * *least || errors.back() > errors.front())) return {};
+  const std::size_t round =
+      table.rows[row].rounds + 1 - static_cast<std::size_t>(errors.end() - least);
+  return fmt::format("{} ({:.3g} after round {}, {:.3g} after the last)", rival_name(table, row),
+                     *least, round, errors.back());
+}
+
 }  // namespace
 
 std::string count_text(std::size_t count, std::string_view one) {
@@ -65,8 +90,60 @@ std::string names_text(const std::vector<std::string>& names) {
   return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
+std::string grouped_digits(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
+  for (std::size_t at = digits.size(); at > 3 && at <= digits.size(); at -= 3)
+    if (at - 3 > 0) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::vector<std::vector<std::size_t>> ranked_sets(const ProblemTable& table) {
+  const auto headline = [&](std::size_t row) {
+    return table.rows[row].members.of(Metric::rmse).log.mean;
+  };
+  std::vector<std::vector<std::size_t>> sets;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const TableRow& row = table.rows[i];
+    if (row.members.seeds.empty() || !std::isfinite(headline(i))) continue;
+    const auto same = [&](const auto& set) { return table.rows[set.front()].set == row.set; };
+    const auto found = std::ranges::find_if(sets, same);
+    if (found == sets.end())
+      sets.push_back({i});
+    else
+      found->push_back(i);
+  }
+  for (auto& set : sets) std::ranges::stable_sort(set, {}, headline);
+  return sets;
+}
+
+std::vector<std::string> course_words(const ProblemTable& table,
+                                      const std::vector<std::size_t>& rows) {
+  std::vector<std::string> words, rising;
+  const auto last = [&](std::size_t row) {
+    const std::vector<double>& errors = by_round(table, row);
+    return errors.empty() || !std::isfinite(errors.back()) ? INFINITY : errors.back();
+  };
+  const std::size_t best = rows.front(), ends_best = *std::ranges::min_element(rows, {}, last);
+  if (last(ends_best) < last(best)) {
+    const Comparison c = compare_rows(table.rows[ends_best].members, table.rows[best].members,
+                                      rows.size() * (rows.size() - 1) / 2, RowValue::last);
+    words.push_back(fmt::format(
+        "After the last round it is another one: {} has the lowest error there, {:.3g}, and {} "
+        "{:.3g}; {}.",
+        rival_name(table, ends_best), last(ends_best), rival_name(table, best), last(best),
+        c.told_apart() ? change_text(c) : std::string("the two cannot be told apart there")));
+  }
+  for (const std::size_t row : rows)
+    if (std::string text = rise_text(table, row); !text.empty()) rising.push_back(std::move(text));
+  if (!rising.empty())
+    words.push_back(
+        fmt::format("More data did not always help: the error rises, of {}.", names_text(rising)));
+  return words;
+}
+
 std::vector<std::string> ranking_words(const ProblemTable& table,
-                                       const std::vector<std::size_t>& rows, std::size_t best) {
+                                       const std::vector<std::size_t>& rows) {
+  const std::size_t best = rows.front();
   const std::string name = rival_name(table, best);
   const TableErrors& errors = table.rows[best].members;
   if (rows.size() == 1) {
@@ -86,24 +163,23 @@ std::vector<std::string> ranking_words(const ProblemTable& table,
     (c.told_apart() && c.difference < 0 ? beaten : alike).push_back({row, c});
   }
   if (most < 2)
-    return {
-        fmt::format("With one seed a method nothing can be told about which is better: seeds may "
-                    "differ as much "
-                    "as methods do. {} had the lowest error this time; run at least three seeds.",
-                    name)};
+    return {fmt::format(
+        "With one seed a method nothing can be told about which is better: seeds may "
+        "differ as much "
+        "as methods do. {} had the lowest error this time, {}; run at least three seeds.",
+        name, mean_text(table, rows))};
   const std::string seeds = count_text(most, "seed") +
                             (pairs > 1 ? fmt::format(", corrected for {} comparisons", pairs) : "");
   if (beaten.empty())
     return {
-        fmt::format("No method is the best one for sure: {}, with the lowest error, cannot be "
+        fmt::format("No method is the best one for sure: {}, with the lowest error {}, cannot be "
                     "told apart from {} with {}.",
-                    name, alike_text(table, alike), seeds)};
+                    name, mean_text(table, rows), alike_text(table, alike), seeds)};
   if (alike.empty())
-    return {fmt::format("{} has the lowest error, as a mean over the rounds: {}. Paired by {}.",
-                        name, beaten_text(table, std::move(beaten)), seeds)};
-  return {fmt::format("{} is among those with the lowest error, as a mean over the rounds: {}. "
-                      "Paired by {}.",
-                      name, beaten_text(table, std::move(beaten)), seeds),
+    return {fmt::format("{} has the lowest error, {}: {}. Paired by {}.", name,
+                        mean_text(table, rows), beaten_text(table, std::move(beaten)), seeds)};
+  return {fmt::format("{} is among those with the lowest error, {}: {}. Paired by {}.", name,
+                      mean_text(table, rows), beaten_text(table, std::move(beaten)), seeds),
           fmt::format("{} cannot be told apart from {}.", name, alike_text(table, alike))};
 }
 

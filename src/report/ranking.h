@@ -15,9 +15,18 @@ std::string count_text(std::size_t count, std::string_view one);
 /// "a, b and c".
 std::string names_text(const std::vector<std::string>& names);
 
-/// Sentences about the rows of a table that have an error; `best` is the one with the lowest. The
-/// best one is picked after the fact, so that every pair of rows counts as a comparison.
+/// "1,234": solver steps are whole numbers, their means hardly matter behind the point.
+std::string grouped_digits(double number);
+
+/// The rows that have a finite error, in the sets that can be compared; the lowest error first.
+std::vector<std::vector<std::size_t>> ranked_sets(const ProblemTable& table);
+
+/// Which row of a set is the best one. It is picked after the fact, so that every pair of rows
+/// counts as a comparison.
 std::vector<std::string> ranking_words(const ProblemTable& table,
-                                       const std::vector<std::size_t>& rows, std::size_t best);
+                                       const std::vector<std::size_t>& rows);
+/// What a mean over rounds hides: another row is best after the last one, errors rise.
+std::vector<std::string> course_words(const ProblemTable& table,
+                                      const std::vector<std::size_t>& rows);
 
 }  // namespace stap

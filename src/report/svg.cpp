@@ -95,6 +95,15 @@ void Svg::text(double x, double y, Anchor anchor, std::string_view text,
                        attributes.empty() ? "" : " ", attributes, escaped(text));
 }
 
+void Svg::cut_text(double x, double y, Anchor anchor, std::string_view shown,
+                   std::string_view whole) {
+  text(x, y, anchor, shown);
+  constexpr std::string_view kEnd = "</text>\n";
+  if (shown == whole || !body_.ends_with(kEnd)) return;
+  body_.resize(body_.size() - kEnd.size());
+  body_ += fmt::format("<title>{}</title>{}", escaped(whole), kEnd);
+}
+
 void Svg::upright_text(double x, double y, std::string_view text) {
   if (text.empty()) return;
   body_ += fmt::format(

@@ -34,6 +34,8 @@ class Svg {
   /// y is that of the middle of small letters and digits. `attributes` are raw.
   void text(double x, double y, Anchor anchor, std::string_view text,
             std::string_view attributes = {});
+  /// The same of a text that stands for a longer one, which is there to look up.
+  void cut_text(double x, double y, Anchor anchor, std::string_view text, std::string_view whole);
   /// Read from below.
   void upright_text(double x, double y, std::string_view text);
   void image(double x, double y, double width, double height, std::string_view uri);

@@ -186,8 +186,9 @@ void judge_methods(SweepAnalysis& sweep, const AnalysisOptions& options) {
       no_efficiency = fmt::format(
           "no verdict: {}; give one as --efficiency",
           method.compared > 0
-              ? "the errors do not tell a data efficiency (a last error is not finite, or no lower "
-                "than before anything was bought)"
+              ? "the errors do not tell a data efficiency (a last error is not finite or no lower "
+                "than before anything was bought, or the method bought less and ends above the "
+                "baseline)"
               : "without a test set there are no errors that tell a data efficiency");
     }
     judge(method.cost, method.label, options.baseline, no_efficiency);

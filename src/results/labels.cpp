@@ -51,7 +51,16 @@ std::vector<std::string> labels(const std::vector<const RunResult*>& results) {
   for (const RunResult* r : results) documents.push_back(&r->config);
   std::vector<std::string> names = what_differs(documents);
   for (std::size_t i = 0; i < results.size(); ++i) names[i] = results[i]->method + names[i];
-  return names;
+  // The same settings may stand for another test set: a file that was replaced, another version.
+  constexpr std::size_t kHashShown = 8;
+  std::map<std::string, std::set<std::string>> tests;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (!results[i]->test_sha256.empty()) tests[names[i]].insert(results[i]->test_sha256);
+  std::vector<std::string> all = names;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const std::string& test = results[i]->test_sha256; tests[names[i]].size() > 1)
+      all[i] += fmt::format(" test={}", test.empty() ? "none" : test.substr(0, kHashShown));
+  return all;
 }
 
 }  // namespace stap

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -28,21 +28,32 @@ const Value& must_have(const Value& map, std::string_view key, const fs::path& p
   return *there;
 }
 
-double number_or_infinite(const Value& value) {
-  return value.real().value_or(std::numeric_limits<double>::infinity());
+// An error, which is no number below 0; null stands for what is not finite.
+double error_in(const Value& value, const char* key, const fs::path& place) {
+  if (value.is_null()) return std::numeric_limits<double>::infinity();
+  const std::optional<double> number = value.real();
+  if (!number || !(*number >= 0)) throw_bad_field(key, place);
+  return *number;
 }
 
-// Takes the errors of one evaluation from a map of them; null stands for what is not finite.
-void add_errors(const Value& map, const fs::path& place, RunErrors& errors) {
+// Takes the errors of one evaluation from a map of them. Rollouts of a test set have all of the
+// study's steps, what was held back fewer.
+void add_errors(const Value& map, const fs::path& place, const RunResult& run, RunErrors& errors) {
   for (const MetricInfo& metric : metric_infos()) {
-    const double value = number_or_infinite(must_have(map, metric.key, place));
+    const double value = error_in(must_have(map, metric.key, place), metric.key.data(), place);
     errors.values[static_cast<std::size_t>(metric.metric)].push_back(value);
     errors.logs[static_cast<std::size_t>(metric.metric)].push_back(std::log(value));
   }
-  const Value& by_step = must_have(map, "rmse_by_step", place);
+  constexpr const char* kBySteps = "rmse_by_step";
+  const Value& by_step = must_have(map, kBySteps, place);
+  if (!by_step.is_list()) throw_bad_field(kBySteps, place);
+  const std::size_t count = by_step.list()->size();
+  if (run.validation ? count > run.steps : count != run.steps)
+    throw Error(ErrorKind::data, fmt::format("{}: {} has {} errors, expected one for each of {} "
+                                             "steps",
+                                             place.string(), kBySteps, count, run.steps));
   std::vector<double>& steps = errors.rmse_by_step.emplace_back();
-  if (by_step.is_list())
-    for (const Value& value : *by_step.list()) steps.push_back(number_or_infinite(value));
+  for (const Value& value : *by_step.list()) steps.push_back(error_in(value, kBySteps, place));
   errors.diverged.push_back(field<std::uint64_t>(map, "diverged", place));
 }
 
@@ -65,7 +76,9 @@ const MetricInfo& info(Metric metric) {
 }
 
 std::size_t RunErrors::diverged_total() const {
-  return std::accumulate(diverged.begin(), diverged.end(), std::size_t{0});
+  std::size_t total = 0;
+  for (const std::size_t n : diverged) total += std::min(n, SIZE_MAX - total);
+  return total;
 }
 
 double RunErrors::headline(Metric metric) const {
@@ -97,8 +110,9 @@ RunResult read_result(const fs::path& folder) {
     result.points = field<std::uint64_t>(line, "points", place);
     result.trajectories = field<std::uint64_t>(line, "trajectories", place);
     result.transitions.push_back(field<std::uint64_t>(line, "transitions", place));
-    add_errors(line, place, result.members);
-    if (const Value* mean = line.find("mean_model")) add_errors(*mean, place, result.mean_model);
+    add_errors(line, place, result, result.members);
+    if (const Value* mean = line.find("mean_model"))
+      add_errors(*mean, place, result, result.mean_model);
   }
   // Rounds from before it was measured cannot be told from later ones.
   if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};

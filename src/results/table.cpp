@@ -27,39 +27,56 @@ Summary summary_of(const std::vector<double>& values) {
   return summary;
 }
 
-// Headlines of the first row by metric and seed; nothing in that row itself.
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+// A run's logarithms in the rounds 0 to `rounds`.
+std::vector<double> logs_until(const RunResult& run, ErrorsOf whose, Metric metric,
+                               std::size_t rounds) {
+  std::vector<double> logs = run.of(whose).logs_of(metric);
+  const auto behind = [&](std::size_t k) {
+    return (k < run.measured.size() ? run.measured[k] : k) > rounds;
+  };
+  while (!logs.empty() && behind(logs.size() - 1)) logs.pop_back();
+  return logs;
+}
+
+// Headlines of the first row by metric and seed; nothing in that row itself and in rows that are
+// not compared with it.
 using FirstRow = std::array<std::map<std::uint64_t, double>, kMetrics>;
 
 TableCell cell_of(const std::vector<const RunResult*>& runs, ErrorsOf whose, Metric metric,
-                  const std::map<std::uint64_t, double>& first) {
+                  std::size_t rounds, const std::map<std::uint64_t, double>& first) {
   TableCell cell;
-  std::vector<double> headlines, paired;
+  std::vector<double> paired;
+  std::vector<std::vector<double>> logs;
   for (const RunResult* r : runs) {
-    headlines.push_back(r->of(whose).headline(metric));
+    logs.push_back(logs_until(*r, whose, metric, rounds));
+    cell.by_seed.push_back(mean_of(logs.back()));
+    cell.last.push_back(logs.back().empty() ? std::nan("") : logs.back().back());
     if (const auto partner = first.find(r->seed); partner != first.end())
-      paired.push_back(headlines.back() - partner->second);
+      paired.push_back(cell.by_seed.back() - partner->second);
   }
-  cell.log = summary_of(headlines);
+  cell.log = summary_of(cell.by_seed);
   cell.difference = summary_of(paired);
   cell.difference_95 = half_interval_95(cell.difference);
-  cell.by_seed = std::move(headlines);
-  const auto logs = [&](const RunResult* r) -> const std::vector<double>& {
-    return r->of(whose).logs_of(metric);
-  };
   // Runs of one row differ in nothing but the seed, but on what is held back some begin later.
-  std::size_t rounds = runs.empty() ? 0 : logs(runs[0]).size();
-  for (const RunResult* r : runs) rounds = std::min(rounds, logs(r).size());
-  for (std::size_t k = 0; k < rounds; ++k) {
+  std::size_t least = logs.empty() ? 0 : logs[0].size();
+  for (const auto& one : logs) least = std::min(least, one.size());
+  for (std::size_t k = 0; k < least; ++k) {
     double sum = 0;
-    for (const RunResult* r : runs) sum += logs(r)[logs(r).size() - rounds + k];
-    cell.by_round.push_back(std::exp(sum / static_cast<double>(runs.size())));
+    for (const auto& one : logs) sum += one[one.size() - least + k];
+    cell.by_round.push_back(std::exp(sum / static_cast<double>(logs.size())));
   }
   return cell;
 }
 
-// `counted`: the runs of a row that are complete. The first row that is made fills `first`.
-TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf whose, bool is_first,
-                      FirstRow& first) {
+// `counted`: the runs of a row that are complete.
+TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf whose,
+                      std::size_t rounds, const FirstRow& first) {
   TableErrors errors;
   std::vector<const RunResult*> runs;
   for (const RunResult* r : counted) {
@@ -67,13 +84,57 @@ TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf who
     errors.seeds.push_back(r->seed);
     runs.push_back(r);
   }
-  for (std::size_t m = 0; m < kMetrics; ++m) {
-    const Metric metric = static_cast<Metric>(m);
-    errors.cells[m] = cell_of(runs, whose, metric, first[m]);
-    if (!is_first) continue;
-    for (const RunResult* r : runs) first[m][r->seed] = r->of(whose).headline(metric);
-  }
+  for (std::size_t m = 0; m < kMetrics; ++m)
+    errors.cells[m] = cell_of(runs, whose, static_cast<Metric>(m), rounds, first[m]);
   return errors;
+}
+
+FirstRow headlines_of(const TableErrors& row) {
+  FirstRow first;
+  for (std::size_t m = 0; m < kMetrics; ++m)
+    for (std::size_t i = 0; i < row.seeds.size(); ++i)
+      first[m][row.seeds[i]] = row.cells[m].by_seed[i];
+  return first;
+}
+
+// The runs of one row that are counted.
+using RowRuns = std::vector<const RunResult*>;
+
+// What rows must have in common to be compared, and its names.
+constexpr std::array kSetNames{"test set", "number of initial trajectories", "budget of a round"};
+using SetKey = std::array<std::string, kSetNames.size()>;
+
+SetKey set_key(const RunResult& run) {
+  const auto text = [&](const char* path) {
+    const config::Value* value = config::find_path(run.config, path);
+    return value != nullptr ? config::json_text(*value, 0) : std::string();
+  };
+  return {run.test_sha256, text("study.initial"), text("study.budget")};
+}
+
+// Puts every row into its set, with the rounds that all finished runs of the set have.
+void put_into_sets(const std::vector<RowRuns>& counted, ProblemTable& table) {
+  std::vector<SetKey> keys;
+  std::vector<std::size_t> rounds;
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    if (counted[r].empty()) continue;
+    const SetKey key = set_key(*counted[r].front());
+    const auto found = std::ranges::find(keys, key) - keys.begin();
+    if (found == std::ssize(keys)) {
+      keys.push_back(key);
+      rounds.push_back(counted[r].front()->rounds);
+    }
+    const std::size_t set = table.rows[r].set = static_cast<std::size_t>(found);
+    for (const RunResult* run : counted[r]) rounds[set] = std::min(rounds[set], run->rounds);
+  }
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    if (counted[r].empty()) continue;
+    table.rows[r].rounds = rounds[table.rows[r].set];
+    table.rows[r].cut = counted[r].front()->rounds > table.rows[r].rounds;
+  }
+  for (std::size_t part = 0; part < kSetNames.size(); ++part)
+    if (std::ranges::any_of(keys, [&](const SetKey& key) { return key[part] != keys[0][part]; }))
+      table.apart += fmt::format("{}{}", table.apart.empty() ? "" : " and ", kSetNames[part]);
 }
 
 // The table of runs of one problem.
@@ -103,13 +164,12 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
                               config::hint(baseline, order, "rows")));
     std::rotate(order.begin(), found, found + 1);
   }
-  FirstRow first_members, first_mean_model;
+  std::vector<RowRuns> counted;
   for (const std::string& name : order) {
-    TableRow row;
+    TableRow& row = table.rows.emplace_back();
     row.label = name;
-    std::vector<const RunResult*> counted;
+    RowRuns& runs = counted.emplace_back();
     std::set<std::uint64_t> seeds;
-    std::size_t diverged = 0, mean_model_diverged = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
       const RunResult& r = *results[i];
       if (names[i] != name) continue;
@@ -119,20 +179,27 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
         continue;
       }
       row.method = r.method;
-      diverged += r.members.diverged_total();
-      mean_model_diverged += r.mean_model.diverged_total();
+      row.members.diverged += r.members.diverged_total();
+      row.mean_model.diverged += r.mean_model.diverged_total();
       if (r.complete())
-        counted.push_back(&r);
+        runs.push_back(&r);
       else
         ++(r.without_errors() ? row.without_errors : row.incomplete);
     }
-    const bool is_first = table.rows.empty();
-    row.members = errors_of(counted, ErrorsOf::members, is_first, first_members);
-    row.mean_model = errors_of(counted, ErrorsOf::mean_model, is_first, first_mean_model);
-    row.members.diverged = diverged;
-    row.mean_model.diverged = mean_model_diverged;
+  }
+  put_into_sets(counted, table);
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    TableRow& row = table.rows[i];
+    const TableRow& first = table.rows.front();
+    for (const ErrorsOf whose : {ErrorsOf::members, ErrorsOf::mean_model}) {
+      TableErrors& errors = whose == ErrorsOf::members ? row.members : row.mean_model;
+      const std::size_t diverged = errors.diverged;
+      const bool compared = i > 0 && row.set == first.set && !first.members.seeds.empty();
+      errors = errors_of(counted[i], whose, row.rounds,
+                         compared ? headlines_of(first.of(whose)) : FirstRow{});
+      errors.diverged = diverged;
+    }
     row.without_mean_model = row.members.seeds.size() - row.mean_model.seeds.size();
-    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -17,10 +17,11 @@ const TableRow* row_of(const ProblemTable& table, const std::string& label) {
   return row == table.rows.end() ? nullptr : &*row;
 }
 
-// Marks the lowest value of every column.
-void mark_best(Block& block) {
+// Marks the lowest value of every column whose rows can be compared.
+void mark_best(Block& block, std::span<const Column> columns) {
   if (block.rows.empty()) return;
   for (std::size_t c = 0; c < block.rows[0].entries.size(); ++c) {
+    if (!columns[c].table->apart.empty()) continue;
     BlockEntry* best = nullptr;
     for (BlockRow& row : block.rows) {
       BlockEntry& entry = row.entries[c];
@@ -64,6 +65,20 @@ void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view
         "trajectories, 10 rounds of 8 L steps, 2 members of width 64).");
   if (clusters)
     notes.emplace_back("paper: of its multi-step numbers compare the order of methods only.");
+}
+
+// Rows that cannot be compared with others, or not in all of their rounds.
+void add_set_notes(const ProblemTable& table, std::vector<std::string>& notes) {
+  if (!table.apart.empty())
+    notes.push_back(
+        fmt::format("{}: rows differ in their {}, so that their errors do not say which is better; "
+                    "differences are to rows with the same only.",
+                    table.problem, table.apart));
+  for (const TableRow& row : table.rows)
+    if (row.cut)
+      notes.push_back(
+          fmt::format("{}: of rounds 0 to {} only, which all rows that it is compared with have.",
+                      row.label, row.rounds));
 }
 
 }  // namespace
@@ -125,7 +140,7 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
       return value == nullptr ? BlockEntry{kNone, kNone}
                               : BlockEntry{value->mean, value->deviation};
     }));
-  for (Block& b : blocks) mark_best(b);
+  for (Block& b : blocks) mark_best(b, columns);
   const std::string first = columns.front().table->rows.front().label;
   const bool one_first = std::ranges::all_of(
       columns, [&](const auto& c) { return c.table->rows.front().label == first; });
@@ -148,7 +163,9 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
   std::vector<std::string> notes{
       "Logarithms: mean over rounds of the natural logarithm, ± standard deviation over seeds; "
       "lower is better.",
-      "Differences: to the first row, paired by seed, ± half the 95 % interval."};
+      "Differences: to the first row, paired by seed, ± half the 95 % interval, which is not "
+      "corrected for the number of comparisons."};
+  for (const ProblemTable& table : tables) add_set_notes(table, notes);
   if (std::ranges::any_of(tables, &ProblemTable::validation))
     notes.emplace_back(
         "Held back: every run is measured on what it bought and did not train on, which grows from "

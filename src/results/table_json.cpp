@@ -73,6 +73,8 @@ Value row_value(const ProblemTable& table, const TableRow& row, const TableView&
   value.set("method", row.method);
   value.set("incomplete", row.incomplete);
   value.set("without_errors", row.without_errors);
+  value.set("set", row.set);
+  value.set("rounds", row.rounds);
   set_errors(value, table, row, ErrorsOf::members, view);
   if (!row.mean_model.seeds.empty()) set_errors(mean_model, table, row, ErrorsOf::mean_model, view);
   value.set("mean_model", std::move(mean_model));

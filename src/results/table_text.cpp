@@ -44,7 +44,9 @@ void paint_differences(TextColumn& column, std::span<const BlockEntry> entries) 
   }
 }
 
-void mark_lowest(std::vector<BlockEntry>& entries) {
+// Of rows that can be compared.
+void mark_lowest(const ProblemTable& table, std::vector<BlockEntry>& entries) {
+  if (!table.apart.empty()) return;
   BlockEntry* best = nullptr;
   for (BlockEntry& entry : entries)
     if (std::isfinite(entry.mean) && (best == nullptr || entry.mean < best->mean)) best = &entry;
@@ -69,7 +71,7 @@ void add_rounds(const ProblemTable& table, const Column& about, std::vector<Text
   std::vector<BlockEntry> entries;
   for (std::size_t r = 0; r < last.size(); ++r)
     entries.push_back({last[r], kUnknown, table.rows[r].of(about.whose).diverged});
-  mark_lowest(entries);
+  mark_lowest(table, entries);
   for (std::size_t r = 0; r < last.size(); ++r) {
     errors.cells.push_back({std::isfinite(last[r]) ? scale.texts[r] : entry_text(entries[r]),
                             entries[r].best ? Paint::bold : Paint::plain});
@@ -100,9 +102,9 @@ std::string compact(const ProblemTable& table, Metric metric, const TableView& v
                                            : BlockEntry{printed->mean, printed->deviation});
     published_differences.push_back({published_difference(table, row, metric), kUnknown});
   }
-  mark_lowest(logs);
-  mark_lowest(published_logs);
-  mark_lowest(published);
+  mark_lowest(table, logs);
+  mark_lowest(table, published_logs);
+  mark_lowest(table, published);
   std::vector<TextColumn> columns{seeds, column_of(fmt::format("log {}", named.title), logs),
                                   column_of("difference, 95 %", differences)};
   paint_differences(columns.back(), differences);

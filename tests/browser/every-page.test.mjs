@@ -44,7 +44,7 @@ for (const [name, file] of pages) {
       assert.deepEqual(a, b);
       assert.ok(b.tables.length > 0 && b.words.length > 0);
       // And shows its figures: as many static ones as there are charts.
-      const hidden = await plain.page.locator(".chart .plot > svg, .raster .plot > svg, .pane img").evaluateAll((all) =>
+      const hidden = await plain.page.locator(".chart .plot > svg, .raster .plot > svg, .pane:not([hidden]) img, .stills svg").evaluateAll((all) =>
         all.filter((e) => e.getBoundingClientRect().height < 20).length);
       assert.equal(hidden, 0);
       await whole.context.close();
@@ -81,7 +81,7 @@ for (const [name, file] of pages) {
       await page.emulateMedia({ media: "print" });
       const state = await page.evaluate(() => {
         const count = (selector, visible) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() === visible).length;
-        return { hidden: count(".plot > svg, .pane img", false), shown: count(".canvas, .controls, .legend, .frame canvas, .tools button, .u-wrap", true),
+        return { hidden: count(".plot > svg, .pane:not([hidden]) img, .stills svg", false), shown: count(".canvas, .controls, .legend, .frame canvas, .tools button, .u-wrap", true),
           closed: [...document.querySelectorAll("details > :not(summary)")].filter((e) => e.textContent.trim() &&
             (!e.checkVisibility({ contentVisibilityAuto: true }) || e.getBoundingClientRect().height < 5)).length,
           paper: getComputedStyle(document.documentElement).backgroundColor };

@@ -157,6 +157,9 @@ method: random+bernoulli
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const std::string page = content(own + "/report.html");
   EXPECT_TRUE(contains(page, "There are no errors: 1 run of a study without a test set."));
+  EXPECT_TRUE(
+      contains(page, "5 solver steps a trajectory of 0.25 time units each, 16 grid points"));
+  EXPECT_FALSE(contains(page, "No run was analysed"));
   EXPECT_FALSE(contains(page, "<script>alert"));
   EXPECT_TRUE(contains(page, "<h1>&lt;script&gt;alert(&#39;x&#39;)&lt;b&gt;</h1>"));
   EXPECT_TRUE(contains(page, "1 finished"));

@@ -65,6 +65,12 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
   EXPECT_TRUE(contains(text.out, "-0.275 ± 0.014"));
   EXPECT_TRUE(contains(full.out, "RMSE 99 %"));
   EXPECT_EQ(run_stap({"table", s, "--csv", "--paper"}).exit_code, 2);
+  // A run with its sweep counts once; two runs by themselves are two.
+  const std::string one = s + "/extends=paper_ks,method=sbal,seed=0";
+  const std::string two = s + "/extends=paper_ks,method=random,seed=0";
+  EXPECT_EQ(run_stap({"table", s, one, "--paper"}).out, text.out);
+  const Finished both = run_stap({"table", two, one, "--csv"});
+  EXPECT_EQ(std::count(both.out.begin(), both.out.end(), '\n'), 1 + 2 * 3) << both.err;
   EXPECT_TRUE(contains(latex.out, " & burgers & ks \\\\"));
   std::istringstream lines(csv.out);
   std::size_t count = 0;

@@ -17,8 +17,9 @@ std::optional<double> steps_to_reach(const LearningCurve& curve, double level);
 /// How many times fewer solver steps `active` needs than `baseline` for the same error. Where it
 /// ends better: the baseline's steps over those after which it is as good as the baseline's end.
 /// Where it does not: the steps after which the baseline is as good as its end, over its steps (at
-/// most 1). Empty if that cannot be told: a last error is not finite, nothing was bought, or the
-/// error to reach was already there before anything was bought.
+/// most 1). Empty if that cannot be told: a last error is not finite, nothing was bought, the error
+/// to reach was already there before anything was bought, or `active` ends above the baseline with
+/// so few steps that the baseline needs more for that error.
 std::optional<double> data_efficiency(const LearningCurve& baseline, const LearningCurve& active);
 
 /// What a study costs. Sizes in solver steps; seconds per solver step, but `select` per round.

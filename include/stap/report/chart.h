@@ -14,6 +14,7 @@ struct Axis {
   std::string label{}, unit{};  ///< the unit may be empty
   bool log = false;
   std::vector<std::string> names{};  ///< of the values 0, 1, ...; empty: numbers
+  bool whole = false;                ///< only whole numbers have a meaning (rounds, epochs)
   /// What the axis shows at least; NaN: what the values need.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();

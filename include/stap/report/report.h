@@ -26,7 +26,8 @@ struct ReportOptions {
 
 /// A run of the given folders, whether or not anything of it can be shown.
 struct ReportRun {
-  enum class State { finished, unfinished, failed, damaged, not_begun };
+  /// stopped: not finished, and its process is gone.
+  enum class State { finished, unfinished, stopped, failed, damaged, not_begun };
 
   std::string folder;
   State state = State::not_begun;
@@ -69,6 +70,7 @@ struct ReportProblem {
   std::vector<ReportMethod> methods;  ///< one for each of its rows
   std::vector<ReportChart> charts{};
   double dt = 0;                     ///< of a learned step; 0: not known
+  std::vector<std::size_t> grid{};   ///< points by axis; empty: not known
   std::vector<std::string> notes{};  ///< what was left out of what is shown
 };
 struct Report {

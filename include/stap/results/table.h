@@ -13,10 +13,11 @@ namespace stap {
 /// One metric of one row. A mean of nothing is NaN.
 struct TableCell {
   Summary log;                   ///< of the headline, over seeds
-  Summary difference;            ///< to the first row, over the seeds that both have
+  Summary difference;            ///< to the first row, over the seeds that both have; of its set
   double difference_95 = 0;      ///< half the width of its 95 % interval
   std::vector<double> by_round;  ///< the error itself: geometric mean over seeds
   std::vector<double> by_seed;   ///< the headlines, as TableErrors::seeds
+  std::vector<double> last;      ///< the logarithm after the last round, likewise
 };
 
 /// All metrics of one row, of the members or of the mean model.
@@ -33,6 +34,11 @@ struct TableRow {
   std::string label;   ///< the method, and what else differs within the problem
   std::string method;  ///< alone
   TableErrors members, mean_model;
+  /// Rows of one set have the same test set, initial trajectories and budget, so that their errors
+  /// can be compared, in the rounds that all of them have.
+  std::size_t set = 0;
+  std::size_t rounds = 0;              ///< that are counted, the 0th apart
+  bool cut = false;                    ///< it has more, which are not
   std::size_t incomplete = 0;          ///< runs that are not finished, and not counted
   std::size_t without_errors = 0;      ///< runs of a study without a test set
   std::size_t repeated = 0;            ///< runs that are there under another name already
@@ -55,6 +61,7 @@ struct ProblemTable {
   std::string published_problem;  ///< its name in the published tables; empty if it is not there
   bool published_sizes = false;   ///< rounds, initial trajectories, budget and members are those
   std::vector<TableRow> rows;
+  std::string apart{};  ///< what sets of rows differ in, in words; empty: there is one
 };
 
 /// Problems and rows in order of first appearance, with `baseline` (a label; empty: the first) as

@@ -138,7 +138,7 @@ function enhanceChart(figure, variants) {
     whole = limits();
     const scale = (range, isLog) => ({ time: false, auto: false, distr: isLog ? 3 : 1, min: range[0],
       max: range[1], range: (_, low, high) => [low, high] });
-    const counted = chart.series.every((s) => s.points.every((p) => Number.isInteger(p[0])));
+    const counted = chart.x.whole || chart.series.every((s) => s.points.every((p) => Number.isInteger(p[0])));
     const axes = [axisOptions(chart.x, chart.x.log, 2, counted), axisOptions(chart.y, log, 3)];
     const scales = { x: scale(whole.x, chart.x.log), y: scale(whole.y, log) };
     u = new uPlot(plotOptions(sizeNow(), axes, scales, {

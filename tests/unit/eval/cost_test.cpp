@@ -127,6 +127,9 @@ TEST(Efficiency, IsNotToldWhereErrorsSayNothing) {
   EXPECT_FALSE(data_efficiency({steps, diverged}, {steps, falling}).has_value());
   EXPECT_FALSE(data_efficiency({steps, falling}, {steps, diverged}).has_value());
   EXPECT_FALSE(data_efficiency({}, {}).has_value());
+  // Its pool ran dry after 4 steps at -1: the baseline needs 5 for that, but ends at -2.
+  const std::vector<double> early{0, 4}, steep{0, -1}, low{0, -2};
+  EXPECT_FALSE(data_efficiency({steps, low}, {early, steep}).has_value());
   // No line leads away from an infinite error: what was bought counts whole.
   EXPECT_DOUBLE_EQ(data_efficiency({steps, falling}, {steps, from_diverged}).value(), 1.0);
 }

@@ -9,14 +9,18 @@
 #include <regex>
 #include <set>
 
+#include "report/field_parts.h"
 #include "report/html.h"
+#include "report/page_parts.h"
 #include "report/ticks.h"
 #include "stap/core/error.h"
 #include "stap/core/rng.h"
+#include "stap/folder/run_folder.h"
 #include "stap/report/field.h"
 #include "stap/results/published.h"
 #include "support/contains.h"
 #include "support/table_results.h"
+#include "support/temporary_folder.h"
 
 namespace stap {
 namespace {
@@ -472,6 +476,73 @@ TEST(Field, PutsTimeRightSpaceUpAndFramesInTiles) {
   EXPECT_LE(thin.times.size() * thin.width * thin.height, 2000u);
   EXPECT_EQ(thin.times[1], 1.0);  // every second one
   EXPECT_THROW(make_field(made_extracts({4}, 3), ExtractKind::best, {}, 10), Error);
+}
+
+// Without scripts: five of nine frames, the first and the last among them, each with its time; all
+// tiles are there for scripts, but hidden.
+TEST(Field, FramesStandSideBySideWithTheirTimes) {
+  const Field plane = make_field(made_extracts({8, 4}, 9), ExtractKind::worst, {"u", "v"}, 10'000);
+  ReportProblem problem{.table = {}, .methods = {{.label = "sbal", .method = "sbal"}}};
+  problem.methods[0].fields = {plane};
+
+  const std::string svg = stills_svg(plane, 1, {}), html = fields_html("p1", problem);
+
+  EXPECT_EQ(xml_complaint(svg), "");
+  EXPECT_EQ(still_frames(plane), (std::vector<std::size_t>{0, 2, 4, 6, 8}));
+  static const std::regex times(">t = ([0-9.]+)<");
+  std::vector<std::string> shown;
+  for (auto it = std::sregex_iterator(svg.begin(), svg.end(), times); it != std::sregex_iterator();
+       ++it)
+    shown.push_back((*it)[1]);
+  ASSERT_EQ(shown.size(), 15u);
+  EXPECT_EQ(std::stod(shown[0]), 0.0);
+  EXPECT_EQ(std::stod(shown[4]), 4.0);  // dt is 0.5
+  const Picture strip = still_strip(plane.channels[0].truth, plane);
+  EXPECT_EQ(strip.width, 5 * 8u + 4 * still_gap(plane));
+  // x = 0, y = 0 of the last frame: t / 10.
+  EXPECT_NEAR(strip.value(4 * (8 + still_gap(plane)), 3), 0.8, (strip.high - strip.low) / 254);
+  EXPECT_TRUE(test::contains(html, "<div class=\"stills\">"));
+  EXPECT_TRUE(test::contains(html, "<div class=\"pane\" hidden data-what=\"truth\""));
+  const Field line = make_field(made_extracts({4}, 3), ExtractKind::worst, {"u", "v"}, 1000);
+  problem.methods[0].fields = {line};
+  EXPECT_FALSE(test::contains(fields_html("p1", problem), "hidden"));
+}
+
+// One method has the training of round 0 for all. Mutation: each run's own rounds (10 and 2).
+TEST(Figures, TimesAreOfTheRoundsThatAllRunsHave) {
+  const test::TemporaryFolder folder;
+  std::vector<RunResult> results{result("random", 0, {-1, -2}), result("sbal", 0, {-1, -2})};
+  std::filesystem::create_directory(folder.path("a"));
+  std::filesystem::create_directory(folder.path("b"));
+  results[0].folder = folder.path("a");
+  results[1].folder = folder.path("b");
+  RunFolder(folder.path("a")).add_timing({0, "train", 18});
+  for (const char* run : {"a", "b"}) RunFolder(folder.path(run)).add_timing({1, "train", 2});
+  RunFolder(folder.path("b")).add_timing({1, "select", 1});
+  const auto problems = methods_of(results);
+
+  const Chart chart = times_chart(problems[0]);
+
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].y[0], 2.0);
+  EXPECT_EQ(chart.series[1].y[0], 2.0);
+  EXPECT_TRUE(test::contains(chart.note, "train 1, select 1")) << chart.note;
+}
+
+TEST(ChartSvg, RoundsHaveWholeTicksAndLongNamesAreThereWhole) {
+  Chart chart = two_lines();
+  for (Series& series : chart.series) series.x = {0.5, 1.2, 2.1};
+  const std::string name(90, 'n');
+  chart.series[0].label = name;
+  const std::string halves = svg_text(chart, {});
+  chart.x.whole = true;
+
+  const std::string svg = svg_text(chart, {});
+
+  EXPECT_TRUE(test::contains(halves, ">0.5<") || test::contains(halves, ">1.5<"));
+  EXPECT_FALSE(test::contains(svg, ">0.5<") || test::contains(svg, ">1.5<"));
+  EXPECT_TRUE(test::contains(svg, "…"));
+  EXPECT_TRUE(test::contains(svg, "<title>" + name + "</title>"));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // The report: its words, and the page as text.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <limits>
@@ -13,7 +15,9 @@
 #include "stap/core/sha256.h"
 #include "stap/report/page.h"
 #include "support/contains.h"
+#include "support/run_folder.h"
 #include "support/table_results.h"
+#include "support/temporary_folder.h"
 
 namespace stap::test {
 namespace {
@@ -82,8 +86,9 @@ TEST(ReportWords, WhatCannotBeToldIsNotTold) {
   const std::string one_run = words(report_of({result("sbal", 0, {0.0, -1.0})}));
 
   EXPECT_TRUE(contains(alike,
-                       "No method is the best one for sure: sbal, with the lowest error, "
-                       "cannot be told apart from random (1.7 % lower, 95 % interval "))
+                       "No method is the best one for sure: sbal, with the lowest error as a mean "
+                       "over the rounds, cannot be told apart from random (1.7 % lower, 95 % "
+                       "interval "))
       << alike;
   EXPECT_TRUE(contains(alike, "with 3 seeds."));
   EXPECT_FALSE(contains(alike, "has the lowest error,"));
@@ -108,17 +113,26 @@ TEST(ReportWords, CostSavingsTroubleAndUselessErrorsAreSaid) {
   sbal.ledger.refused = 2;
   sbal.ledger.failed = sbal.ledger.charged_failures = 1;
   sbal.ledger.unspent = 2;
+  sbal.ledger.pool_exhausted = true;
   Report slower = report;
   slower.problems[0].methods[1].cost->cost.efficiency = 0.5;
 
   const std::string text = words(report);
   EXPECT_TRUE(contains(text,
                        "sbal saves solver steps: what random reaches with 1,200 bought steps "
-                       "it reaches with 480, 60 % fewer (so in 2 of 3 seeds)."))
+                       "it reaches with 480, 60 % fewer (so in 2 of 3 seeds); sbal left 2 of 9 "
+                       "solver steps unspent, as its pool ran dry."))
       << text;
+  EXPECT_FALSE(contains(text, "Savings and cost are over"));
+  Report turned = report;
+  std::swap(turned.problems[0].table.rows[0], turned.problems[0].table.rows[1]);
+  EXPECT_TRUE(contains(words(turned),
+                       "Savings and cost are over random, as they were analysed; differences in "
+                       "the tables are to sbal."));
   EXPECT_TRUE(contains(text, "Cost of sbal: active learning pays."));
-  EXPECT_TRUE(
-      contains(text, "sbal: 2 queries refused, 1 failed, 2 of 9 solver steps stay unspent."));
+  EXPECT_TRUE(contains(text,
+                       "sbal: 2 queries refused, 1 failed, the pool is empty, 2 of 9 solver "
+                       "steps stay unspent."));
   EXPECT_TRUE(contains(words(slower), "for the same error it needs 2.00 times those of random"));
   EXPECT_TRUE(contains(words(report_of(two_methods({0.1, 0.2}))), "was not judged"));
   // The NRMSE of such a run is exp(log RMSE - 1).
@@ -140,8 +154,53 @@ TEST(ReportWords, RunsThatHaveNoErrorsOrDivergedAreSaid) {
                        "sbal: 7 rollouts left the finite numbers, so that it has no mean error."));
   EXPECT_TRUE(
       contains(words(report_of({without})), "There are no errors: 1 run of a study without"));
-  EXPECT_TRUE(contains(words(report_of({unfinished})), "no run is finished, 1 is under way"));
+  EXPECT_TRUE(contains(words(report_of({unfinished})), "as no run is finished: 1 run."));
   EXPECT_TRUE(contains(words(mixed), "2 runs: 1 finished and 1 damaged.\n"));
+}
+
+// sbal is lower on the way (-3 of the mean against -2.5) and higher at the end. Mutations: the best
+// after the last round taken for that of the mean, a rise that is looked for between neighbours.
+TEST(ReportWords, WhatAMeanOverRoundsHidesIsSaid) {
+  std::vector<RunResult> results;
+  for (std::size_t seed = 0; seed < 3; ++seed) {
+    const double by = 0.01 * static_cast<double>(seed);
+    results.push_back(result("random", seed, {0, -3 - by, -4.5}, 2));
+    results.push_back(result("sbal", seed, {0, -5 - by, -4}, 2));
+  }
+  const std::string text = words(report_of(results));
+
+  EXPECT_TRUE(contains(text, "sbal has the lowest error, as a mean over the rounds: "));
+  EXPECT_TRUE(contains(text,
+                       "After the last round it is another one: random has the lowest error there, "
+                       "0.0111, and sbal 0.0183; 39 % lower (95 % interval 39 to 39 %).\n"))
+      << text;
+  EXPECT_TRUE(
+      contains(text, "the error rises, of sbal (0.00667 after round 1, 0.0183 after the last)."))
+      << text;
+  EXPECT_FALSE(contains(words(report_of(two_methods({-0.5, -0.52, -0.48}))), "After the last"));
+}
+
+TEST(ReportWords, WhatCannotBeComparedIsNotRanked) {
+  auto results = two_methods({-0.5, -0.52, -0.48});
+  for (RunResult& run : results) run.test_sha256 = run.method == "random" ? "aa" : "bb";
+  const std::string tests = words(report_of(results));
+  for (RunResult& run : results) run.test_sha256 = "aa";
+  for (RunResult& run : results)
+    if (run.method == "random") {
+      run.rounds = 2;
+      for (auto& logs : run.members.logs) logs.push_back(-99);
+    }
+  const std::string rounds = words(report_of(results));
+
+  EXPECT_TRUE(contains(tests,
+                       "Not all methods are ranked together: they differ in their test set, so "
+                       "that their errors do not say which is better."))
+      << tests;
+  EXPECT_FALSE(contains(tests, "the lowest error"));
+  EXPECT_TRUE(contains(rounds,
+                       "sbal has the lowest error, as a mean over rounds 0 to 1, which all of them "
+                       "have: 39 % lower"))
+      << rounds;
 }
 
 // The text between the first `begin` behind `from` and the next `end`.
@@ -234,7 +293,7 @@ TEST(ReportPage, SaysWithoutScriptsWhatTablesSay) {
   EXPECT_TRUE(contains(page, ">-0.500 ± 0.050</td>"));
   EXPECT_TRUE(contains(page, "<th scope=\"row\">sbal</th><td data-value=\"3\">3</td>"));
   EXPECT_TRUE(contains(page, "id=\"p1-table\""));
-  EXPECT_TRUE(contains(page, "39 % lower"));
+  EXPECT_TRUE(contains(page, "39\u00a0% lower"));  // on one line
   EXPECT_EQ(page, page_text(report));
 }
 
@@ -275,6 +334,93 @@ TEST(ReportPage, SingleSeedsAreLeftOutWhereThereIsTooLittleRoomAndThatIsSaid) {
   EXPECT_FALSE(says_so(whole));
   EXPECT_TRUE(says_so(small));
   EXPECT_TRUE(says_so(smallest));
+}
+
+TEST(ReportPage, CostSaysWhatIsAGuessAndHasOneUnitAColumn) {
+  const auto page = [](const std::vector<double>& differences) {
+    Report report = report_of(two_methods(differences));
+    report.problems[0].methods[0].cost =
+        ReportCost{.cost = {.terms = {.acquire = 2e-4, .select = 0.5}}};
+    report.problems[0].methods[1].cost =
+        ReportCost{.cost = {.terms = {.acquire = 0.02, .select = 7200}, .efficiency = 2.0},
+                   .baseline = "random"};
+    return page_text(report);
+  };
+  const std::string guess =
+      "a guess, at this and any other cost of a solver step, as the error "
+      "cannot be told apart from that of random with 3 seeds.";
+
+  EXPECT_TRUE(contains(page({-0.1, 0.1, -0.05}), guess));
+  const std::string sure = page({-0.5, -0.52, -0.48});
+  EXPECT_FALSE(contains(sure, guess));
+  EXPECT_TRUE(contains(sure, ">solver, per step (ms)</th>"));
+  EXPECT_TRUE(contains(sure, "<td data-value=\"0.0002\">0.2</td>"));
+  EXPECT_TRUE(contains(sure, "<td data-value=\"0.02\">20</td>"));
+  EXPECT_TRUE(contains(sure, ">selection, per round (h)</th>"));
+  EXPECT_TRUE(contains(sure, ">under 0.001</td>"));
+}
+
+// Charts that replace others first, then pictures, charts, and rows of the list of runs.
+TEST(ReportPage, StaysBelowFiveMegabytesWhateverThereIs) {
+  Report report = report_of(two_methods({-0.5, -0.52, -0.48}));
+  Chart chart{.title = "errors", .series = {{.label = "a", .x = {1, 2}, .y = {1, 2}}}};
+  Chart large = chart;
+  large.series[0].x = large.series[0].y = std::vector<double>(330'000, 1.23456);
+  Report many = report;
+  many.runs.assign(10'000, {.folder = std::string(100, 'f'), .words = std::string(400, 'w')});
+  report.problems[0].charts = {{"errors", {chart, large}}};
+
+  const std::string page = page_text(report), longest = page_text(many);
+
+  EXPECT_LT(page.size(), 1'000'000u);
+  EXPECT_TRUE(contains(page,
+                       "below 5\u00a0MB it leaves out: charts of other metrics and of the mean "
+                       "model."));
+  EXPECT_TRUE(contains(page, "id=\"p1-errors\""));
+  EXPECT_LT(longest.size(), 5'000'000u);
+  EXPECT_TRUE(contains(longest, " of the 10000 runs in the list."));
+  EXPECT_FALSE(contains(page_text(report_of(two_methods({-0.5}))), "it leaves out"));
+}
+
+// A process that was here and is gone, in the middle of a purchase whose ledger nobody can add up.
+TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
+  const TemporaryFolder folder;
+  const auto line = [](int round) {
+    return fmt::format(
+        R"({{"round": {}, "transitions": 48, "points": 64, "trajectories": 5, "diverged": 0, )"
+        R"("rmse": 1, "rmse_q50": 1, "rmse_q95": 1, "rmse_q99": 1, "nrmse": 1, "mae": 1, )"
+        R"("rmse_by_step": [1, 1, 1, 1, 1, 1, 1, 1]}})"
+        "\n",
+        round);
+  };
+  write_run_folder(folder.path("r"), "run/2", "abc", line(0));
+  const RunFolder run(folder.path("r"));
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  waitpid(gone, nullptr, 0);
+  run.write_status({.phase = "train", .round = 1, .rounds = 4});
+  std::string status = content(folder.path("r/status.json"));
+  const std::string mine = fmt::format("{}", getpid());
+  status.replace(status.find(mine), mine.size(), fmt::format("{}", gone));
+  folder.file("r/status.json", status);
+  Ledger ledger;
+  ledger.budget = ledger.bought = 7;
+  AnswerLog(run.journal_file(), run.answers_file()).note("ledger", to_value(0, ledger));
+  const std::vector<std::filesystem::path> folders{folder.path("r")};
+
+  const Report report = gather_report(folders);
+
+  EXPECT_EQ(report.runs.at(0).state, ReportRun::State::stopped);
+  EXPECT_TRUE(contains(report.runs[0].words, "stopped (its process is gone): training, round 1"))
+      << report.runs[0].words;
+  EXPECT_TRUE(contains(words(report), "as no run is finished: 1 stopped."));
+  EXPECT_EQ(report.problems.at(0).methods.at(0).ledger.bought, 7u);
+  ledger.bought = SIZE_MAX;
+  AnswerLog(run.journal_file(), run.answers_file()).note("ledger", to_value(1, ledger));
+  const Report forged = gather_report(folders);
+  EXPECT_EQ(forged.runs.at(0).state, ReportRun::State::damaged);
+  EXPECT_TRUE(contains(forged.runs[0].words, "the ledger of purchase 1 does not add up"));
+  EXPECT_EQ(forged.problems.at(0).methods.at(0).ledger.bought, 0u);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ std::string line(int round, const std::string& rmse) {
          std::to_string(48 + 24 * round) + R"(, "points": 77, "trajectories": 5, "diverged": )" +
          (rmse == "null" ? "3" : "0") + R"(, "rmse": )" + rmse +
          R"(, "rmse_q50": 0.25, "rmse_q95": 0.75, "rmse_q99": 0.875, "nrmse": 2, "mae": 0.125,)"
-         R"( "rmse_by_step": [0.5, 1.5]})"
+         R"( "rmse_by_step": [0.5, 1.5, 1, 1, 1, 1, 1, null]})"
          "\n";
 }
 
@@ -52,7 +52,8 @@ TEST(RunResult, IsWhatTheFolderSaysInBothFormats) {
     EXPECT_TRUE(std::isinf(run.members.values_of(Metric::rmse)[1]));
     EXPECT_TRUE(std::isinf(run.members.logs_of(Metric::rmse)[1]));
     EXPECT_EQ(run.members.logs_of(Metric::q95)[1], std::log(0.75));
-    EXPECT_EQ(run.members.rmse_by_step[0], (std::vector<double>{0.5, 1.5}));
+    EXPECT_EQ(run.members.rmse_by_step[0].at(1), 1.5);
+    EXPECT_TRUE(std::isinf(run.members.rmse_by_step[0].at(7)));
     EXPECT_EQ(run.members.diverged, (std::vector<std::size_t>{0, 3}));
     EXPECT_FALSE(run.complete());
     EXPECT_FALSE(run.without_errors());
@@ -107,6 +108,18 @@ TEST(RunResult, DamageIsNamedByFileAndLine) {
   write_run_folder(folder.path("r"), "run/2", kHash,
                    line(0, "0.5") + "{\"round\": 1, \"points\": 1, \"trajectories\": 1}\n");
   EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2: transitions"));
+
+  // Numbers that are none, and errors of other steps than the study has: only null is infinite.
+  const auto forged = [&](const std::string& from, const std::string& to) {
+    std::string text = line(0, "0.5");
+    text.replace(text.find(from), from.size(), to);
+    write_run_folder(folder.path("r"), "run/2", kHash, text);
+    return refusal(folder.path("r"));
+  };
+  EXPECT_TRUE(contains(forged("\"nrmse\": 2", "\"nrmse\": \"2\""), "line 1: nrmse"));
+  EXPECT_TRUE(contains(forged("\"mae\": 0.125", "\"mae\": -1"), "line 1: mae"));
+  EXPECT_TRUE(contains(forged("[0.5, 1.5,", "[true, 1.5,"), "line 1: rmse_by_step"));
+  EXPECT_TRUE(contains(forged("[0.5, 1.5,", "[0.5,"), "has 7 errors, expected one for each of 8"));
 
   std::filesystem::remove(folder.path("r/manifest.json"));
   EXPECT_TRUE(contains(refusal(folder.path("r")), "manifest.json"));

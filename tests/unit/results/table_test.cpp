@@ -103,6 +103,40 @@ TEST(Table, OtherSettingsThatDifferStandInTheLabel) {
   EXPECT_EQ(tables[0].rows[2].method, "random");
 }
 
+RunResult with_study(RunResult run, const std::string& study, const std::string& test = "") {
+  run.config = config::parse_yaml("pde: {name: none}\nstudy: " + study, "test");
+  run.test_sha256 = test;
+  return run;
+}
+
+// Mutations: headlines over all rounds of a run (the difference would be -1 - (-4.5)), a first row
+// that is looked up whatever the set.
+TEST(Table, OnlyWhatIsComparableIsCompared) {
+  const std::string few = "{budget: 8, rounds: 1}", many = "{budget: 8, rounds: 2}";
+  const std::vector<RunResult> results{
+      with_study(result("random", 0, {0, -9, -9}, 2), many, "aaaaaaaaaa"),
+      with_study(result("sbal", 0, {-1, -2}, 1), few, "aaaaaaaaaa"),
+      with_study(result("sbal", 0, {-7, -7}, 1), few, "bbbbbbbbbb"),
+      with_study(result("sbal", 0, {-8, -8}, 1), "{budget: 9, rounds: 1}", "aaaaaaaaaa")};
+
+  const ProblemTable table = make_tables(results).at(0);
+
+  ASSERT_EQ(table.rows.size(), 4u);
+  const auto cell = [&](std::size_t row) { return table.rows[row].members.of(Metric::rmse); };
+  // Rounds 0 and 1, which both have: -1.5 - (-4.5).
+  EXPECT_DOUBLE_EQ(cell(0).log.mean, -4.5);
+  EXPECT_DOUBLE_EQ(cell(1).difference.mean, 3.0);
+  EXPECT_EQ(cell(0).by_round.size(), 2u);
+  EXPECT_EQ(cell(0).last, std::vector<double>{-9});
+  EXPECT_TRUE(table.rows[0].cut && !table.rows[1].cut);
+  EXPECT_EQ(table.rows[0].rounds, 1u);
+  // The same settings on another test set are another row.
+  EXPECT_TRUE(table.rows[1].label.ends_with(" test=aaaaaaaa")) << table.rows[1].label;
+  EXPECT_TRUE(table.rows[2].label.ends_with(" test=bbbbbbbb")) << table.rows[2].label;
+  EXPECT_TRUE(std::isnan(cell(2).difference.mean) && std::isnan(cell(3).difference.mean));
+  EXPECT_EQ(table.apart, "test set and budget of a round");
+}
+
 // What differs between problems is no difference between the rows of one.
 TEST(Table, EveryProblemHasItsOwnTable) {
   std::vector<RunResult> results = two_methods();

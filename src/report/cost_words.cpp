@@ -1,0 +1,108 @@
+#include "report/cost_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/comparison.h"
+#include "report/ranking.h"
+#include "report/shortened.h"
+
+namespace stap {
+namespace {
+
+const ReportMethod* method_named(const ReportProblem& problem, const std::string& label) {
+  const auto found = std::ranges::find(problem.methods, label, &ReportMethod::label);
+  return found == problem.methods.end() ? nullptr : &*found;
+}
+
+// "; 12 of its 40 solver steps stayed unspent", of both: what was not bought is not saved.
+std::string unspent_text(const ReportMethod& method, const ReportMethod* baseline) {
+  std::string text;
+  for (const ReportMethod* one : {&method, baseline})
+    if (one != nullptr && one->ledger.unspent > 0)
+      text += fmt::format("; {} left {} of {} solver steps unspent{}", shortened(one->label),
+                          grouped_digits(static_cast<double>(one->ledger.unspent)),
+                          grouped_digits(static_cast<double>(one->ledger.budget)),
+                          one->ledger.pool_exhausted ? ", as its pool ran dry" : "");
+  return text;
+}
+
+std::string savings_text(const ReportProblem& problem, const ReportMethod& method) {
+  const ReportCost& cost = *method.cost;
+  const double e = *cost.cost.efficiency;
+  const ReportMethod* baseline = method_named(problem, cost.baseline);
+  double steps = cost.cost.terms.budget * cost.cost.terms.rounds;
+  if (baseline != nullptr && baseline->solver_steps > baseline->initial_steps)
+    steps = baseline->solver_steps - baseline->initial_steps;
+  const std::string base = shortened(cost.baseline), mine = shortened(method.label);
+  const std::size_t seeds = cost.efficiency_by_seed.size();
+  const auto better = static_cast<std::size_t>(std::ranges::count_if(
+      cost.efficiency_by_seed, [](const auto& one) { return one && *one > 1; }));
+  const std::string behind =
+      (seeds < 2 ? std::string()
+                 : fmt::format(" (so in {} of {} seeds)", e > 1 ? better : seeds - better, seeds)) +
+      unspent_text(method, baseline);
+  if (const std::string guess = guess_text(problem, method); !guess.empty())
+    return fmt::format(
+        "By the mean curves {} needs {:.2f} times the solver steps of {} for the same error{}. "
+        "That is a guess, and so is the cost below: {}.",
+        mine, 1.0 / e, base, behind, guess);
+  if (e > 1)
+    return fmt::format(
+        "{} saves solver steps: what {} reaches with {} bought steps it reaches with {}, {:.0f} % "
+        "fewer{}.",
+        mine, base, grouped_digits(steps), grouped_digits(steps / e), 100.0 * (1.0 - 1.0 / e),
+        behind);
+  return fmt::format(
+      "{} saves no solver steps: for the same error it needs {:.2f} times those of {}{}.", mine,
+      1.0 / e, base, behind);
+}
+
+}  // namespace
+
+std::string guess_text(const ReportProblem& problem, const ReportMethod& method) {
+  if (!method.cost || !method.cost->cost.efficiency) return {};
+  const std::vector<TableRow>& rows = problem.table.rows;
+  const auto mine = std::ranges::find(rows, method.label, &TableRow::label);
+  const auto its = std::ranges::find(rows, method.cost->baseline, &TableRow::label);
+  if (mine == rows.end() || its == rows.end()) return {};
+  const auto measured = std::ranges::count_if(rows, [&](const TableRow& row) {
+    return row.set == mine->set && !row.members.seeds.empty();
+  });
+  const auto k = static_cast<std::size_t>(measured);
+  if (compare_rows(mine->members, its->members, k * (k - 1) / 2).told_apart()) return {};
+  return fmt::format("the error cannot be told apart from that of {} with {}",
+                     shortened(its->label), count_text(mine->members.seeds.size(), "seed"));
+}
+
+std::vector<std::string> cost_words(const ReportProblem& problem,
+                                    const std::vector<std::size_t>& order) {
+  const ReportMethod* judged = nullptr;
+  for (const std::size_t i : order)
+    if (const ReportMethod& method = problem.methods[i];
+        judged == nullptr && method.cost && !method.cost->baseline.empty())
+      judged = &method;
+  if (judged == nullptr) {
+    const bool any = std::ranges::any_of(problem.methods,
+                                         [](const ReportMethod& m) { return m.cost.has_value(); });
+    if (!any) return {"Whether active learning paid was not judged: 'stap analyse' does that."};
+    if (order.size() < 2) return {};
+    return {
+        "Whether active learning paid cannot be said without runs of a baseline (random) in the "
+        "same sweep."};
+  }
+  std::vector<std::string> words;
+  if (judged->cost->cost.efficiency) words.push_back(savings_text(problem, *judged));
+  words.push_back(
+      fmt::format("Cost of {}: {}.", shortened(judged->label), judged->cost->cost.text));
+  const std::string& first = problem.table.rows.front().label;
+  if (judged->cost->baseline != first)
+    words.push_back(
+        fmt::format("Savings and cost are over {}, as they were analysed; differences in the "
+                    "tables are to {}. 'stap analyse --baseline METHOD' takes another one.",
+                    shortened(judged->cost->baseline), shortened(first)));
+  return words;
+}
+
+}  // namespace stap

@@ -1,0 +1,84 @@
+#include "report/page_room.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace stap {
+namespace {
+
+// Whether there were any.
+bool drop_variants(ReportProblem& problem) {
+  bool any = false;
+  for (ReportChart& chart : problem.charts) {
+    any = any || chart.variants.size() > 1;
+    chart.variants.resize(1);
+  }
+  return any;
+}
+
+bool drop_trajectories(ReportProblem& problem) {
+  bool any = false;
+  for (ReportMethod& method : problem.methods) {
+    any = any || !method.fields.empty();
+    method.fields.clear();
+  }
+  return any;
+}
+
+bool drop_maps(ReportProblem& problem) {
+  bool any = false;
+  for (ReportMethod& method : problem.methods) {
+    any = any || method.activations || method.raster;
+    method.activations.reset();
+    method.raster.reset();
+  }
+  return any;
+}
+
+bool drop_all_charts_but_errors(ReportProblem& problem) {
+  return std::erase_if(problem.charts,
+                       [](const ReportChart& chart) { return chart.id != "errors"; }) > 0;
+}
+
+bool drop_charts(ReportProblem& problem) {
+  return std::exchange(problem.charts, {}).size() > 0;
+}
+
+struct Step {
+  bool (*drop)(ReportProblem&);
+  const char* what;
+};
+constexpr Step kSteps[] = {{drop_variants, "charts of other metrics and of the mean model"},
+                           {drop_trajectories, "trajectories"},
+                           {drop_maps, "maps of activations and of chosen steps"},
+                           {drop_all_charts_but_errors, "all charts but those of errors"},
+                           {drop_charts, "charts"}};
+
+std::size_t halved(std::size_t& most, std::size_t all) {
+  most = std::min(most, all) / 2;
+  return all - most;
+}
+
+}  // namespace
+
+bool leave_out(Report& report, PageRoom& room) {
+  for (const Step& step : kSteps) {
+    bool any = false;
+    for (ReportProblem& problem : report.problems) any = step.drop(problem) || any;
+    if (!any) continue;
+    room.words += (room.words.empty() ? "" : "; ") + std::string(step.what);
+    return true;
+  }
+  if (room.problems == 0 && room.runs == 0) return false;
+  // Everything that is left of some of them.
+  const std::string before = room.words.substr(0, room.words.find("; problems "));
+  const std::size_t problems = halved(room.problems, report.problems.size());
+  const std::size_t runs = halved(room.runs, report.runs.size());
+  room.words = fmt::format("{}; problems behind the first {} ({}); {} of the {} runs in the list",
+                           before, room.problems, problems, runs, report.runs.size());
+  return true;
+}
+
+}  // namespace stap
