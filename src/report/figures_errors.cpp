@@ -18,8 +18,10 @@ const char* whose_name(ErrorsOf whose) {
   return whose == ErrorsOf::members ? "members" : "mean model";
 }
 
-double solver_steps(const RunResult& run, std::size_t evaluation) {
-  return static_cast<double>(run.transitions[evaluation] * run.cluster);
+bool warm_ups_charged(const ProblemMethods& problem) {
+  return std::ranges::any_of(problem.methods, [](const MethodRuns& method) {
+    return std::ranges::any_of(method.runs, [](auto* run) { return run->charge_warm_up; });
+  });
 }
 
 // Notes that all charts of errors have.
@@ -164,7 +166,8 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
   const MetricInfo& what = info(metric);
   Chart chart{.id = "errors",
               .title = fmt::format("{} of the {}", what.title, whose_name(whose)),
-              .x = {.label = "solver steps bought"},
+              .x = {.label = warm_ups_charged(problem) ? "solver steps, warm-ups charged"
+                                                       : "solver steps bought"},
               .y = {.label = y_label(problem, what.title), .log = true}};
   ErrorNotes notes;
   std::vector<Series> seeds, published;
@@ -179,7 +182,7 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
       for (const RunResult* run : runs) {
         const std::size_t k = evaluation_of(*run, round);
         logs.push_back(run->of(whose).logs_of(metric)[k]);
-        steps += solver_steps(*run, k) / static_cast<double>(runs.size());
+        steps += static_cast<double>(run->solver_steps(k)) / static_cast<double>(runs.size());
       }
       add_point(mean, steps, geometric_mean_over_seeds(logs));
     }
@@ -188,7 +191,8 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
       if (runs.size() == 1) break;
       Series& one = seeds.emplace_back(seed_line(method, *run));
       one.y = run->of(whose).values_of(metric);
-      for (std::size_t k = 0; k < one.y.size(); ++k) one.x.push_back(solver_steps(*run, k));
+      for (std::size_t k = 0; k < one.y.size(); ++k)
+        one.x.push_back(static_cast<double>(run->solver_steps(k)));
     }
     if (whose == ErrorsOf::members)
       if (auto level = published_level(problem, method, what, mean)) published.push_back(*level);

@@ -80,9 +80,9 @@ ReportMethod method_of(const MethodRuns& runs) {
   for (const RunResult* run : runs.runs)
     if (!run->transitions.empty()) measured.push_back(run);
   for (const RunResult* run : measured) {
-    const double share = static_cast<double>(run->cluster) / static_cast<double>(measured.size());
-    method.initial_steps += share * static_cast<double>(run->transitions.front());
-    method.solver_steps += share * static_cast<double>(run->transitions.back());
+    const double share = 1.0 / static_cast<double>(measured.size());
+    method.initial_steps += share * static_cast<double>(run->solver_steps(0));
+    method.solver_steps += share * static_cast<double>(run->solver_steps(run->evaluated() - 1));
   }
   const auto finished =
       std::ranges::find_if(runs.runs, [](const RunResult* run) { return run->complete(); });

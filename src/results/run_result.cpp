@@ -99,6 +99,7 @@ RunResult read_result(const fs::path& folder) {
   result.rounds = study.options.rounds;
   result.steps = study.options.steps;
   result.cluster = study.options.cluster;
+  result.charge_warm_up = study.options.charge_warm_up;
   result.test_sha256 = identity_text(result.manifest, "test_sha256");
   for (const JsonLine& one : files.read_metrics()) {
     const auto& [line, place] = std::tie(one.value, one.where);
@@ -110,11 +111,19 @@ RunResult read_result(const fs::path& folder) {
     result.points = field<std::uint64_t>(line, "points", place);
     result.trajectories = field<std::uint64_t>(line, "trajectories", place);
     result.transitions.push_back(field<std::uint64_t>(line, "transitions", place));
+    if (line.find("candidates") != nullptr) {
+      result.candidates.push_back(field<std::uint64_t>(line, "candidates", place));
+      result.warm_up_steps.push_back(field<std::uint64_t>(line, "warm_up_steps", place));
+    }
     add_errors(line, place, result, result.members);
     if (const Value* mean = line.find("mean_model"))
       add_errors(*mean, place, result, result.mean_model);
   }
-  // Rounds from before it was measured cannot be told from later ones.
+  // Rounds from before these were counted or measured cannot be told from later ones.
+  if (result.candidates.size() != result.evaluated()) {
+    result.candidates.clear();
+    result.warm_up_steps.clear();
+  }
   if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};
   return result;
 }

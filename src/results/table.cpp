@@ -101,7 +101,8 @@ FirstRow headlines_of(const TableErrors& row) {
 using RowRuns = std::vector<const RunResult*>;
 
 // What rows must have in common to be compared, and its names.
-constexpr std::array kSetNames{"test set", "number of initial trajectories", "budget of a round"};
+constexpr std::array kSetNames{"test set", "number of initial trajectories", "budget of a round",
+                               "charge for warm-ups"};
 using SetKey = std::array<std::string, kSetNames.size()>;
 
 SetKey set_key(const RunResult& run) {
@@ -109,7 +110,8 @@ SetKey set_key(const RunResult& run) {
     const config::Value* value = config::find_path(run.config, path);
     return value != nullptr ? config::json_text(*value, 0) : std::string();
   };
-  return {run.test_sha256, text("study.initial"), text("study.budget")};
+  return {run.test_sha256, text("study.initial"), text("study.budget"),
+          run.charge_warm_up ? "true" : "false"};
 }
 
 // Puts every row into its set, with the rounds that all finished runs of the set have.
@@ -135,6 +137,27 @@ void put_into_sets(const std::vector<RowRuns>& counted, ProblemTable& table) {
   for (std::size_t part = 0; part < kSetNames.size(); ++part)
     if (std::ranges::any_of(keys, [&](const SetKey& key) { return key[part] != keys[0][part]; }))
       table.apart += fmt::format("{}{}", table.apart.empty() ? "" : " and ", kSetNames[part]);
+}
+
+// What a row has cost after its last round; not known where one of its runs does not say.
+void set_costs(const RowRuns& runs, TableRow& row) {
+  double steps = 0, candidates = 0, warm_ups = 0;
+  const auto share = [&](std::uint64_t number) {
+    return static_cast<double>(number) / static_cast<double>(runs.size());
+  };
+  for (const RunResult* run : runs) {
+    std::size_t last = run->measured.size();
+    while (last > 0 && run->measured[last - 1] > row.rounds) --last;
+    if (last == 0 || run->candidates.empty()) return;
+    steps += share(run->solver_steps(last - 1));
+    candidates += share(run->candidates[last - 1]);
+    warm_ups += share(run->warm_up_steps[last - 1]);
+  }
+  if (runs.empty()) return;
+  row.solver_steps = steps;
+  row.candidates = candidates;
+  row.warm_up_steps = warm_ups;
+  row.charge_warm_up = runs[0]->charge_warm_up;
 }
 
 // The table of runs of one problem.
@@ -199,6 +222,7 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
                          compared ? headlines_of(first.of(whose)) : FirstRow{});
       errors.diverged = diverged;
     }
+    set_costs(counted[i], row);
     row.without_mean_model = row.members.seeds.size() - row.mean_model.seeds.size();
   }
   return table;

@@ -41,21 +41,27 @@ std::string error_numbers(const RunErrors& errors, std::size_t evaluation,
   return text + (measured ? fmt::format(",{}", errors.diverged[evaluation]) : ",");
 }
 
+std::string number_at(const std::vector<std::uint64_t>& numbers, std::size_t k) {
+  return k < numbers.size() ? fmt::format("{}", numbers[k]) : "";
+}
+
 }  // namespace
 
 std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric> metric) {
-  std::string text = "problem,label,method,seed,round,solver_steps,transitions" +
-                     error_names("", metric) + error_names("mean_model_", metric) + "\n";
+  std::string text =
+      "problem,label,method,seed,round,solver_steps,transitions,candidates,warm_up_steps" +
+      error_names("", metric) + error_names("mean_model_", metric) + "\n";
   for (const ProblemRuns& problem : by_problem(results)) {
     const std::vector<std::string> names = labels(problem.runs);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const RunResult& run = *problem.runs[i];
       for (std::size_t k = 0; k < run.evaluated(); ++k)
-        text += fmt::format(
-            "{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
-            quoted(run.method), run.seed, k < run.measured.size() ? run.measured[k] : k,
-            run.transitions[k] * run.cluster, run.transitions[k],
-            error_numbers(run.members, k, metric), error_numbers(run.mean_model, k, metric));
+        text +=
+            fmt::format("{},{},{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
+                        quoted(run.method), run.seed, k < run.measured.size() ? run.measured[k] : k,
+                        run.solver_steps(k), run.transitions[k], number_at(run.candidates, k),
+                        number_at(run.warm_up_steps, k), error_numbers(run.members, k, metric),
+                        error_numbers(run.mean_model, k, metric));
     }
   }
   return text;

@@ -75,6 +75,9 @@ Value row_value(const ProblemTable& table, const TableRow& row, const TableView&
   value.set("without_errors", row.without_errors);
   value.set("set", row.set);
   value.set("rounds", row.rounds);
+  value.set("solver_steps", row.solver_steps);
+  value.set("candidates", row.candidates);
+  value.set("warm_up_steps", row.warm_up_steps);
   set_errors(value, table, row, ErrorsOf::members, view);
   if (!row.mean_model.seeds.empty()) set_errors(mean_model, table, row, ErrorsOf::mean_model, view);
   value.set("mean_model", std::move(mean_model));

@@ -1,4 +1,5 @@
 // Tables for people: aligned text.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -81,7 +82,27 @@ void add_rounds(const ProblemTable& table, const Column& about, std::vector<Text
   columns.push_back(std::move(bars));
 }
 
-// One metric: what decides comes first, the published scale behind it.
+// What the rows have cost, where they say; initial conditions are free in `solver steps` alone.
+void add_costs(const ProblemTable& table, std::vector<TextColumn>& columns) {
+  const auto known = [](const TableRow& row) { return std::isfinite(row.candidates); };
+  if (std::ranges::none_of(table.rows, known)) return;
+  TextColumn steps{"solver steps", {}}, trajectories{"trajectories", {}}, with{"with warm-ups", {}};
+  for (const TableRow& row : table.rows) {
+    const auto text = [&](double value) {
+      return TextCell{known(row) ? fmt::format("{:.0f}", value) : std::string("-")};
+    };
+    const double bought = row.solver_steps - (row.charge_warm_up ? row.warm_up_steps : 0);
+    steps.cells.push_back(text(bought));
+    trajectories.cells.push_back(text(row.candidates));
+    with.cells.push_back(text(bought + row.warm_up_steps));
+  }
+  columns.push_back(std::move(steps));
+  columns.push_back(std::move(trajectories));
+  if (std::ranges::any_of(table.rows, [](const TableRow& row) { return row.warm_up_steps > 0; }))
+    columns.push_back(std::move(with));
+}
+
+// One metric: what decides comes first, the published scale and costs behind it.
 std::string compact(const ProblemTable& table, Metric metric, const TableView& view,
                     const TextStyle& style) {
   const Column about{&table, metric, view.whose};
@@ -116,6 +137,7 @@ std::string compact(const ProblemTable& table, Metric metric, const TableView& v
     columns.push_back(column_of("paper", published));
     columns.push_back(column_of("paper, difference", published_differences));
   }
+  add_costs(table, columns);
   return laid_out("method", labels_of(table), columns, style);
 }
 

@@ -66,11 +66,20 @@ struct RunResult {
   std::vector<std::size_t> measured;       ///< rounds, by evaluation: all but where nothing was
   std::size_t rounds_done = 0;             ///< measured or not
   std::vector<std::uint64_t> transitions;  ///< in the training set, by evaluation
+  /// The same: trajectories of which something was bought, and the learned steps of their warm-ups.
+  /// Empty in runs from before they were counted.
+  std::vector<std::uint64_t> candidates, warm_up_steps;
+  bool charge_warm_up = false;  ///< the budget pays for these, too
   RunErrors members;
   RunErrors mean_model;  ///< empty in runs from before it was measured
 
   const RunErrors& of(ErrorsOf whose) const {
     return whose == ErrorsOf::members ? members : mean_model;
+  }
+  /// Solver steps paid for up to an evaluation.
+  std::uint64_t solver_steps(std::size_t evaluation) const {
+    return transitions[evaluation] * cluster +
+           (charge_warm_up && !warm_up_steps.empty() ? warm_up_steps[evaluation] : 0);
   }
   std::size_t evaluated() const { return members.logs[0].size(); }
   bool complete() const {

@@ -54,6 +54,27 @@ TEST(TableText, CompactLineOfOneMetric) {
   EXPECT_FALSE(contains(mae, "published scale"));
 }
 
+// Would fail if warm-ups were added twice where they are charged, or another round's were taken.
+TEST(TableText, WhatRowsHaveCost) {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results) {
+    r.measured = {0, 1};
+    r.transitions = {10, 30};
+    r.cluster = 1;
+    r.candidates = {2, r.method == "sbal" ? 22u : 4u};
+    r.warm_up_steps = {12, 6 * r.candidates[1]};
+  }
+
+  const std::string text = tables_text(make_tables(results));
+  EXPECT_TRUE(contains(text, "solver steps  trajectories  with warm-ups")) << text;
+  EXPECT_TRUE(contains(text, "  30            22            162\n")) << text;
+  for (RunResult& r : results) r.charge_warm_up = true;
+  EXPECT_EQ(tables_text(make_tables(results)), text);
+  EXPECT_EQ(make_tables(results)[0].rows[1].solver_steps, 162);
+  results[3].candidates.clear();  // from before they were counted
+  EXPECT_TRUE(std::isnan(make_tables(results)[0].rows[1].candidates));
+}
+
 TEST(TableText, NumbersOfAColumnEndBelowItsHead) {
   std::istringstream lines(tables_text(tables(), {std::nullopt, true}));
   std::string line, head;
@@ -276,20 +297,24 @@ TEST(TableCsv, OneLineForEachRunAndRound) {
   for (auto& logs : second.members.logs) logs.resize(1);
   second.method = "sbal(exponent=2,x=1)";
 
+  first.candidates = {3, 8};
+  first.warm_up_steps = {12, 32};
+
   const std::string text = runs_csv({first, second});
 
-  EXPECT_EQ(text,
-            "problem,label,method,seed,round,solver_steps,transitions,"
-            "rmse,nrmse,mae,rmse_q99,rmse_q95,rmse_q50,diverged,"
-            "mean_model_rmse,mean_model_nrmse,mean_model_mae,mean_model_rmse_q99,"
-            "mean_model_rmse_q95,mean_model_rmse_q50,mean_model_diverged\n"
-            "burgers,random,random,0,0,20,10,,1.5,2.5,3.5,4.5,5.5,4,2.5,3.5,4.5,5.5,6.5,7.5,1\n"
-            "burgers,random,random,0,1,30,15,1.5,2.5,3.5,4.5,5.5,6.5,0,3.5,4.5,5.5,6.5,7.5,8.5,0\n"
-            "burgers,\"sbal(exponent=2,x=1)\",\"sbal(exponent=2,x=1)\",1,0,20,20,"
-            "4.5,5.5,6.5,7.5,8.5,9.5,0,,,,,,,\n");
+  EXPECT_EQ(
+      text,
+      "problem,label,method,seed,round,solver_steps,transitions,candidates,warm_up_steps,"
+      "rmse,nrmse,mae,rmse_q99,rmse_q95,rmse_q50,diverged,"
+      "mean_model_rmse,mean_model_nrmse,mean_model_mae,mean_model_rmse_q99,"
+      "mean_model_rmse_q95,mean_model_rmse_q50,mean_model_diverged\n"
+      "burgers,random,random,0,0,20,10,3,12,,1.5,2.5,3.5,4.5,5.5,4,2.5,3.5,4.5,5.5,6.5,7.5,1\n"
+      "burgers,random,random,0,1,30,15,8,32,1.5,2.5,3.5,4.5,5.5,6.5,0,3.5,4.5,5.5,6.5,7.5,8.5,0\n"
+      "burgers,\"sbal(exponent=2,x=1)\",\"sbal(exponent=2,x=1)\",1,0,20,20,,,"
+      "4.5,5.5,6.5,7.5,8.5,9.5,0,,,,,,,\n");
   EXPECT_TRUE(contains(runs_csv({first}, Metric::q95),
-                       ",transitions,rmse_q95,diverged,mean_model_rmse_q95,mean_model_diverged\n"
-                       "burgers,random,random,0,0,20,10,4.5,4,6.5,1\n"));
+                       ",warm_up_steps,rmse_q95,diverged,mean_model_rmse_q95,mean_model_diverged\n"
+                       "burgers,random,random,0,0,20,10,3,12,4.5,4,6.5,1\n"));
 }
 
 TEST(TableCsv, OneLineForEachMetricAndScale) {
