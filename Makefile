@@ -28,7 +28,7 @@ test:  ## install what is missing, build everything, run all tests
 	@cmake --build build/release -j $(JOBS)
 	@tools/run-tests build/release
 
-test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it: two hours or so
+test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it: an hour and a half or so
 	@tools/install-deps build test faults fuzz
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_program stap_serve stap_unit_tests \
@@ -80,7 +80,7 @@ asan:  ## unit and property tests over a library under AddressSanitizer and UBSa
 	@RC_PARAMS="seed=1 max_success=25" tools/run-shards build/release/tests/stap_sanitized_tests \
 	  build/release/sanitized.xml
 
-fuzz:  ## feed all that parses with bytes of a fuzzer, FUZZ_SECONDS (600) for each: an hour
+fuzz:  ## feed all that parses with bytes of a fuzzer, FUZZ_SECONDS (600) for each
 	@tools/install-deps build test fuzz
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_fuzz
