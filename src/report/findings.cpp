@@ -128,10 +128,8 @@ class ProblemWords {
     }
     if (!agree.empty()) say(fmt::format("Agrees with the paper: {}.", names_text(agree)));
     if (!differ.empty())
-      say(fmt::format(
-          "Differs from the paper, in the logarithm of the RMSE: {}. Compare absolute numbers on "
-          "INS as coded only, elsewhere order and differences.",
-          names_text(differ)));
+      say(fmt::format("Differs from the paper, in the logarithm of the RMSE: {} ({}).",
+                      names_text(differ), published_caveat()));
   }
 
   void diverged() {

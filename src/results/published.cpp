@@ -78,6 +78,11 @@ const Published* find_published(std::string_view problem, std::string_view metho
   return nullptr;
 }
 
+std::string_view published_caveat() {
+  return "compare absolute numbers on problems as coded, where ours agree or lie 0.03 to 0.2 apart "
+         "(docs/reproduction.md), elsewhere order and differences";
+}
+
 std::string published_doubt(const Published& value) {
   const std::string base = value.label.substr(0, value.label.find('+'));
   if (base == "LCMD") return "its rows of LCMD are not LCMD: expect ours to differ";

@@ -54,9 +54,8 @@ void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view
     notes.emplace_back("paper: it prints no number for any of these problems and methods.");
     return;
   }
-  notes.emplace_back(
-      "paper: as printed, on the published scale; compare absolute numbers on INS as coded only, "
-      "elsewhere order and differences.");
+  notes.push_back(
+      fmt::format("paper: as printed, on the published scale; {}.", published_caveat()));
   if (view.whose == ErrorsOf::mean_model)
     notes.emplace_back("paper: its numbers are errors of the members, not of the mean model.");
   if (!sizes)

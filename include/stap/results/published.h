@@ -24,6 +24,8 @@ std::span<const Published> published_values();
 /// The first one of a problem, method and metric; null if the paper has none.
 const Published* find_published(std::string_view problem, std::string_view method,
                                 std::string_view metric);
+/// Which of them can be compared with ours as they are: "compare absolute numbers on ... only".
+std::string_view published_caveat();
 /// What must be known about a published number ("it" is the paper); empty if there is nothing.
 std::string published_doubt(const Published& value);
 
