@@ -9,8 +9,16 @@ namespace stap {
 double learning_rate(const FitOptions& options, int epoch, std::int64_t step) {
   const bool by_step = options.steps > 0;
   const double done = by_step ? static_cast<double>(step) : epoch;
-  return options.learning_rate * 0.5 *
-         (1.0 + std::cos(std::numbers::pi * done / (by_step ? options.steps : options.epochs)));
+  const double all = by_step ? options.steps : options.epochs;
+  switch (options.schedule) {
+    case FitOptions::Schedule::constant:
+      return options.learning_rate;
+    case FitOptions::Schedule::linear:
+      return options.learning_rate * (1.0 - done / all);
+    case FitOptions::Schedule::cosine:
+      break;
+  }
+  return options.learning_rate * 0.5 * (1.0 + std::cos(std::numbers::pi * done / all));
 }
 
 AdamFactors adam_factors(const FitOptions& o, double rate, std::int64_t step) {

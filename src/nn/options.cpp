@@ -30,6 +30,7 @@ const config::Fields<FitOptions>& fit_fields() {
   using config::above;
   using config::at_least;
   using config::between;
+  using Schedule = FitOptions::Schedule;
   static const config::Fields<FitOptions> fields{
       {"epochs", &FitOptions::epochs, "passes over the transitions", between(1, 1e7)},
       {"steps", &FitOptions::steps,
@@ -38,9 +39,15 @@ const config::Fields<FitOptions>& fit_fields() {
        between(0, 1e9)},
       {"batch", &FitOptions::batch, "transitions per gradient step", between(1, 32)},
       {"learning_rate", &FitOptions::learning_rate,
-       "step size of Adam at the start; it falls to 0 along a cosine, epoch by epoch, or step by "
+       "step size of Adam at the start; it falls along the schedule, epoch by epoch, or step by "
        "step where steps count",
        above(0)},
+      {"schedule", &FitOptions::schedule,
+       "how the learning rate goes: to 0 along half a cosine or a line, or not at all (constant, "
+       "best with average)",
+       config::choices<Schedule>({{"cosine", Schedule::cosine},
+                                  {"linear", Schedule::linear},
+                                  {"constant", Schedule::constant}})},
       {"beta1", &FitOptions::beta1, "Adam: decay of the mean gradient", at_least(0).below(1)},
       {"beta2", &FitOptions::beta2, "Adam: decay of the mean squared gradient",
        at_least(0).below(1)},

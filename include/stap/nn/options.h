@@ -26,14 +26,17 @@ struct FnoOptions {
 
 /// How a network is trained on transitions.
 struct FitOptions {
+  enum class Schedule { cosine, linear, constant };
+
   int epochs = 100;
-  int steps = 0;                ///< gradient steps in the place of epochs; 0: epochs count
-  std::size_t batch = 32;       ///< rows per step, at most 32
-  double learning_rate = 1e-3;  ///< at the start; falls to 0 along a cosine
-  double beta1 = 0.9;           ///< Adam: decay of the mean gradient
-  double beta2 = 0.999;         ///< Adam: decay of the mean squared gradient
-  double epsilon = 1e-8;        ///< Adam: added to the root of the mean squared gradient
-  double average = 0.0;         ///< decay of the running average of the weights; 0: none
+  int steps = 0;                         ///< gradient steps in the place of epochs; 0: epochs count
+  std::size_t batch = 32;                ///< rows per step, at most 32
+  double learning_rate = 1e-3;           ///< at the start
+  Schedule schedule = Schedule::cosine;  ///< along which it falls to 0, or does not
+  double beta1 = 0.9;                    ///< Adam: decay of the mean gradient
+  double beta2 = 0.999;                  ///< Adam: decay of the mean squared gradient
+  double epsilon = 1e-8;                 ///< Adam: added to the root of the mean squared gradient
+  double average = 0.0;                  ///< decay of the running average of the weights; 0: none
 };
 
 /// How long a training on so many rows is. An epoch goes once through them; where steps count, the

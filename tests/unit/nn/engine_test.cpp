@@ -252,6 +252,26 @@ TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
   EXPECT_NEAR(recorder.epochs[60].learning_rate, 0.5e-2, 1e-12);
 }
 
+// Mutation: a schedule that is read a step or an epoch off, or another one than was asked for.
+TEST(Engine, TheRateFollowsItsSchedule) {
+  using Schedule = FitOptions::Schedule;
+  const FnoShape shape = small_shape({16}, {6});
+  const Transitions data(shape, 10, Rng(3));
+  for (const auto& [schedule, half] :
+       {std::pair(Schedule::linear, 0.75), std::pair(Schedule::constant, 1.0),
+        std::pair(Schedule::cosine, 0.5 * (1.0 + std::sqrt(0.5)))}) {
+    FitOptions options = short_training();
+    options.epochs = 4;
+    options.schedule = schedule;
+    Recorder recorder;
+    const auto engine = test::make_engine_under_test(shape, 1, 1);
+    engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
+    FitJob job{0, data.view(), options, Rng(1)};
+    engine->fit({&job, 1}, recorder);
+    EXPECT_NEAR(recorder.epochs.at(1).learning_rate, 1e-3 * half, 1e-15);
+  }
+}
+
 // Where every epoch is one step, steps and epochs are the same training. Mutation: a rate that is
 // taken an epoch too early or too late.
 TEST(Engine, StepsAreEpochsOfOneStep) {
