@@ -1,6 +1,7 @@
 #include "report/cost_words.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -59,6 +60,22 @@ std::string savings_text(const ReportProblem& problem, const ReportMethod& metho
       1.0 / e, base, behind);
 }
 
+// What becomes of the savings if initial conditions are not free.
+std::string warm_ups_text(const ReportMethod& method) {
+  const double e = method.cost->cost.efficiency.value_or(std::nan("")),
+               with = *method.cost->cost.efficiency_with_warm_ups;
+  const std::string base = shortened(method.cost->baseline);
+  if (with > 1)
+    return fmt::format(
+        "That counts initial conditions as free. With the warm-ups of the chosen trajectories "
+        "counted {} needs {:.0f} % fewer solver steps than {}.",
+        shortened(method.label), 100.0 * (1.0 - 1.0 / with), base);
+  return fmt::format(
+      "That counts initial conditions as free. With the warm-ups of the chosen trajectories "
+      "counted {}{} needs {:.2f} times the solver steps of {}.",
+      e > 1 ? "it is the other way round: " : "", shortened(method.label), 1.0 / with, base);
+}
+
 }  // namespace
 
 std::string guess_text(const ReportProblem& problem, const ReportMethod& method) {
@@ -94,6 +111,7 @@ std::vector<std::string> cost_words(const ReportProblem& problem,
   }
   std::vector<std::string> words;
   if (judged->cost->cost.efficiency) words.push_back(savings_text(problem, *judged));
+  if (judged->cost->cost.efficiency_with_warm_ups) words.push_back(warm_ups_text(*judged));
   words.push_back(
       fmt::format("Cost of {}: {}.", shortened(judged->label), judged->cost->cost.text));
   const std::string& first = problem.table.rows.front().label;

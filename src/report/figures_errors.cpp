@@ -164,10 +164,15 @@ std::vector<ProblemMethods> methods_of(const std::vector<RunResult>& results) {
 
 Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose) {
   const MetricInfo& what = info(metric);
+  // One scale for all, also where only some are charged.
+  const bool charged = warm_ups_charged(problem);
+  const auto x_of = [&](const RunResult& run, std::size_t k) {
+    return static_cast<double>(run.solver_steps(k) + (charged ? run.chosen_warm_ups(k) : 0));
+  };
   Chart chart{.id = "errors",
               .title = fmt::format("{} of the {}", what.title, whose_name(whose)),
-              .x = {.label = warm_ups_charged(problem) ? "solver steps, warm-ups charged"
-                                                       : "solver steps bought"},
+              .x = {.label = charged ? "solver steps, warm-ups of chosen trajectories included"
+                                     : "solver steps bought"},
               .y = {.label = y_label(problem, what.title), .log = true}};
   ErrorNotes notes;
   std::vector<Series> seeds, published;
@@ -182,7 +187,7 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
       for (const RunResult* run : runs) {
         const std::size_t k = evaluation_of(*run, round);
         logs.push_back(run->of(whose).logs_of(metric)[k]);
-        steps += static_cast<double>(run->solver_steps(k)) / static_cast<double>(runs.size());
+        steps += x_of(*run, k) / static_cast<double>(runs.size());
       }
       add_point(mean, steps, geometric_mean_over_seeds(logs));
     }
@@ -191,8 +196,7 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
       if (runs.size() == 1) break;
       Series& one = seeds.emplace_back(seed_line(method, *run));
       one.y = run->of(whose).values_of(metric);
-      for (std::size_t k = 0; k < one.y.size(); ++k)
-        one.x.push_back(static_cast<double>(run->solver_steps(k)));
+      for (std::size_t k = 0; k < one.y.size(); ++k) one.x.push_back(x_of(*run, k));
     }
     if (whose == ErrorsOf::members)
       if (auto level = published_level(problem, method, what, mean)) published.push_back(*level);

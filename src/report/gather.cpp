@@ -81,8 +81,11 @@ ReportMethod method_of(const MethodRuns& runs) {
     if (!run->transitions.empty()) measured.push_back(run);
   for (const RunResult* run : measured) {
     const double share = 1.0 / static_cast<double>(measured.size());
+    const std::size_t last = run->evaluated() - 1;
     method.initial_steps += share * static_cast<double>(run->solver_steps(0));
-    method.solver_steps += share * static_cast<double>(run->solver_steps(run->evaluated() - 1));
+    method.solver_steps +=
+        share * static_cast<double>(run->solver_steps(last) +
+                                    (run->charge_warm_up ? run->chosen_warm_ups(last) : 0));
   }
   const auto finished =
       std::ranges::find_if(runs.runs, [](const RunResult* run) { return run->complete(); });

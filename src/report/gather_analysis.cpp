@@ -47,6 +47,7 @@ ReportCost cost_of(const Value* cost) {
              .train = number(cost, "train_seconds_per_step"),
              .select = number(cost, "select_seconds_per_round")};
   c.efficiency = known(cost, "efficiency");
+  c.efficiency_with_warm_ups = known(cost, "efficiency_with_warm_ups");
   c.text = text_of(cost, "verdict");
   if (const auto active = known(cost, "active_seconds"))
     c.verdict =

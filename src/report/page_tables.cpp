@@ -64,6 +64,10 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
     if (paper) html.head.insert(html.head.end(), {"published scale", "paper"});
     html.head.insert(html.head.end(), {"difference, 95 %", "last RMSE"});
   }
+  const bool costs = std::ranges::any_of(
+      table.rows, [](const TableRow& row) { return std::isfinite(row.candidates); });
+  if (costs)
+    html.head.insert(html.head.end(), {"solver steps", "trajectories", "steps with warm-ups"});
   html.head.emplace_back("diverged");
   for (const TableRow& row : table.rows) {
     const TableErrors& errors = row.of(whose);
@@ -86,6 +90,11 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       cells.push_back(cell.by_round.empty() ? number_cell(kNoNumberHere, "-")
                                             : digits_cell(cell.by_round.back()));
     }
+    if (costs)
+      for (const double number :
+           {row.solver_steps, row.candidates, row.solver_steps + row.warm_up_steps})
+        cells.push_back(number_cell(
+            number, std::isfinite(number) ? fmt::format("{:.0f}", number) : std::string("-")));
     const double diverged = static_cast<double>(errors.diverged);
     cells.push_back(number_cell(diverged, fmt::format("{}", errors.diverged)));
     html.rows.push_back(std::move(cells));
@@ -102,7 +111,8 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
 
 std::string ledger_html(const std::string& id, const ReportProblem& problem) {
   HtmlTable html{id,
-                 "Solver steps of all seeds together, the initial trajectories included",
+                 "Solver steps of all seeds together, the initial trajectories included; warm-ups "
+                 "are in it where they are charged",
                  {"method", "budget", "bought"},
                  {}};
   // Most studies do not charge them.

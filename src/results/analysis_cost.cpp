@@ -69,7 +69,7 @@ void judge(CostAnalysis& cost, const std::string& method, const std::string& bas
 CostTerms terms_of(const RunAnalysis& run, const CostSeconds& seconds) {
   const StudyOptions options = make_study(run.result.config).options;
   CostTerms terms;
-  terms.initial = static_cast<double>(run.steps_per_transition) * run.training_sizes[0];
+  terms.initial = run.paid_steps[0];
   terms.budget = static_cast<double>(options.budget);
   terms.rounds = static_cast<double>(options.rounds);
   terms.acquire = seconds.acquire;
@@ -93,16 +93,16 @@ struct MeanCurve {
   LearningCurve view() const { return {steps, log_error}; }
 };
 
-// The mean over runs of the first n evaluations.
+// The mean over runs of the first n evaluations; `warm_ups`: counted though they were not charged.
 MeanCurve mean_curve(const SweepAnalysis& sweep, const std::vector<std::size_t>& runs,
-                     std::size_t n) {
+                     std::size_t n, bool warm_ups) {
   MeanCurve curve{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
   const double count = static_cast<double>(runs.size());
   for (std::size_t r : runs) {
     const RunAnalysis& run = sweep.runs[r];
-    const double k = static_cast<double>(run.steps_per_transition);
     for (std::size_t i = 0; i < n; ++i) {
-      curve.steps[i] += k * (run.training_sizes[i] - run.training_sizes[0]) / count;
+      curve.steps[i] += (run.paid_steps[i] - run.paid_steps[0]) / count;
+      if (warm_ups) curve.steps[i] += static_cast<double>(run.result.chosen_warm_ups(i)) / count;
       curve.log_error[i] += run.result.members.logs_of(Metric::rmse)[i] / count;
     }
   }
@@ -133,11 +133,19 @@ void compare(const SweepAnalysis& sweep, const MethodAnalysis& baseline, MethodA
   n = sweep.runs[method.runs[0]].result.evaluated();
   for (const MethodAnalysis* one : {&baseline, static_cast<const MethodAnalysis*>(&method)})
     for (std::size_t r : one->runs) n = std::min(n, sweep.runs[r].result.evaluated());
-  const auto efficiency = [&](const auto& before, const auto& after) {
-    return data_efficiency(mean_curve(sweep, before, n).view(), mean_curve(sweep, after, n).view());
+  const auto efficiency = [&](const auto& before, const auto& after, bool warm_ups = false) {
+    return data_efficiency(mean_curve(sweep, before, n, warm_ups).view(),
+                           mean_curve(sweep, after, n, warm_ups).view());
   };
   if (n == 0) return;
   method.cost.efficiency = efficiency(baseline.runs, method.runs);
+  const auto free_warm_ups = [&](std::size_t r) {
+    const RunResult& result = sweep.runs[r].result;
+    return !result.charge_warm_up && !result.warm_up_steps.empty() && result.warm_up_steps[0] > 0;
+  };
+  if (std::ranges::all_of(baseline.runs, free_warm_ups) &&
+      std::ranges::all_of(method.runs, free_warm_ups))
+    method.cost.efficiency_with_warm_ups = efficiency(baseline.runs, method.runs, true);
   for (std::size_t r : method.runs)
     for (std::size_t b : baseline.runs)
       if (const std::uint64_t seed = sweep.runs[r].result.seed; sweep.runs[b].result.seed == seed)

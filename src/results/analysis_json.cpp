@@ -201,6 +201,7 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
   cost.set("baseline", method.baseline.empty() ? Value() : Value(method.baseline));
   cost.set("compared_evaluations", method.compared);
   cost.set("efficiency_by_seed", Value(std::move(by_seed)));
+  cost.set("efficiency_with_warm_ups", number(method.cost.efficiency_with_warm_ups));
 
   Value value;
   value.set("label", method.label);

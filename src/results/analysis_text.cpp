@@ -20,6 +20,13 @@ std::string mean_text(const std::vector<double>& values, const char* unknown) {
   return values.empty() ? std::string(unknown) : fmt::format("{:.3g}", summarise(values).mean);
 }
 
+// Initial conditions are free in the efficiency, unless they were charged.
+std::string with_warm_ups_text(const CostAnalysis& cost) {
+  return cost.efficiency_with_warm_ups
+             ? fmt::format(", {:.2f} with warm-ups counted", *cost.efficiency_with_warm_ups)
+             : std::string();
+}
+
 // How far the seeds agree about the efficiency; "?" where a seed does not tell it.
 std::string by_seed_text(const MethodAnalysis& method) {
   if (method.by_seed.size() < 2) return {};
@@ -80,8 +87,8 @@ std::string analysis_text(const SweepAnalysis& sweep, const TextStyle& style) {
     const auto runs = runs_of(sweep, method);
     std::string cost = method.cost.text;
     if (method.cost.efficiency)
-      cost = fmt::format("data efficiency {:.2f}{}; {}", *method.cost.efficiency,
-                         by_seed_text(method), cost);
+      cost = fmt::format("data efficiency {:.2f}{}{}; {}", *method.cost.efficiency,
+                         by_seed_text(method), with_warm_ups_text(method.cost), cost);
     const std::string head =
         fmt::format("{}, {} seed{}", method.label, runs.size(), runs.size() == 1 ? "" : "s");
     text += painted(wrapped(one_line(head), style.columns, 2), Paint::bold, style);

@@ -29,6 +29,12 @@ std::vector<double> training_sizes(const TransitionSet& transitions) {
   return sizes;
 }
 
+// Warm-ups of what was chosen until a round; of a round that was not measured, those of the last.
+double warm_ups_until(const RunResult& result, std::size_t round) {
+  const std::size_t known = result.warm_up_steps.size();
+  return known == 0 ? 0.0 : static_cast<double>(result.chosen_warm_ups(std::min(round, known - 1)));
+}
+
 // Seconds of solver, training and selection, as this run had them.
 CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& options) {
   const double k = static_cast<double>(run.steps_per_transition);
@@ -39,7 +45,7 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
   for (std::size_t r = 0; r < run.times.size(); ++r) {
     if (const auto t = run.times[r].find("train"); t != run.times[r].end()) {
       train += t->second;
-      trained += k * run.training_sizes[r];
+      trained += run.paid_steps[r];
     }
     if (const auto s = run.times[r].find("select"); s != run.times[r].end()) {
       select += s->second;
@@ -105,6 +111,9 @@ RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& 
     throw Error(ErrorKind::data, fmt::format("{} holds {} purchases, but {} rounds were evaluated",
                                              folder.transitions_file().string(),
                                              run.training_sizes.size(), run.result.evaluated()));
+  for (std::size_t r = 0; r < run.training_sizes.size(); ++r)
+    run.paid_steps.push_back(static_cast<double>(run.steps_per_transition) * run.training_sizes[r] +
+                             (run.result.charge_warm_up ? warm_ups_until(run.result, r) : 0.0));
   run.times = times_of(
       folder, run.result.without_errors() ? run.committee_round + 1 : run.result.evaluated());
   // A pool of 0 is all of a file: how many that is nobody needs to know here.

@@ -114,6 +114,8 @@ RunResult read_result(const fs::path& folder) {
     if (line.find("candidates") != nullptr) {
       result.candidates.push_back(field<std::uint64_t>(line, "candidates", place));
       result.warm_up_steps.push_back(field<std::uint64_t>(line, "warm_up_steps", place));
+      if (result.warm_up_steps.back() < result.warm_up_steps.front())
+        throw Error(ErrorKind::data, fmt::format("{}: warm_up_steps has fallen", place));
     }
     add_errors(line, place, result, result.members);
     if (const Value* mean = line.find("mean_model"))

@@ -157,7 +157,6 @@ void set_costs(const RowRuns& runs, TableRow& row) {
   row.solver_steps = steps;
   row.candidates = candidates;
   row.warm_up_steps = warm_ups;
-  row.charge_warm_up = runs[0]->charge_warm_up;
 }
 
 // The table of runs of one problem.

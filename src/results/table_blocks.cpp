@@ -80,10 +80,21 @@ void add_set_notes(const ProblemTable& table, std::vector<std::string>& notes) {
                       row.label, row.rounds));
 }
 
+void add_cost_note(std::span<const ProblemTable> tables, std::vector<std::string>& notes) {
+  for (const ProblemTable& table : tables)
+    if (std::ranges::any_of(table.rows, [](const TableRow& row) { return row.warm_up_steps > 0; }))
+      return add_once(
+          notes,
+          "Cost: means over seeds after the last round; initial conditions are free in "
+          "solver steps, \"with warm-ups\" adds the learned steps that lead to those of "
+          "the trajectories.");
+}
+
 }  // namespace
 
 double on_published_scale(double mean, const ProblemTable& table, Metric metric) {
-  return info(metric).two_scales ? mean + table.published_offset : mean;
+  if (!info(metric).two_scales) return mean;
+  return std::isfinite(table.published_offset) ? mean + table.published_offset : kNone;
 }
 
 const Published* published_of(const ProblemTable& table, const TableRow& row, Metric metric) {
@@ -127,7 +138,9 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
     const Summary& log = c.cell(row).log;
     return BlockEntry{log.mean, log.deviation, row.of(c.whose).diverged};
   }));
-  if (std::ranges::any_of(columns, [](const auto& c) { return info(c.metric).two_scales; }))
+  if (std::ranges::any_of(columns, [](const auto& c) {
+        return info(c.metric).two_scales && std::isfinite(c.table->published_offset);
+      }))
     blocks.push_back(block("logarithm, published scale", [](const Column& c, const TableRow& row) {
       const Summary& log = c.cell(row).log;
       return BlockEntry{on_published_scale(log.mean, *c.table, c.metric), log.deviation,
@@ -165,6 +178,7 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       "Differences: to the first row, paired by seed, ± half the 95 % interval, which is not "
       "corrected for the number of comparisons."};
   for (const ProblemTable& table : tables) add_set_notes(table, notes);
+  add_cost_note(tables, notes);
   if (std::ranges::any_of(tables, &ProblemTable::validation))
     notes.emplace_back(
         "Held back: every run is measured on what it bought and did not train on, which grows from "

@@ -82,7 +82,7 @@ void add_rounds(const ProblemTable& table, const Column& about, std::vector<Text
   columns.push_back(std::move(bars));
 }
 
-// What the rows have cost, where they say; initial conditions are free in `solver steps` alone.
+// What the rows have cost, where they say.
 void add_costs(const ProblemTable& table, std::vector<TextColumn>& columns) {
   const auto known = [](const TableRow& row) { return std::isfinite(row.candidates); };
   if (std::ranges::none_of(table.rows, known)) return;
@@ -91,10 +91,9 @@ void add_costs(const ProblemTable& table, std::vector<TextColumn>& columns) {
     const auto text = [&](double value) {
       return TextCell{known(row) ? fmt::format("{:.0f}", value) : std::string("-")};
     };
-    const double bought = row.solver_steps - (row.charge_warm_up ? row.warm_up_steps : 0);
-    steps.cells.push_back(text(bought));
+    steps.cells.push_back(text(row.solver_steps));
     trajectories.cells.push_back(text(row.candidates));
-    with.cells.push_back(text(bought + row.warm_up_steps));
+    with.cells.push_back(text(row.solver_steps + row.warm_up_steps));
   }
   columns.push_back(std::move(steps));
   columns.push_back(std::move(trajectories));
@@ -131,7 +130,7 @@ std::string compact(const ProblemTable& table, Metric metric, const TableView& v
   paint_differences(columns.back(), differences);
   add_rounds(table, about, columns);
   // Of a problem that was never published the scale says nothing.
-  if (named.two_scales && !table.published_problem.empty())
+  if (named.two_scales && !table.published_problem.empty() && std::isfinite(table.published_offset))
     columns.push_back(column_of("published scale", published_logs));
   if (view.paper) {
     columns.push_back(column_of("paper", published));

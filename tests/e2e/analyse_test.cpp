@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <sstream>
@@ -257,6 +258,53 @@ TEST_F(AnalyseProgram, SweepGivesAVerdictPerMethodAndTheSameBytesAgain) {
   EXPECT_EQ(method.at("cost").at("budget"), 9.0);
   EXPECT_TRUE(contains(unwrapped(first.out), method.at("cost").at("verdict")));
   EXPECT_TRUE(contains(method.at("cost").at("verdict"), "active learning"));
+}
+
+// E by hand, with the steps bought and with the warm-ups of what was chosen: 4 learned steps each.
+// Would fail if those of the initial trajectories were counted, or a seed's were left out.
+TEST_F(AnalyseProgram, EfficiencyWithWarmUpsCounted) {
+  const fs::path folder = sweep();
+  ASSERT_EQ(run_stap({"analyse", folder, "--quiet"}).exit_code, 0);
+  struct Curve {
+    std::array<double, 3> bought{}, warm_ups{}, log_error{};
+  };
+  const auto curve = [&](const std::string& method) {
+    Curve mean;
+    for (const char* seed : {"0", "1"}) {
+      std::istringstream lines(
+          content(folder / ("method=" + method + ",seed=" + seed) / "metrics.jsonl"));
+      std::string line;
+      for (std::size_t k = 0; std::getline(lines, line); ++k) {
+        const json metrics = json::parse(line);
+        const double chosen = metrics.at("candidates").get<double>() - 3;
+        mean.bought.at(k) += (metrics.at("transitions").get<double>() - 15) / 2;
+        mean.warm_ups.at(k) += 4 * chosen / 2;
+        mean.log_error.at(k) += std::log(metrics.at("rmse").get<double>()) / 2;
+      }
+    }
+    return mean;
+  };
+  const auto reached = [](const std::array<double, 3>& steps, const std::array<double, 3>& error,
+                          double level) {
+    for (std::size_t k = 1; k < 3; ++k)
+      if (error[k] <= level)
+        return steps[k - 1] +
+               (steps[k] - steps[k - 1]) * (error[k - 1] - level) / (error[k - 1] - error[k]);
+    return std::nan("");
+  };
+  const Curve random = curve("random"), stap = curve("sbal+stap");
+  ASSERT_LT(stap.log_error[2], random.log_error[2]);
+  const json cost = read_json(folder / "analysis.json").at("methods").at(1).at("cost");
+  const auto with = [](const Curve& c) {
+    std::array<double, 3> steps{};
+    for (std::size_t k = 0; k < 3; ++k) steps[k] = c.bought[k] + c.warm_ups[k];
+    return steps;
+  };
+  const double level = random.log_error[2];
+  EXPECT_NEAR(cost.at("efficiency").get<double>(),
+              random.bought[2] / reached(stap.bought, stap.log_error, level), 1e-9);
+  EXPECT_NEAR(cost.at("efficiency_with_warm_ups").get<double>(),
+              with(random)[2] / reached(with(stap), stap.log_error, level), 1e-9);
 }
 
 // The inequality with numbers given by hand: D = 15, B = 9, R = 2, E = 2, so n = 1: it saves 9

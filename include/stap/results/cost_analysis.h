@@ -15,6 +15,8 @@ struct CostSeconds {
 struct CostAnalysis {
   CostTerms terms{};
   std::optional<double> efficiency{};  ///< empty: not known, and no verdict
+  /// The same with the warm-ups of the chosen trajectories counted, where they were not charged.
+  std::optional<double> efficiency_with_warm_ups{};
   std::optional<CostVerdict> verdict{};
   std::string text{};
 };

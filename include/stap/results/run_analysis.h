@@ -41,7 +41,8 @@ struct RunAnalysis {
   ChosenSteps chosen{};
   ActivationMap activations{};
   std::vector<double> training_sizes{};  ///< transitions that were trained on, by round
-  std::vector<PhaseSeconds> times{};     ///< by round
+  std::vector<double> paid_steps{};   ///< solver steps until then, with warm-ups that were charged
+  std::vector<PhaseSeconds> times{};  ///< by round
   std::optional<Calibration> calibration{};
   std::string calibration_absent{};
   CostSeconds seconds{};

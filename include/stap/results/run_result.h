@@ -76,10 +76,14 @@ struct RunResult {
   const RunErrors& of(ErrorsOf whose) const {
     return whose == ErrorsOf::members ? members : mean_model;
   }
-  /// Solver steps paid for up to an evaluation.
+  /// Bought up to an evaluation, the initial trajectories included.
   std::uint64_t solver_steps(std::size_t evaluation) const {
-    return transitions[evaluation] * cluster +
-           (charge_warm_up && !warm_up_steps.empty() ? warm_up_steps[evaluation] : 0);
+    return transitions[evaluation] * cluster;
+  }
+  /// Warm-ups of what was chosen until then: what a budget pays for where they are charged, which
+  /// those of the initial trajectories are not. 0 where it is not known.
+  std::uint64_t chosen_warm_ups(std::size_t evaluation) const {
+    return warm_up_steps.empty() ? 0 : warm_up_steps[evaluation] - warm_up_steps[0];
   }
   std::size_t evaluated() const { return members.logs[0].size(); }
   bool complete() const {

@@ -37,10 +37,9 @@ struct TableRow {
   std::string label;   ///< the method, and what else differs within the problem
   std::string method;  ///< alone
   TableErrors members, mean_model;
-  /// Means over seeds after the last round that is counted; NaN: not known. Steps paid for,
-  /// trajectories they are of, and what the warm-ups of these come to, paid for or not.
+  /// Means over seeds after the last round that is counted; NaN: not known. Steps bought,
+  /// trajectories they are of, and what the warm-ups of these come to, charged or not.
   double solver_steps = kNotKnown, candidates = kNotKnown, warm_up_steps = kNotKnown;
-  bool charge_warm_up = false;  ///< solver_steps has them
   /// Rows of one set have the same test set, initial trajectories and budget, so that their errors
   /// can be compared, in the rounds that all of them have.
   std::size_t set = 0;

@@ -20,7 +20,7 @@ struct BlockEntry {
 
 /// "-3.674 ± 0.071", "div(3)" or "-".
 std::string entry_text(const BlockEntry& entry);
-/// A mean on the scale of the published tables.
+/// A mean on the scale of the published tables; NaN where there is none.
 double on_published_scale(double mean, const ProblemTable& table, Metric metric);
 /// The published number of a row; null if there is none.
 const Published* published_of(const ProblemTable& table, const TableRow& row, Metric metric);
