@@ -18,6 +18,13 @@ const char* whose_name(ErrorsOf whose) {
   return whose == ErrorsOf::members ? "members" : "mean model";
 }
 
+void add_apart_note(const ProblemMethods& problem, std::string& note) {
+  if (!problem.apart.empty())
+    add_note(note, fmt::format("The methods differ in their {}, so that their errors do not say "
+                               "which is better",
+                               problem.apart));
+}
+
 bool warm_ups_charged(const ProblemMethods& problem) {
   return std::ranges::any_of(problem.methods, [](const MethodRuns& method) {
     return std::ranges::any_of(method.runs, [](auto* run) { return run->charge_warm_up; });
@@ -143,7 +150,8 @@ std::vector<ProblemMethods> methods_of(const std::vector<RunResult>& results) {
         .points = table.points,
         .validation = table.validation,
         .published_problem = table.published_sizes ? table.published_problem : "",
-        .published_offset = table.published_offset};
+        .published_offset = table.published_offset,
+        .apart = table.apart};
     const std::vector<std::string> names = labels(groups[p].runs);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const RunResult* run = groups[p].runs[i];
@@ -154,8 +162,12 @@ std::vector<ProblemMethods> methods_of(const std::vector<RunResult>& results) {
         problem.methods.push_back({names[i], run->method, static_cast<std::size_t>(group), {}});
         method = problem.methods.end() - 1;
       }
-      if (std::ranges::find(method->runs, run->seed, &RunResult::seed) == method->runs.end())
+      // The same run under two names counts once, a finished one before one that is not.
+      const auto twin = std::ranges::find(method->runs, run->seed, &RunResult::seed);
+      if (twin == method->runs.end())
         method->runs.push_back(run);
+      else if (run->complete() && !(*twin)->complete())
+        *twin = run;
     }
     problems.push_back(std::move(problem));
   }
@@ -203,6 +215,7 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
     chart.series.push_back(std::move(mean));
   }
   chart.note = notes.text(!chart.series.empty());
+  add_apart_note(problem, chart.note);
   if (!published.empty())
     add_note(chart.note, "Dotted: the paper's means over all rounds, on this scale");
   std::ranges::move(published, std::back_inserter(chart.series));
@@ -239,6 +252,7 @@ Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose) {
     chart.series.push_back(std::move(series));
   }
   chart.note = notes.text(!chart.series.empty());
+  add_apart_note(problem, chart.note);
   add_note(chart.note, last_rounds_text(last));
   return chart;
 }
@@ -279,6 +293,7 @@ Chart by_step_chart(const ProblemMethods& problem, ErrorsOf whose) {
     chart.series.push_back(std::move(mean));
   }
   chart.note = notes.text(!chart.series.empty());
+  add_apart_note(problem, chart.note);
   add_note(chart.note, last_rounds_text(last));
   std::ranges::move(seeds, std::back_inserter(chart.series));
   return chart;

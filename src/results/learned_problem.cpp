@@ -62,11 +62,15 @@ std::vector<ProblemRuns> by_problem(const std::vector<RunResult>& results) {
   std::vector<Value> problems;
   std::vector<ProblemRuns> groups;
   for (const RunResult& r : results) {
-    const Value problem = problem_of(r.config);
+    Value problem = problem_of(r.config);
+    const std::string name = name_of(problem);
+    // Errors of single steps are of another kind than those of rollouts.
+    if (r.test_sha256.empty() && number(r.config, "study", "validation", 0) > 0)
+      problem.set("measured_on", "what was held back");
     const auto place = std::ranges::find(problems, problem) - problems.begin();
     if (place == std::ssize(problems)) {
       problems.push_back(problem);
-      groups.push_back({name_of(problem), {}});
+      groups.push_back({name, {}});
     }
     groups[static_cast<std::size_t>(place)].runs.push_back(&r);
   }

@@ -101,8 +101,8 @@ FirstRow headlines_of(const TableErrors& row) {
 using RowRuns = std::vector<const RunResult*>;
 
 // What rows must have in common to be compared, and its names.
-constexpr std::array kSetNames{"test set", "number of initial trajectories", "budget of a round",
-                               "charge for warm-ups"};
+constexpr std::array kSetNames{"test set", "number of initial trajectories", "data from before",
+                               "budget of a round", "charge for warm-ups"};
 using SetKey = std::array<std::string, kSetNames.size()>;
 
 SetKey set_key(const RunResult& run) {
@@ -110,7 +110,7 @@ SetKey set_key(const RunResult& run) {
     const config::Value* value = config::find_path(run.config, path);
     return value != nullptr ? config::json_text(*value, 0) : std::string();
   };
-  return {run.test_sha256, text("study.initial"), text("study.budget"),
+  return {run.test_sha256, text("study.initial"), text("first"), text("study.budget"),
           run.charge_warm_up ? "true" : "false"};
 }
 
@@ -192,22 +192,23 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
     row.label = name;
     RowRuns& runs = counted.emplace_back();
     std::set<std::uint64_t> seeds;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      const RunResult& r = *results[i];
-      if (names[i] != name) continue;
-      // The same run under two names counts once.
-      if (!seeds.insert(r.seed).second) {
-        ++row.repeated;
-        continue;
+    // The same run under two names counts once, a finished one before one that is not.
+    for (const bool finished : {true, false})
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const RunResult& r = *results[i];
+        if (names[i] != name || r.complete() != finished) continue;
+        if (!seeds.insert(r.seed).second) {
+          ++row.repeated;
+          continue;
+        }
+        row.method = r.method;
+        row.members.diverged += r.members.diverged_total();
+        row.mean_model.diverged += r.mean_model.diverged_total();
+        if (finished)
+          runs.push_back(&r);
+        else
+          ++(r.without_errors() ? row.without_errors : row.incomplete);
       }
-      row.method = r.method;
-      row.members.diverged += r.members.diverged_total();
-      row.mean_model.diverged += r.mean_model.diverged_total();
-      if (r.complete())
-        runs.push_back(&r);
-      else
-        ++(r.without_errors() ? row.without_errors : row.incomplete);
-    }
   }
   put_into_sets(counted, table);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {

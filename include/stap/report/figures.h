@@ -31,6 +31,7 @@ struct ProblemMethods {
   bool validation = false;        ///< errors are of single steps on what was held back
   std::string published_problem;  ///< in the paper's tables, if these sizes are the paper's
   double published_offset = 0;    ///< of a log RMSE, to the published scale
+  std::string apart{};            ///< what keeps some of them from being compared, in words
 };
 /// Points into `results`, which must live as long.
 std::vector<ProblemMethods> methods_of(const std::vector<RunResult>& results);

@@ -130,6 +130,19 @@ TEST(Table, OnlyWhatIsComparableIsCompared) {
   EXPECT_EQ(cell(0).last, std::vector<double>{-9});
   EXPECT_TRUE(table.rows[0].cut && !table.rows[1].cut);
   EXPECT_EQ(table.rows[0].rounds, 1u);
+  // An unfinished copy that comes first hides nothing; data that were there before set rows apart.
+  std::vector<RunResult> copies{with_study(result("sbal", 0, {-1}, 1), few, "aaaaaaaaaa"),
+                                results[1]};
+  EXPECT_EQ(make_tables(copies).at(0).rows.at(0).members.seeds, std::vector<std::uint64_t>{0});
+  copies[0] = results[1];
+  copies[0].method = "random";
+  copies[1].config.set("first", config::parse_yaml("{name: file, path: a.h5}", "test"));
+  EXPECT_TRUE(
+      std::isnan(make_tables(copies).at(0).rows.at(1).members.of(Metric::rmse).difference.mean));
+  EXPECT_EQ(make_tables(copies).at(0).apart, "data from before");
+  // Errors of single steps are no rollouts'.
+  copies[1] = with_study(results[1], "{budget: 8, rounds: 1, validation: 0.2}");
+  EXPECT_EQ(make_tables(copies).size(), 2u);
   // The same settings on another test set are another row.
   EXPECT_TRUE(table.rows[1].label.ends_with(" test=aaaaaaaa")) << table.rows[1].label;
   EXPECT_TRUE(table.rows[2].label.ends_with(" test=bbbbbbbb")) << table.rows[2].label;
