@@ -8,6 +8,7 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "stap/results/run_analysis.h"
 
 namespace stap {
 namespace {
@@ -18,10 +19,6 @@ using config::Value;
 constexpr std::size_t kPointsMost = 2000;   // of a series
 constexpr std::size_t kPairsOfALine = 200;  // ten for each part
 constexpr const char* kNotAnalysed = "No run was analysed: stap analyse does it";
-
-Value read_analysis(const fs::path& folder) {
-  return read_json(folder / "analysis.json");
-}
 
 bool is_analysed(const fs::path& folder) {
   std::error_code error;

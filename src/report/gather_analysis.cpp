@@ -8,6 +8,7 @@
 #include "report/gather.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/results/run_analysis.h"
 
 namespace stap {
 namespace {
@@ -63,12 +64,11 @@ ReportCost cost_of(const Value* cost) {
 }
 
 // An analysis.json; null where there is none, or none that can be read, which is said.
-Value read_analysis(const fs::path& folder, Report& report) {
-  const fs::path file = folder / "analysis.json";
+Value cost_analysis_in(const fs::path& folder, Report& report) {
   std::error_code error;
-  if (!fs::exists(file, error)) return {};
+  if (!fs::exists(folder / "analysis.json", error)) return {};
   try {
-    return read_json(file);
+    return read_analysis(folder);
   } catch (const Error& damage) {
     report.notes.push_back(fmt::format("The cost analysis is not shown: {}.", damage.what()));
     return {};
@@ -127,7 +127,7 @@ std::vector<std::optional<FoundCost>> gather_costs(std::span<const fs::path> fol
   for (const fs::path& folder : folders) {
     const SweepRuns runs = runs_below(folder, report.results);
     if (runs.indices.empty()) continue;
-    const Value analysis = read_analysis(folder, report);
+    const Value analysis = cost_analysis_in(folder, report);
     if (analysis.is_null()) continue;
     if (!is_of(analysis, runs, report.results)) {
       report.notes.push_back(earlier_text(folder));
@@ -146,7 +146,7 @@ std::vector<std::optional<FoundCost>> gather_costs(std::span<const fs::path> fol
   for (std::size_t i = 0; i < report.results.size(); ++i) {
     const RunResult& run = report.results[i];
     if (costs[i] || std::ranges::find(folders, run.folder) == folders.end()) continue;
-    const Value analysis = read_analysis(run.folder, report);
+    const Value analysis = cost_analysis_in(run.folder, report);
     if (analysis.is_null()) continue;
     if (number(&analysis, "evaluated") == static_cast<double>(run.evaluated()))
       costs[i] = FoundCost{cost_of(analysis.find("cost"))};

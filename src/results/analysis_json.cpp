@@ -5,6 +5,7 @@
 #include "results/analysis_summary.h"
 #include "results/list_of.h"
 #include "stap/eval/statistics.h"
+#include "stap/folder/run_folder.h"
 
 namespace stap {
 namespace {
@@ -223,6 +224,7 @@ Value to_value(const RunAnalysis& run) {
   Value value;
   value.set("format", kAnalysisFormat);
   value.set("kind", "run");
+  if (const std::string id = RunFolder(run.result.folder).run(); !id.empty()) value.set("run", id);
   value.set("method", run.result.method);
   value.set("seed", run.result.seed);
   value.set("steps", run.result.steps);

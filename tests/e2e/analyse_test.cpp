@@ -260,6 +260,23 @@ TEST_F(AnalyseProgram, SweepGivesAVerdictPerMethodAndTheSameBytesAgain) {
   EXPECT_TRUE(contains(method.at("cost").at("verdict"), "active learning"));
 }
 
+TEST_F(AnalyseProgram, AnAnalysisOfAnotherRunOrFormatIsNotShown) {
+  const fs::path folder = sweep(), run = folder / "method=sbal+stap,seed=1",
+                 file = run / "analysis.json";
+  ASSERT_EQ(run_stap({"analyse", folder, "--quiet"}).exit_code, 0);
+  const std::vector<std::string> plot{"plot",        run,     "--figure",
+                                      "calibration", "--out", folder / "c.svg"};
+  ASSERT_EQ(run_stap(plot).exit_code, 0);
+  std::string text = content(file);
+  std::ofstream(file) << text.replace(text.find("analysis/1"), 10, "analysis/9");
+  EXPECT_TRUE(contains(run_stap(plot).err, "is not of format analysis/1"));
+  fs::copy_file(folder / "method=random,seed=1/analysis.json", file,
+                fs::copy_options::overwrite_existing);
+  const Finished other = run_stap(plot);
+  EXPECT_EQ(other.exit_code, 3);
+  EXPECT_TRUE(contains(other.err, "is the analysis of another run")) << other.err;
+}
+
 // E by hand, with the steps bought and with the warm-ups of what was chosen: 4 learned steps each.
 // Would fail if those of the initial trajectories were counted, or a seed's were left out.
 TEST_F(AnalyseProgram, EfficiencyWithWarmUpsCounted) {

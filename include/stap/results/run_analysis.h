@@ -57,6 +57,9 @@ struct RunAnalysis {
 /// damaged, has no evaluation yet, or if its test set is not found.
 RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptions& options);
 
+/// analysis.json of a run's or a sweep's folder. Throws Error(data) if it is damaged, of another
+/// format, or the analysis of another run.
+config::Value read_analysis(const std::filesystem::path& folder);
 /// analysis.json (format "analysis/1") as a value.
 config::Value to_value(const RunAnalysis& analysis);
 /// A few lines in plain words.
