@@ -43,6 +43,11 @@ std::string unspent_text(const ReportMethod& method, const ReportMethod* baselin
   return text;
 }
 
+// Less cannot be told from curves of a few seeds.
+bool needs_the_same(double efficiency) {
+  return std::abs(efficiency - 1) <= 0.01;
+}
+
 std::string savings_text(const ReportProblem& problem, const ReportMethod& method) {
   const ReportCost& cost = *method.cost;
   const double e = *cost.cost.efficiency;
@@ -51,7 +56,7 @@ std::string savings_text(const ReportProblem& problem, const ReportMethod& metho
   if (baseline != nullptr && baseline->solver_steps > baseline->initial_steps)
     steps = baseline->solver_steps - baseline->initial_steps;
   const auto [settings, mine, base] = names_of(problem, method);
-  const bool same = std::abs(e - 1) <= 0.01;
+  const bool same = needs_the_same(e);
   const std::size_t seeds = cost.efficiency_by_seed.size();
   const auto better = static_cast<std::size_t>(std::ranges::count_if(
       cost.efficiency_by_seed, [](const auto& one) { return one && *one > 1; }));
@@ -80,25 +85,30 @@ std::string savings_text(const ReportProblem& problem, const ReportMethod& metho
                                      "reaches with {}, {:.0f} % fewer{}.",
                                      mine, base, grouped_digits(steps), grouped_digits(steps / e),
                                      100.0 * (1.0 - 1.0 / e), behind));
-  return fmt::format(
-      "{} saves no solver steps: for the same error it needs {:.2f} times those of {}{}.", mine,
-      1.0 / e, base, behind);
+  return with_settings(
+      settings,
+      fmt::format(
+          "{} saves no solver steps: for the same error it needs {:.2f} times those of {}{}.", mine,
+          1.0 / e, base, behind));
 }
 
-// What becomes of the savings if initial conditions are not free.
-std::string warm_ups_text(const ReportMethod& method) {
+// What becomes of the savings if initial conditions are not free; behind the sentence about them.
+std::string warm_ups_text(const ReportProblem& problem, const ReportMethod& method) {
   const double e = method.cost->cost.efficiency.value_or(std::nan("")),
                with = *method.cost->cost.efficiency_with_warm_ups;
-  const std::string base = shortened(method.cost->baseline);
-  if (with > 1)
-    return fmt::format(
-        "That counts initial conditions as free. With the warm-ups of the chosen trajectories "
-        "counted {} needs {:.0f} % fewer solver steps than {}.",
-        shortened(method.label), 100.0 * (1.0 - 1.0 / with), base);
-  return fmt::format(
+  const auto [settings, mine, base] = names_of(problem, method);
+  const std::string begin =
       "That counts initial conditions as free. With the warm-ups of the chosen trajectories "
-      "counted {}{} needs {:.2f} times the solver steps of {}.",
-      e > 1 ? "it is the other way round: " : "", shortened(method.label), 1.0 / with, base);
+      "counted ";
+  if (needs_the_same(with))
+    return fmt::format("{}{} and {} need the same number of solver steps, within a per cent.",
+                       begin, mine, base);
+  if (with > 1)
+    return fmt::format("{}{} needs {:.0f} % fewer solver steps than {}.", begin, mine,
+                       100.0 * (1.0 - 1.0 / with), base);
+  return fmt::format("{}{}{} needs {:.2f} times the solver steps of {}.", begin,
+                     e > 1 && !needs_the_same(e) ? "it is the other way round: " : "", mine,
+                     1.0 / with, base);
 }
 
 }  // namespace
@@ -138,7 +148,7 @@ std::vector<std::string> cost_words(const ReportProblem& problem,
   }
   std::vector<std::string> words;
   if (judged->cost->cost.efficiency) words.push_back(savings_text(problem, *judged));
-  if (judged->cost->cost.efficiency_with_warm_ups) words.push_back(warm_ups_text(*judged));
+  if (judged->cost->cost.efficiency_with_warm_ups) words.push_back(warm_ups_text(problem, *judged));
   words.push_back(
       fmt::format("Cost of {}: {}.", shortened(judged->label), judged->cost->cost.text));
   const std::string& first = problem.table.rows.front().label;
