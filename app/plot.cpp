@@ -170,10 +170,14 @@ Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
   const double time = chosen_time(field, options);
   const FigureStyle style = style_of(options, 170, field.dimensions == 1 ? 60 : 75);
   const auto channel = static_cast<std::size_t>(found - names.begin());
-  return {svg_text(field, channel, time, style),
-          fmt::format("{} trajectory of {}, seed {}, {}{}", options.kind, run.method, run.seed,
-                      *found, field.dimensions == 1 ? "" : fmt::format(" at time {:.4g}", time)),
-          field.bought.empty() ? "" : "The strip over the truth: how often a step was bought"};
+  return {
+      svg_text(field, channel, time, style),
+      fmt::format("{} trajectory of {}, seed {}, {}{}; RMSE of the mean model {}, after round {}",
+                  options.kind, run.method, run.seed, *found,
+                  field.dimensions == 1 ? "" : fmt::format(" at time {:.4g}", time),
+                  std::isfinite(field.rmse) ? fmt::format("{:.3g}", field.rmse) : "not finite",
+                  field.round),
+      field.bought.empty() ? "" : "The strip over the truth: how often a step was bought"};
 }
 
 Figure make_figure(const PlotOptions& options) {

@@ -31,6 +31,8 @@ Value axis_value(const Axis& axis) {
   value.set("unit", axis.unit);
   value.set("log", axis.log);
   if (axis.whole) value.set("whole", true);
+  if (!std::isnan(axis.low)) value.set("low", axis.low);
+  if (!std::isnan(axis.high)) value.set("high", axis.high);
   if (!axis.names.empty())
     value.set("names", Value(Value::List(axis.names.begin(), axis.names.end())));
   return value;

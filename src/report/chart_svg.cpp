@@ -33,6 +33,7 @@ class ChartDrawing {
     return is_shown(series, i, chart_.x.log, chart_.y.log);
   }
   std::size_t left_out() const;
+  std::size_t open_ends() const;
   std::string left_out_text() const;
   void draw_data(Svg& svg) const;
 
@@ -58,32 +59,20 @@ Span ChartDrawing::x_span() const {
   return span_of(values, chart_.x.log, 0.03, false);
 }
 
-// All values; bands only as far as they do not make the rest small.
+// All values with their bands: one that was cut would look surer than it is.
 Span ChartDrawing::y_span() const {
-  std::vector<double> values{chart_.y.low, chart_.y.high}, bands;
+  std::vector<double> values{chart_.y.low, chart_.y.high};
   for (const Series* series : drawn_) {
     if (series->guide) continue;
     const bool band = has_band(*series);
     for (std::size_t i = 0; i < length_of(*series); ++i) {
       if (!shown(*series, i)) continue;
       values.push_back(series->y[i]);
-      if (band) bands.insert(bands.end(), {series->low[i], series->high[i]});
+      if (band) values.insert(values.end(), {series->low[i], series->high[i]});
     }
     if (series->mark == Series::Mark::bars && !chart_.y.log) values.push_back(0);
   }
-  Span span = span_of(values, chart_.y.log, 0.05, true);
-  const Span limits = span_of(values, chart_.y.log, 0.5, true);
-  bool wider = false;
-  for (double v : bands) {
-    if (!can_show(v, chart_.y.log)) continue;
-    v = std::clamp(v, limits.low, limits.high);
-    if (v < span.low || v > span.high) {
-      values.push_back(v);
-      wider = true;
-    }
-  }
-  if (wider) span = span_of(values, chart_.y.log, 0.03, true);
-  return span;
+  return span_of(values, chart_.y.log, 0.05, true);
 }
 
 bool ChartDrawing::whole_numbers() const {
@@ -105,12 +94,26 @@ std::size_t ChartDrawing::left_out() const {
   return count;
 }
 
+// Ends of bands that no axis can hold.
+std::size_t ChartDrawing::open_ends() const {
+  std::size_t count = 0;
+  for (const Series* series : drawn_)
+    for (std::size_t i = 0; has_band(*series) && i < length_of(*series); ++i)
+      for (const double end : {series->low[i], series->high[i]})
+        if (shown(*series, i) && is_open(end, chart_.y.log)) ++count;
+  return count;
+}
+
 std::string ChartDrawing::left_out_text() const {
-  const std::size_t n = left_out();
-  if (n == 0) return {};
   const bool log = chart_.x.log || chart_.y.log;
-  return fmt::format("{} {} not shown: infinite{}", n, n == 1 ? "value is" : "values are",
-                     log ? ", or not above 0 (logarithmic axis)" : "");
+  std::string text;
+  if (const std::size_t n = left_out(); n > 0)
+    text = fmt::format("{} {} not shown: infinite{}", n, n == 1 ? "value is" : "values are",
+                       log ? ", or not above 0 (logarithmic axis)" : "");
+  if (const std::size_t n = open_ends(); n > 0)
+    text += fmt::format("{}{} of intervals {} beyond the axis (arrows)", text.empty() ? "" : "; ",
+                        n == 1 ? "1 end" : fmt::format("{} ends", n), n == 1 ? "is" : "are");
+  return text;
 }
 
 void ChartDrawing::draw_data(Svg& svg) const {
@@ -165,7 +168,7 @@ std::string ChartDrawing::draw() {
              shortened(chart_.note.empty() ? "nothing to show" : chart_.note,
                        frame_.right - frame_.left, font));
   if (end_labels > 0) draw_end_labels(svg, frame_, named);
-  const double legend_top = frame_.bottom + below_frame(font);
+  const double legend_top = frame_.bottom + below_frame(font, frame_.label_rows);
   if (beside)
     legend.draw(svg, frame_.right + font, frame_.top);
   else

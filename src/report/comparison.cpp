@@ -22,6 +22,10 @@ bool Comparison::told_apart() const {
   return std::isfinite(half) && std::abs(difference) > half;
 }
 
+bool Comparison::same() const {
+  return std::abs(difference) <= 0.005;
+}
+
 Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons,
                         RowValue value) {
   const auto values = [&](const TableErrors& row) -> const std::vector<double>& {

@@ -15,6 +15,8 @@ struct Comparison {
   double difference = 0, half = 0;  ///< NaN below two pairs, or where a row diverged
   /// The interval leaves out 0.
   bool told_apart() const;
+  /// Within 0.5 %: no difference worth a word, however sure it is.
+  bool same() const;
 };
 /// Which logarithm of a run: its mean over rounds, or that after the last one.
 enum class RowValue { headline, last };

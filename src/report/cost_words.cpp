@@ -17,6 +17,20 @@ const ReportMethod* method_named(const ReportProblem& problem, const std::string
   return found == problem.methods.end() ? nullptr : &*found;
 }
 
+// How sentences about a method and its baseline call them: settings that both have stand apart.
+struct Names {
+  std::string settings, mine, base;
+};
+Names names_of(const ReportProblem& problem, const ReportMethod& method) {
+  const ReportMethod* baseline = method_named(problem, method.cost->baseline);
+  const std::string settings =
+      method.label.substr(std::min(method.method.size(), method.label.size()));
+  if (baseline == nullptr || settings.empty() || method.label != method.method + settings ||
+      baseline->label != baseline->method + settings)
+    return {"", shortened(method.label), shortened(method.cost->baseline)};
+  return {settings, method.method, baseline->method};
+}
+
 // "; 12 of its 40 solver steps stayed unspent", of both: what was not bought is not saved.
 std::string unspent_text(const ReportMethod& method, const ReportMethod* baseline) {
   std::string text;
@@ -29,6 +43,11 @@ std::string unspent_text(const ReportMethod& method, const ReportMethod* baselin
   return text;
 }
 
+// Less cannot be told from curves of a few seeds.
+bool needs_the_same(double efficiency) {
+  return std::abs(efficiency - 1) <= 0.01;
+}
+
 std::string savings_text(const ReportProblem& problem, const ReportMethod& method) {
   const ReportCost& cost = *method.cost;
   const double e = *cost.cost.efficiency;
@@ -36,44 +55,60 @@ std::string savings_text(const ReportProblem& problem, const ReportMethod& metho
   double steps = cost.cost.terms.budget * cost.cost.terms.rounds;
   if (baseline != nullptr && baseline->solver_steps > baseline->initial_steps)
     steps = baseline->solver_steps - baseline->initial_steps;
-  const std::string base = shortened(cost.baseline), mine = shortened(method.label);
+  const auto [settings, mine, base] = names_of(problem, method);
+  const bool same = needs_the_same(e);
   const std::size_t seeds = cost.efficiency_by_seed.size();
   const auto better = static_cast<std::size_t>(std::ranges::count_if(
       cost.efficiency_by_seed, [](const auto& one) { return one && *one > 1; }));
   const std::string behind =
-      (seeds < 2 ? std::string()
-                 : fmt::format(" (so in {} of {} seeds)", e > 1 ? better : seeds - better, seeds)) +
+      (seeds < 2 || same
+           ? std::string()
+           : fmt::format(" (so in {} of {} seeds)", e > 1 ? better : seeds - better, seeds)) +
       unspent_text(method, baseline);
+  const std::string alike = fmt::format(
+      "{} and {} need the same number of solver steps for the same error, within a per cent{}",
+      mine, base, behind);
   if (const std::string guess = guess_text(problem, method); !guess.empty())
-    return fmt::format(
-        "By the mean curves {} needs {:.2f} times the solver steps of {} for the same error{}. "
-        "That is a guess, and so is the cost below: {}.",
-        mine, 1.0 / e, base, behind, guess);
+    return with_settings(
+        settings,
+        fmt::format(
+            "By the mean curves {}. That is a guess, and so is the cost below: {}.",
+            same ? alike
+                 : fmt::format("{} needs {:.2f} times the solver steps of {} for the same error{}",
+                               mine, 1.0 / e, base, behind),
+            guess));
+  if (same) return with_settings(settings, alike + ".");
   if (e > 1)
-    return fmt::format(
-        "{} saves solver steps: what {} reaches with {} bought steps it reaches with {}, {:.0f} % "
-        "fewer{}.",
-        mine, base, grouped_digits(steps), grouped_digits(steps / e), 100.0 * (1.0 - 1.0 / e),
-        behind);
-  return fmt::format(
-      "{} saves no solver steps: for the same error it needs {:.2f} times those of {}{}.", mine,
-      1.0 / e, base, behind);
+    return with_settings(settings,
+                         fmt::format("{} saves solver steps: what {} reaches with {} solver steps "
+                                     "beyond the initial ones it "
+                                     "reaches with {}, {:.0f} % fewer{}.",
+                                     mine, base, grouped_digits(steps), grouped_digits(steps / e),
+                                     100.0 * (1.0 - 1.0 / e), behind));
+  return with_settings(
+      settings,
+      fmt::format(
+          "{} saves no solver steps: for the same error it needs {:.2f} times those of {}{}.", mine,
+          1.0 / e, base, behind));
 }
 
-// What becomes of the savings if initial conditions are not free.
-std::string warm_ups_text(const ReportMethod& method) {
+// What becomes of the savings if initial conditions are not free; behind the sentence about them.
+std::string warm_ups_text(const ReportProblem& problem, const ReportMethod& method) {
   const double e = method.cost->cost.efficiency.value_or(std::nan("")),
                with = *method.cost->cost.efficiency_with_warm_ups;
-  const std::string base = shortened(method.cost->baseline);
-  if (with > 1)
-    return fmt::format(
-        "That counts initial conditions as free. With the warm-ups of the chosen trajectories "
-        "counted {} needs {:.0f} % fewer solver steps than {}.",
-        shortened(method.label), 100.0 * (1.0 - 1.0 / with), base);
-  return fmt::format(
+  const auto [settings, mine, base] = names_of(problem, method);
+  const std::string begin =
       "That counts initial conditions as free. With the warm-ups of the chosen trajectories "
-      "counted {}{} needs {:.2f} times the solver steps of {}.",
-      e > 1 ? "it is the other way round: " : "", shortened(method.label), 1.0 / with, base);
+      "counted ";
+  if (needs_the_same(with))
+    return fmt::format("{}{} and {} need the same number of solver steps, within a per cent.",
+                       begin, mine, base);
+  if (with > 1)
+    return fmt::format("{}{} needs {:.0f} % fewer solver steps than {}.", begin, mine,
+                       100.0 * (1.0 - 1.0 / with), base);
+  return fmt::format("{}{}{} needs {:.2f} times the solver steps of {}.", begin,
+                     e > 1 && !needs_the_same(e) ? "it is the other way round: " : "", mine,
+                     1.0 / with, base);
 }
 
 }  // namespace
@@ -88,9 +123,11 @@ std::string guess_text(const ReportProblem& problem, const ReportMethod& method)
     return row.set == mine->set && !row.members.seeds.empty();
   });
   const auto k = static_cast<std::size_t>(measured);
-  if (compare_rows(mine->members, its->members, k * (k - 1) / 2).told_apart()) return {};
+  const Comparison c = compare_rows(mine->members, its->members, k * (k - 1) / 2);
+  if (c.told_apart() && !c.same()) return {};
   return fmt::format("the error cannot be told apart from that of {} with {}",
-                     shortened(its->label), count_text(mine->members.seeds.size(), "seed"));
+                     names_of(problem, method).base,
+                     count_text(mine->members.seeds.size(), "seed"));
 }
 
 std::vector<std::string> cost_words(const ReportProblem& problem,
@@ -111,7 +148,7 @@ std::vector<std::string> cost_words(const ReportProblem& problem,
   }
   std::vector<std::string> words;
   if (judged->cost->cost.efficiency) words.push_back(savings_text(problem, *judged));
-  if (judged->cost->cost.efficiency_with_warm_ups) words.push_back(warm_ups_text(*judged));
+  if (judged->cost->cost.efficiency_with_warm_ups) words.push_back(warm_ups_text(problem, *judged));
   words.push_back(
       fmt::format("Cost of {}: {}.", shortened(judged->label), judged->cost->cost.text));
   const std::string& first = problem.table.rows.front().label;

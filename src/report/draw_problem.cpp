@@ -173,6 +173,7 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
   problem.charts.push_back(errors_of(methods, share, problem));
   for (const auto& [id, draw] :
        {std::pair("quantiles", &quantiles_chart), std::pair("by-step", &by_step_chart)}) {
+    if (methods.validation && draw == &by_step_chart) continue;  // single steps
     ReportChart chart{id, {draw(methods, ErrorsOf::members)}};
     Chart of_mean = draw(methods, ErrorsOf::mean_model);
     if (!of_mean.series.empty()) chart.variants.push_back(std::move(of_mean));

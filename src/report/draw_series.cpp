@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMarksMost = 24;  // points of a line that get a mark each
 constexpr double kBarsShare = 0.8;      // of the distance between groups of bars
+constexpr double kLeastSeen = 0.8;      // points; a lower bar is lost in its axis
 
 bool shown(const Frame& frame, const Series& series, std::size_t i) {
   return is_shown(series, i, frame.x.log, frame.y.log);
@@ -19,6 +20,16 @@ double clamped_y(const Frame& frame, double value) {
   return frame.at_y(std::clamp(value, frame.y.low, frame.y.high));
 }
 
+// The end of an interval: a bar across, or an arrow where it goes on beyond the axis.
+std::string interval_end(const Frame& frame, double x, double value, double size) {
+  const double y = clamped_y(frame, value);
+  if (!is_open(value, frame.y.log))
+    return fmt::format("M{} {}H{}", coordinate(x - size), coordinate(y), coordinate(x + size));
+  const double back = y + (y > (frame.top + frame.bottom) / 2 ? -1.5 : 1.5) * size;
+  return fmt::format("M{} {}L{} {}L{} {}", coordinate(x - size), coordinate(back), coordinate(x),
+                     coordinate(y), coordinate(x + size), coordinate(back));
+}
+
 void draw_whiskers(Svg& svg, const Frame& frame, const Series& series) {
   const Pen pen = pen_of(series);
   std::string path;
@@ -26,11 +37,10 @@ void draw_whiskers(Svg& svg, const Frame& frame, const Series& series) {
     if (!shown(frame, series, i) || std::isnan(series.low[i]) || std::isnan(series.high[i]))
       continue;
     const double x = frame.at_x(series.x[i]), cap = 0.2 * svg.font();
-    const std::string low = coordinate(clamped_y(frame, series.low[i]));
-    const std::string high = coordinate(clamped_y(frame, series.high[i]));
-    path +=
-        fmt::format("M{} {}V{}M{} {}H{}M{} {}H{}", coordinate(x), low, high, coordinate(x - cap),
-                    low, coordinate(x + cap), coordinate(x - cap), high, coordinate(x + cap));
+    path += fmt::format("M{} {}V{}", coordinate(x), coordinate(clamped_y(frame, series.low[i])),
+                        coordinate(clamped_y(frame, series.high[i])));
+    for (const double end : {series.low[i], series.high[i]})
+      path += interval_end(frame, x, end, cap);
   }
   if (!path.empty())
     svg.add(fmt::format(
@@ -53,10 +63,23 @@ bool is_shown(const Series& series, std::size_t i, bool x_log, bool y_log) {
   return can_show(series.x[i], x_log) && can_show(series.y[i], y_log);
 }
 
+bool is_open(double end, bool y_log) {
+  return !std::isnan(end) && !can_show(end, y_log);
+}
+
 void draw_band(Svg& svg, const Frame& frame, const Series& series, double opacity) {
   const auto whole = [&](std::size_t i) {
     return shown(frame, series, i) && !std::isnan(series.low[i]) && !std::isnan(series.high[i]);
   };
+  std::string arrows;
+  for (std::size_t i = 0; i < length_of(series); ++i)
+    for (const double end : {series.low[i], series.high[i]})
+      if (whole(i) && is_open(end, frame.y.log))
+        arrows += interval_end(frame, frame.at_x(series.x[i]), end, 0.3 * svg.font());
+  if (!arrows.empty())
+    svg.add(fmt::format(
+        "<path d=\"{}\" class=\"line g{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"0.8\"/>\n",
+        arrows, series.group, pen_of(series).colour));
   for (std::size_t i = 0; i < length_of(series);) {
     std::size_t end = i;
     while (end < length_of(series) && whole(end)) ++end;
@@ -144,8 +167,15 @@ void draw_bars(Svg& svg, const Frame& frame, const Series& series, std::size_t p
     if (frame.x.log) continue;  // bars have no width there
     const double left = frame.at_x(from), right = frame.at_x(from + 0.92 * wide);
     const double y = clamped_y(frame, series.y[i]);
-    if (series.y[i] == 0)
-      svg.text((left + right) / 2, base - 0.7 * svg.font(), Anchor::middle, "0");
+    // What cannot be seen is told, nothing as well as a little.
+    if (std::abs(base - y) < kLeastSeen) {
+      const std::string number = number_text(series.y[i]);
+      const double wide_text = text_width(number, svg.font());
+      if (wide_text <= right - left || number.size() == 1)
+        svg.text((left + right) / 2, base - 0.7 * svg.font(), Anchor::middle, number);
+      else
+        svg.upright_text((left + right) / 2, base - 0.4 * svg.font() - wide_text / 2, number);
+    }
     svg.rectangle(left, std::min(y, base), right - left, std::abs(base - y),
                   bar_attributes(series, "bar"));
     if (has_band(series) && !std::isnan(series.low[i]) && !std::isnan(series.high[i])) {

@@ -13,6 +13,10 @@ bool has_band(const Series& series);
 /// Whether the axes can show value i.
 bool is_shown(const Series& series, std::size_t i, bool x_log, bool y_log);
 
+/// Whether this end of a band lies where no axis reaches: infinite, or not above 0 on a logarithmic
+/// one.
+bool is_open(double end, bool y_log);
+
 void draw_band(Svg& svg, const Frame& frame, const Series& series, double opacity);
 void draw_line(Svg& svg, const Frame& frame, const Series& series);
 /// Marks and, where there is a band, whiskers.

@@ -64,6 +64,14 @@ Series map_points(std::string label, std::size_t group, const Array<double>& poi
   return series;
 }
 
+// Of y.
+std::pair<double, double> range_of(const std::vector<Series>& all) {
+  std::pair<double, double> range{INFINITY, 0};
+  for (const Series& series : all)
+    for (const double v : series.y) range = {std::min(range.first, v), std::max(range.second, v)};
+  return range;
+}
+
 std::string direction_label(const Value& analysis, std::size_t direction) {
   const Value* shares = config::find_path(analysis, "activations.explained_variance");
   const Value::List* list = shares != nullptr ? shares->list() : nullptr;
@@ -84,7 +92,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
               .y = {.label = "error of their mean", .log = true}};
   const std::size_t each = kPointsMost / std::max<std::size_t>(problem.methods.size(), 1);
   std::vector<Series> bins;
-  std::vector<double> correlations;
+  std::string ranks;
   bool few = false;
   for (const MethodRuns& method : problem.methods) {
     const auto run = std::ranges::find_if(
@@ -118,8 +126,10 @@ Chart calibration_chart(const ProblemMethods& problem) {
           line.x.push_back(number_at(bin, "spread"));
           line.y.push_back(number_at(bin, "mean_error"));
         }
-      correlations.push_back(
-          number_at(analysis, "calibration.rank_correlation.mean_error.overall"));
+      const double rank = number_at(analysis, "calibration.rank_correlation.mean_error.overall");
+      ranks +=
+          fmt::format("{}{} {} (seed {})", ranks.empty() ? "" : ", ", method.label,
+                      std::isnan(rank) ? "not known" : fmt::format("{:.2f}", rank), (*run)->seed);
       chart.series.push_back(std::move(points));
       if (enough) bins.push_back(std::move(line));
     });
@@ -139,12 +149,9 @@ Chart calibration_chart(const ProblemMethods& problem) {
   if (low < high)
     chart.series.push_back(
         {.label = "error = spread", .guide = true, .x = {low, high}, .y = {low, high}});
-  std::string ranks;
-  for (const double c : correlations)
-    ranks += fmt::format("{}{:.2f}", ranks.empty() ? "" : ", ", c);
   add_note(chart.note,
-           fmt::format("Dots: steps of test trajectories{}. Of the first seed of each method. Rank "
-                       "correlations: {}",
+           fmt::format("Dots: steps of test trajectories{}. Of one seed a method, and so are the "
+                       "rank correlations: {}",
                        bins_drawn ? " (a sample); lines: means of 20 equal parts, by spread" : "",
                        ranks));
   if (few)
@@ -223,7 +230,7 @@ Chart cost_chart(std::span<const MethodCost> costs) {
   Chart chart{.id = "cost",
               .title = "When active learning pays",
               .x = {.label = "cost of a solver step", .unit = "s", .log = true},
-              .y = {.label = "speed-up", .log = true, .low = 1, .high = 1}};
+              .y = {.label = "speed-up", .log = true}};
   const auto known = [](const CostTerms& t) {
     return t.efficiency > 0 && std::isfinite(t.acquire + t.train + t.select + t.efficiency);
   };
@@ -268,6 +275,11 @@ Chart cost_chart(std::span<const MethodCost> costs) {
     }
   }
   std::ranges::move(here, std::back_inserter(chart.series));
+  // The line at 1 has room and a number on either side: of several decades only powers of ten have
+  // one.
+  const auto [slowest, fastest] = range_of(chart.series);
+  chart.y.low = fastest > 30 ? 0.1 : 0.3;
+  chart.y.high = slowest < 0.03 ? 10 : 3;
   chart.series.push_back({.label = "same time", .guide = true, .x = {low, high}, .y = {1, 1}});
   add_note(chart.note,
            "Speed-up: the baseline's time to its last error over the method's; the marks are the "

@@ -199,29 +199,32 @@ Chart times_chart(const ProblemMethods& problem) {
     add_note(chart.note, "No times were recorded");
     return chart;
   }
-  add_note(chart.note,
-           "Wall clock, means over seeds and over the rounds that all runs have timed: " +
-               rounds_text(shared, chart.x.names));
-  add_note(chart.note, "Runs of a sweep share their trainings");
+  const bool alone = seconds.size() == 1;
+  add_note(chart.note, fmt::format("Wall clock, means over {}: {}",
+                                   alone ? "the rounds that were timed"
+                                         : "seeds and over the rounds that all runs have timed",
+                                   rounds_text(shared, chart.x.names)));
+  if (!alone) add_note(chart.note, "Runs of a sweep share their trainings");
   return chart;
 }
 
 Chart ledger_chart(const ProblemMethods& problem) {
   Chart chart{.id = "ledger",
               .title = "Where the budget went",
-              .x = {.label = "solver steps and queries",
-                    .log = false,
-                    .names = {"bought", "failed", "refused", "unspent"}},
+              .x = {.label = "solver steps and queries", .log = false, .names = {"bought"}},
               .y = {.label = "number a round"}};
   const bool warm_ups = charges_warm_ups(problem);
   if (warm_ups) chart.x.names.emplace_back("warm-ups");
+  chart.x.names.insert(chart.x.names.end(), {"failed", "refused", "unspent"});
   add_bars(chart, problem, [&](const RunResult& run) {
     const std::vector<Ledger> ledgers = RunFolder(run.folder).read_ledgers();
     std::vector<double> sums(chart.x.names.size(), 0.0);
     // The first one is that of the initial trajectories.
     for (std::size_t i = 1; i < ledgers.size(); ++i) {
-      const std::size_t values[] = {ledgers[i].bought, ledgers[i].failed, ledgers[i].refused,
-                                    ledgers[i].unspent, ledgers[i].warm_up};
+      const Ledger& ledger = ledgers[i];
+      std::vector<std::size_t> values{ledger.bought};
+      if (warm_ups) values.push_back(ledger.warm_up);
+      values.insert(values.end(), {ledger.failed, ledger.refused, ledger.unspent});
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += static_cast<double>(values[k]);
     }
     const double rounds = static_cast<double>(ledgers.size()) - 1;
@@ -230,8 +233,8 @@ Chart ledger_chart(const ProblemMethods& problem) {
   });
   add_note(chart.note, chart.series.empty()
                            ? "Nothing was bought yet"
-                           : "Means over rounds and seeds, without the initial trajectories. "
-                             "Refused queries cost nothing");
+                           : "Means over rounds and, of several, over seeds, without the "
+                             "initial trajectories. Refused queries cost nothing");
   return chart;
 }
 

@@ -225,12 +225,15 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
 
 Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose) {
   constexpr Metric kQuantiles[] = {Metric::q50, Metric::q95, Metric::q99};
-  Chart chart{.id = "quantiles",
-              .title = fmt::format("RMSE of easy and hard trajectories, {}", whose_name(whose)),
-              .x = {.label = "test trajectories with a smaller error",
-                    .log = false,
-                    .names = {"50 %", "95 %", "99 %"}},
-              .y = {.label = y_label(problem, "RMSE"), .log = true}};
+  Chart chart{
+      .id = "quantiles",
+      .title = fmt::format("RMSE of easy and hard {}, {}",
+                           problem.validation ? "steps" : "trajectories", whose_name(whose)),
+      .x = {.label = problem.validation ? "held-back steps with a smaller error"
+                                        : "test trajectories with a smaller error",
+            .log = false,
+            .names = {"50 %", "95 %", "99 %"}},
+      .y = {.label = y_label(problem, "RMSE"), .log = true}};
   const std::vector<LastRound> last = last_rounds(problem, whose);
   ErrorNotes notes;
   const double n = static_cast<double>(problem.methods.size());
@@ -261,7 +264,11 @@ Chart by_step_chart(const ProblemMethods& problem, ErrorsOf whose) {
   Chart chart{.id = "by-step",
               .title = fmt::format("RMSE by rollout step of the {}", whose_name(whose)),
               .x = {.label = "rollout step"},
-              .y = {.label = y_label(problem, "RMSE at the step"), .log = true}};
+              .y = {.label = "RMSE at the step", .log = true}};
+  if (problem.validation) {
+    chart.note = "Errors are of single steps on what was held back: there are no rollouts";
+    return chart;
+  }
   const std::vector<LastRound> last = last_rounds(problem, whose);
   ErrorNotes notes;
   std::vector<Series> seeds;

@@ -89,8 +89,13 @@ class ProblemWords {
                       table.apart));
     for (const auto& set : sets_) {
       if (sets_.size() > 1 && set.size() == 1) continue;
-      for (std::string& text : ranking_words(table, set)) say(std::move(text));
-      for (std::string& text : course_words(table, set)) say(std::move(text));
+      // Settings that all of them have are said once a sentence.
+      const std::string settings = shared_settings(table, set);
+      ProblemTable named = table;
+      if (!settings.empty())
+        for (const std::size_t row : set) named.rows[row].label = named.rows[row].method;
+      for (std::string& text : ranking_words(named, set)) say(with_settings(settings, text));
+      for (std::string& text : course_words(named, set)) say(with_settings(settings, text));
       learned(set.front());
     }
   }
@@ -99,10 +104,20 @@ class ProblemWords {
     const std::vector<double>& errors = rows()[best].members.of(Metric::rmse).by_round;
     const ReportMethod& method = problem_.methods[best];
     if (errors.size() < 2 || rows()[best].cut) return;
+    const std::string initial = grouped_digits(method.initial_steps),
+                      steps = grouped_digits(method.solver_steps);
+    const bool same = same_error(errors.front(), errors.back());
     std::string text =
-        fmt::format("The RMSE of {} went from {:.3g} with {} solver steps to {:.3g} with {}",
-                    name(best), errors.front(), grouped_digits(method.initial_steps), errors.back(),
-                    grouped_digits(method.solver_steps));
+        problem_.table.validation
+            ? fmt::format(
+                  "The RMSE of {} on held-back steps, other ones every round, was {:.3g} with {} "
+                  "solver steps and {:.3g} with {}",
+                  name(best), errors.front(), initial, errors.back(), steps)
+        : same
+            ? fmt::format("The RMSE of {} is the same with {} solver steps as with {}, {:.3g}",
+                          name(best), initial, steps, errors.back())
+            : fmt::format("The RMSE of {} went from {:.3g} with {} solver steps to {:.3g} with {}",
+                          name(best), errors.front(), initial, errors.back(), steps);
     const std::vector<double>& of_mean = rows()[best].mean_model.of(Metric::rmse).by_round;
     if (!of_mean.empty() && std::isfinite(of_mean.back()) && std::isfinite(errors.back()))
       text += fmt::format("; that of the mean model, which is what one deploys, ends at {:.3g}",

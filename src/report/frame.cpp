@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -28,10 +29,26 @@ bool labels_fit(const Frame& frame, double font) {
   return true;
 }
 
+// A name in two rows, parted where the longer of them is shortest: behind a hyphen or at a space.
+std::vector<std::string> two_rows(const std::string& name, double font) {
+  std::vector<std::string> best{name};
+  double least = text_width(name, font);
+  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+    if (name[i] != ' ' && name[i] != '-') continue;
+    const std::string first = name.substr(0, name[i] == ' ' ? i : i + 1),
+                      second = name.substr(i + 1);
+    const double wide = std::max(text_width(first, font), text_width(second, font));
+    if (wide >= least) continue;
+    best = {first, second};
+    least = wide;
+  }
+  return best;
+}
+
 }  // namespace
 
-double below_frame(double font) {
-  return kTickLength + 3.0 * font;
+double below_frame(double font, std::size_t label_rows) {
+  return kTickLength + (1.9 + 1.1 * static_cast<double>(label_rows)) * font;
 }
 
 Ticks named_ticks(const std::vector<std::string>& names) {
@@ -43,9 +60,10 @@ Ticks named_ticks(const std::vector<std::string>& names) {
 
 Frame make_frame(double width, double height, double font, const Axis& x_axis, const Axis& y_axis,
                  const Span& x, const Span& y, bool x_whole, const Surroundings& room) {
-  Frame frame{.x = x, .y = y};
+  Frame frame{.x = x, .y = y, .label_rows = room.label_rows};
   frame.top = 0.8 * font;
-  frame.bottom = std::max(height - below_frame(font) - room.below, frame.top + 2 * font);
+  frame.bottom =
+      std::max(height - below_frame(font, room.label_rows) - room.below, frame.top + 2 * font);
   const auto rows = static_cast<std::size_t>((frame.bottom - frame.top) / (2.6 * font));
   frame.y_ticks = y_axis.names.empty() ? ticks_of(y, std::clamp<std::size_t>(rows, 2, 8))
                                        : named_ticks(y_axis.names);
@@ -54,9 +72,21 @@ Frame make_frame(double width, double height, double font, const Axis& x_axis, c
   frame.right = std::max(width - room.right - 0.9 * font, frame.left + 2 * font);
   if (!x_axis.names.empty()) {
     frame.x_ticks = named_ticks(x_axis.names);
-    const double most = (frame.right - frame.left) / static_cast<double>(x_axis.names.size());
-    for (std::string& label : frame.x_ticks.labels)
-      label = shortened(label, most - 0.4 * font, font);
+    const double most =
+        (frame.right - frame.left) / static_cast<double>(x_axis.names.size()) - 0.4 * font;
+    const auto parted = [&](const std::string& label) {
+      return text_width(label, font) > most && two_rows(label, font).size() > 1;
+    };
+    if (room.label_rows == 1 && std::ranges::any_of(frame.x_ticks.labels, parted))
+      return make_frame(width, height, font, x_axis, y_axis, x, y, x_whole,
+                        {room.right, room.below, 2});
+    for (std::string& label : frame.x_ticks.labels) {
+      std::string text;
+      for (const std::string& row :
+           parted(label) ? two_rows(label, font) : std::vector<std::string>{label})
+        text += (text.empty() ? "" : "\n") + shortened(row, most, font);
+      label = text;
+    }
     return frame;
   }
   for (std::size_t most = 8; most >= 2; --most) {
@@ -85,7 +115,10 @@ void draw_axes(Svg& svg, const Frame& frame, const Axis& x_axis, const Axis& y_a
   for (std::size_t i = 0; i < frame.x_ticks.major.size(); ++i) {
     const double x = frame.at_x(frame.x_ticks.major[i]);
     if (x_axis.names.empty()) svg.line(x, frame.bottom, x, frame.bottom + kTickLength, kAxisStroke);
-    svg.text(x, frame.bottom + kTickLength + 0.8 * font, Anchor::middle, frame.x_ticks.labels[i]);
+    std::istringstream rows(frame.x_ticks.labels[i]);
+    double y = frame.bottom + kTickLength + 0.8 * font;
+    for (std::string row; std::getline(rows, row); y += 1.1 * font)
+      svg.text(x, y, Anchor::middle, row);
   }
   for (const double v : frame.x_ticks.minor)
     svg.line(frame.at_x(v), frame.bottom, frame.at_x(v), frame.bottom + 0.55 * kTickLength,
@@ -98,7 +131,8 @@ void draw_axes(Svg& svg, const Frame& frame, const Axis& x_axis, const Axis& y_a
   for (const double v : frame.y_ticks.minor)
     svg.line(frame.left - 0.55 * kTickLength, frame.at_y(v), frame.left, frame.at_y(v),
              kAxisStroke);
-  svg.text((frame.left + frame.right) / 2, frame.bottom + kTickLength + 2.1 * font, Anchor::middle,
+  svg.text((frame.left + frame.right) / 2,
+           frame.bottom + below_frame(font, frame.label_rows) - 0.9 * font, Anchor::middle,
            shortened(axis_text(x_axis, frame.x_ticks.exponent), frame.right - frame.left + 2 * font,
                      font));
   svg.upright_text(

@@ -89,20 +89,59 @@ std::string summary_html(const Report& report, const PageRoom& room) {
   return html + "</section>\n";
 }
 
-// The words that figures and tables take for granted.
-constexpr std::string_view kReading = R"(<section id="reading"><h2>How to read this</h2>
-<dl>
-<dt>RMSE, NRMSE, MAE</dt><dd>Errors of whole rollouts from the first state of a test trajectory: the root of the mean square over steps and grid points, the same relative to the size of the states, and the mean of the absolute value; means over trajectories, then members. Quantiles (50, 95, 99 %) are of the RMSE over trajectories.</dd>
-<dt>members, mean model</dt><dd>Every network of the committee rolled out by itself, as published tables have it; the average of their outputs, step by step, which is what one deploys.</dd>
-<dt>solver steps</dt><dd>What is paid for: learned time steps that the solver was asked for, the initial trajectories included.</dd>
-<dt>logarithms</dt><dd>Natural; 0.1 lower is about 10 % less error. Means over the rounds tell how good a method was all along, not only at its end.</dd>
-<dt>differences and intervals</dt><dd>Paired by seed, with the 95 % interval of Student's t. In the summary intervals are wider: corrected (Bonferroni) for all pairs of methods, because the best one is picked after the fact. Bands in charts are 95 % intervals over seeds; of fewer than three seeds from the least to the largest.</dd>
-<dt>diverged</dt><dd>Rollouts that left the finite numbers; their errors are infinite and so are means over them.</dd>
-<dt>pays</dt><dd>Choosing at random buys everything and trains once; active learning buys less but trains and selects every round. It pays when the solver steps it saves cost more time than that.</dd>
-<dt>best, median, worst</dt><dd>Test trajectories by the RMSE of the mean model after the last round. Pictures have 8 bits a value; truth and prediction share a scale, errors are symmetric about 0.</dd>
-</dl>
-<p>This file holds what it shows and asks no network: errors, chosen steps, times, names of folders, hosts and processors, settings that differ between methods, and a few states of test trajectories. It holds no networks and no training data.</p>
-)";
+// The words that figures and tables take for granted; of what is not there nothing is said.
+std::string reading_html(const Report& report) {
+  const auto any = [&](auto is) { return std::ranges::any_of(report.problems, is); };
+  const bool tests = any([](const ReportProblem& p) { return !p.table.validation; });
+  const bool held_back = any([](const ReportProblem& p) { return p.table.validation; });
+  const bool several = report.results.size() > 1;
+  const bool fields = any([](const ReportProblem& p) {
+    return std::ranges::any_of(p.methods, [](const auto& m) { return !m.fields.empty(); });
+  });
+  std::string html = "<section id=\"reading\"><h2>How to read this</h2>\n<dl>\n";
+  const auto entry = [&](bool wanted, std::string_view word, std::string_view meaning) {
+    if (wanted) html += fmt::format("<dt>{}</dt><dd>{}</dd>\n", word, meaning);
+  };
+  entry(tests, "RMSE, NRMSE, MAE",
+        "Errors of whole rollouts from the first state of a test trajectory: the root of the mean "
+        "square over steps and grid points, the same relative to the size of the states, and the "
+        "mean of the absolute value; means over trajectories, then members. Quantiles (50, 95, 99 "
+        "%) are of the RMSE over trajectories.");
+  entry(held_back, "errors on held-back steps",
+        "Without a test set: errors of single steps on transitions that were bought and never "
+        "trained on. There are more of them every round, so that rounds do not compare exactly. "
+        "Quantiles are over these steps.");
+  entry(true, "members, mean model",
+        "Every network of the committee by itself, as published tables have it; the average of "
+        "their outputs, step by step, which is what one deploys.");
+  entry(true, "solver steps",
+        "What is paid for: learned time steps that the solver was asked for, the initial "
+        "trajectories included.");
+  entry(true, "logarithms",
+        "Natural; 0.1 lower is about 10 % less error. Means over the rounds tell how good a method "
+        "was all along, not only at its end.");
+  entry(several, "differences and intervals",
+        "Paired by seed, with the 95 % interval of Student's t. In the summary intervals are "
+        "wider: corrected (Bonferroni) for all pairs of methods, because the best one is picked "
+        "after the fact. Bands in charts are 95 % intervals over seeds; of fewer than three seeds "
+        "from the least to the largest.");
+  entry(tests, "diverged",
+        "Rollouts that left the finite numbers; their errors are infinite and so are means over "
+        "them.");
+  entry(true, "pays",
+        "Choosing at random buys everything and trains once; active learning buys less but trains "
+        "and selects every round. It pays when the solver steps it saves cost more time than "
+        "that.");
+  entry(fields, "best, median, worst",
+        "Test trajectories by the RMSE of the mean model after the last round. Pictures have 8 "
+        "bits a value; truth and prediction share a scale, errors are symmetric about 0.");
+  return html + fmt::format(
+                    "</dl>\n<p>This file needs no network and loads nothing. It holds what it "
+                    "shows: errors, chosen steps, times, names of folders, hosts and processors, "
+                    "settings that differ between methods{}. It holds no networks and no training "
+                    "data.</p>\n",
+                    fields ? ", and a few states of test trajectories" : "");
+}
 
 }  // namespace
 
@@ -142,9 +181,10 @@ std::string whole_page(const Report& report, const PageRoom& room, bool live) {
   for (std::size_t p = 0; p < shown_problems(report, room); ++p)
     html += problem_html(fmt::format("p{}", p + 1), report.problems[p]);
   html += runs_html(report, room.runs);
-  html += kReading;
+  html += reading_html(report);
   html += fmt::format(
-      "<details><summary>Licence of uPlot, which draws the charts</summary><pre>{}</pre></details>"
+      "<details><summary>Charts that can be zoomed are drawn by uPlot; its "
+      "licence</summary><pre>{}</pre></details>"
       "</section>\n</main>\n",
       escaped(uplot_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"report-data\">{}</script>\n",

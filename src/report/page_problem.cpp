@@ -1,6 +1,7 @@
 // The section of one problem.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,8 @@
 #include "report/html.h"
 #include "report/page_parts.h"
 #include "report/shortened.h"
+#include "report/svg.h"
+#include "report/ticks.h"
 
 namespace stap {
 namespace {
@@ -42,6 +45,22 @@ std::string alt_text(const Field& field, const FieldChannel& channel, std::strin
                                            : "one frame after the other, row by row");
 }
 
+// How often each step was bought, as high as that, along the time axis of a 1-D trajectory. Step i
+// leads from column i to the next one: it lies between the two.
+std::string bought_html(const Field& field) {
+  if (field.dimensions != 1 || field.bought.empty()) return {};
+  std::string path = "M0 1";
+  for (std::size_t i = 0; i < field.bought.size(); ++i)
+    path += fmt::format("V{}H{}", coordinate(1 - std::clamp(field.bought[i], 0.0, 1.0)), i + 1);
+  return fmt::format(
+      "<svg class=\"share\" width=\"100%\" height=\"16\" viewBox=\"-0.5 0 {} 1\" "
+      "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"how often each step was "
+      "bought\"><path d=\"{}V1Z\" class=\"bar g0\" fill=\"{}\"/><path d=\"M0 1H{}\" class=\"axis\" "
+      "stroke=\"#333333\" "
+      "vector-effect=\"non-scaling-stroke\"/></svg>",
+      field.bought.size() + 1, path, group_colour(0), field.bought.size());
+}
+
 std::string pane_html(const Field& field, std::size_t c, std::string_view what,
                       std::string_view title, const Picture& picture) {
   const FieldChannel& channel = field.channels[c];
@@ -51,13 +70,18 @@ std::string pane_html(const Field& field, std::size_t c, std::string_view what,
   };
   const std::size_t width = field.dimensions == 1 ? times(picture.width, 320) : picture.width;
   const std::size_t height = field.dimensions == 1 ? times(picture.height, 160) : picture.height;
+  // The numbers are those of the colours, not of what is in the picture.
+  const std::string scale = what == "error" ? "colours ±" + number_text(picture.high)
+                            : what == "prediction"
+                                ? std::string("colours as of the truth")
+                                : fmt::format("colours from {} to {}", number_text(picture.low),
+                                              number_text(picture.high));
   return fmt::format(
-      "<div class=\"pane\"{} data-what=\"{}\" data-channel=\"{}\"><p>{}{}: {:.3g} to "
-      "{:.3g}</p><img "
-      "width=\"{}\" height=\"{}\" src=\"{}\" alt=\"{}\"></div>\n",
+      "<div class=\"pane\"{} data-what=\"{}\" data-channel=\"{}\"><p>{}{}: {}</p><img "
+      "width=\"{}\" height=\"{}\" src=\"{}\" alt=\"{}\">{}</div>\n",
       field.dimensions == 1 ? "" : " hidden", what, c, title,
-      field.channels.size() > 1 ? " of " + name_html(channel.name) : std::string(), picture.low,
-      picture.high, width, height, data_uri(picture), escaped(alt_text(field, channel, title)));
+      field.channels.size() > 1 ? " of " + name_html(channel.name) : std::string(), scale, width,
+      height, data_uri(picture), escaped(alt_text(field, channel, title)), bought_html(field));
 }
 
 // Frames side by side. Scripts show one after the other in their place, from all tiles, which are
@@ -115,8 +139,10 @@ std::string rasters_html(const std::string& id, const ReportProblem& problem) {
         svg_text(raster, {.width_mm = 110, .height_mm = 80, .font_pt = 9, .page = true}));
   }
   if (!html.empty())
-    html = fmt::format("<p class=\"about\">{}.</p>\n<div class=\"rasters\">\n{}</div>\n",
-                       escaped(note), html);
+    html = fmt::format(
+        "<div class=\"together\"><p class=\"about\">{}.</p>\n<div "
+        "class=\"rasters\">\n{}</div></div>\n",
+        escaped(note), html);
   if (!whole.empty())
     html += fmt::format("<p class=\"about\">Whole trajectories only: {}.</p>\n", whole);
   return html;
@@ -132,23 +158,45 @@ std::string activations_html(const std::string& id, const ReportProblem& problem
 
 }  // namespace
 
+namespace {
+
+// Why there is none.
+std::string no_fields_text(const ReportProblem& problem) {
+  const ProblemTable& table = problem.table;
+  if (problem.fields_left_out) return "they are left out to keep this page small";
+  const auto all = [&](auto is) { return std::ranges::all_of(table.rows, is); };
+  if (table.validation || all([](const TableRow& row) { return row.without_errors > 0; }))
+    return "the study has no test set to roll out on";
+  if (all([](const TableRow& row) { return row.members.seeds.empty(); }))
+    return "runs keep some at their last evaluation, and none is finished";
+  return "the runs have kept none that can be read (extracts.h5)";
+}
+
+}  // namespace
+
 std::string fields_html(const std::string& id, const ReportProblem& problem) {
-  std::string html;
+  std::string html, about;
+  for (const ReportMethod& method : problem.methods)
+    if (std::ranges::any_of(method.fields, [](const auto& f) { return !bought_html(f).empty(); }))
+      about =
+          "<p>The bar under a picture says for every step how many of the trajectories that the "
+          "method chose had it bought: full height is all of them.</p>\n";
   for (std::size_t m = 0; m < problem.methods.size(); ++m) {
     const ReportMethod& method = problem.methods[m];
     if (method.fields.empty()) continue;
-    html += fmt::format("<h4>{}, seed {}</h4>\n", name_html(method.label), method.shown_seed);
-    for (const Field& field : method.fields) html += field_html(field_id(id, m, field), field);
+    // On paper what stands over a figure stays with it.
+    html += fmt::format("<div class=\"together\">{}<h4>{}, seed {}</h4>\n",
+                        std::exchange(about, ""), name_html(method.label), method.shown_seed);
+    for (std::size_t i = 0; i < method.fields.size(); ++i)
+      html += field_html(field_id(id, m, method.fields[i]), method.fields[i]) +
+              (i == 0 ? "</div>\n" : "");
   }
   if (html.empty())
-    return "<p class=\"absent\">There are no trajectories here: runs keep some of their last "
-           "evaluation on a test set, and a page that is full leaves them out.</p>\n";
+    return fmt::format("<p class=\"absent\">There are no trajectories here: {}.</p>\n",
+                       no_fields_text(problem));
   return fmt::format(
       "<details class=\"trajectories\" open id=\"{}-trajectories\"><summary>Best, median and worst "
-      "test trajectory of one seed a method</summary>\n<p>Where scripts run, the bar along the "
-      "time "
-      "axis says for every step how many of the trajectories that the method chose had it bought: "
-      "dark is all of them, empty none, where the surrogate filled it in.</p>\n{}</details>\n",
+      "test trajectory of one seed a method</summary>\n{}</details>\n",
       id, html);
 }
 

@@ -24,6 +24,7 @@ bool drop_trajectories(ReportProblem& problem) {
     any = any || !method.fields.empty();
     method.fields.clear();
   }
+  problem.fields_left_out = problem.fields_left_out || any;
   return any;
 }
 

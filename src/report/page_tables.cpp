@@ -51,11 +51,14 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       id,
       fmt::format(
           "Errors of the {}: mean over rounds of the natural logarithm, ± standard deviation "
-          "over seeds; lower is better. Differences are to {}, paired by seed, ± half the "
-          "95 % interval, which is not corrected for the number of comparisons (those of the "
-          "summary are)",
+          "over seeds; lower is better{}",
           members ? "members" : "mean model, which is what one deploys",
-          shortened(table.rows.front().label)),
+          table.rows.size() == 1
+              ? std::string()
+              : fmt::format(". Differences are to {}, paired by seed, ± half the 95 % interval, "
+                            "which is not corrected for the number of comparisons (those of the "
+                            "summary are)",
+                            shortened(table.rows.front().label))),
       {"method", "seeds"},
       {}};
   for (const MetricInfo& metric : metric_infos()) {

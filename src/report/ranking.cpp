@@ -49,6 +49,7 @@ std::string alike_text(const ProblemTable& table, const std::vector<Rival>& alik
       change.pop_back();
     }
     const bool known = std::isfinite(rival.comparison.half);
+    if (rival.comparison.same()) change = "the same within 0.5 %";
     texts.push_back(rival_name(table, rival.row) + (known ? " (" + change + ")" : std::string()));
   }
   return names_text(texts);
@@ -72,7 +73,9 @@ std::string rise_text(const ProblemTable& table, std::size_t row) {
   const std::vector<double>& errors = by_round(table, row);
   if (errors.size() < 2 || !std::isfinite(errors.back())) return {};
   const auto least = std::ranges::min_element(errors);
-  if (!(errors.back() > kNoise * *least || errors.back() > errors.front())) return {};
+  const bool above_begin =
+      errors.back() > errors.front() && !same_error(errors.back(), errors.front());
+  if (!(errors.back() > kNoise * *least || above_begin)) return {};
   const std::size_t round =
       table.rows[row].rounds + 1 - static_cast<std::size_t>(errors.end() - least);
   return fmt::format("{} ({:.3g} after round {}, {:.3g} after the last)", rival_name(table, row),
@@ -95,6 +98,24 @@ std::string grouped_digits(double number) {
   for (std::size_t at = digits.size(); at > 3 && at <= digits.size(); at -= 3)
     if (at - 3 > 0) digits.insert(at - 3, ",");
   return digits;
+}
+
+bool same_error(double a, double b) {
+  return std::abs(a - b) <= 0.005 * std::max(std::abs(a), std::abs(b)) ||
+         fmt::format("{:.3g}", a) == fmt::format("{:.3g}", b);
+}
+
+std::string shared_settings(const ProblemTable& table, const std::vector<std::size_t>& rows) {
+  const auto settings = [&](std::size_t row) {
+    const TableRow& one = table.rows[row];
+    return one.label.starts_with(one.method) ? one.label.substr(one.method.size()) : one.label;
+  };
+  const auto same = [&](std::size_t row) { return settings(row) == settings(rows.front()); };
+  return rows.size() > 1 && std::ranges::all_of(rows, same) ? settings(rows.front()) : "";
+}
+
+std::string with_settings(const std::string& settings, std::string text) {
+  return settings.empty() ? text : fmt::format("With{}: {}", shortened(settings), text);
 }
 
 std::vector<std::vector<std::size_t>> ranked_sets(const ProblemTable& table) {
@@ -124,7 +145,7 @@ std::vector<std::string> course_words(const ProblemTable& table,
     return errors.empty() || !std::isfinite(errors.back()) ? INFINITY : errors.back();
   };
   const std::size_t best = rows.front(), ends_best = *std::ranges::min_element(rows, {}, last);
-  if (last(ends_best) < last(best)) {
+  if (last(ends_best) < last(best) && !same_error(last(ends_best), last(best))) {
     const Comparison c = compare_rows(table.rows[ends_best].members, table.rows[best].members,
                                       rows.size() * (rows.size() - 1) / 2, RowValue::last);
     words.push_back(fmt::format(
@@ -133,8 +154,10 @@ std::vector<std::string> course_words(const ProblemTable& table,
         rival_name(table, ends_best), last(ends_best), rival_name(table, best), last(best),
         c.told_apart() ? change_text(c) : std::string("the two cannot be told apart there")));
   }
+  // What is held back grows from round to round, so that its errors are of other steps each time.
   for (const std::size_t row : rows)
-    if (std::string text = rise_text(table, row); !text.empty()) rising.push_back(std::move(text));
+    if (std::string text = rise_text(table, row); !text.empty() && !table.validation)
+      rising.push_back(std::move(text));
   if (!rising.empty())
     words.push_back(
         fmt::format("More data did not always help: the error rises, of {}.", names_text(rising)));
@@ -160,16 +183,24 @@ std::vector<std::string> ranking_words(const ProblemTable& table,
     if (row == best) continue;
     const Comparison c = compare_rows(errors, table.rows[row].members, pairs);
     most = std::max(most, c.pairs);
-    (c.told_apart() && c.difference < 0 ? beaten : alike).push_back({row, c});
+    (c.told_apart() && c.difference < 0 && !c.same() ? beaten : alike).push_back({row, c});
   }
+  std::vector<std::string> lowest{name};
+  for (const Rival& rival : alike)
+    if (rival.comparison.same()) lowest.push_back(rival_name(table, rival.row));
   if (most < 2)
     return {fmt::format(
-        "With one seed a method nothing can be told about which is better: seeds may "
-        "differ as much "
-        "as methods do. {} had the lowest error this time, {}; run at least three seeds.",
-        name, mean_text(table, rows))};
+        "With one seed a method nothing can be told about which is better: seeds may differ as "
+        "much as methods do. {} had the lowest error this time, {}{}; run at least three seeds.",
+        names_text(lowest), mean_text(table, rows),
+        lowest.size() > 1 ? ", the same within 0.5 %" : "")};
   const std::string seeds = count_text(most, "seed") +
                             (pairs > 1 ? fmt::format(", corrected for {} comparisons", pairs) : "");
+  if (lowest.size() == rows.size())
+    return {
+        fmt::format("No difference between {}: {} their errors are the same within 0.5 %, with "
+                    "{}.",
+                    names_text(lowest), mean_text(table, rows), seeds)};
   if (beaten.empty())
     return {
         fmt::format("No method is the best one for sure: {}, with the lowest error {}, cannot be "

@@ -18,6 +18,15 @@ std::string names_text(const std::vector<std::string>& names);
 /// "1,234": solver steps are whole numbers, their means hardly matter behind the point.
 std::string grouped_digits(double number);
 
+/// Errors that nobody should tell apart: within 0.5 %, or alike in the three digits that are shown.
+bool same_error(double a, double b);
+
+/// What the labels of these rows say beside their methods, if that is the same in all:
+/// " study.budget=16". Sentences about them say it once.
+std::string shared_settings(const ProblemTable& table, const std::vector<std::size_t>& rows);
+/// "With study.budget=16: " + text; the text alone without settings.
+std::string with_settings(const std::string& settings, std::string text);
+
 /// The rows that have a finite error, in the sets that can be compared; the lowest error first.
 std::vector<std::vector<std::size_t>> ranked_sets(const ProblemTable& table);
 

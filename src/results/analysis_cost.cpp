@@ -11,10 +11,12 @@
 namespace stap {
 namespace {
 
-// "0.0123 s", "412 s", "2.3 h": three digits are more than these times are worth.
+// "2.61 µs", "412 s", "2.3 h": three digits are more than these times are worth.
 std::string seconds_text(double seconds) {
-  if (seconds < 3600.0) return fmt::format("{:.3g} s", seconds);
-  return fmt::format("{:.3g} h", seconds / 3600.0);
+  if (seconds >= 3600.0) return fmt::format("{:.3g} h", seconds / 3600.0);
+  if (seconds >= 0.1 || !(seconds > 0.0)) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  return fmt::format("{:.3g} µs", 1e6 * seconds);
 }
 
 std::string turning_text(double turning) {
@@ -37,6 +39,13 @@ std::string verdict_text(const CostTerms& terms, const CostVerdict& verdict,
         "It pays {}; this one takes {}",
         times, 100.0 * (without - with) / without, turning_text(verdict.turning_acquire),
         seconds_text(terms.acquire));
+  // Less cannot be told from curves of a few seeds.
+  constexpr double kSameData = 0.01;
+  if (std::abs(terms.efficiency - 1.0) <= kSameData)
+    return fmt::format(
+        "active learning does not pay: it and {} need the same data within a per cent, and it "
+        "trains and selects every round",
+        baseline);
   if (std::isinf(verdict.turning_acquire))
     return fmt::format("active learning does not pay, whatever a solver step costs: {}", needs);
   return fmt::format(
@@ -152,6 +161,28 @@ void compare(const SweepAnalysis& sweep, const MethodAnalysis& baseline, MethodA
         method.by_seed.push_back({seed, efficiency(std::vector{b}, std::vector{r})});
 }
 
+// Why data_efficiency() tells none of n evaluations.
+std::string no_efficiency_text(const SweepAnalysis& sweep, const MethodAnalysis& baseline,
+                               const MethodAnalysis& method, std::size_t n) {
+  if (n == 0) return "without a test set there are no errors that tell a data efficiency";
+  if (n == 1) return "there is no evaluation yet after something was bought";
+  const auto error = [&](const MethodAnalysis& one, std::size_t i) {
+    double sum = 0;
+    for (std::size_t r : one.runs) sum += sweep.runs[r].result.members.logs_of(Metric::rmse)[i];
+    return sum / static_cast<double>(one.runs.size());
+  };
+  for (const MethodAnalysis* one : {&method, &baseline})
+    if (!std::isfinite(error(*one, n - 1)))
+      return fmt::format("the last error of {} is not finite", one->label);
+  const bool better = error(method, n - 1) < error(baseline, n - 1);
+  const MethodAnalysis &slow = better ? baseline : method, &quick = better ? method : baseline;
+  if (error(quick, 0) <= error(slow, n - 1))
+    return fmt::format("{} ends no lower than {} was before anything was bought", slow.label,
+                       quick.label);
+  if (better) return fmt::format("{} bought nothing", baseline.label);
+  return fmt::format("{} bought less than {} and ends above it", method.label, baseline.label);
+}
+
 std::string no_baseline_text(const std::string& baseline) {
   return fmt::format(
       "no verdict: that needs runs of a baseline ({}) in the same sweep, or the "
@@ -191,13 +222,10 @@ void judge_methods(SweepAnalysis& sweep, const AnalysisOptions& options) {
     } else if (baseline != nullptr) {
       method.baseline = baseline->label;
       compare(sweep, *baseline, method);
-      no_efficiency = fmt::format(
-          "no verdict: {}; give one as --efficiency",
-          method.compared > 0
-              ? "the errors do not tell a data efficiency (a last error is not finite or no lower "
-                "than before anything was bought, or the method bought less and ends above the "
-                "baseline)"
-              : "without a test set there are no errors that tell a data efficiency");
+      no_efficiency =
+          fmt::format("no verdict: {}{}; give one as --efficiency",
+                      method.compared > 0 ? "the errors do not tell a data efficiency, as " : "",
+                      no_efficiency_text(sweep, *baseline, method, method.compared));
     }
     judge(method.cost, method.label, options.baseline, no_efficiency);
   }

@@ -372,7 +372,9 @@ TEST_F(AnalyseProgram, SaysWhatItDoesNotHave) {
   EXPECT_EQ(summary.at("left_out"), json{"method=random,seed=1"});
   EXPECT_EQ(summary.at("methods").at(0).at("incomplete"), 1);
   // One evaluation of the baseline tells no efficiency.
-  EXPECT_TRUE(contains(summary.at("methods").at(1).at("cost").at("verdict"), "no verdict"));
+  EXPECT_TRUE(contains(summary.at("methods").at(1).at("cost").at("verdict"),
+                       "no verdict: the errors do not tell a data efficiency, as there is no "
+                       "evaluation yet after something was bought;"));
   const json unfinished = read_json(folder / "method=random,seed=0/analysis.json");
   EXPECT_EQ(unfinished.at("evaluated"), 1);
   EXPECT_TRUE(contains(unfinished.at("note"), "not finished: 1 of 3 evaluations"));

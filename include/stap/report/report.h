@@ -72,6 +72,7 @@ struct ReportProblem {
   double dt = 0;                     ///< of a learned step; 0: not known
   std::vector<std::size_t> grid{};   ///< points by axis; empty: not known
   std::vector<std::string> notes{};  ///< what was left out of what is shown
+  bool fields_left_out = false;      ///< trajectories, as there is no room for them
 };
 struct Report {
   std::vector<std::string> folders;  ///< as they were given

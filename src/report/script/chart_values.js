@@ -38,7 +38,7 @@ function checkedChart(chart) {
   if (!chart || typeof chart !== "object") return null;
   const axis = (from) => from && typeof from === "object" && { label: textOf(from.label),
     unit: textOf(from.unit), log: from.log === true, whole: from.whole === true,
-    names: listOf(from.names).map(textOf) };
+    names: listOf(from.names).map(textOf), least: [from.low, from.high].filter(finite) };
   const series = listOf(chart.series).map(checkedSeries);
   const made = { title: textOf(chart.title), note: textOf(chart.note), x: axis(chart.x),
     y: axis(chart.y), series };

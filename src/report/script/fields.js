@@ -123,7 +123,7 @@ function enhanceField(figure, raw) {
         p.canvas = make("canvas", { width: field.width, height: field.height, role: "img", "aria-label": p.image.alt });
         p.frame.append(p.canvas);
       }
-      if (field.flat && field.bought.length) p.frame.after(strip());
+      if (field.flat && field.bought.length && !p.pane.querySelector("svg")) p.frame.after(strip());
       p.frame.addEventListener("pointermove", (event) => tell(event, p));
       p.frame.addEventListener("pointerleave", () => { under.textContent = ""; });
     }

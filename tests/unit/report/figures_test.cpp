@@ -9,6 +9,8 @@
 #include <regex>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "report/field_parts.h"
 #include "report/html.h"
 #include "report/page_parts.h"
@@ -129,6 +131,62 @@ TEST(ChartSvg, StatesItsSizeAndFontAndPutsValuesWhereTheyBelong) {
   const std::string page = svg_text(two_lines(), {.page = true});
   EXPECT_TRUE(test::contains(page, "width=\"100%\" viewBox="));
   EXPECT_FALSE(test::contains(page, "class=\"paper\""));
+}
+
+// Mutations: axes that bands widen up to a limit (as they once were), an end that no axis can hold
+// drawn as one that is there.
+TEST(ChartSvg, IntervalsAreWholeOrGoOnVisibly) {
+  Chart chart = two_lines();
+  Series& line = chart.series[1];
+  line.low = {1e-9, 0.05, 0.02};
+  line.high = {0.3, 1e6, 0.1};
+  Series whiskers = line;
+  whiskers.mark = Series::Mark::points;
+  whiskers.group = 2;
+  chart.series.push_back(whiskers);
+  const std::string svg = svg_text(chart, {});
+  const Box box = frame_of(svg);
+
+  for (const char* css : {"band g1", "line g2"}) {
+    const auto ends = places(svg, css);
+    ASSERT_FALSE(ends.empty()) << css;
+    for (const auto& [x, y] : ends) {
+      EXPECT_GT(y, box.top + 0.1) << css;
+      EXPECT_LT(y, box.bottom - 0.1) << css;
+    }
+  }
+  EXPECT_FALSE(test::contains(svg, "beyond the axis"));
+  chart.series[1].low[0] = chart.series[2].low[0] = 0;
+  chart.series[2].high[1] = kInfinity;
+  const std::string open = svg_text(chart, {});
+  EXPECT_TRUE(test::contains(open, "3 ends of intervals are beyond the axis (arrows)"));
+  EXPECT_EQ(xml_complaint(open), "");
+}
+
+// A column's width has no room for five names side by side. Mutations: a name that is cut, a zero
+// or a bar of half a point without its number.
+TEST(ChartSvg, NamesHaveTwoRowsAndBarsThatCannotBeSeenTheirNumber) {
+  Chart chart{.id = "c", .title = "bars"};
+  chart.x.names = {"bought", "warm-ups", "failed", "refused", "unspent"};
+  for (std::size_t m = 0; m < 3; ++m)
+    chart.series.push_back({.label = fmt::format("method {}", m),
+                            .group = m,
+                            .mark = Series::Mark::bars,
+                            .x = {0, 1, 2, 3, 4},
+                            .y = {1000, 500, 0, 0.25, 0}});
+  const std::string svg = svg_text(chart, {});
+  const auto count = [&](const std::string& what) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = svg.find(what, at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+
+  EXPECT_FALSE(test::contains(svg, "…")) << svg;
+  EXPECT_EQ(count(">warm-<"), 1u);
+  EXPECT_EQ(count(">ups<"), 1u);
+  EXPECT_EQ(count(">refused<"), 1u);
+  EXPECT_EQ(count(">0<"), 7u);  // of the bars, and of the axis
+  EXPECT_EQ(count(">0.250<"), 3u);
 }
 
 TEST(ChartSvg, HostileTextStaysText) {
@@ -425,6 +483,34 @@ TEST(Figures, CostTurnsAtBreakEven) {
   EXPECT_LT(chart.series[0].x.front(), turning);
   EXPECT_GT(chart.series[0].x.back(), turning);
   EXPECT_TRUE(cost_chart({}).series.empty());
+  // 1 is in view with numbers on both sides, on paper and for scripts.
+  const std::string svg = svg_text(chart, {});
+  EXPECT_TRUE(test::contains(svg, ">1<"));
+  EXPECT_TRUE(test::contains(svg, ">3<") || test::contains(svg, ">2<"));
+  const config::Value value = to_value(chart);
+  const config::Value& y = *value.find("y");
+  EXPECT_LT(y.find("low")->real().value(), 1);
+  EXPECT_GT(y.find("high")->real().value(), 1);
+}
+
+TEST(Figures, ErrorsOnHeldBackStepsAreOfNoRollouts) {
+  RunResult run = result("sbal", 0, {0.0, -1.0});
+  run.validation = true;
+  run.measured = {0, 1};
+  run.transitions = {5, 9};
+  run.members.diverged = {0, 0};
+  run.members.rmse_by_step = {{0.1}, {0.2}};
+  const std::vector<RunResult> results{run};
+  const ProblemMethods problem = methods_of(results).front();
+
+  const Chart quantiles = quantiles_chart(problem, ErrorsOf::members);
+  const Chart by_step = by_step_chart(problem, ErrorsOf::members);
+
+  ASSERT_EQ(quantiles.series.size(), 1u);
+  EXPECT_EQ(quantiles.x.label, "held-back steps with a smaller error");
+  EXPECT_FALSE(test::contains(quantiles.title + quantiles.note, "traject"));
+  EXPECT_TRUE(by_step.series.empty());
+  EXPECT_TRUE(test::contains(by_step.note, "there are no rollouts"));
 }
 
 // Truth: 100 c + 10 x + y + t / 10 (1-D: y is missing).

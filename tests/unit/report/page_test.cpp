@@ -119,8 +119,9 @@ TEST(ReportWords, CostSavingsTroubleAndUselessErrorsAreSaid) {
 
   const std::string text = words(report);
   EXPECT_TRUE(contains(text,
-                       "sbal saves solver steps: what random reaches with 1,200 bought steps "
-                       "it reaches with 480, 60 % fewer (so in 2 of 3 seeds); sbal left 2 of 9 "
+                       "sbal saves solver steps: what random reaches with 1,200 solver steps "
+                       "beyond the initial ones it reaches with 480, 60 % fewer (so in 2 of 3 "
+                       "seeds); sbal left 2 of 9 "
                        "solver steps unspent, as its pool ran dry."))
       << text;
   EXPECT_FALSE(contains(text, "Savings and cost are over"));
@@ -178,6 +179,60 @@ TEST(ReportWords, WhatAMeanOverRoundsHidesIsSaid) {
       contains(text, "the error rises, of sbal (0.00667 after round 1, 0.0183 after the last)."))
       << text;
   EXPECT_FALSE(contains(words(report_of(two_methods({-0.5, -0.52, -0.48}))), "After the last"));
+}
+
+// Mutations: "another one has the lowest error, 0.0183 and 0.0183", "needs 1.00 times the steps".
+TEST(ReportWords, WhatIsTheSameInTheDigitsShownIsNoDifference) {
+  std::vector<RunResult> results;
+  for (std::size_t seed = 0; seed < 3; ++seed) {
+    const double by = 0.1 * static_cast<double>(seed);
+    results.push_back(result("random", seed, {-4 - by, -4 - by}));
+    results.push_back(result("sbal", seed, {-4.004 - by, -3.999 - by}));
+  }
+  Report report = report_of(results);
+  report.problems[0].methods[1].cost =
+      ReportCost{.cost = {.terms = {.budget = 30, .rounds = 40}, .efficiency = 0.995},
+                 .baseline = "random",
+                 .efficiency_by_seed = {0.9, 1.1, 1.0}};
+  const std::string text = words(report);
+
+  EXPECT_TRUE(contains(text,
+                       "No difference between sbal and random: as a mean over the rounds their "
+                       "errors are the same within 0.5 %, with 3 seeds."))
+      << text;
+  EXPECT_FALSE(contains(text, "After the last round"));
+  EXPECT_FALSE(contains(text, "rises"));
+  EXPECT_TRUE(contains(text, "The RMSE of sbal is the same with 40 solver steps as with 1,240"));
+  EXPECT_TRUE(contains(text,
+                       "By the mean curves sbal and random need the same number of solver steps "
+                       "for the same error, within a per cent. That is a guess"))
+      << text;
+  EXPECT_FALSE(contains(text, "1.00") || contains(text, "1.01"));
+}
+
+TEST(ReportWords, HeldBackStepsAreOthersEveryRoundAndSettingsAreSaidOnce) {
+  RunResult held = result("sbal", 0, {-5.0, -4.0});
+  EXPECT_TRUE(contains(words(report_of({held})), "the error rises"));
+  held.validation = true;
+  const std::string text = words(report_of({held}));
+  EXPECT_FALSE(contains(text, "rises")) << text;
+  EXPECT_TRUE(contains(text, "The RMSE of sbal on held-back steps, other ones every round, was"));
+
+  auto results = two_methods({-0.5, -0.52, -0.48});
+  for (RunResult run : std::vector<RunResult>(results)) {
+    run.config = config::parse_yaml("pde: {name: none}\nstudy: {budget: 16}", "test");
+    results.push_back(run);
+  }
+  Report both = report_of(results);
+  both.problems[0].methods[1].cost =
+      ReportCost{.cost = {.efficiency = 2.0}, .baseline = both.problems[0].methods[0].label};
+  const std::string twice = words(both);
+  EXPECT_TRUE(contains(twice,
+                       "With study.budget=16: sbal has the lowest error, as a mean over the "
+                       "rounds: 39 % lower (95 % interval 36 to 42 %) than random."))
+      << twice;
+  EXPECT_TRUE(contains(twice, "With study.budget=8: sbal saves solver steps: what random reaches"))
+      << twice;
 }
 
 TEST(ReportWords, WhatCannotBeComparedIsNotRanked) {
@@ -358,6 +413,31 @@ TEST(ReportPage, CostSaysWhatIsAGuessAndHasOneUnitAColumn) {
   EXPECT_TRUE(contains(sure, "<td data-value=\"0.02\">20</td>"));
   EXPECT_TRUE(contains(sure, ">selection, per round (h)</th>"));
   EXPECT_TRUE(contains(sure, ">under 0.001</td>"));
+}
+
+// A trajectory says what its numbers are and how often steps were bought, without scripts; where
+// there is none the page has the reason that applies.
+TEST(ReportPage, TrajectoriesExplainThemselvesOrTheirAbsence) {
+  Report report = report_of({result("sbal", 0, {0.0, -1.0})});
+  const std::string none = page_text(report);
+  ReportProblem& problem = report.problems[0];
+  problem.table.validation = true;
+  const std::string held_back = page_text(report);
+  problem.table.validation = false;
+  Field field{.width = 3, .height = 2, .times = {0, 1, 2}, .bought = {1, 0.25}};
+  const Picture picture{.width = 3, .height = 2, .values = {0, 1, 2, 3, 4, 5}, .low = -0.4};
+  field.channels = {{"u", picture, picture, picture}};
+  problem.methods[0].fields = {field};
+  const std::string page = page_text(report);
+
+  EXPECT_TRUE(contains(none, "no trajectories here: the runs have kept none that can be read"));
+  EXPECT_TRUE(contains(held_back, "no trajectories here: the study has no test set"));
+  EXPECT_TRUE(contains(page, "<p>truth: colours from −0.400 to 1.00</p>")) << page.find("truth:");
+  EXPECT_TRUE(contains(page, "<p>prediction: colours as of the truth</p>"));
+  EXPECT_TRUE(contains(page, "<path d=\"M0 1V0H1V0.75H2V1Z\" class=\"bar g0\""));
+  EXPECT_TRUE(contains(page, "full height is all of them"));
+  // One run has no differences and no seeds to pair.
+  EXPECT_FALSE(contains(page.substr(0, page.find("report-data")), "aired by seed"));
 }
 
 // Charts that replace others first, then pictures, charts, and rows of the list of runs.
