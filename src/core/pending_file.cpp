@@ -81,11 +81,15 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
     fail(target_, fmt::format("there is no folder {}", folder_of(target_).string()));
   if (fs::exists(target_, error) && !fs::is_regular_file(target_, error))
     fail(target_, "it exists and is not a file");
+  // Who must not read what is replaced must not read what replaces it.
+  struct stat there {};
+  const bool replaces = stat(target_.c_str(), &there) == 0;
+  const mode_t mode = replaces ? S_IRUSR | S_IWUSR | (there.st_mode & 0066) : 0666;
   static std::atomic<unsigned> counter{0};
   for (;;) {  // a name may be left over from a killed process with our id
     fs::path name = target_;
     name += pending_suffix(counter++);
-    file_ = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file_ = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file_ >= 0) {
       temporary_ = std::move(name);
       return;

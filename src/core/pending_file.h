@@ -10,7 +10,8 @@ namespace stap {
 /// A file written aside and put in its place in one step, so that nobody ever sees half of it.
 class PendingFile {
  public:
-  /// Creates an empty temporary file beside `target`. Throws Error(storage), with the cause, if
+  /// Creates an empty temporary file beside `target`, which nobody may read who may not read an
+  /// older one in its place. Throws Error(storage), with the cause, if
   /// that folder cannot be written or `target` is something else than a file.
   explicit PendingFile(std::filesystem::path target);
   /// Removes the temporary file unless commit() has succeeded.

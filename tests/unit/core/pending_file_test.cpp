@@ -4,6 +4,9 @@
 
 #include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "support/data_making.h"
 #include "support/temporary_folder.h"
 
@@ -22,6 +25,17 @@ TEST(PendingFile, TemporaryFilesAreKnownByTheirNames) {
 }
 
 // Of this target, and of processes that have ended: one that lives is writing.
+TEST(PendingFile, WhatReplacesAPrivateFileIsPrivate) {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path("a");
+  std::ofstream(file) << "old";
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  PendingFile pending(file);
+  pending.write("new");
+  pending.commit();
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms(0600));
+}
+
 TEST(PendingFile, WhatTheKilledHaveLeftIsRemovedByWhoWritesTheSame) {
   const test::TemporaryFolder folder;
   const pid_t child = test::in_process([&] {
