@@ -57,11 +57,6 @@ constexpr Step kSteps[] = {{drop_variants, "charts of other metrics and of the m
                            {drop_all_charts_but_errors, "all charts but those of errors"},
                            {drop_charts, "charts"}};
 
-std::size_t halved(std::size_t& most, std::size_t all) {
-  most = std::min(most, all) / 2;
-  return all - most;
-}
-
 }  // namespace
 
 bool leave_out(Report& report, PageRoom& room) {
@@ -69,16 +64,21 @@ bool leave_out(Report& report, PageRoom& room) {
     bool any = false;
     for (ReportProblem& problem : report.problems) any = step.drop(problem) || any;
     if (!any) continue;
-    room.words += (room.words.empty() ? "" : "; ") + std::string(step.what);
+    room.kinds += (room.kinds.empty() ? "" : "; ") + std::string(step.what);
+    room.words = room.kinds;
     return true;
   }
   if (room.problems == 0 && room.runs == 0) return false;
-  // Everything that is left of some of them.
-  const std::string before = room.words.substr(0, room.words.find("; problems "));
-  const std::size_t problems = halved(room.problems, report.problems.size());
-  const std::size_t runs = halved(room.runs, report.runs.size());
-  room.words = fmt::format("{}; problems behind the first {} ({}); {} of the {} runs in the list",
-                           before, room.problems, problems, runs, report.runs.size());
+  // Everything that is left of some of them; the last problem goes behind the runs.
+  room.problems = std::min(room.problems, report.problems.size());
+  if (room.problems > 1 || room.runs == 0) room.problems /= 2;
+  room.runs = std::min(room.runs, report.runs.size()) / 2;
+  room.words = room.kinds;
+  if (room.problems < report.problems.size())
+    room.words += fmt::format("; problems behind the first {} ({})", room.problems,
+                              report.problems.size() - room.problems);
+  room.words += fmt::format("; {} of the {} runs in the list", report.runs.size() - room.runs,
+                            report.runs.size());
   return true;
 }
 

@@ -14,7 +14,8 @@ inline constexpr std::size_t kPageBytes = 4'900'000;  ///< with all of it below 
 /// What is shown of a report.
 struct PageRoom {
   std::size_t problems = SIZE_MAX, runs = SIZE_MAX;  ///< the first ones
-  std::string words{};                               ///< what is left out; empty: nothing
+  std::string kinds{};                               ///< what is left out of every problem
+  std::string words{};                               ///< all that is left out; empty: nothing
 };
 
 /// Leaves out some more: charts that replace others, pictures, charts, then problems and runs.

@@ -12,6 +12,8 @@
 namespace stap {
 namespace {
 
+constexpr std::ptrdiff_t kNamesMost = 12;  // in a sentence
+
 struct Rival {
   std::size_t row;
   Comparison comparison;  // of the best one with it
@@ -90,6 +92,9 @@ std::string count_text(std::size_t count, std::string_view one) {
 
 std::string names_text(const std::vector<std::string>& names) {
   if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
+  if (std::ssize(names) > kNamesMost)
+    return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kNamesMost, ", "),
+                       std::ssize(names) - kNamesMost);
   return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
