@@ -74,6 +74,21 @@ for (const [name, file] of pages) {
       await page.context().close();
     });
 
+    it("shows its tables of errors in a common window", { skip: name === "big" && "its names are long" }, async () => {
+      const { page } = await open(browser, file);
+      const cut = await page.locator(".scroll:has(table[id*=-table]:not(#runs-table))").evaluateAll((all) =>
+        all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.firstElementChild.id + " " + e.scrollWidth + " of " + e.clientWidth));
+      assert.deepEqual(cut, []);
+      // Heads keep apart, arrows of sorting included.
+      await page.setViewportSize({ width: 360, height: 700 });
+      const touching = await page.locator("thead tr").evaluateAll((all) => all.flatMap((row) => [...row.cells].slice(1).filter((cell, i) => {
+        const ends = (e) => { const range = document.createRange(); range.selectNodeContents(e); return range.getBoundingClientRect(); };
+        return ends(cell).left - ends(row.cells[i]).right < 13;
+      }).map((cell) => cell.textContent)));
+      assert.deepEqual(touching, []);
+      await page.context().close();
+    });
+
     it("prints its static figures and no controls", async () => {
       const { page } = await open(browser, file, { colorScheme: "dark" });
       await settle(page);
@@ -86,6 +101,12 @@ for (const [name, file] of pages) {
             (!e.checkVisibility({ contentVisibilityAuto: true }) || e.getBoundingClientRect().height < 5)).length,
           paper: getComputedStyle(document.documentElement).backgroundColor };
       });
+      const wrapped = await page.locator("td[data-value]").evaluateAll((all) => all.filter((e) => {
+        const range = document.createRange();
+        range.selectNodeContents(e);
+        return range.getClientRects().length > 1;
+      }).map((e) => e.textContent));
+      assert.deepEqual(wrapped, []);
       assert.deepEqual(state, { hidden: 0, shown: 0, closed: 0, paper: "rgb(255, 255, 255)" });
       assert.deepEqual(await tooFaint(page), []);
       await page.context().close();
