@@ -89,6 +89,32 @@ describe("charts", () => {
     assert.match(await page.locator("#p1-times .legend li").first().textContent(), /random12 at train$/);
   });
 
+  it("show the line that all are compared with, and zeros as numbers", async (test) => {
+    // Both lie below 1, far from it; the bars are 0 or nothing.
+    const data = (d) => {
+      const [chart] = d.charts["p1-errors"].variants;
+      chart.series = chart.series.filter((s) => !s.seed && !s.published).slice(0, 1);
+      chart.series[0].y = chart.series[0].y.map(() => 0.01);
+      chart.series[0].low = chart.series[0].high = [];
+      chart.series.push({ ...chart.series[0], label: "same time", guide: true, y: chart.series[0].y.map(() => 1) });
+      for (const s of d.charts["p1-times"].variants[0].series) s.y = s.group === 1 ? [0, 0, 0, 0] : [null, null, null, null];
+      return d;
+    };
+    const page = await opened(test, { data });
+    await page.locator("#p1-errors.live").waitFor();
+    // Dark pixels inside the axes, from and to a part of the height: grid and bars have none.
+    const dark = (id, from, to) => canvasOf(page, id).evaluate((canvas, [top, bottom]) => {
+      const [x, y] = [canvas.width * 0.2, Math.round(canvas.height * top)];
+      const { data: dots } = canvas.getContext("2d").getImageData(x, y, canvas.width * 0.7, Math.round(canvas.height * bottom) - y);
+      let count = 0;
+      for (let i = 0; i < dots.length; i += 4) if (dots[i + 3] > 60 && Math.max(dots[i], dots[i + 1], dots[i + 2]) < 170) ++count;
+      return count;
+    }, [from, to]);
+    assert.ok((await dark("p1-errors", 0, 0.5)) > 100, "the line at 1");
+    assert.ok((await dark("p1-times", 0.5, 0.86)) > 40, "zeros");
+    assert.equal((await pixels(canvasOf(page, "p1-times"))).groups[1], 0);
+  });
+
   it("zoom by drag and by keys, and go back", async (test) => {
     const page = await opened(test);
     const before = await pictureOf(page, "p1-errors");
@@ -235,6 +261,9 @@ describe("fields", () => {
     assert.ok(Math.abs(values[0] - truth) < 0.0045 && Math.abs(values[1] - prediction) < 0.0045, said);
     assert.ok(Math.abs(values[2] - (prediction - truth)) < 0.0012, said);
     assert.equal(await figure.locator(".pane .bought").first().locator("span").count(), 20);
+    // What its axes are and what the bars say.
+    assert.match(await figure.locator(".pane .ends").first().textContent(), /^t = 0 s↑ points 0 to 31t = 2 s$/);
+    assert.match(await figure.locator(".says").textContent(), /below the pictures: of how many of the trajectories/);
   });
 
   it("in 2-D show the frame of the time and the channel", async (test) => {

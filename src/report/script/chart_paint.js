@@ -87,10 +87,22 @@ function paint(u, chart, logY) {
     const width = Math.abs(sx(step) - sx(0)) * 0.8 / bars.length;
     const zero = logY ? floor : sy(0);
     ctx.setLineDash([]);
+    ctx.textAlign = "center";
+    ctx.textBaseline = "alphabetic";
+    ctx.font = 11 * ratio + "px system-ui, sans-serif";
     for (const [x, y, low, high] of series.points) {
       const py = sy(y);
       if (!finite(py)) continue;
       const left = sx(x) + width * (bars.indexOf(series) - bars.length / 2);
+      if (y === 0) { // a bar that is there, unlike one that is not known
+        if (width > 7 * ratio) {
+          ctx.save();
+          ctx.fillStyle = colourOf("--ink");
+          ctx.fillText("0", left + width / 2, zero - 4 * ratio);
+          ctx.restore();
+        }
+        continue;
+      }
       ctx.fillRect(left + width * 0.06, Math.min(py, zero), width * 0.88, Math.max(ratio, Math.abs(zero - py)));
       if (series.banded && finite(sy(high))) {
         ctx.save();

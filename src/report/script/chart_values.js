@@ -48,6 +48,10 @@ function checkedChart(chart) {
 
 const axisTitle = (axis) => axis.label + (axis.unit ? " (" + axis.unit + ")" : "");
 
+// Of a line that all others are compared with, the value that it has everywhere: it must be seen.
+const levelOf = (series) => (series.guide && series.points.every((p) => p[1] === series.points[0][1])
+  ? series.points.slice(0, 1).map((p) => p[1]) : []);
+
 // Least and largest of what is shown, with some room around it.
 function rangeOf(values, log, { zero = false, room = 0.05 } = {}) {
   let low = Infinity, high = -Infinity;
@@ -58,6 +62,7 @@ function rangeOf(values, log, { zero = false, room = 0.05 } = {}) {
   }
   if (low > high) return log ? [0.1, 10] : [0, 1];
   if (zero && !log) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
+  if (zero && low === 0 && high === 0) return [0, 1];
   if (log) {
     const part = high > low ? (high / low) ** room : 1.5;
     return [low / part, high * part];

@@ -94,6 +94,7 @@ function enhanceChart(figure, variants) {
     const shown = chart.series.filter((s) => s.show && !s.guide);
     const values = shown.flatMap((s) => s.points.filter((p) => p[0] >= x[0] && p[0] <= x[1])
       .flatMap((p) => (finite(p[1]) ? p.slice(1) : []))).concat(chart.y.least);
+    values.push(...chart.series.filter((s) => s.show).flatMap(levelOf));
     return rangeOf(values, log, { zero: shown.some((s) => s.mark === "bars") });
   }
 

@@ -123,7 +123,8 @@ function enhanceField(figure, raw) {
         p.canvas = make("canvas", { width: field.width, height: field.height, role: "img", "aria-label": p.image.alt });
         p.frame.append(p.canvas);
       }
-      if (field.flat && field.bought.length && !p.pane.querySelector("svg")) p.frame.after(strip());
+      // Static ones of the program have axes and bars of their own.
+      if (field.flat && !p.pane.querySelector("svg")) p.frame.after(...(field.bought.length ? [strip()] : []), ends());
       p.frame.addEventListener("pointermove", (event) => tell(event, p));
       p.frame.addEventListener("pointerleave", () => { under.textContent = ""; });
     }
@@ -131,9 +132,23 @@ function enhanceField(figure, raw) {
     const first = panes[0].pane;
     (first.closest(".panes") || first).before(bar);
     if (!field.flat && field.bought.length) track.append(strip());
+    if (figure.querySelector("div.bought")) {
+      bar.after(make("p", { class: "says" }, swatch({ group: 0, mark: "bars" }), " bars " +
+        (field.flat ? "below the pictures" : "below the slider") +
+        ": of how many of the trajectories that the method chose the step was bought; full height: of all"));
+    }
     const profile = field.flat && panes.every((p) => p.levels) ? makeProfile() : null;
     const end = panes[panes.length - 1].pane;
     (end.closest(".panes") || end).after(...(profile ? [profile.box] : []), under);
+
+    // Of a picture's axes where they begin and end.
+    function ends() {
+      const time = (t) => "t = " + numberText(t, 3) + (field.unit ? " " + field.unit : "");
+      const length = field.lengths[0];
+      const up = length ? "x from 0 to " + numberText(length, 3) : "points 0 to " + (points - 1);
+      return make("div", { class: "ends" }, make("span", {}, time(field.times[0])), make("span", {}, "\u2191 " + up),
+        make("span", {}, time(field.times[last])));
+    }
 
     // How often each step was bought, along the time axis.
     function strip() {
