@@ -94,6 +94,18 @@ describe("a live page", () => {
     }
   });
 
+  it("shows progress and time left in a window of 500 px", async (test) => {
+    const folder = "method=sbal+stap,seed=0", words = "buying, round 2 of 4 (process 31910 on a-machine)";
+    const { page } = await served(test, { version: "1", runs: [{ ...running, folder, words }], ended: false });
+    await page.setViewportSize({ width: 500, height: 800 });
+    const edge = await page.locator("#live .scroll").evaluate((e) => e.getBoundingClientRect().right);
+    for (const text of ["6 of 24", "90 s"]) {
+      const { x, width } = await page.locator("#live td", { hasText: text }).first().boundingBox();
+      assert.ok(x + width <= edge + 1, text + " ends at " + (x + width) + " of " + edge);
+    }
+    assert.notEqual(await page.locator("#live .scroll").evaluate((e) => getComputedStyle(e).backgroundImage), "none");
+  });
+
   it("stops asking when all has ended", async (test) => {
     const { page, state } = await served(test, { version: "1", runs: [], ended: false });
     await page.locator("#live h2").waitFor();

@@ -29,7 +29,7 @@ function watch(address) {
     const words = textOf(run.words) || textOf(run.phase) + round;
     const done = meter(run.epochs_done, run.epochs, "epochs") ||
       meter(run.spent, run.budget, "solver steps") || ["\u2013"];
-    const cells = [[textOf(run.folder)], [words], done, [timeLeft(run)], [number(run.open) + slots],
+    const cells = [[textOf(run.folder)], done, [timeLeft(run)], [words], [number(run.open) + slots],
       [number(run.failed)], [number(run.refused)]];
     const more = [];
     if (textOf(run.error) && run.error !== words) more.push(make("p", { class: "error" }, run.error));
@@ -38,14 +38,14 @@ function watch(address) {
     if (running.length > 32) items.push(make("li", {}, "and " + (running.length - 32) + " more"));
     if (items.length) more.push(make("ul", { class: "running" }, ...items));
     const bad = ["dead", "silent", "damaged"].includes(run.state);
-    const row = make("tr", {}, ...cells.map((cell, i) => make("td", { class: bad && i === 1 ? "error" : null }, ...cell)));
+    const row = make("tr", {}, ...cells.map((cell, i) => make("td", { class: bad && i === 3 ? "error" : null }, ...cell)));
     return more.length ? [row, make("tr", {}, make("td", { colspan: cells.length }, ...more))] : [row];
   }
 
   // Made once and filled again and again: a reader may be in the middle of scrolling the table.
   function board(place) {
     if (!place.querySelector("table")) {
-      const heads = ["run", "what it does", "how far", "time left", "open queries", "failed", "refused"];
+      const heads = ["run", "how far", "time left", "what it does", "open queries", "failed", "refused"];
       const head = make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", { scope: "col" }, text))));
       place.replaceChildren(make("h2"), make("p", { class: "state", role: "status" }),
         make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "runs" }, make("table", {}, head, make("tbody"))));
