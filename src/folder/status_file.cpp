@@ -78,6 +78,7 @@ void RunFolder::write_status(const RunStatus& status) const {
     value.set("epochs_done", status.epochs_done);
   }
   if (status.usual > 0) value.set("usual", status.usual);
+  if (!status.shares.empty()) value.set("shares", status.shares);
   value.set("host", this_host());
   value.set("process", static_cast<std::size_t>(getpid()));
   value.set("time", now.count());
@@ -121,6 +122,7 @@ std::optional<RunStatus> RunFolder::read_status() const {
     status.epochs_done = number("epochs_done");
   }
   if (value.find("usual") != nullptr) status.usual = field<double>(value, "usual", path);
+  if (value.find("shares") != nullptr) status.shares = field<std::string>(value, "shares", path);
   return status;
 }
 

@@ -8,8 +8,14 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-TrainingNews::TrainingNews(const Group& group, Account& account)
-    : group_(group), account_(account), since_(seconds_since_1970()) {
+TrainingNews::TrainingNews(const Group& group,
+                           std::span<const std::pair<std::size_t, std::size_t>> followers,
+                           Account& account)
+    : group_(group),
+      account_(account),
+      leaders_(group.runs.size(), nullptr),
+      since_(seconds_since_1970()) {
+  for (const auto& [run, leader] : followers) leaders_[run] = group.runs[leader];
   for (const Run* run : group.runs)
     before_.push_back(static_cast<std::size_t>(run->epochs_done * group.members));
   done_ = before_;
@@ -29,6 +35,14 @@ void TrainingNews::tell() const {
   for (std::size_t r = 0; r < done_.size(); ++r) {
     const Run& run = *group_.runs[r];
     if (run.phase != Run::Phase::train) continue;
+    if (leaders_[r] != nullptr) {
+      run.folder.write_status({.phase = "train",
+                               .round = run.round,
+                               .rounds = run.study.options.rounds,
+                               .since = since_,
+                               .shares = leaders_[r]->folder.path().filename().string()});
+      continue;
+    }
     run.folder.write_status({.phase = "train",
                              .round = run.round,
                              .rounds = run.study.options.rounds,

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "run/training.h"
@@ -17,8 +19,10 @@ double seconds_since_1970();
 /// than a hundredth of the time, however many runs there are. Hands epochs on to the account.
 class TrainingNews : public Observer {
  public:
-  /// Both must live as long.
-  TrainingNews(const Group& group, Account& account);
+  /// `followers`: runs that take their networks from another one, and which. Group and account must
+  /// live as long.
+  TrainingNews(const Group& group, std::span<const std::pair<std::size_t, std::size_t>> followers,
+               Account& account);
 
   void epoch_done(const EpochDone& event) override;
 
@@ -30,6 +34,7 @@ class TrainingNews : public Observer {
   const Group& group_;
   Account& account_;
   std::vector<std::size_t> before_, done_;  // epochs of all members, by run
+  std::vector<const Run*> leaders_;         // null: it trains by itself
   double since_;
   Clock::time_point told_{};  // never: the first epoch is told of at once
   Clock::duration took_{};

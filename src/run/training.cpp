@@ -232,7 +232,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
       group.engine().load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
   }
   EpochsInTime in_time(stop);
-  TrainingNews news(group, account);
+  TrainingNews news(group, who.followers, account);
   for (;;) {
     std::vector<FitJob> jobs = make_jobs(group, who.training, data);
     if (jobs.empty()) break;

@@ -58,6 +58,7 @@ struct RunStatus {
   std::size_t since_done = 0;               ///< and what was spent, or trained, by then
   std::size_t epochs = 0, epochs_done = 0;  ///< of all members, while they train
   double usual = 0.0;                       ///< seconds of a solver step, the median of late
+  std::string shares{};  ///< the run beside it whose training is its own, too: the first of methods
 
   // Of the process that wrote it; filled in by the writer.
   std::string host{};

@@ -143,7 +143,8 @@ TEST(LookAtLive, StatusKeepsWhatEstimatesNeed) {
                     .since_done = 3,
                     .epochs = 8,
                     .epochs_done = 4,
-                    .usual = 0.25});
+                    .usual = 0.25,
+                    .shares = "a"});
 
   const RunStatus back = run.read_status().value();
   EXPECT_EQ(back.since, 5.5);
@@ -151,6 +152,7 @@ TEST(LookAtLive, StatusKeepsWhatEstimatesNeed) {
   EXPECT_EQ(back.epochs, 8u);
   EXPECT_EQ(back.epochs_done, 4u);
   EXPECT_EQ(back.usual, 0.25);
+  EXPECT_EQ(back.shares, "a");
 }
 
 }  // namespace
