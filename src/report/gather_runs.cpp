@@ -49,10 +49,12 @@ void judge(const RunResult& result, const std::optional<RunStatus>& status, Repo
   const LiveFolder live = look_at_live(result.folder, now);
   if (live.runs.size() != 1) return;
   const LiveRun& seen = live.runs.front();
-  if (seen.state == LiveRun::State::dead) run.state = State::stopped;
   if (!status && seen.state == LiveRun::State::not_begun) return;
-  run.words = fmt::format("{}; {}{}", far,
-                          run.state == State::stopped ? "stopped (its process is gone): " : "",
+  const bool killed = seen.state == LiveRun::State::dead;
+  const bool asked =
+      seen.state == LiveRun::State::ended && status && status->phase == "stopped";  // Ctrl-C, say
+  if (killed || asked) run.state = State::stopped;
+  run.words = fmt::format("{}; {}{}", far, killed ? "stopped while " : "",
                           shortened(seen.words, kErrorShown));
 }
 

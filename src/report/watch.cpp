@@ -33,6 +33,8 @@ bool is_of_this_host(const RunStatus& status) {
 }
 
 std::string doing(const RunStatus& s) {
+  if (!s.shares.empty())
+    return fmt::format("sharing the training of {}, round {} of {}", s.shares, s.round, s.rounds);
   const char* words = s.phase == "initial"    ? "buying the initial trajectories"
                       : s.phase == "acquire"  ? "buying"
                       : s.phase == "train"    ? "training"
@@ -67,7 +69,10 @@ void judge_life(const fs::path& folder, double now, LiveRun& run) {
   if (over) {
     run.state = held || (here && now - status.time < kLastWork) ? State::working : State::ended;
     run.words = doing(status);
-    if (run.state == State::working) run.words += "; somebody still works on it";
+    if (run.state == State::working)
+      run.words += "; somebody still works on it";
+    else if (status.phase == "stopped")
+      run.words += "; nobody works on it, and the same command continues";
     return;
   }
   const std::string what = status.phase.empty() ? "beginning" : doing(status);

@@ -26,7 +26,7 @@ struct ReportOptions {
 
 /// A run of the given folders, whether or not anything of it can be shown.
 struct ReportRun {
-  /// stopped: not finished, and its process is gone.
+  /// stopped: not finished, and nobody works on it: it was asked to stop, or its process is gone.
   enum class State { finished, unfinished, stopped, failed, damaged, not_begun };
 
   std::string folder;

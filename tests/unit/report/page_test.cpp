@@ -491,9 +491,17 @@ TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
   const Report report = gather_report(folders);
 
   EXPECT_EQ(report.runs.at(0).state, ReportRun::State::stopped);
-  EXPECT_TRUE(contains(report.runs[0].words, "stopped (its process is gone): training, round 1"))
+  EXPECT_TRUE(contains(report.runs[0].words, "evaluated; stopped while training, round 1"))
       << report.runs[0].words;
   EXPECT_TRUE(contains(words(report), "as no run is finished: 1 stopped."));
+  // One that was asked to stop is none that works, either.
+  status.replace(status.find("\"train\""), 7, "\"stopped\"");
+  folder.file("r/status.json", status);
+  const Report asked = gather_report(folders);
+  EXPECT_EQ(asked.runs.at(0).state, ReportRun::State::stopped);
+  EXPECT_TRUE(asked.runs[0].words.ends_with(
+      "evaluated; stopped, round 1 of 4; nobody works on it, and the same command continues"))
+      << asked.runs[0].words;
   EXPECT_EQ(report.problems.at(0).methods.at(0).ledger.bought, 7u);
   ledger.bought = SIZE_MAX;
   AnswerLog(run.journal_file(), run.answers_file()).note("ledger", to_value(1, ledger));
