@@ -232,7 +232,7 @@ Chart ledger_chart(const ProblemMethods& problem) {
     return sums;
   });
   add_note(chart.note, chart.series.empty()
-                           ? "Nothing was bought yet"
+                           ? "Nothing was chosen yet; initial trajectories are not counted here"
                            : "Means over rounds and, of several, over seeds, without the "
                              "initial trajectories. Refused queries cost nothing");
   return chart;

@@ -47,7 +47,9 @@ struct ErrorNotes {
 
   std::string text(bool any) const {
     std::string note;
-    if (!any) return "No run has errors of this kind";
+    if (!any)
+      return unfinished > 0 ? "No run has errors of this kind yet"
+                            : "No run has errors of this kind";
     if (std::ranges::max(seeds) > 1) add_note(note, "Geometric means over seeds");
     add_note(note, bands_text(seeds));
     if (unfinished > 0)

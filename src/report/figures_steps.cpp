@@ -48,7 +48,7 @@ Chart steps_chart(const ProblemMethods& problem) {
     chart.series.push_back(std::move(series));
   }
   if (chart.series.empty())
-    add_note(chart.note, "Nothing was bought yet");
+    add_note(chart.note, "Nothing was chosen yet");
   else
     add_note(chart.note, bands_text(counted));
   return chart;
@@ -82,7 +82,7 @@ PictureChart steps_raster(const RunResult& run) {
   chart.y_high = 0;
   if (picture.height == 0) {
     picture.width = 0;
-    chart.note = "Nothing was bought yet";
+    chart.note = "Nothing was chosen yet";
   }
   return chart;
 }
