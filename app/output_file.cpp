@@ -100,18 +100,24 @@ void check_output(const fs::path& output, OutputKind kind, std::initializer_list
                           output.string(), std::ranges::find(kNames, kind, &KindName::kind)->name));
 }
 
-void check_text_output(const fs::path& output, bool (*is_ours)(std::string_view begin),
-                       std::string_view kind) {
+void check_text_output(const fs::path& output, const TextOutput& what,
+                       std::span<const fs::path> inputs) {
+  for (const fs::path& input : inputs)
+    if (output.extension() != what.extension && lies_in(output, input))
+      throw Error(ErrorKind::config,
+                  fmt::format("{} is in the folder {}, which is read for it: give it a name that "
+                              "ends in {}, or put it elsewhere",
+                              output.string(), input.string(), what.extension));
   std::error_code error;
   if (!fs::is_regular_file(output, error) || fs::file_size(output, error) == 0) return;
   std::string begin(64 << 10, '\0');
   std::ifstream in(output, std::ios::binary);
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<std::size_t>(in.gcount()));
-  if (!is_ours(begin))
+  if (!what.is_ours(begin))
     throw Error(ErrorKind::config,
                 fmt::format("{} is there and is no {}: remove it, or give another name",
-                            output.string(), kind));
+                            output.string(), what.kind));
 }
 
 }  // namespace stap::app

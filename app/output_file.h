@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 namespace stap::app {
@@ -15,9 +16,16 @@ enum class OutputKind { prediction, trajectories, queries, well, xdmf, xdmf_valu
 void check_output(const std::filesystem::path& output, OutputKind kind,
                   std::initializer_list<std::filesystem::path> inputs);
 
+/// What is written as text, and how it is told from other people's files.
+struct TextOutput {
+  const char* kind;       ///< "figure of stap"
+  const char* extension;  ///< ".svg"
+  bool (*is_ours)(std::string_view begin);
+};
 /// Refuses an output in the place of a file that is none of ours, by how it begins (its first
-/// 64 kB): `kind` is what it should be ("figure of stap"). Throws Error(config).
-void check_text_output(const std::filesystem::path& output, bool (*is_ours)(std::string_view begin),
-                       std::string_view kind);
+/// 64 kB), and one in a folder among `inputs` that does not end as such files do, as it might be
+/// taken for one of the folder's own. Throws Error(config).
+void check_text_output(const std::filesystem::path& output, const TextOutput& what,
+                       std::span<const std::filesystem::path> inputs);
 
 }  // namespace stap::app

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -209,7 +210,8 @@ Figure make_figure(const PlotOptions& options) {
 
 void run_plot(const PlotOptions& options, std::ostream& out) {
   disable_store_exit_handler();
-  check_text_output(options.output, is_our_figure, "figure of stap");
+  check_text_output(options.output, {"figure of stap", ".svg", is_our_figure},
+                    std::array<std::filesystem::path, 1>{options.folder});
   const Figure figure = make_figure(options);
   write_text(options.output, figure.svg);
   out << options.output << ": " << figure.title << '\n';

@@ -20,7 +20,7 @@ void run_report(const ReportCommandOptions& options, std::ostream& out) {
   const std::filesystem::path file =
       options.output.empty() ? report_file(folders.front()) : std::filesystem::path(options.output);
   const bool page = !options.csv && !options.json;
-  if (page) check_report_output(file);
+  if (page) check_report_output(file, folders);
   const Report report = gather_report(folders, {.baseline = options.baseline});
   if (options.csv)
     out << runs_csv(report.results);

@@ -91,12 +91,12 @@ fs::path report_file(const fs::path& folder) {
   return folder / "report.html";
 }
 
-void check_report_output(const fs::path& file) {
-  check_text_output(file, is_our_page, "report of stap");
+void check_report_output(const fs::path& file, std::span<const fs::path> folders) {
+  check_text_output(file, {"report of stap", ".html", is_our_page}, folders);
 }
 
 fs::path write_report(const Report& report, const fs::path& file) {
-  check_report_output(file);
+  check_report_output(file, std::vector<fs::path>(report.folders.begin(), report.folders.end()));
   write_text(file, page_text(report));
   return file;
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <span>
 #include <string>
 
 #include "commands.h"
@@ -14,8 +15,10 @@ namespace stap::app {
 
 /// Where the report of a run or a sweep is.
 std::filesystem::path report_file(const std::filesystem::path& folder);
-/// Refuses to take the place of a file that is no page of ours. Throws Error(config).
-void check_report_output(const std::filesystem::path& file);
+/// Refuses to take the place of a file that is no page of ours, or a name that the folders it is
+/// about may have a meaning for. Throws Error(config).
+void check_report_output(const std::filesystem::path& file,
+                         std::span<const std::filesystem::path> folders);
 /// Gives the file. Throws Error(storage).
 std::filesystem::path write_report(const Report& report, const std::filesystem::path& file);
 

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
+constexpr double kSilence = 60.0;  // seconds, of who holds no lock and is not here
 // A process that has said its last word still writes analyses and a report.
 constexpr double kLastWork = 30.0;  // seconds
 
@@ -82,9 +83,11 @@ void judge_life(const fs::path& folder, double now, LiveRun& run) {
   if (holder ? holder->gone : is_of_this_host(status) && !here) {
     run.state = State::dead;
     run.words = fmt::format("{}: {} is gone; the same command continues", what, who);
-  } else if (holder && !holder->lives_here && holder->stale()) {
+  } else if (const double silence = holder ? holder->silent : now - status.time;
+             holder ? !holder->lives_here && holder->stale()
+                    : !here && !status.phase.empty() && silence > kSilence) {
     run.state = State::silent;
-    run.words = fmt::format("{}: no sign of life from {} for {:.0f} s", what, who, holder->silent);
+    run.words = fmt::format("{}: no sign of life from {} for {:.0f} s", what, who, silence);
   } else if (holder || !status.phase.empty()) {
     run.state = State::working;
     run.words = fmt::format("{} ({})", what, who);

@@ -111,8 +111,9 @@ RunResult read_result(const fs::path& folder) {
     result.points = field<std::uint64_t>(line, "points", place);
     result.trajectories = field<std::uint64_t>(line, "trajectories", place);
     result.transitions.push_back(field<std::uint64_t>(line, "transitions", place));
-    if (line.find("candidates") != nullptr) {
+    if (line.find("candidates") != nullptr)
       result.candidates.push_back(field<std::uint64_t>(line, "candidates", place));
+    if (line.find("warm_up_steps") != nullptr) {
       result.warm_up_steps.push_back(field<std::uint64_t>(line, "warm_up_steps", place));
       if (result.warm_up_steps.back() < result.warm_up_steps.front())
         throw Error(ErrorKind::data, fmt::format("{}: warm_up_steps has fallen", place));
@@ -122,10 +123,8 @@ RunResult read_result(const fs::path& folder) {
       add_errors(*mean, place, result, result.mean_model);
   }
   // Rounds from before these were counted or measured cannot be told from later ones.
-  if (result.candidates.size() != result.evaluated()) {
-    result.candidates.clear();
-    result.warm_up_steps.clear();
-  }
+  if (result.candidates.size() != result.evaluated()) result.candidates.clear();
+  if (result.warm_up_steps.size() != result.evaluated()) result.warm_up_steps.clear();
   if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};
   return result;
 }

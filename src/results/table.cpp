@@ -151,7 +151,8 @@ void set_costs(const RowRuns& runs, TableRow& row) {
     if (last == 0 || run->candidates.empty()) return;
     steps += share(run->solver_steps(last - 1));
     candidates += share(run->candidates[last - 1]);
-    warm_ups += share(run->warm_up_steps[last - 1]);
+    warm_ups +=
+        run->warm_up_steps.empty() ? TableRow::kNotKnown : share(run->warm_up_steps[last - 1]);
   }
   if (runs.empty()) return;
   row.solver_steps = steps;

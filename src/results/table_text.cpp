@@ -88,8 +88,8 @@ void add_costs(const ProblemTable& table, std::vector<TextColumn>& columns) {
   if (std::ranges::none_of(table.rows, known)) return;
   TextColumn steps{"solver steps", {}}, trajectories{"trajectories", {}}, with{"with warm-ups", {}};
   for (const TableRow& row : table.rows) {
-    const auto text = [&](double value) {
-      return TextCell{known(row) ? fmt::format("{:.0f}", value) : std::string("-")};
+    const auto text = [](double value) {
+      return TextCell{std::isfinite(value) ? fmt::format("{:.0f}", value) : std::string("-")};
     };
     steps.cells.push_back(text(row.solver_steps));
     trajectories.cells.push_back(text(row.candidates));

@@ -69,7 +69,8 @@ void evaluate_round(Run& run, Committee& committee) {
   if (first > 0) head.set("first", first);
   const std::size_t chosen = distinct_candidates(run.transitions, first);
   head.set("candidates", chosen);
-  head.set("warm_up_steps", chosen * warm_up_steps(run.study));
+  // A file does not say what led to its initial conditions.
+  if (run.study.drawn()) head.set("warm_up_steps", chosen * warm_up_steps(run.study));
   const std::optional<TestSet>& test = run.problem->test;
   const std::optional<Metrics> metrics = timed(run, "evaluate", [&]() -> std::optional<Metrics> {
     if (test) return on_test_set(run, committee, *test);

@@ -218,8 +218,14 @@ TEST_F(GenerateProgram, FilesFeedAStudyAndTheCacheIsFilledAgain) {
   ASSERT_EQ(fed.exit_code, 0) << fed.err;
   EXPECT_FALSE(fs::exists(folder_.path("cache")));
   ASSERT_EQ(run_stap(run).exit_code, 0);
-  EXPECT_EQ(unnamed_lines(folder_.path("f/metrics.jsonl")),
-            unnamed_lines(folder_.path("r/metrics.jsonl")));
+  // A file does not say what led to its initial conditions: 4 learned steps each.
+  std::string drawn = unnamed_lines(folder_.path("r/metrics.jsonl"));
+  for (const char* steps : {"12", "48", "84"}) {
+    const std::string entry = std::string("\"warm_up_steps\":") + steps + ",";
+    ASSERT_NE(drawn.find(entry), std::string::npos) << drawn;
+    drawn.erase(drawn.find(entry), entry.size());
+  }
+  EXPECT_EQ(unnamed_lines(folder_.path("f/metrics.jsonl")), drawn);
 
   fs::remove_all(folder_.path("cache"));
   const Finished missing = run_stap({"analyse", folder_.path("r"), "--quiet"});

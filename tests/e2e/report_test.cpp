@@ -135,6 +135,11 @@ TEST_F(ReportProgram, NothingToShowAndWrongPlacesAreRefused) {
   EXPECT_EQ(taken.exit_code, 2);
   EXPECT_EQ(content(notes), "mine");
   EXPECT_EQ(no_row.exit_code, 2);
+  // A name that the folder might have a meaning for.
+  const Finished inside =
+      run_stap({"report", folder_.path("r"), "--out", folder_.path("r/config")});
+  EXPECT_EQ(inside.exit_code, 2);
+  EXPECT_TRUE(contains(inside.err, "give it a name that ends in .html")) << inside.err;
 }
 
 // A problem of one's own without a test set, in a folder whose name is chosen to break out of the

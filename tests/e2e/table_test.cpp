@@ -81,7 +81,9 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
   const json last =
       json::parse(last_line(folder_.path("s/extends=paper_ks,method=sbal,seed=1/metrics.jsonl")));
   // 3 initial trajectories of 5 steps and 2 rounds of 9.
-  EXPECT_TRUE(contains(rounds.out, "\nks,sbal,sbal,1,2,33,33," + last.at("rmse").dump() + ","));
+  EXPECT_TRUE(contains(rounds.out, "\nks,sbal,sbal,1,2,33,33," + last.at("candidates").dump() +
+                                       "," + last.at("warm_up_steps").dump() + "," +
+                                       last.at("rmse").dump() + ","));
   EXPECT_TRUE(contains(rounds.out, "," + last.at("mean_model").at("mae").dump() + ","));
   const json rows = json::parse(in_json.out).at("rows");
   ASSERT_EQ(rows.size(), 4u);

@@ -67,7 +67,8 @@ struct RunResult {
   std::size_t rounds_done = 0;             ///< measured or not
   std::vector<std::uint64_t> transitions;  ///< in the training set, by evaluation
   /// The same: trajectories of which something was bought, and the learned steps of their warm-ups.
-  /// Empty in runs from before they were counted.
+  /// Empty in runs from before they were counted; the steps also where initial conditions come from
+  /// a file.
   std::vector<std::uint64_t> candidates, warm_up_steps;
   bool charge_warm_up = false;  ///< the budget pays for these, too
   RunErrors members;
