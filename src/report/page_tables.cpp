@@ -36,6 +36,27 @@ std::string date_text(double seconds) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts)};
 }
 
+// What the rows have cost if initial conditions are free, and if they are not.
+std::string steps_html(const std::string& id, const ProblemTable& table) {
+  HtmlTable html{
+      id,
+      "Means over seeds after the last round: solver steps bought, trajectories they are "
+      "of, and the steps with the warm-ups that lead to the initial conditions of these, "
+      "which are free in all else here unless they are charged",
+      {"method", "solver steps", "trajectories", "steps with warm-ups"},
+      {}};
+  for (const TableRow& row : table.rows) {
+    if (!std::isfinite(row.candidates)) continue;
+    std::vector<Cell> cells{text_cell(row.label)};
+    for (const double number :
+         {row.solver_steps, row.candidates, row.solver_steps + row.warm_up_steps})
+      cells.push_back(number_cell(
+          number, std::isfinite(number) ? fmt::format("{:.0f}", number) : std::string("-")));
+    html.rows.push_back(std::move(cells));
+  }
+  return html.rows.empty() ? std::string() : table_html(html);
+}
+
 }  // namespace
 
 std::string error_table_html(const std::string& id, const ProblemTable& table, ErrorsOf whose) {
@@ -67,10 +88,6 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
     if (paper) html.head.insert(html.head.end(), {"published scale", "paper"});
     html.head.insert(html.head.end(), {"difference, 95 %", "last RMSE"});
   }
-  const bool costs = std::ranges::any_of(
-      table.rows, [](const TableRow& row) { return std::isfinite(row.candidates); });
-  if (costs)
-    html.head.insert(html.head.end(), {"solver steps", "trajectories", "steps with warm-ups"});
   html.head.emplace_back("diverged");
   for (const TableRow& row : table.rows) {
     const TableErrors& errors = row.of(whose);
@@ -93,11 +110,6 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       cells.push_back(cell.by_round.empty() ? number_cell(kNoNumberHere, "-")
                                             : digits_cell(cell.by_round.back()));
     }
-    if (costs)
-      for (const double number :
-           {row.solver_steps, row.candidates, row.solver_steps + row.warm_up_steps})
-        cells.push_back(number_cell(
-            number, std::isfinite(number) ? fmt::format("{:.0f}", number) : std::string("-")));
     const double diverged = static_cast<double>(errors.diverged);
     cells.push_back(number_cell(diverged, fmt::format("{}", errors.diverged)));
     html.rows.push_back(std::move(cells));
@@ -136,7 +148,7 @@ std::string ledger_html(const std::string& id, const ReportProblem& problem) {
     for (const std::string& reason : ledger.reasons)
       reasons.push_back(fmt::format("{}, {}", shortened(method.label), shortened(reason, 300)));
   }
-  std::string text = table_html(html);
+  std::string text = table_html(html) + steps_html(id + "-steps", problem.table);
   if (!reasons.empty())
     text += fmt::format(
         "<details class=\"reasons\"><summary>Queries that were refused or failed, the first "

@@ -12,7 +12,7 @@ namespace stap {
 namespace {
 
 // In this order, round by round; `initial` comes before the first.
-constexpr std::array kPhases{"train", "evaluate", "select", "acquire"};
+constexpr std::array kTimedPhases{"train", "evaluate", "select", "acquire"};
 
 using ByRound = std::map<std::size_t, double>;
 using PhaseRounds = std::map<std::string, ByRound, std::less<>>;
@@ -23,11 +23,11 @@ PhaseRounds rounds_of(std::span<const Timing> timings) {
   return sums;
 }
 
-// Where a run is among `kPhases`; empty: it is at none of them.
+// Where a run is among `kTimedPhases`; empty: it is at none of them.
 std::optional<std::size_t> place_of(const std::string& phase) {
-  const auto found = std::ranges::find(kPhases, phase);
-  if (found == kPhases.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - kPhases.begin());
+  const auto found = std::ranges::find(kTimedPhases, phase);
+  if (found == kTimedPhases.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - kTimedPhases.begin());
 }
 
 // What a phase takes in a round: on the straight line through rounds that are done, since training
@@ -107,11 +107,12 @@ std::optional<double> work_left(const LiveRun& run, std::span<const LiveRun* con
   if (!phase) return std::nullopt;
   double left = *phase;
   const bool initial = status.phase == "initial";
-  const std::size_t first = initial ? 0 : place_of(status.phase).value_or(kPhases.size() - 1) + 1;
+  const std::size_t first =
+      initial ? 0 : place_of(status.phase).value_or(kTimedPhases.size() - 1) + 1;
   for (std::size_t round = status.round; round <= status.rounds; ++round)
-    for (std::size_t p = round == status.round ? first : 0; p < kPhases.size(); ++p) {
+    for (std::size_t p = round == status.round ? first : 0; p < kTimedPhases.size(); ++p) {
       if (p >= 2 && round == status.rounds) break;  // nothing is bought after the last evaluation
-      const auto seconds = expected(kPhases[p], round, own, all);
+      const auto seconds = expected(kTimedPhases[p], round, own, all);
       if (!seconds) return std::nullopt;
       left += *seconds;
     }
