@@ -43,7 +43,7 @@ std::string steps_html(const std::string& id, const ProblemTable& table) {
       "Means over seeds after the last round: solver steps bought, trajectories they are "
       "of, and the steps with the warm-ups that lead to the initial conditions of these, "
       "which are free in all else here unless they are charged",
-      {"method", "solver steps", "trajectories", "steps with warm-ups"},
+      {"method", "solver steps", "trajectories", "with warm-ups"},
       {}};
   for (const TableRow& row : table.rows) {
     if (!std::isfinite(row.candidates)) continue;
