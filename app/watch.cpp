@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -35,7 +36,8 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 constexpr std::chrono::milliseconds kLookEvery{1000}, kNap{50};
-constexpr std::chrono::seconds kLastView{10};  // for a browser to hear of the end
+constexpr std::chrono::seconds kLastView{10};  // for a browser to hear of the end,
+constexpr std::chrono::seconds kLastPage{3};   // and to ask for the last page then
 constexpr int kRest = 4;                       // times what making a page took
 
 double time_of_day() {
@@ -66,16 +68,20 @@ class Board {
   WebAnswer page() {
     const std::lock_guard guard(mutex_);
     if (page_ == nullptr) return {};
-    if (page_->waiting && page_->last) end_seen_ = true;  // it asks for nothing more
+    // Whoever has heard of the end asks for the last page, and for nothing more.
+    if ((page_->waiting && page_->last) || end_told_) end_seen_ = true;
     return {200, "text/html; charset=utf-8", page_->text, {}, page_->policy};
   }
   WebAnswer status() {
     const std::lock_guard guard(mutex_);
-    if (ended_) end_seen_ = true;
+    if (ended_ && !end_told_) end_told_ = Clock::now();
     return {200, "application/json; charset=utf-8", *status_};
   }
-  /// Somebody was told that all has ended.
-  bool end_seen() const { return end_seen_; }
+  /// Somebody was told that all has ended, and has the last page or does not want it.
+  bool end_seen() const {
+    const std::lock_guard guard(mutex_);
+    return end_seen_ || (end_told_ && Clock::now() - *end_told_ > kLastPage);
+  }
 
  private:
   mutable std::mutex mutex_;
@@ -83,7 +89,8 @@ class Board {
   std::shared_ptr<const std::string> status_ = std::make_shared<const std::string>("{}");
   std::size_t version_ = 0;
   bool ended_ = false;
-  std::atomic<bool> end_seen_ = false;
+  std::optional<Clock::time_point> end_told_;
+  bool end_seen_ = false;
 };
 
 // Makes the page, and makes it again when files have changed: at most once a second, and at most a
