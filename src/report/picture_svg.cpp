@@ -59,9 +59,10 @@ void draw_key(Svg& svg, double left, double y) {
   double x = left;
   for (const auto& [level, label] :
        {std::pair{kTopLevel, "bought from the solver"}, std::pair{std::uint8_t{0}, "not bought"}}) {
-    svg.rectangle(x, y - 0.45 * font, 0.9 * font, 0.9 * font,
-                  fmt::format("class=\"{}\" fill=\"{}\" stroke=\"#333333\" stroke-width=\"0.5\"",
-                              level > 0 ? "bought" : "filled", hex(colours[level])));
+    svg.rectangle(
+        x, y - 0.45 * font, 0.9 * font, 0.9 * font,
+        fmt::format("class=\"{}\" fill=\"{}\" stroke=\"#333333\" stroke-width=\"0.5\"",
+                    level > 0 ? "bought" : "filled", level > 0 ? hex(colours[level]) : "none"));
     svg.text(x + 1.3 * font, y, Anchor::start, label);
     x += 1.3 * font + text_width(label, font) + 1.2 * font;
   }
