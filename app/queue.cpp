@@ -118,20 +118,13 @@ std::string seconds_text(double seconds) {
 }
 
 // "buying, round 2 of 5 (process 4711 on n3, 2 s ago)".
-std::string phase_text(const AskedRun& run) {
+std::string state_text(const AskedRun& run) {
   if (!run.status) return "not begun";
   const RunStatus& s = *run.status;
-  const char* doing = s.phase == "initial"    ? "buying the initial trajectories"
-                      : s.phase == "acquire"  ? "buying"
-                      : s.phase == "train"    ? "training"
-                      : s.phase == "evaluate" ? "evaluating"
-                      : s.phase == "select"   ? "selecting"
-                      : s.phase == "waiting"  ? "waiting for answers of people"
-                                              : s.phase.c_str();
   const std::string who =
       fmt::format("process {}{}", s.process, s.host.empty() ? "" : " on " + s.host);
   const std::string ago = seconds_text(std::max(0.0, now() - s.time));
-  std::string text = fmt::format("{}, round {} of {}", doing, s.round, s.rounds);
+  std::string text = phase_text(s);
   if (is_over(s.phase))
     text += fmt::format(" ({} ago)", ago);
   else if (run.alive && !*run.alive)
@@ -142,7 +135,7 @@ std::string phase_text(const AskedRun& run) {
 }
 
 void print(const AskedRun& run, std::ostream& out) {
-  out << run.name << ": " << phase_text(run) << '\n';
+  out << run.name << ": " << state_text(run) << '\n';
   const std::size_t refused = static_cast<std::size_t>(
       std::ranges::count(run.failed, std::string("refused"), &Failed::status));
   if (run.answers + run.failed.size() > 0)

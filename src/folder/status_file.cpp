@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
 
@@ -124,6 +126,22 @@ std::optional<RunStatus> RunFolder::read_status() const {
   if (value.find("usual") != nullptr) status.usual = field<double>(value, "usual", path);
   if (value.find("shares") != nullptr) status.shares = field<std::string>(value, "shares", path);
   return status;
+}
+
+std::string phase_text(const RunStatus& s) {
+  const std::string shared = "sharing the training of " + s.shares;
+  const char* words = !s.shares.empty()       ? shared.c_str()
+                      : s.phase == "initial"  ? "buying the initial trajectories"
+                      : s.phase == "acquire"  ? "buying"
+                      : s.phase == "train"    ? "training"
+                      : s.phase == "evaluate" ? "evaluating"
+                      : s.phase == "select"   ? "selecting"
+                      : s.phase == "waiting"  ? "waiting for answers of people"
+                      : s.phase == "done"     ? "finished"
+                      : s.phase == "bought"   ? "bought, to be trained next"
+                      : s.phase == "trained"  ? "trained, to buy next"
+                                              : s.phase.c_str();
+  return fmt::format("{}, round {} of {}", words, s.round, s.rounds);
 }
 
 }  // namespace stap

@@ -33,22 +33,6 @@ bool is_of_this_host(const RunStatus& status) {
   return status.host == host;
 }
 
-std::string doing(const RunStatus& s) {
-  if (!s.shares.empty())
-    return fmt::format("sharing the training of {}, round {} of {}", s.shares, s.round, s.rounds);
-  const char* words = s.phase == "initial"    ? "buying the initial trajectories"
-                      : s.phase == "acquire"  ? "buying"
-                      : s.phase == "train"    ? "training"
-                      : s.phase == "evaluate" ? "evaluating"
-                      : s.phase == "select"   ? "selecting"
-                      : s.phase == "waiting"  ? "waiting for answers of people"
-                      : s.phase == "done"     ? "finished"
-                      : s.phase == "bought"   ? "bought, to be trained next"
-                      : s.phase == "trained"  ? "trained, to buy next"
-                                              : s.phase.c_str();
-  return fmt::format("{}, round {} of {}", words, s.round, s.rounds);
-}
-
 // The solver's slots, if that is a number in its section.
 std::optional<std::size_t> slots_in(const RunFolder& folder) {
   const Value document = folder.read_config().document;
@@ -69,14 +53,14 @@ void judge_life(const fs::path& folder, double now, LiveRun& run) {
   const bool held = holder && !holder->stale();  // also by who goes on with it
   if (over) {
     run.state = held || (here && now - status.time < kLastWork) ? State::working : State::ended;
-    run.words = doing(status);
+    run.words = phase_text(status);
     if (run.state == State::working)
       run.words += "; somebody still works on it";
     else if (status.phase == "stopped")
       run.words += "; nobody works on it, and the same command continues";
     return;
   }
-  const std::string what = status.phase.empty() ? "beginning" : doing(status);
+  const std::string what = status.phase.empty() ? "beginning" : phase_text(status);
   const std::string who = holder ? holder->who
                                  : fmt::format("process {}{}", status.process,
                                                status.host.empty() ? "" : " on " + status.host);

@@ -65,6 +65,8 @@ struct RunStatus {
   std::int64_t process = 0;
   double time = 0.0;  ///< seconds since 1970
 };
+/// "buying, round 2 of 5": what it does.
+std::string phase_text(const RunStatus& status);
 struct CommitteeFile {
   std::size_t round = 0;
   std::filesystem::path path;
