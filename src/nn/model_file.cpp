@@ -1,5 +1,7 @@
 #include "stap/nn/model_file.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -74,6 +76,17 @@ Parameters take(const std::string& prefix, const FnoShape& shape,
   return parameters;
 }
 
+ModelOrigin origin_from(std::map<std::string, std::string>& metadata) {
+  ModelOrigin origin{metadata.at("run"), json::parse(metadata.at("round")).get<std::size_t>(),
+                     metadata.at("data")};
+  if (!metadata.contains("stage")) return origin;
+  origin.stage = json::parse(metadata.at("stage")).get<std::size_t>();
+  for (const json& error : json::parse(metadata.at("held_back")))
+    origin.held_back.push_back(error.is_null() ? std::numeric_limits<double>::infinity()
+                                               : error.get<double>());
+  return origin;
+}
+
 Model model_from_tensors(TensorFile file) {
   const std::string format = file.metadata["format"];
   if (format != kModelFormat && format != kUnsealedFormat)
@@ -84,9 +97,7 @@ Model model_from_tensors(TensorFile file) {
                 "it is damaged: it has no checksum, though it was written with one");
   Model model;
   model.sealed = file.sealed;
-  if (const std::string& run = file.metadata["run"]; !run.empty())
-    model.origin = {run, json::parse(file.metadata.at("round")).get<std::size_t>(),
-                    file.metadata.at("data")};
+  if (!file.metadata["run"].empty()) model.origin = origin_from(file.metadata);
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
   if (file.metadata.contains("cluster"))
     model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
@@ -144,6 +155,10 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     file.metadata["run"] = model.origin.run;
     file.metadata["round"] = json(model.origin.round).dump();
     file.metadata["data"] = model.origin.data;
+    if (model.origin.stage > 0 || !model.origin.held_back.empty()) {
+      file.metadata["stage"] = json(model.origin.stage).dump();
+      file.metadata["held_back"] = json(model.origin.held_back).dump();
+    }
   }
   write_tensors(path, file);
 }

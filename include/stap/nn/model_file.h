@@ -12,7 +12,11 @@ namespace stap {
 struct ModelOrigin {
   std::string run{};  ///< its run_id()
   std::size_t round = 0;
-  std::string data{};  ///< a hash of the training set
+  std::string data{};     ///< a hash of the training set
+  std::size_t stage = 0;  ///< of the round's training (study.stages)
+  /// Errors on what is held back, after each stage that was trained when the file was written; none
+  /// where training has no stages. What is not finite is infinite.
+  std::vector<double> held_back{};
 
   bool operator==(const ModelOrigin&) const = default;
 };
@@ -28,8 +32,9 @@ struct Model {
 
 /// Writes a safetensors file (format "model/2", with a seal): member m's weights as "m/NAME", its
 /// optimiser as "m/adam1/NAME" and "m/adam2/NAME", its running average, where there is one, as
-/// "m/average/NAME", its scaling as "m/mean" and "m/deviation"; shape, step counts, origin and the
-/// cluster, where it is not 1, as metadata. Written aside and renamed. Throws Error(storage).
+/// "m/average/NAME", its scaling as "m/mean" and "m/deviation"; shape, step counts, origin (of
+/// stages, where there are any) and the cluster, where it is not 1, as metadata. Written aside and
+/// renamed. Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 
 /// Reads it back, bit for bit; also files of "model/1", which have no seal. Throws Error(data) if

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "stap/core/error.h"
 #include "support/networks.h"
@@ -167,6 +168,10 @@ TEST(ModelFile, KeepsWhereItComesFrom) {
   const test::TemporaryFolder folder;
   Model model = some_model();
   model.origin = {"0123456789abcdef", 3, "fedcba9876543210"};
+  write_model(folder.path() / "m", model);
+  EXPECT_EQ(read_model(folder.path() / "m").origin, model.origin);
+  model.origin.stage = 1;
+  model.origin.held_back = {0.1 + 0.2, std::numeric_limits<double>::infinity(), 1e-300 / 3};
   write_model(folder.path() / "m", model);
   EXPECT_EQ(read_model(folder.path() / "m").origin, model.origin);
 }
