@@ -35,7 +35,8 @@ bool is_ours(const fs::path& file) {
   constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
                            "transitions.h5", "extracts.h5",   "status.json",   "analysis.json",
                            "analysis.h5",    "report.html",   "lock.json"};
-  constexpr std::array in_round{"committee.safetensors", "training.safetensors"};
+  constexpr std::array in_round{"committee.safetensors", "training.safetensors",
+                                "stage.safetensors"};
   const fs::path parent = file.parent_path();
   const std::string name = file.filename().string();
   if (parent.empty()) return std::ranges::find(top, name) != top.end();

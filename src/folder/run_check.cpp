@@ -128,7 +128,8 @@ class RunCheck {
          !error && entry != end; entry.increment(error)) {
       const std::string name = entry->path().filename().string();
       if (entry.depth() == 1 && round_of(entry->path().parent_path()) &&
-          (pass_of(name) > 0 || name == "committee.safetensors" || name == "training.safetensors"))
+          (pass_of(name) > 0 || name == "committee.safetensors" || name == "training.safetensors" ||
+           name == "stage.safetensors"))
         files.push_back(entry->path());
     }
     std::ranges::sort(files);
@@ -150,7 +151,9 @@ class RunCheck {
           folder_.read_plan(round, pass, pool != 0 ? pool : SIZE_MAX, size("steps") / cluster);
         } else if (file == folder_.committee_file(round) ||
                    !any_file_at(folder_.committee_file(round))) {
-          const std::optional<Model> model = folder_.read_networks(round);
+          const std::optional<Model> model = file == folder_.stage_file(round)
+                                                 ? folder_.read_stage(round)
+                                                 : folder_.read_networks(round);
           if (!model) throw Error(ErrorKind::data, "it cannot be read");
           data_of_[round] = model->origin.data;
         }

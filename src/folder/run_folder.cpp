@@ -54,6 +54,10 @@ fs::path RunFolder::training_file(std::size_t round) const {
   return round_folder(round) / "training.safetensors";
 }
 
+fs::path RunFolder::stage_file(std::size_t round) const {
+  return round_folder(round) / "stage.safetensors";
+}
+
 // --- config.yaml ---
 
 RunConfig RunFolder::read_config() const {
@@ -204,17 +208,24 @@ void RunFolder::write_transitions(const TransitionSet& set) const {
 std::optional<Model> RunFolder::read_networks(std::size_t round) const {
   std::error_code missing;
   for (const fs::path& path : {committee_file(round), training_file(round)})
-    if (fs::exists(path, missing)) {
-      Model model = read_model(path);
-      if (known().sealed == Sealed::always) {
-        check_run(model.origin.run, path.string());
-        if (model.origin.round != round)
-          throw Error(ErrorKind::data, fmt::format("{} is of round {}, expected {}", path.string(),
-                                                   model.origin.round, round));
-      }
-      return model;
-    }
+    if (fs::exists(path, missing)) return read_of_round(path, round);
   return std::nullopt;
+}
+
+std::optional<Model> RunFolder::read_stage(std::size_t round) const {
+  std::error_code missing;
+  if (!fs::exists(stage_file(round), missing)) return std::nullopt;
+  return read_of_round(stage_file(round), round);
+}
+
+Model RunFolder::read_of_round(const fs::path& path, std::size_t round) const {
+  Model model = read_model(path);
+  if (known().sealed != Sealed::always) return model;
+  check_run(model.origin.run, path.string());
+  if (model.origin.round != round)
+    throw Error(ErrorKind::data, fmt::format("{} is of round {}, expected {}", path.string(),
+                                             model.origin.round, round));
+  return model;
 }
 
 CommitteeFile RunFolder::newest_committee() const {
@@ -243,11 +254,18 @@ void RunFolder::write_training(std::size_t round, const Model& model) const {
   write_model(training_file(round), model);
 }
 
+void RunFolder::write_stage(std::size_t round, const Model& model) const {
+  make_folder(round_folder(round));
+  write_model(stage_file(round), model);
+  std::error_code ignored;
+  fs::remove(training_file(round), ignored);
+}
+
 void RunFolder::write_committee(std::size_t round, const Model& model) const {
   make_folder(round_folder(round));
   write_model(committee_file(round), model);
   std::error_code ignored;
-  fs::remove(training_file(round), ignored);
+  for (const fs::path& file : {training_file(round), stage_file(round)}) fs::remove(file, ignored);
 }
 
 // All that there are: a process may have been killed between one round's end and this.
@@ -258,7 +276,8 @@ void RunFolder::remove_old_networks(std::size_t round, bool committees) const {
     const std::optional<std::size_t> other = round_of(entry->path());
     if (!other || *other > round) continue;
     if (*other < round || fs::exists(committee_file(round), ignored))
-      fs::remove(training_file(*other), ignored);
+      for (const fs::path& file : {training_file(*other), stage_file(*other)})
+        fs::remove(file, ignored);
     if (*other < round && committees) fs::remove(committee_file(*other), ignored);
   }
 }

@@ -79,6 +79,10 @@ void RunFolder::write_status(const RunStatus& status) const {
     value.set("epochs", status.epochs);
     value.set("epochs_done", status.epochs_done);
   }
+  if (status.stages > 1) {
+    value.set("stage", status.stage);
+    value.set("stages", status.stages);
+  }
   if (status.usual > 0) value.set("usual", status.usual);
   if (!status.shares.empty()) value.set("shares", status.shares);
   value.set("host", this_host());
@@ -123,6 +127,10 @@ std::optional<RunStatus> RunFolder::read_status() const {
     status.epochs = number("epochs");
     status.epochs_done = number("epochs_done");
   }
+  if (value.find("stages") != nullptr) {
+    status.stage = number("stage");
+    status.stages = number("stages");
+  }
   if (value.find("usual") != nullptr) status.usual = field<double>(value, "usual", path);
   if (value.find("shares") != nullptr) status.shares = field<std::string>(value, "shares", path);
   return status;
@@ -141,7 +149,9 @@ std::string phase_text(const RunStatus& s) {
                       : s.phase == "bought"   ? "bought, to be trained next"
                       : s.phase == "trained"  ? "trained, to buy next"
                                               : s.phase.c_str();
-  return fmt::format("{}, round {} of {}", words, s.round, s.rounds);
+  std::string text = fmt::format("{}, round {} of {}", words, s.round, s.rounds);
+  if (s.stages > 1) text += fmt::format(", stage {} of at most {}", s.stage + 1, s.stages);
+  return text;
 }
 
 }  // namespace stap

@@ -41,6 +41,7 @@ class RunFolder {
   std::filesystem::path round_folder(std::size_t round) const;  ///< rounds/NN
   std::filesystem::path committee_file(std::size_t round) const;
   std::filesystem::path training_file(std::size_t round) const;  ///< while it trains
+  std::filesystem::path stage_file(std::size_t round) const;     ///< while a further stage does
   /// plan.json, or plan-2.json, ... of further passes (1-based).
   std::filesystem::path plan_file(std::size_t round, std::size_t pass) const;
 
@@ -68,6 +69,8 @@ class RunFolder {
   TransitionSet read_transitions() const;
   /// The networks of a round: finished, half trained or, empty, not begun.
   std::optional<Model> read_networks(std::size_t round) const;
+  /// Those that the stage under way goes on from; empty where it is the first, or none.
+  std::optional<Model> read_stage(std::size_t round) const;
   /// That of the highest round that has one. Throws Error(data) if there is none, or if it is
   /// damaged or another run's.
   CommitteeFile newest_committee() const;
@@ -91,7 +94,9 @@ class RunFolder {
   void remove_plans(std::size_t round, std::size_t pass) const;
   void write_transitions(const TransitionSet& set) const;
   void write_training(std::size_t round, const Model& model) const;
-  /// In the place of what write_training() wrote.
+  /// The networks of a stage that is over, in the place of what write_training() wrote of it.
+  void write_stage(std::size_t round, const Model& model) const;
+  /// In the place of what these two wrote.
   void write_committee(std::size_t round, const Model& model) const;
   /// Of rounds before this one, and what is left of trainings that have ended with a committee.
   void remove_old_networks(std::size_t round, bool committees) const;
@@ -103,6 +108,7 @@ class RunFolder {
     std::string run{};
   };
   const Known& known() const;
+  Model read_of_round(const std::filesystem::path& path, std::size_t round) const;
   void check_run(const std::string& there, const std::string& where) const;
 
   std::filesystem::path path_;

@@ -57,6 +57,7 @@ struct RunStatus {
   double since = 0.0;                       ///< when the phase began, seconds since 1970,
   std::size_t since_done = 0;               ///< and what was spent, or trained, by then
   std::size_t epochs = 0, epochs_done = 0;  ///< of all members, while they train
+  std::size_t stage = 0, stages = 0;        ///< of their training, where there are several
   double usual = 0.0;                       ///< seconds of a solver step, the median of late
   std::string shares{};  ///< the run beside it whose training is its own, too: the first of methods
 

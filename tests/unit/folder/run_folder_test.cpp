@@ -324,11 +324,18 @@ TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
   run_.write_transitions(some_set(shape.grid));
   run_.write_training(0, model);
   EXPECT_TRUE(run_.read_networks(0)->members == model.members);
+  EXPECT_FALSE(run_.read_stage(0).has_value());
+  run_.write_stage(0, model);
+  EXPECT_FALSE(fs::exists(run_.training_file(0)));
+  EXPECT_FALSE(run_.read_networks(0).has_value());
+  EXPECT_TRUE(run_.read_stage(0)->members == model.members);
+  run_.write_training(0, model);
   EXPECT_THROW(run_.newest_committee(), Error);
 
   run_.write_committee(0, model);
 
   EXPECT_FALSE(fs::exists(run_.training_file(0)));
+  EXPECT_FALSE(fs::exists(run_.stage_file(0)));
   EXPECT_TRUE(run_.read_networks(0)->members == model.members);
   EXPECT_EQ(run_.newest_committee().path, run_.committee_file(0));
   EXPECT_EQ(run_.read_transitions().equation, "burgers");
