@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "run/phases.h"
+#include "run/stages.h"
 #include "stap/core/resident_rows.h"
 #include "stap/eval/extracts.h"
 #include "stap/eval/metrics.h"
@@ -28,7 +29,25 @@ Metrics on_test_set(const Run& run, Committee& committee, const TestSet& set) {
   return metrics;
 }
 
-// Errors of single steps on what is held back; none if nothing is.
+// Trajectories of which something was bought; the first transitions are those that were there
+// before.
+std::size_t distinct_candidates(const TransitionSet& set, std::size_t first) {
+  std::vector<std::size_t> ids;
+  for (std::size_t i = first; i < set.count(); ++i) ids.push_back(set.origins[i].candidate);
+  std::sort(ids.begin(), ids.end());
+  return static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
+}
+
+// What became of the stages of its training.
+void add_stages(const Run& run, config::Value& head) {
+  config::Value::List errors(run.stage_errors.begin(), run.stage_errors.end());
+  head.set("stages", stages_begun(run));
+  head.set("kept_stage", run.stage);
+  head.set("held_back", config::Value(std::move(errors)));
+}
+
+}  // namespace
+
 std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   const TransitionSet& set = run.transitions;
   const std::size_t values = set.grid.values(), k = set.cluster;
@@ -49,17 +68,6 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   return evaluate(committee, {single, 2 * k, k, times});
 }
 
-// Trajectories of which something was bought; the first transitions are those that were there
-// before.
-std::size_t distinct_candidates(const TransitionSet& set, std::size_t first) {
-  std::vector<std::size_t> ids;
-  for (std::size_t i = first; i < set.count(); ++i) ids.push_back(set.origins[i].candidate);
-  std::sort(ids.begin(), ids.end());
-  return static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
-}
-
-}  // namespace
-
 void evaluate_round(Run& run, Committee& committee) {
   config::Value head;
   head.set("run", run.folder.run());
@@ -77,6 +85,7 @@ void evaluate_round(Run& run, Committee& committee) {
     return on_held_back(run, committee);
   });
   if (metrics && !test) head.set("measured_on", "validation");
+  if (run.study.options.stages > 1) add_stages(run, head);
   std::vector<std::string> lines;
   for (JsonLine& line : run.folder.read_metrics()) lines.push_back(std::move(line.text));
   lines.resize(run.round);

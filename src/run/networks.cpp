@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "run/phases.h"
+#include "run/stages.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -13,48 +14,82 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Networks of a round that are on disk.
-std::optional<Model> networks_of(const Run& run, std::size_t round) {
+void check_shape(const Run& run, std::size_t round, const std::optional<Model>& model) {
   const StudyOptions& o = run.study.options;
-  std::optional<Model> model = run.folder.read_networks(round);
   if (model && (model->shape != run.shape || model->cluster != o.cluster ||
                 model->members.size() != static_cast<std::size_t>(o.members)))
     throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape",
                                              run.folder.round_folder(round).string()));
+}
+
+// Throws unless they are of this run's data and of a stage that it can have.
+void check_origin(const Run& run, const Model& model) {
+  const std::string place = run.folder.round_folder(run.round).string();
+  if (model.origin.data != run.data)
+    throw Error(ErrorKind::data, fmt::format("{} holds networks that were trained on another "
+                                             "training set than transitions.h5",
+                                             place));
+  const std::size_t stages = run.study.options.stages;
+  if (model.origin.stage >= stages || model.origin.held_back.size() > stages)
+    throw Error(ErrorKind::data,
+                fmt::format("{} holds networks of stage {} of training and {} errors of stages, "
+                            "but study.stages is {}",
+                            place, model.origin.stage + 1, model.origin.held_back.size(), stages));
+}
+
+// Epochs of a stage that networks have behind them.
+int epochs_behind(const Run& run, const Model& model, bool finished) {
+  const std::string place = run.folder.round_folder(run.round).string();
+  const FitLength length =
+      fit_length(stage_options(run.study.train, model.origin.stage), training_rows(run).size());
+  const std::int64_t steps = model.members[0].steps;
+  const int epochs = length.epochs_after(steps);
+  if (length.steps_after(epochs) != steps ||
+      std::ranges::any_of(model.members, [&](const auto& m) { return m.steps != steps; }))
+    throw Error(ErrorKind::data,
+                fmt::format("{} holds networks of {} steps, or of different numbers of steps, "
+                            "expected whole epochs of {} up to {}",
+                            place, steps, length.steps_per_epoch, length.steps));
+  if (finished != (epochs == length.epochs))
+    throw Error(ErrorKind::data,
+                fmt::format("{} holds networks of {} of {} epochs under the name of {} ones", place,
+                            epochs, length.epochs, finished ? "finished" : "half-trained"));
+  return epochs;
+}
+
+// The round's committee, if there is one.
+bool load_finished(Run& run) {
+  if (std::error_code none; !fs::exists(run.folder.committee_file(run.round), none)) return false;
+  Model model = *run.folder.read_networks(run.round);
+  check_shape(run, run.round, model);
+  check_origin(run, model);
+  set_stage(run, model.origin.stage);
+  run.epochs_done = epochs_behind(run, model, true);
+  run.stage_errors = std::move(model.origin.held_back);
+  run.members = std::move(model.members);
+  return true;
+}
+
+// The networks of the stage before, if one is over, and what it has said.
+std::optional<Model> stage_before(const Run& run) {
+  std::optional<Model> model = run.folder.read_stage(run.round);
+  if (!model) return std::nullopt;
+  check_shape(run, run.round, model);
+  check_origin(run, *model);
+  epochs_behind(run, *model, true);
+  if (model->origin.stage + 1 >= run.study.options.stages ||
+      model->origin.held_back.size() != model->origin.stage + 1)
+    throw Error(ErrorKind::data,
+                fmt::format("{} is of stage {} and has {} errors, but study.stages is {}",
+                            run.folder.stage_file(run.round).string(), model->origin.stage + 1,
+                            model->origin.held_back.size(), run.study.options.stages));
   return model;
 }
 
-}  // namespace
-
-void load_training(Run& run) {
+// What the training of a round begins with.
+std::vector<MemberState> members_to_begin(const Run& run) {
   const StudyOptions& o = run.study.options;
-  const FitLength length = fit_length(run.study.train, training_rows(run).size());
-  run.members.clear();
-  run.epochs_done = 0;
-  run.epochs = length.epochs;
-  if (std::optional<Model> model = networks_of(run, run.round)) {
-    const fs::path place = run.folder.round_folder(run.round);
-    if (model->origin.data != run.data)
-      throw Error(ErrorKind::data, fmt::format("{} holds networks that were trained on another "
-                                               "training set than transitions.h5",
-                                               place.string()));
-    run.members = std::move(model->members);
-    const std::int64_t steps = run.members[0].steps;
-    run.epochs_done = length.epochs_after(steps);
-    if (length.steps_after(run.epochs_done) != steps ||
-        std::ranges::any_of(run.members, [&](const auto& m) { return m.steps != steps; }))
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds networks of {} steps, or of different numbers of steps, "
-                              "expected whole epochs of {} up to {}",
-                              place.string(), steps, length.steps_per_epoch, length.steps));
-    const bool finished = run.epochs_done == run.epochs;
-    if (std::error_code none; finished != fs::exists(run.folder.committee_file(run.round), none))
-      throw Error(ErrorKind::data,
-                  fmt::format("{} holds networks of {} of {} epochs under the name of {} ones",
-                              place.string(), run.epochs_done, run.epochs,
-                              finished ? "half-trained" : "finished"));
-    return;
-  }
+  std::vector<MemberState> members;
   if (o.warm_start && run.round > 0) {
     const fs::path file = run.folder.committee_file(run.round - 1);
     if (std::error_code none; !fs::exists(file, none))
@@ -62,15 +97,41 @@ void load_training(Run& run) {
                   fmt::format("{} is missing, but with study.warm_start round {} starts from it: "
                               "put it there again, or begin in another folder",
                               file.string(), run.round));
-    std::optional<Model> before = networks_of(run, run.round - 1);
-    for (MemberState& member : before->members)
-      run.members.push_back(warm_member(std::move(member)));
-    return;
+    std::optional<Model> before = run.folder.read_networks(run.round - 1);
+    check_shape(run, run.round - 1, before);
+    for (MemberState& member : before->members) members.push_back(warm_member(std::move(member)));
+    return members;
   }
   for (int m = 0; m < o.members; ++m)
-    run.members.push_back(
+    members.push_back(
         fresh_member(run.shape, run.scaling,
                      run.stream("weights").split("member", static_cast<std::uint64_t>(m))));
+  return members;
+}
+
+}  // namespace
+
+void load_training(Run& run) {
+  run.members.clear();
+  run.stage_errors.clear();
+  if (load_finished(run)) return;
+  std::optional<Model> before = stage_before(run);
+  set_stage(run, before ? before->origin.stage + 1 : 0);
+  if (before) run.stage_errors = std::move(before->origin.held_back);
+  std::optional<Model> half = run.folder.read_networks(run.round);
+  check_shape(run, run.round, half);
+  if (half) check_origin(run, *half);
+  // Of another stage: left by a kill between two files, or what it went on from is gone. The one
+  // under way, or the round, is then trained from its beginning.
+  if (half && half->origin.stage == run.stage) {
+    run.epochs_done = epochs_behind(run, *half, false);
+    run.members = std::move(half->members);
+  } else if (before) {
+    for (MemberState& member : before->members)
+      run.members.push_back(warm_member(std::move(member)));
+  } else {
+    run.members = members_to_begin(run);
+  }
 }
 
 }  // namespace stap

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/stages.h"
+
 namespace stap {
 
 double seconds_since_1970() {
@@ -16,8 +18,7 @@ TrainingNews::TrainingNews(const Group& group,
       leaders_(group.runs.size(), nullptr),
       since_(seconds_since_1970()) {
   for (const auto& [run, leader] : followers) leaders_[run] = group.runs[leader];
-  for (const Run* run : group.runs)
-    before_.push_back(static_cast<std::size_t>(run->epochs_done * group.members));
+  for (const Run* run : group.runs) before_.push_back(epochs_trained(*run));
   done_ = before_;
 }
 
@@ -43,13 +44,17 @@ void TrainingNews::tell() const {
                                .shares = leaders_[r]->folder.path().filename().string()});
       continue;
     }
-    run.folder.write_status({.phase = "train",
-                             .round = run.round,
-                             .rounds = run.study.options.rounds,
-                             .since = since_,
-                             .since_done = before_[r],
-                             .epochs = static_cast<std::size_t>(run.epochs * group_.members),
-                             .epochs_done = done_[r]});
+    run.folder.write_status(
+        {.phase = "train",
+         .round = run.round,
+         .rounds = run.study.options.rounds,
+         .since = since_,
+         .since_done = before_[r],
+         // Up to the end of the stage: whether there is another is not known.
+         .epochs = static_cast<std::size_t>((run.epochs_before + run.epochs) * group_.members),
+         .epochs_done = done_[r],
+         .stage = run.stage,
+         .stages = run.study.options.stages});
   }
 }
 

@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "stap/acquire/plan.h"
 #include "stap/core/committee.h"
+#include "stap/eval/metrics.h"
 #include "stap/run/run.h"
 
 namespace stap {
@@ -26,9 +28,13 @@ void load_training(Run& run);
 /// Begins the round behind the last purchase: finished, half-trained or fresh members, and the
 /// phase they are in. Throws Error(solver) if there is nothing to train on.
 void begin_round(Run& run);
+/// The run's members as a file of them says what they are.
+Model trained_model(const Run& run);
 /// Puts members and progress on disk, as the round's committee when all epochs are done, and moves
 /// the phase on then.
 void save_training(Run& run);
+/// Errors of single steps on what is held back; none if nothing is.
+std::optional<Metrics> on_held_back(const Run& run, Committee& committee);
 /// Evaluates the committee, adds the line to metrics.jsonl, keeps extracts, and moves the phase on.
 void evaluate_round(Run& run, Committee& committee);
 

@@ -244,7 +244,7 @@ class Repair {
       if (!state.good() || file == folder_.journal_file() || file == folder_.answers_file() ||
           file == folder_.config_file() || file == folder_.manifest_file() ||
           file == folder_.losses_file() || file.filename() == "training.safetensors" ||
-          !fs::exists(other, none))
+          file.filename() == "stage.safetensors" || !fs::exists(other, none))
         continue;
       if (read_text_file(file) == read_text_file(other)) continue;
       for (const fs::path& bad_file : files)

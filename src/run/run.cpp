@@ -248,14 +248,19 @@ void drop_old_networks(const Run& run) {
   run.folder.remove_old_networks(run.round, last);
 }
 
+Model trained_model(const Run& run) {
+  return {run.shape,
+          run.members,
+          run.study.options.cluster,
+          {run.folder.run(), run.round, run.data, run.stage, run.stage_errors}};
+}
+
 void save_training(Run& run) {
-  const Model model{
-      run.shape, run.members, run.study.options.cluster, {run.folder.run(), run.round, run.data}};
   if (run.epochs_done < run.epochs) {
-    run.folder.write_training(run.round, model);
+    run.folder.write_training(run.round, trained_model(run));
     return;
   }
-  run.folder.write_committee(run.round, model);
+  run.folder.write_committee(run.round, trained_model(run));
   run.phase = run.evaluated > run.round ? after_evaluation(run) : Run::Phase::evaluate;
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "run/stages.h"
 #include "stap/core/error.h"
 #include "stap/core/shown_text.h"
 
@@ -47,9 +48,10 @@ std::uint64_t round_bytes(const Run& run, std::size_t steps) {
   const double times = static_cast<double>(o.pattern_steps() + 1);
   const double answers = bought * (state_bytes(run) + kLineBytes);
   const double transitions = rows * (2 * state_bytes(run) + 24);
-  const double networks = 3 * network_bytes(run);  // half trained, the next one aside, and done
+  // Half trained, the next one aside, and done; of the stage before.
+  const double networks = (o.stages > 1 ? 4 : 3) * network_bytes(run);
   const double extracts = 2 * 6 * times * state_bytes(run);
-  const int epochs = fit_length(run.study.train, std::max<std::size_t>(steps, 1)).epochs;
+  const int epochs = epochs_of_stages(run.study.train, std::max<std::size_t>(steps, 1), o.stages);
   const double losses = static_cast<double>(o.members) * epochs * kLineBytes / 4;
   return whole(answers + transitions + networks + extracts + losses + kFileBytes);
 }

@@ -9,6 +9,7 @@
 
 #include "run/news.h"
 #include "run/phases.h"
+#include "run/stages.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 #include "stap/core/resident_rows.h"
@@ -53,15 +54,6 @@ struct TrainingData {
   std::vector<float> times;
 };
 
-// Epochs of all members in a round, if all that may be bought until then is bought.
-std::size_t epochs_of(const Run& run, std::size_t round) {
-  const StudyOptions& o = run.study.options;
-  const std::size_t rows =
-      run.problem->first.count() + o.initial * o.pattern_steps() + round * o.pattern_budget();
-  return static_cast<std::size_t>(fit_length(run.study.train, rows).epochs) *
-         static_cast<std::size_t>(o.members);
-}
-
 // Who trains, and who takes the networks of round 0 from whom.
 struct Assignment {
   std::vector<std::size_t> training;
@@ -92,22 +84,29 @@ std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>
   for (std::size_t i = 0; i < training.size(); ++i) {
     const Run& run = *group.runs[training[i]];
     if (run.phase != Run::Phase::train) continue;
-    const FitOptions& options = run.study.train;
+    const FitOptions options = stage_options(run.study.train, run.stage);
+    Rng order = run.stream("order");
+    if (run.stage > 0) order = order.split("stage", run.stage);
     for (int m = 0; m < group.members; ++m)
       jobs.push_back({group.first_member(training[i]) + m, data[i].view(), options,
-                      run.stream("order").split("member", static_cast<std::uint64_t>(m)),
-                      run.epochs_done,
+                      order.split("member", static_cast<std::uint64_t>(m)), run.epochs_done,
                       std::min(run.epochs, run.epochs_done + run.study.options.checkpoint_epochs)});
   }
   return jobs;
+}
+
+std::string training_text(const Run& run) {
+  const std::string text = fmt::format("{}, training", round_text(run));
+  return run.study.options.stages > 1 ? fmt::format("{}, stage {}", text, run.stage + 1) : text;
 }
 
 void keep_losses(const Group& group, Account& account) {
   std::map<std::size_t, std::vector<Loss>> by_run;
   for (const EpochDone& event : account.take_losses()) {
     const auto r = static_cast<std::size_t>(event.member / group.members);
+    const Run& run = *group.runs[r];
     by_run[r].push_back(
-        {group.runs[r]->round, event.member % group.members, event.epoch, event.loss});
+        {run.round, event.member % group.members, run.epochs_before + event.epoch, event.loss});
   }
   for (auto& [r, losses] : by_run) {
     // In which order members come depends on the threads.
@@ -120,6 +119,31 @@ std::vector<Loss> losses_of_round(const Run& run) {
   std::vector<Loss> losses = run.folder.read_losses();
   std::erase_if(losses, [&](const Loss& loss) { return loss.round != run.round; });
   return losses;
+}
+
+void load_members(Group& group, std::size_t r) {
+  for (int m = 0; m < group.members; ++m)
+    group.engine().load(group.first_member(r) + m,
+                        group.runs[r]->members[static_cast<std::size_t>(m)]);
+}
+
+// A checkpoint; at the end of a stage, what becomes of it.
+void keep_networks(Group& group, std::size_t r, Account& account) {
+  Run& run = *group.runs[r];
+  const bool over = run.epochs_done == run.epochs;
+  for (int m = 0; m < group.members; ++m) {
+    MemberState& member = run.members[static_cast<std::size_t>(m)];
+    member = group.engine().save(group.first_member(r) + m);
+    if (over) member = trained_member(std::move(member));
+  }
+  if (!over) return save_training(run);
+  // Takes less than an epoch: it is not given up when all is to stop.
+  if (most_stages(run) > 1) measure_stage(run, *committee_of(group, r, {}));
+  end_stage(run);
+  if (run.phase == Run::Phase::train)
+    load_members(group, r);
+  else
+    account.add(epochs_left(run));
 }
 
 // Stops where another epoch, if it takes as long as the longest so far, would end too late.
@@ -187,37 +211,6 @@ std::string round_text(const Run& run) {
   return fmt::format("round {} of {}", run.round, run.study.options.rounds);
 }
 
-Account::Account(std::span<const Run> runs, Observer& listener) : listener_(listener) {
-  for (const Run& run : runs) {
-    for (std::size_t round = 0; round <= run.study.options.rounds; ++round) {
-      const std::size_t epochs = epochs_of(run, round);
-      total_ += epochs;
-      if (round < run.round) done_ += epochs;
-    }
-    if (run.phase == Run::Phase::train)
-      done_ += static_cast<std::size_t>(run.epochs_done * run.study.options.members);
-    else if (run.phase != Run::Phase::initial)
-      done_ += epochs_of(run, run.round);
-  }
-}
-
-void Account::begin(const Run& run) {
-  total_ += static_cast<std::size_t>(run.epochs * run.study.options.members);
-  total_ -= epochs_of(run, run.round);
-}
-
-void Account::say(std::string phase) {
-  phase_ = std::move(phase);
-  listener_.progress({phase_, done_, total_, "epochs"});
-}
-
-void Account::epoch_done(const EpochDone& event) {
-  ++done_;
-  losses_.push_back(event);
-  listener_.epoch_done(event);
-  listener_.progress({phase_, done_, total_, "epochs"});
-}
-
 void fit(Group& group, Account& account, const StopAsked& stop) {
   for (const Run* run : group.runs)
     if (run->phase == Run::Phase::train) account.begin(*run);
@@ -227,9 +220,8 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
   for (std::size_t r : who.training) {
     Run& run = *group.runs[r];
     data.emplace_back(run);
-    run.folder.cut_losses(run.round, run.epochs_done);
-    for (int m = 0; m < group.members; ++m)
-      group.engine().load(group.first_member(r) + m, run.members[static_cast<std::size_t>(m)]);
+    run.folder.cut_losses(run.round, run.epochs_before + run.epochs_done);
+    load_members(group, r);
   }
   EpochsInTime in_time(stop);
   TrainingNews news(group, who.followers, account);
@@ -237,7 +229,8 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
     std::vector<FitJob> jobs = make_jobs(group, who.training, data);
     if (jobs.empty()) break;
     if (in_time.stop()) throw Stopped();
-    account.say(fmt::format("{}, training", round_text(*group.runs[who.training[0]])));
+    account.say(training_text(*group.runs[static_cast<std::size_t>(jobs[0].member) /
+                                          static_cast<std::size_t>(group.members)]));
     const auto start = std::chrono::steady_clock::now();
     in_time.begin();
     group.engine().fit(jobs, news, [&] { return in_time.epoch_done(); });
@@ -253,21 +246,19 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
               own, [&](const FitJob& job) { return job.epochs_done != jobs[j].epochs_done; }))
         continue;
       run.epochs_done = jobs[j].epochs_done;
-      for (int m = 0; m < group.members; ++m) {
-        MemberState& member = run.members[static_cast<std::size_t>(m)];
-        member = group.engine().save(group.first_member(r) + m);
-        if (run.epochs_done == run.epochs) member = trained_member(std::move(member));
-      }
       run.folder.add_timing({run.round, "train", seconds.count() * share});
-      save_training(run);
+      keep_networks(group, r, account);
     }
   }
   for (const auto& [r, leader] : who.followers) {
     Run& run = *group.runs[r];
-    account.add(static_cast<std::size_t>((run.epochs - run.epochs_done) * group.members));
-    run.members = group.runs[leader]->members;
+    const Run& other = *group.runs[leader];
+    account.add(epochs_left(run));
+    run.members = other.members;
+    run.stage = other.stage;
+    run.stage_errors = other.stage_errors;
     run.folder.cut_losses(run.round, 0);
-    run.folder.add_losses(losses_of_round(*group.runs[leader]));
+    run.folder.add_losses(losses_of_round(other));
     run.epochs_done = run.epochs;
     save_training(run);
   }

@@ -38,8 +38,11 @@ struct Run {
   std::size_t round = 0;
   Phase phase = Phase::initial;
   std::vector<MemberState> members;  ///< of this round, as far as they are trained
+  std::size_t stage = 0;  ///< of this round's training; once that is over, the one that is kept
+  std::vector<double> stage_errors{};  ///< on what is held back, after each stage that is over
+  int epochs_before = 0;               ///< of stages before this one
   int epochs_done = 0;
-  int epochs = 0;  ///< of this round's training, in all
+  int epochs = 0;  ///< of this stage, in all
 
   /// Random streams of this round; keys hold ids only, so equal seeds share round 0.
   Rng stream(std::string_view purpose) const;

@@ -31,6 +31,7 @@ struct StudyOptions {
   bool charge_warm_up = false;  ///< the budget also pays for the warm-ups of what is chosen
   double trust_quantile = 0.0;  ///< of the trust band; 0: no band
   double validation = 0.0;      ///< share of the bought candidates that is never trained on
+  std::size_t stages = 1;       ///< of a round's training, at most; more need `validation`
 
   /// A bit of a pattern stands for k solver steps: how many bits a trajectory has, and how many a
   /// round may buy.

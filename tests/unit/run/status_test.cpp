@@ -63,6 +63,39 @@ TEST(Status, SaysWhatRunsWhileStepsAreBought) {
   EXPECT_EQ(number_of(running[0], "step"), 0u);
 }
 
+// Broken by: epochs of a stage in the place of those of the round, stages that are counted from 0.
+TEST(Status, SaysHowFarTrainingIs) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path("run");
+  const Study study = fake_study(
+      {"study.initial=5", "pool=30", "seed=1", "validation=0.4", "stages=3", "rounds=0"});
+  // The first epoch of a process is told of at once. The one before has made four epochs and one of
+  // the second stage, of both members.
+  struct Epochs : Observer {
+    void epoch_done(const EpochDone&) override { ++count; }
+    int count = 0;
+  };
+  for (const int most : {10, 1}) {
+    Epochs epochs;
+    test::Runs runs;
+    runs.push_back(
+        open_run(study, folder, test::fake_problem(study, test::willing_solver(study)), epochs));
+    std::optional<RunStatus> seen;
+    ASSERT_EQ(run_loop(runs, 1, epochs,
+                       [&] {
+                         if (epochs.count > 0) seen = runs[0].folder.read_status();
+                         return epochs.count >= most;
+                       }),
+              LoopEnd::stopped);
+    ASSERT_TRUE(seen.has_value());
+    if (most == 10) continue;
+    EXPECT_EQ(seen->epochs, 2u * (4u + 8u));
+    EXPECT_EQ(seen->epochs_done, 2u * (4u + 1u) + 1u);
+    EXPECT_EQ(seen->since_done, 2u * (4u + 1u));
+    EXPECT_EQ(phase_text(*seen), "training, round 0 of 0, stage 2 of at most 3");
+  }
+}
+
 TEST(Status, SaysHowFarItCameAndWhyItEnded) {
   const TemporaryFolder temporary;
   const std::string folder = temporary.path("run");
