@@ -1,5 +1,6 @@
 #include "study/fitting.h"
 
+#include <cmath>
 #include <fstream>
 #include <optional>
 
@@ -156,6 +157,28 @@ void check_sizes(const Study& study, config::Complaints& complaints) {
                                o.trust_quantile, o.members));
 }
 
+// How many stages of training pay is told by what is held back. The longest of them must be one
+// that can be counted.
+void check_stages(const Study& study, config::Complaints& complaints) {
+  constexpr double kMostCounted = 1e9;
+  const StudyOptions& o = study.options;
+  if (o.stages == 1) return;
+  if (o.validation <= 0)
+    complaints.add("study.stages",
+                   fmt::format("is {}, but nothing is held back that would tell how many of them "
+                               "pay: set study.validation, 0.1 say, or 1 for one stage",
+                               o.stages));
+  const bool steps = study.train.steps > 0;
+  const int first = steps ? study.train.steps : study.train.epochs;
+  const double all = first * (std::ldexp(1.0, static_cast<int>(o.stages)) - 1);
+  if (all > kMostCounted)
+    complaints.add("study.stages",
+                   fmt::format("is {}, so that a round may take {:.3g} {} (train.{} is {}): choose "
+                               "fewer, at most {:g} in all",
+                               o.stages, all, steps ? "steps" : "epochs",
+                               steps ? "steps" : "epochs", first, kMostCounted));
+}
+
 // Sizes in bytes must not overflow, and nobody has so much room.
 void check_bytes(const Study& study, config::Complaints& complaints) {
   const StudyOptions& o = study.options;
@@ -216,6 +239,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   }
   if (!study.has_method()) return;
   check_sizes(study, complaints);
+  check_stages(study, complaints);
   if (sampler || !study.drawn()) check_charged_warm_up(study, complaints);
   if (const auto planner = try_planner(study, complaints))
     check_method(study, *planner, complaints);

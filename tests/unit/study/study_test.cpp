@@ -275,6 +275,12 @@ TEST(Study, TheTestSetMayBeAbsentAndThePoolMayNot) {
   EXPECT_NE(complaint({"pool=0"}).find("pool=0: study.pool is 0, which means all of a file"),
             std::string::npos);
   EXPECT_NE(complaint({"validation=0.6"}).find("study.validation"), std::string::npos);
+  EXPECT_EQ(make_study(demo({"validation=0.1", "stages=4"})).options.stages, 4u);
+  EXPECT_NE(complaint({"stages=4"}).find("stages=4: study.stages is 4, but nothing is held back"),
+            std::string::npos);
+  EXPECT_NE(complaint({"validation=0.1", "stages=12", "train.epochs=250000"})
+                .find("study.stages is 12, so that a round may take 1.02e+09 epochs"),
+            std::string::npos);
 }
 
 // An equation of the program's own, whose table counts how often `points` is read.
