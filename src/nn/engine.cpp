@@ -1,5 +1,6 @@
 #include "stap/nn/engine.h"
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -33,14 +34,15 @@ void check_options(const FitOptions& o) {
   const auto is_decay = [](double x) { return x >= 0 && x < 1; };
   if (o.epochs < 1 || o.steps < 0 || o.batch < 1 || o.batch > kBatchRows ||
       !(o.learning_rate > 0) || !is_decay(o.beta1) || !is_decay(o.beta2) || !(o.epsilon > 0) ||
-      !is_decay(o.average))
+      !is_decay(o.average) || !(o.noise >= 0) || !std::isfinite(o.noise))
     throw Error(
         ErrorKind::config,
         fmt::format("training options epochs {}, steps {}, batch {}, learning_rate {}, beta1 {}, "
-                    "beta2 {}, epsilon {}, average {}: expected epochs >= 1, steps >= 0, batch 1 "
-                    ".. {}, rate and epsilon above 0, betas and average in [0, 1)",
+                    "beta2 {}, epsilon {}, average {}, noise {}: expected epochs >= 1, steps >= 0, "
+                    "batch 1 .. {}, rate and epsilon above 0, betas and average in [0, 1), noise "
+                    "finite and at least 0",
                     o.epochs, o.steps, o.batch, o.learning_rate, o.beta1, o.beta2, o.epsilon,
-                    o.average, kBatchRows));
+                    o.average, o.noise, kBatchRows));
 }
 
 void check_member(int members, int member) {

@@ -57,6 +57,10 @@ const config::Fields<FitOptions>& fit_fields() {
        "decay of a running average of the weights, 0.999 say, which is then used in their place; "
        "0: none",
        at_least(0).below(1)},
+      {"noise", &FitOptions::noise,
+       "standard deviation of noise that is added to the input states of every gradient step, "
+       "0.01 say, in units of the deviation of each channel; 0: none",
+       at_least(0)},
   };
   return fields;
 }

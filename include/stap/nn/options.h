@@ -37,6 +37,9 @@ struct FitOptions {
   double beta2 = 0.999;                  ///< Adam: decay of the mean squared gradient
   double epsilon = 1e-8;                 ///< Adam: added to the root of the mean squared gradient
   double average = 0.0;                  ///< decay of the running average of the weights; 0: none
+  /// Standard deviation of the noise on every value that a training step is given, drawn anew for
+  /// each, in units of Scaling::deviation of its channel. Targets stay as they are. 0: none.
+  double noise = 0.0;
 };
 
 /// How long a training on so many rows is. An epoch goes once through them; where steps count, the

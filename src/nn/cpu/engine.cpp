@@ -11,6 +11,7 @@
 #include "nn/cpu/network.h"
 #include "nn/engines.h"
 #include "nn/gradients.h"
+#include "nn/noise.h"
 
 namespace stap {
 namespace cpu {
@@ -36,6 +37,7 @@ struct Epoch {
   FitJob* job = nullptr;
   Member* member = nullptr;
   std::vector<std::uint32_t> order;
+  Rng noise{0};
   std::size_t next = 0;   // row of the order the next batch starts at
   double squares = 0.0;   // sum over rows of the mean squared error
   std::int64_t step = 0;  // of the whole training, made so far
@@ -45,11 +47,15 @@ struct Epoch {
 
 // What it takes to train up to `jobs` jobs at a time on `threads` threads.
 struct TrainingMemory {
-  TrainingMemory(const Network& network, std::size_t jobs, int threads)
-      : pass(network, jobs, threads), batches(jobs), active(jobs) {}
+  TrainingMemory(const Network& network, std::size_t jobs, int threads, bool noise)
+      : pass(network, jobs, threads),
+        batches(jobs),
+        active(jobs),
+        noisy(noise ? jobs * kBatchRows * network.shape.grid.values() : 0) {}
   GradientPass pass;
   std::vector<Batch> batches;
   std::vector<Epoch*> active;
+  Buffer<float> noisy;  // inputs, [job][row][C][points]; empty where no job has noise
 };
 
 std::size_t most_rows(std::span<const FitJob> jobs) {
@@ -98,10 +104,12 @@ class CpuEngine final : public Engine, public Gradients {
     const auto threads = static_cast<std::size_t>(threads_);
     auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
     const std::size_t together = std::min(open.size(), (2 * threads + 7) / 8);
+    const bool noise =
+        std::ranges::any_of(jobs, [](const FitJob& job) { return job.options.noise > 0; });
     std::vector<TrainingMemory> of_thread;
     for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
-      of_thread.emplace_back(net_, 1, 1);
-    TrainingMemory shared(net_, together, threads_);
+      of_thread.emplace_back(net_, 1, 1, noise);
+    TrainingMemory shared(net_, together, threads_, noise);
 
     for (bool stopped = false; !open.empty() && !stopped; find_open()) {
       const std::size_t own = on_their_own();
@@ -170,6 +178,7 @@ class CpuEngine final : public Engine, public Gradients {
     epoch.squares = 0.0;
     shuffle(job.rng.split("epoch", static_cast<std::uint64_t>(job.epochs_done)), job.data.count(),
             epoch.order);
+    epoch.noise = noise_of_epoch(job);
     const FitLength length = job.length();
     epoch.step = length.steps_after(job.epochs_done);
     const std::int64_t steps = length.steps_after(job.epochs_done + 1) - epoch.step;
@@ -199,12 +208,28 @@ class CpuEngine final : public Engine, public Gradients {
         memory.active[n++] = &epoch;
       }
       if (n == 0) break;
+      if (memory.noisy.size() > 0) put_noise(memory, n);
       memory.pass.run({memory.batches.data(), n});
       for (std::size_t s = 0; s < n; ++s)
         memory.active[s]->squares +=
             memory.pass.loss(s) * static_cast<double>(memory.batches[s].rows);
       update({memory.active.data(), n}, memory.pass);
     }
+  }
+
+  // Noisy copies in the place of the inputs of the first n batches, where their jobs ask for it.
+  void put_noise(TrainingMemory& memory, std::size_t n) {
+    const std::size_t values = net_.shape.grid.values();
+    parallel_for(memory.pass.threads(), n * kBatchRows, [&](std::size_t task, int) {
+      const Epoch& epoch = *memory.active[task / kBatchRows];
+      Batch& batch = memory.batches[task / kBatchRows];
+      const std::size_t r = task % kBatchRows;
+      if (epoch.job->options.noise == 0 || r >= batch.rows) return;
+      float* noisy = memory.noisy.data() + task * values;
+      add_noise(epoch.noise, epoch.next - batch.rows + r, epoch.job->options.noise,
+                epoch.member->scaling, {batch.inputs[r], values}, noisy);
+      batch.inputs[r] = noisy;
+    });
   }
 
   void end_epoch(Epoch& epoch, Observer& observer) {

@@ -13,6 +13,7 @@
 #include "nn/cuda/stream.h"
 #include "nn/engines.h"
 #include "nn/gradients.h"
+#include "nn/noise.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -129,11 +130,13 @@ class CudaEngine final : public Engine, public Gradients {
       to = {};
       data.add(job->data, to);
       if (job->options.average > 0) begin_average(job->member);
+      if (job->options.noise > 0) make_noise();
       to.batch = static_cast<std::uint32_t>(job->options.batch);
       to.member = job->member;
       to.beta1 = static_cast<float>(job->options.beta1);
       to.beta2 = static_cast<float>(job->options.beta2);
       to.epsilon = static_cast<float>(job->options.epsilon);
+      to.noise = job->options.noise;
     }
     while (!open.empty()) {
       run_epoch(open, device_jobs, observer);
@@ -228,6 +231,22 @@ class CudaEngine final : public Engine, public Gradients {
     averaged_[m] = 1;
   }
 
+  // Likewise for noisy inputs: workspaces are made anew, with room for them.
+  void make_noise() {
+    if (noise_) return;
+    noise_ = true;
+    graphs_.clear();
+    work_.clear();
+  }
+
+  Workspace make_workspace(int bundles) const {
+    Workspace work(shape(), bundles, true);
+    if (noise_)
+      work.noisy =
+          DeviceArray<float>(static_cast<std::size_t>(bundles * kRows) * shape().grid.values());
+    return work;
+  }
+
   // The kernels of one step of `bundles` jobs: groups of bundles side by side, and one after the
   // other on the same fields where there are more than the memory is meant for.
   const Graph& step_graph(int bundles) {
@@ -239,7 +258,7 @@ class CudaEngine final : public Engine, public Gradients {
       check(cudaStreamSynchronize(stream_), "training");
       graphs_.clear();
       work_.clear();
-      for (std::size_t b = 0; b < branches; ++b) work_.emplace_back(shape(), group, true);
+      for (std::size_t b = 0; b < branches; ++b) work_.push_back(make_workspace(group));
     }
     const auto record = [&] {
       gather_rows(device_jobs_.data(), bundles, step_.data(), rows_.data(),
@@ -250,6 +269,9 @@ class CudaEngine final : public Engine, public Gradients {
         for (int first = begin; first < end; first += group) {
           const int n = std::min(group, end - first);
           const Launch group_launch = launch(rows_.data() + first, n, stream);
+          if (noise_)
+            add_noise(group_launch, device_jobs_.data() + first, step_.data(), rows_.data() + first,
+                      work_[b].noisy.data());
           train_step(group_launch, transform_, work_[b], squares_.data() + first, nullptr);
           if (average_.size() > 0) average_weights(group_launch);
         }
@@ -294,6 +316,7 @@ class CudaEngine final : public Engine, public Gradients {
       table.back().count = static_cast<std::uint32_t>(rows[s]);
       table.back().order = orders_.data() + order_at[s];
       table.back().factors = factors_.data() + factors_at[s];
+      table.back().noise_key = noise_of_epoch(*open[s]).key();
     }
     orders_.put(orders);
     factors_.put(factors);
@@ -337,6 +360,7 @@ class CudaEngine final : public Engine, public Gradients {
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;
   std::vector<char> averaged_;  // per member: whether it has an average
+  bool noise_ = false;          // whether a job has had noise: then recorded kernels add it
   Device device_;
   Branches branches_;
   std::vector<Workspace> work_;  // one per branch

@@ -74,6 +74,8 @@ struct DeviceJob {
   std::uint32_t batch;
   int member;
   float beta1, beta2, epsilon;
+  double noise;             ///< FitOptions::noise
+  std::uint64_t noise_key;  ///< of noise_of_epoch() (nn/noise.h)
 };
 
 /// All networks of an engine.
@@ -154,6 +156,11 @@ void prepare_kernels();
 /// Rows of `values` floats.
 void gather_rows(const DeviceJob* jobs, int bundles, const int* step, BundleRows* rows, int values,
                  cudaStream_t stream);
+/// Behind gather_rows(): where a job has noise, the inputs become noisy copies, which are written
+/// to `noisy` ([bundle][kRows][C][points]). `jobs` and `rows` are those of the launch's first
+/// bundle.
+void add_noise(const Launch& launch, const DeviceJob* jobs, const int* step, BundleRows* rows,
+               float* noisy);
 void next_step(int* step, cudaStream_t stream);
 /// Puts the dense weights of the bundles' members in the order the other kernels read: needed
 /// whenever they have changed.

@@ -64,6 +64,7 @@ struct Workspace {
   std::vector<DeviceArray<float>> fields, spectra;
   DeviceArray<float> product, half, next_half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
+  DeviceArray<float> noisy;  ///< inputs with noise, empty unless the owner makes it
 };
 
 /// Advances the rows of a launch.

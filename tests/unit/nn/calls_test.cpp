@@ -379,6 +379,9 @@ TEST_P(EngineCalls, WithOptionsThatCannotBeAreRefused) {
   refused("beta1 1", [](FitOptions& o) { o.beta1 = 1; });
   refused("beta2 -0.5", [](FitOptions& o) { o.beta2 = -0.5; });
   refused("epsilon 0", [](FitOptions& o) { o.epsilon = 0; });
+  refused("noise -0.5", [](FitOptions& o) { o.noise = -0.5; });
+  refused("noise nan", [](FitOptions& o) { o.noise = std::numeric_limits<double>::quiet_NaN(); });
+  refused("noise inf", [](FitOptions& o) { o.noise = std::numeric_limits<double>::infinity(); });
 }
 
 // Breaks if such a job is passed over in silence.

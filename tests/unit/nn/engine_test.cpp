@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <numeric>
 
 #include "nn/gradients.h"
 #include "stap/core/error.h"
@@ -84,15 +85,18 @@ INSTANTIATE_TEST_SUITE_P(Axes, Shapes, testing::Values("line", "plane"),
 // Mutation: summing dense gradients per thread instead of per block.
 TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
   const Transitions data(shape, 21, Rng(3));
+  FitOptions options = short_training();
+  options.noise = 0.1;
 
-  const auto one = train(shape, {{0, &data}}, 1, 1);
+  const auto one = train(shape, {{0, &data, options}}, 1, 1);
 
-  EXPECT_EQ(one, train(shape, {{0, &data}}, 1, 2));
-  EXPECT_EQ(one, train(shape, {{0, &data}}, 1, 3));
+  EXPECT_EQ(one, train(shape, {{0, &data, options}}, 1, 2));
+  EXPECT_EQ(one, train(shape, {{0, &data, options}}, 1, 3));
 }
 
 // Four threads and ten members: eight train on a thread of their own, two share all threads.
-// Mutation: a batch that takes its row count, rate or average from the first job of its group.
+// Mutation: a batch that takes its row count, rate, average or noise from the first job of its
+// group.
 TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
   std::vector<Transitions> data;
   for (std::size_t n = 0; n < 10; ++n) data.emplace_back(shape, 5 + 3 * n, Rng(n));
@@ -102,6 +106,7 @@ TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
     all.back().options.epochs = 2 + m % 3;
     all.back().options.steps = m % 4 == 3 ? 5 : 0;
     all.back().options.average = m % 2 == 0 ? 0.9 : 0.0;
+    all.back().options.noise = m % 3 == 0 ? 0.1 : 0.0;
     all.back().options.learning_rate = 1e-3 * (1 + m);
   }
 
@@ -119,6 +124,7 @@ TEST_P(Shapes, StopSaveLoadAndGoOn) {
   const Transitions data(shape, 19, Rng(4));
   FitOptions options = short_training();
   options.average = 0.8;
+  options.noise = 0.1;
   const MemberState start = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
   Observer observer;
   FitJob whole{0, data.view(), options, Rng(9)};
@@ -143,7 +149,7 @@ TEST_P(Shapes, StopSaveLoadAndGoOn) {
 
 // Members of 2, 4 and 5 epochs, the second of 7 steps and so with a cut one at its end, stopped
 // after each of the first four, and sent on with other threads. Mutation: stopping in the middle of
-// an epoch, or before all members have made it; a rate that starts anew.
+// an epoch, or before all members have made it; a rate or noise that starts anew.
 TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
   std::vector<Transitions> data;
   for (std::size_t m = 0; m < 3; ++m) data.emplace_back(shape, 11 + 5 * m, Rng(m));
@@ -154,6 +160,7 @@ TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
       jobs.push_back({m, data[id].view(), short_training(), Rng(9).split("m", id)});
       jobs.back().options.epochs = m == 0 ? 2 : 3 + m;
       if (m == 1) jobs.back().options.steps = 7;
+      if (m > 0) jobs.back().options.noise = 0.1;
     }
     return jobs;
   };
@@ -360,6 +367,64 @@ TEST_P(Shapes, AverageIsThatOfTheWeightsAfterEveryStep) {
   EXPECT_TRUE(used.average.empty());
 }
 
+// A network of zeros gives its input back: against the inputs, moved by a shift, its loss is the
+// mean of (noise - shift)^2. Two channels of 400 rows of 24 values in 4 epochs; five standard
+// errors. Mutation: noise of another size in one channel, not about 0, the same in every epoch or
+// for every member; noise that stays when a training without it follows.
+TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
+  constexpr int kMembers = 4, kEpochs = 4;
+  const FnoShape shape = small_shape({24}, {8}, 2);
+  const std::vector<std::vector<float>> deviations = {{2, 1e-6f}, {1e-6f, 3}, {2, 2}, {2, 2}};
+  const std::vector<float> shifts = {0, 0, 1, -1};
+  const std::vector<std::uint64_t> streams = {0, 1, 2, 2};
+  std::vector<Transitions> data(kMembers, Transitions(shape, 400, Rng(3)));
+  const auto engine = test::make_engine_under_test(shape, kMembers, 2);
+  for (std::size_t m = 0; m < kMembers; ++m) {
+    for (std::size_t i = 0; i < data[m].inputs.values().size(); ++i)
+      data[m].targets.values()[i] = data[m].inputs.values()[i] + shifts[m];
+    MemberState zeros = fresh_member(shape, unit_scaling(2), Rng(1));
+    zeros.weights = zero_parameters(shape);
+    zeros.scaling.deviation = deviations[m];
+    engine->load(static_cast<int>(m), zeros);
+  }
+  const auto losses = [&](double noise) {
+    std::vector<FitJob> jobs;
+    for (int m = 0; m < kMembers; ++m) {
+      const auto id = static_cast<std::size_t>(m);
+      jobs.push_back({m, data[id].view(), short_training(), Rng(9).split("m", streams[id])});
+      jobs.back().options.epochs = kEpochs;
+      jobs.back().options.learning_rate = 1e-30;  // weights stay
+      jobs.back().options.noise = noise;
+    }
+    Recorder recorder;
+    engine->fit(jobs, recorder);
+    std::vector<std::vector<double>> of_member(kMembers);
+    for (const EpochDone& e : recorder.epochs)
+      of_member[static_cast<std::size_t>(e.member)].push_back(e.loss);
+    return of_member;
+  };
+  const auto mean = [](const std::vector<double>& x) {
+    return std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+  };
+
+  const auto before = losses(0), noisy = losses(0.1), after = losses(0);
+
+  for (std::size_t m : {std::size_t{0}, std::size_t{1}}) {
+    EXPECT_EQ(before[m], std::vector<double>(kEpochs, 0.0));
+    EXPECT_EQ(after[m], before[m]);
+    const double expected = 0.5 * std::pow(0.1 * double(deviations[m][m]), 2);
+    const double count = 400 * 24 * kEpochs;
+    EXPECT_NEAR(mean(noisy[m]), expected, 5 * std::sqrt(2 / count) * expected) << m;
+    for (std::size_t e = 1; e < kEpochs; ++e)
+      EXPECT_GT(std::abs(noisy[m][e] - noisy[m][0]), 1e-6 * expected) << m;
+  }
+  // Squares differ by -4 times the mean.
+  EXPECT_NEAR((mean(noisy[3]) - mean(noisy[2])) / 4, 0.0,
+              5 * 0.2 / std::sqrt(2.0 * 400 * 24 * kEpochs));
+  // Members of other streams, in units of their deviations.
+  EXPECT_GT(std::abs(noisy[0][0] / 4 - noisy[1][0] / 9), 1e-6 * noisy[0][0]);
+}
+
 // What happens between two reports of the observer must not allocate.
 TEST(Engine, NoAllocationInsideTheStepLoop) {
   if (test::testing_cuda()) GTEST_SKIP() << "an epoch on the GPU uploads its order";
@@ -371,6 +436,7 @@ TEST(Engine, NoAllocationInsideTheStepLoop) {
   const FnoShape shape = small_shape({24}, {8});
   const Transitions data(shape, 50, Rng(3));
   FitOptions options = short_training();
+  options.noise = 0.1;
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
   FitJob job{0, data.view(), options, Rng(1)};

@@ -124,6 +124,61 @@ TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
   }
 }
 
+// Where no weight feels its steps, an epoch's loss is that of all its noisy rows, and without
+// memory Adam's first moment is the gradient of the last batch. Mutation: draws of another epoch,
+// place or value; the deviation of another channel; noise in front of the network, but not on the
+// state that its change is added to, or not on the way back. Tolerances: of the loss as above; the
+// gradient's for inputs and weights that differ in their last bits.
+TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
+  constexpr int kEpoch = 2;
+  constexpr std::size_t kBatch = 2;
+  const std::size_t n = GetParam().rows, values = shape.grid.values();
+  const MemberState member = engine->save(0);
+  const reference::DoubleParameters weights(member.weights);
+  const reference::Fno twin(shape, weights, member.scaling);
+  FitOptions options;
+  options.batch = kBatch;
+  options.learning_rate = 1e-30;
+  options.beta1 = 0;
+  options.noise = 0.3;
+  test::Transitions noisy(shape, n, Rng(0));
+  std::vector<std::uint32_t> order;
+  shuffle(Rng(7).split("epoch", kEpoch), n, order);
+  for (std::size_t p = 0; p < n; ++p) {
+    std::ranges::copy(data.targets.row(order[p]), noisy.targets.row(p).begin());
+    if (!data.times.empty()) noisy.times[p] = data.times[order[p]];
+    for (std::size_t v = 0; v < values; ++v)
+      noisy.inputs.row(p)[v] =
+          static_cast<float>(double(data.inputs.row(order[p])[v]) +
+                             0.3 * double(member.scaling.deviation[v / shape.grid.points_total()]) *
+                                 Rng(7).split("noise", kEpoch).normal(p * values + v));
+  }
+
+  struct Losses : Observer {
+    void epoch_done(const EpochDone& e) override { values.push_back(e.loss); }
+    std::vector<double> values;
+  } losses;
+  FitJob job{0, data.view(), options, Rng(7), kEpoch, kEpoch + 1};
+  engine->fit({&job, 1}, losses);
+
+  const double expected_loss = twin.loss(noisy.view());
+  ASSERT_EQ(losses.values.size(), 1u);
+  EXPECT_NEAR(losses.values[0], expected_loss, 3e-6 * expected_loss);
+  const std::size_t last = (n - 1) / kBatch * kBatch;
+  TransitionsView batch = noisy.view();
+  batch.inputs = batch.inputs.rows(last, n - last);
+  batch.targets = batch.targets.rows(last, n - last);
+  if (!batch.times.empty()) batch.times = batch.times.subspan(last);
+  Parameters expected;
+  batch_gradient(*engine, 0, batch, expected);
+  const Parameters found = engine->save(0).moment1;
+  for (std::size_t t = 0; t < expected.size(); ++t)
+    EXPECT_LT(test::relative_l2({found[t].values.begin(), found[t].values.end()},
+                                {expected[t].values.begin(), expected[t].values.end()}),
+              2e-6)
+        << expected[t].name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, FnoAgainstTwin, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 

@@ -23,7 +23,7 @@ TEST(NetworkOptions, ImpossibleValuesAreRefused) {
                            "lifting: 0", "projection: 0", "target: rate"})
     EXPECT_EQ(complaints_of(fno_fields(), config::parse_yaml(text, "t")), 1u) << text;
   for (const char* text : {"epochs: 0", "batch: 0", "batch: 33", "learning_rate: 0", "beta1: 1",
-                           "beta2: -0.1", "epsilon: 0"})
+                           "beta2: -0.1", "epsilon: 0", "noise: -0.1", "noise: .inf"})
     EXPECT_EQ(complaints_of(fit_fields(), config::parse_yaml(text, "t")), 1u) << text;
 }
 
