@@ -39,8 +39,8 @@ struct MemberState {
   bool operator==(const MemberState&) const = default;
 };
 
-/// A member to train. The order of the rows in epoch e is a function of (rng, e) alone, so stopping
-/// and going on is exact.
+/// A member to train. The order of the rows in epoch e and the noise on them are functions of
+/// (rng, e) alone, so stopping and going on is exact.
 struct FitJob {
   int member = 0;
   TransitionsView data{};
