@@ -178,7 +178,7 @@ TEST_F(TableProgram, StudiesAreKnownEverywhere) {
   EXPECT_TRUE(contains(list.out, "studies/small-ins"));
   EXPECT_TRUE(contains(check.out, "# a sweep of 125 runs"));
   EXPECT_TRUE(contains(check.out, "rounds: 3"));
-  EXPECT_EQ(json::parse(in_json.out).at("runs").size(), 40u);
+  EXPECT_EQ(json::parse(in_json.out).at("runs").size(), 55u);
   EXPECT_TRUE(contains(describe.out, "stap(proposals=10)"));
   EXPECT_TRUE(json::parse(run_stap({"schema"}).out).at("properties").contains("sweep"));
 }

@@ -206,7 +206,7 @@ TEST(Sweep, StudiesCanBeExtended) {
   const auto axes = take_axes(document, {}, {});
 
   ASSERT_EQ(axes.size(), 2u);
-  EXPECT_EQ(axes[0].values.size(), 8u);
+  EXPECT_EQ(axes[0].values.size(), 11u);
   EXPECT_EQ(axes[1].values, (Texts{"0", "1"}));
 }
 
