@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -14,6 +15,13 @@
 namespace stap::app {
 namespace {
 
+struct AnalyseOptions {
+  std::vector<std::string> folders;  ///< of runs or sweeps
+  std::string baseline = "random";   ///< a method
+  std::optional<double> efficiency, solver_seconds;
+  bool json = false;
+};
+
 // Writes an analysis and shows it.
 template <class Analysis>
 void conclude(const Analysis& analysis, const std::string& folder, bool json,
@@ -24,8 +32,6 @@ void conclude(const Analysis& analysis, const std::string& folder, bool json,
   else
     out << folder << ":\n" << analysis_text(analysis, stdout_style());
 }
-
-}  // namespace
 
 void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
@@ -45,6 +51,8 @@ void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ost
   console.finish();
   if (options.json) out << config::json_text(config::Value(std::move(documents))) << '\n';
 }
+
+}  // namespace
 
 void add_analyse(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<AnalyseOptions>();

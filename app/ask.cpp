@@ -35,6 +35,12 @@ std::vector<SweepRun> runs_by_hand(const std::string& folder, const Globals& glo
 
 namespace {
 
+struct AskOptions {
+  std::string folder;                 ///< of a run or a sweep
+  std::string output = "queries.h5";  ///< a file, or a folder
+  std::size_t limit = 0;              ///< 0: all
+};
+
 // What the questions are about.
 Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Question>& questions) {
   const auto of = [&](std::size_t run) {
@@ -51,8 +57,6 @@ Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Question
                               runs[*who.begin()].name, runs[run].name));
   return outline;
 }
-
-}  // namespace
 
 void run_ask(const AskOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
@@ -85,6 +89,8 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
                      all, options.output, options.folder,
                      options.output.ends_with("5") ? "answers.h5" : options.output);
 }
+
+}  // namespace
 
 void add_ask(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<AskOptions>();

@@ -25,6 +25,13 @@
 namespace stap::app {
 namespace {
 
+struct CheckOptions {
+  std::string file;
+  std::vector<std::string> overlays;   ///< --with
+  std::vector<std::string> overrides;  ///< key.path=value
+  bool json = false;
+};
+
 // What one or all runs of a sweep amount to; of a sweep, the study is that of the first run.
 struct Checked {
   Study study;
@@ -157,16 +164,6 @@ std::string computing_text(const std::vector<SweepRun>& runs, const std::vector<
   return fmt::format("\n  and {:.3g} s for networks ({:.3g} s in the last round)", left, last);
 }
 
-}  // namespace
-
-void add_with(CLI::App& command, std::vector<std::string>& overlays) {
-  command
-      .add_option("--with", overlays,
-                  "File or preset laid over the configuration, such as 20-rounds; may be given "
-                  "several times")
-      ->allow_extra_args(false);  // one name each, or settings would be taken for more
-}
-
 void run_check(const CheckOptions& options, const Globals& globals, std::ostream& out) {
   config::Value document = load_config(options.file, options.overlays);
   for (const std::string& assignment : options.overrides) apply_setting(document, assignment);
@@ -193,6 +190,16 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
         << config::yaml_text(checked.study.effective);
   const std::string memory = memory_text(checked.study, globals);
   if (!memory.empty()) Console(globals).note(memory);
+}
+
+}  // namespace
+
+void add_with(CLI::App& command, std::vector<std::string>& overlays) {
+  command
+      .add_option("--with", overlays,
+                  "File or preset laid over the configuration, such as 20-rounds; may be given "
+                  "several times")
+      ->allow_extra_args(false);  // one name each, or settings would be taken for more
 }
 
 void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console) {

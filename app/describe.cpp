@@ -14,6 +14,11 @@
 namespace stap::app {
 namespace {
 
+struct DescribeOptions {
+  std::string name;  ///< an entry, a family, family.entry, or a preset
+  bool json = false;
+};
+
 struct Match {
   std::string title;  ///< pde.burgers, or train
   std::string text;
@@ -95,8 +100,6 @@ void describe_preset(const Preset& preset, bool json, std::ostream& out) {
   }
 }
 
-}  // namespace
-
 void run_describe(const DescribeOptions& options, std::ostream& out) {
   if (const Preset* preset = find_preset(options.name))
     return describe_preset(*preset, options.json, out);
@@ -115,6 +118,8 @@ void run_describe(const DescribeOptions& options, std::ostream& out) {
       print_table(matches[i].rows, out);
   }
 }
+
+}  // namespace
 
 void add_describe(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<DescribeOptions>();

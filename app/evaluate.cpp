@@ -18,6 +18,12 @@
 namespace stap::app {
 namespace {
 
+struct EvaluateOptions {
+  std::string model;  ///< a model file or a run folder
+  std::string test;   ///< empty: the run's own
+  bool json = false;
+};
+
 // The file that is given, or the test set of the run whose folder the model is.
 RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
   if (!options.test.empty()) {
@@ -77,8 +83,6 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
                        text(metrics.rmse_by_step[i], metrics), text(mean.rmse_by_step[i], mean));
 }
 
-}  // namespace
-
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::filesystem::path model = model_of(options.model);
@@ -97,6 +101,8 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   for (const config::Value::Member& member : *numbers.map()) result.set(member.key, member.value);
   out << config::json_text(result) << '\n';
 }
+
+}  // namespace
 
 void add_evaluate(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<EvaluateOptions>();

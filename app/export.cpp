@@ -13,6 +13,11 @@
 namespace stap::app {
 namespace {
 
+struct ExportOptions {
+  std::string run, format, output;
+  bool json = false;
+};
+
 struct Format {
   const char* name;
   OutputKind kind;
@@ -21,8 +26,6 @@ struct Format {
 constexpr Format kFormats[] = {{"the-well", OutputKind::well, export_well},
                                {"npy", OutputKind::folder, export_npy},
                                {"xdmf", OutputKind::xdmf, export_xdmf}};
-
-}  // namespace
 
 void run_export(const ExportOptions& options, std::ostream& out) {
   disable_store_exit_handler();
@@ -50,6 +53,8 @@ void run_export(const ExportOptions& options, std::ostream& out) {
       "{}: {} transitions of {} on {} trajectories; the inputs of {} were made by the surrogate\n",
       options.output, n, data.problem, data.trajectories.size(), synthetic);
 }
+
+}  // namespace
 
 void add_export(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ExportOptions>();

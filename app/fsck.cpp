@@ -24,6 +24,11 @@
 namespace stap::app {
 namespace {
 
+struct FsckOptions {
+  std::vector<std::string> places;  ///< runs, sweeps, data folders, files
+  bool repair = false, json = false;
+};
+
 namespace fs = std::filesystem;
 using config::Value;
 
@@ -208,8 +213,6 @@ Value to_value(const Looked& looked) {
   return value;
 }
 
-}  // namespace
-
 void run_fsck(const FsckOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const InterruptGuard interrupt;
@@ -248,6 +251,8 @@ void run_fsck(const FsckOptions& options, const Globals& globals, std::ostream& 
                             all.size() == 1 ? "place is" : "places are",
                             options.repair ? "" : "; 'stap fsck --repair' rebuilds what it can"));
 }
+
+}  // namespace
 
 void add_fsck(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<FsckOptions>();

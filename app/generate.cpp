@@ -18,6 +18,15 @@
 namespace stap::app {
 namespace {
 
+struct GenerateOptions {
+  std::string config;                  ///< file or preset
+  std::vector<std::string> overlays;   ///< --with
+  std::vector<std::string> overrides;  ///< key=value
+  std::string folder;
+  TimeLimitOptions time;
+  bool json = false;
+};
+
 // The sections that decide about the data must fit. The rest of the document is looked at for
 // mistakes only, and a method need not be given.
 Study checked(const GenerateOptions& options) {
@@ -61,8 +70,6 @@ config::Value to_json(const std::string& folder, const DataRequest& request,
   return value;
 }
 
-}  // namespace
-
 void run_generate(const GenerateOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const Study study = checked(options);
@@ -88,6 +95,8 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
   if (interrupt.requested()) interrupt.end_program();
   end_in_time(folder, command_text(globals), console);
 }
+
+}  // namespace
 
 void add_generate(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<GenerateOptions>();

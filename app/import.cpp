@@ -9,10 +9,19 @@
 #include "commands.h"
 #include "console.h"
 #include "stap/core/error.h"
+#include "stap/data/import.h"
 #include "stap/data/store.h"
 
 namespace stap::app {
 namespace {
+
+struct ImportCommandOptions {
+  std::vector<std::string> files;
+  std::string as, output, outputs;
+  bool all_times = false;
+  ImportOptions reading;
+  bool json = false;
+};
 
 ImportAs purpose_of(const ImportCommandOptions& options) {
   if (options.all_times && options.as != "pool")
@@ -49,8 +58,6 @@ config::Value summary_of(const ImportCommandOptions& options, const Imported& im
   return value;
 }
 
-}  // namespace
-
 void run_import(const ImportCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
@@ -73,6 +80,8 @@ void run_import(const ImportCommandOptions& options, const Globals& globals, std
                      rows_text(options, imported), data.layout, fmt::join(data.channels, ", "),
                      shape_text(data.points), lengths, dt);
 }
+
+}  // namespace
 
 void add_import(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<ImportCommandOptions>();

@@ -13,6 +13,11 @@
 namespace stap::app {
 namespace {
 
+struct InitOptions {
+  std::string folder, from, language;
+  std::size_t points = 64;
+};
+
 // The folder's name as that of a problem: two projects must not share what is cached.
 std::string label_of(const std::string& folder) {
   namespace fs = std::filesystem;
@@ -23,8 +28,6 @@ std::string label_of(const std::string& folder) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_') c = '-';
   return label.empty() ? "my-problem" : label;
 }
-
-}  // namespace
 
 void run_init(const InitOptions& options, std::ostream& out) {
   if (options.folder.empty()) throw Error(ErrorKind::config, "no folder was named to write to");
@@ -37,6 +40,8 @@ void run_init(const InitOptions& options, std::ostream& out) {
       "{0} is a study with a solver of its own in {1}.\nNext: cd {0}, and read README.md\n",
       options.folder, options.language);
 }
+
+}  // namespace
 
 void add_init(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<InitOptions>();

@@ -17,9 +17,12 @@
 namespace stap::app {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTypes{"run", "answer", "ledger", "breaker", "session"};
+struct JournalOptions {
+  std::string place;  ///< a run folder or a journal
+  std::string type;   ///< of lines; empty: all
+};
 
-}  // namespace
+constexpr std::array<std::string_view, 5> kTypes{"run", "answer", "ledger", "breaker", "session"};
 
 void run_journal_print(const JournalOptions& options, std::ostream& out) {
   namespace fs = std::filesystem;
@@ -46,6 +49,8 @@ void run_journal_print(const JournalOptions& options, std::ostream& out) {
     out << config::json_text(value, 0) << '\n';
   });
 }
+
+}  // namespace
 
 void add_journal(CLI::App& program, const Globals&) {
   CLI::App* journal = program.add_subcommand("journal", "Look at the record of a run");

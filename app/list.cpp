@@ -13,6 +13,11 @@
 namespace stap::app {
 namespace {
 
+struct ListOptions {
+  std::string family;  ///< empty: all
+  bool json = false;
+};
+
 std::vector<config::Family> wanted(const std::string& name) {
   std::vector<config::Family> result;
   std::vector<std::string> known;
@@ -42,8 +47,6 @@ config::Value to_json(const config::Family& family) {
   return result;
 }
 
-}  // namespace
-
 void run_list(const ListOptions& options, std::ostream& out) {
   const std::vector<config::Family> chosen = wanted(options.family);
   if (options.json) {
@@ -72,6 +75,8 @@ void run_list(const ListOptions& options, std::ostream& out) {
   for (const Preset& preset : presets())
     out << fmt::format("  {:<{}}  {}\n", preset.name, preset_width, preset_summary(preset));
 }
+
+}  // namespace
 
 void add_list(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ListOptions>();

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,6 +24,19 @@
 
 namespace stap::app {
 namespace {
+
+struct PlotOptions {
+  std::string folder;  ///< of a run or a sweep
+  std::string figure, output;
+  std::string metric = "rmse", model = "members";
+  std::string width, height, font = "8pt";  ///< empty: what suits the figure
+  std::string problem;                      ///< empty: the only one
+  std::vector<std::string> methods;         ///< labels; empty: all
+  std::optional<std::uint64_t> seed;        ///< none: the first
+  bool seeds = false;                       ///< draw single seeds
+  std::string kind = "worst", channel;      ///< of a trajectory; empty: the first
+  std::optional<double> time;               ///< none: the last
+};
 
 constexpr std::size_t kPixelsMost = 1'000'000;  // of a picture: more than any print shows
 
@@ -206,8 +221,6 @@ Figure make_figure(const PlotOptions& options) {
   return chart_figure(errors_chart(problem, metric, whose), options);
 }
 
-}  // namespace
-
 void run_plot(const PlotOptions& options, std::ostream& out) {
   disable_store_exit_handler();
   check_text_output(options.output, {"figure of stap", ".svg", is_our_figure},
@@ -217,6 +230,8 @@ void run_plot(const PlotOptions& options, std::ostream& out) {
   out << options.output << ": " << figure.title << '\n';
   if (!figure.note.empty()) out << figure.note << '\n';
 }
+
+}  // namespace
 
 void add_plot(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<PlotOptions>();

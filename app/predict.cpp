@@ -25,6 +25,14 @@
 namespace stap::app {
 namespace {
 
+struct PredictOptions {
+  std::string model;  ///< a model file or a run folder
+  std::string input, output;
+  std::size_t steps = 0;
+  bool members = false;
+  bool json = false;
+};
+
 // Few enough that progress and Ctrl-C are served in time.
 constexpr std::size_t kRowsAtOnce = 64;
 
@@ -70,19 +78,6 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
   for (const std::size_t factor : {rows, steps + 1, rollouts})
     if (__builtin_mul_overflow(total, factor, &total)) return static_cast<std::size_t>(-1);
   return total;
-}
-
-}  // namespace
-
-StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
-  StateInfo info{"", grid, 0.0};
-  const RunFolder folder(model);
-  std::error_code missing;
-  if (!std::filesystem::exists(folder.manifest_file(), missing)) return info;
-  const Manifest manifest = folder.read_manifest();
-  info.equation = identity_text(manifest, "name");
-  if (const config::Value* dt = manifest.identity.find("dt")) info.dt = dt->real().value_or(0.0);
-  return info;
 }
 
 void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
@@ -168,6 +163,19 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   out << fmt::format("{}: {} rows of {} steps by {} members of {}: {} not finite; {:.3g} s\n",
                      options.output, initial.count(), options.steps, members, model.string(),
                      not_finite, seconds.count());
+}
+
+}  // namespace
+
+StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
+  StateInfo info{"", grid, 0.0};
+  const RunFolder folder(model);
+  std::error_code missing;
+  if (!std::filesystem::exists(folder.manifest_file(), missing)) return info;
+  const Manifest manifest = folder.read_manifest();
+  info.equation = identity_text(manifest, "name");
+  if (const config::Value* dt = manifest.identity.find("dt")) info.dt = dt->real().value_or(0.0);
+  return info;
 }
 
 void add_predict(CLI::App& program, const Globals& globals) {

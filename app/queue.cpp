@@ -21,6 +21,11 @@
 namespace stap::app {
 namespace {
 
+struct QueueOptions {
+  std::string folder;  ///< of a run or a sweep
+  bool json = false;
+};
+
 namespace fs = std::filesystem;
 using config::Value;
 
@@ -196,8 +201,6 @@ Value to_value(const AskedRun& run) {
   return value;
 }
 
-}  // namespace
-
 void run_queue(const QueueOptions& options, std::ostream& out) {
   const fs::path folder = options.folder;
   std::error_code error;
@@ -233,6 +236,8 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
     out << fmt::format("{}: {} (stap solver replay {})\n", bundle.folder.filename().string(),
                        bundle.reason, bundle.folder.string());
 }
+
+}  // namespace
 
 void add_queue(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<QueueOptions>();

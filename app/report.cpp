@@ -13,6 +13,14 @@
 #include "stap/results/table_format.h"
 
 namespace stap::app {
+namespace {
+
+struct ReportCommandOptions {
+  std::vector<std::string> folders;  ///< of runs or sweeps
+  std::string output;                ///< empty: in the first folder
+  std::string baseline;              ///< a row; empty: the first
+  bool csv = false, json = false;    ///< at most one: printed, and no page is written
+};
 
 void run_report(const ReportCommandOptions& options, std::ostream& out) {
   disable_store_exit_handler();
@@ -29,6 +37,8 @@ void run_report(const ReportCommandOptions& options, std::ostream& out) {
   else
     out << fmt::format("report: {}\n", write_report(report, file).string());
 }
+
+}  // namespace
 
 void add_report(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ReportCommandOptions>();

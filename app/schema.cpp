@@ -7,6 +7,7 @@
 #include "stap/study/study.h"
 
 namespace stap::app {
+namespace {
 
 void run_schema(std::ostream& out) {
   config::Value schema = config::schema(study_families());
@@ -38,6 +39,8 @@ void run_schema(std::ostream& out) {
   schema.find("properties")->set("format", std::move(format));
   out << config::json_text(schema) << '\n';
 }
+
+}  // namespace
 
 void add_schema(CLI::App& program, const Globals&) {
   CLI::App* command =

@@ -17,6 +17,13 @@
 namespace stap::app {
 namespace {
 
+struct ServeCommandOptions {
+  std::string folder;
+  std::vector<std::string> settings;  ///< solver.key=value
+  std::size_t slots = 0;              ///< 0: as the configuration says
+  std::string stop_after, idle;       ///< "90s", "9m", "1h"; empty: never
+};
+
 namespace fs = std::filesystem;
 
 std::string summary(const Served& served) {
@@ -28,8 +35,6 @@ std::string summary(const Served& served) {
   return text +
          fmt::format("; {:.3g} s of solver in {:.3g} s", served.busy_seconds, served.seconds);
 }
-
-}  // namespace
 
 void run_serve(const ServeCommandOptions& options, const Globals& globals, std::ostream& out) {
   ServeOptions how{.folder = options.folder,
@@ -46,6 +51,8 @@ void run_serve(const ServeCommandOptions& options, const Globals& globals, std::
   out << summary(served) << std::endl;
   if (served.end == Served::End::stopped && interrupt.requested()) interrupt.end_program();
 }
+
+}  // namespace
 
 void show_spools(const std::vector<SweepRun>& runs, Console& console) {
   std::set<std::string> shown;

@@ -21,6 +21,14 @@
 namespace stap::app {
 namespace {
 
+struct SolveOptions {
+  std::string pde;
+  std::vector<std::string> overrides;  ///< key=value
+  std::string input, output;
+  std::size_t steps = 0;
+  bool json = false;
+};
+
 // How long an answer is waited for before Ctrl-C is looked at again.
 constexpr std::chrono::milliseconds kPatience{200};
 
@@ -114,8 +122,6 @@ std::string first_trouble(const Rows& rows) {
   return {};
 }
 
-}  // namespace
-
 void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   check_output(options.output, OutputKind::trajectories, {options.input});
@@ -146,6 +152,8 @@ void run_solve(const SolveOptions& options, const Globals& globals, std::ostream
     throw Error(ErrorKind::solver, fmt::format("no row could be solved to its end; {}", trouble));
   if (!trouble.empty()) console.warning(trouble);
 }
+
+}  // namespace
 
 void add_solve(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<SolveOptions>();

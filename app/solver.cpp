@@ -23,6 +23,20 @@
 namespace stap::app {
 namespace {
 
+struct SolverCheckOptions {
+  std::string config;                  ///< file, preset or run folder
+  std::vector<std::string> overlays;   ///< --with
+  std::vector<std::string> overrides;  ///< key=value
+  std::size_t calls = 0;               ///< at most; 0: as many as are usual
+  bool json = false;
+};
+
+struct SolverReplayOptions {
+  std::string bundle;                  ///< a folder
+  std::vector<std::string> overrides;  ///< key=value
+  bool keep = false;                   ///< the program's files, below the bundle
+};
+
 namespace fs = std::filesystem;
 
 Study study_of(const SolverCheckOptions& options, const Globals& globals) {
@@ -69,8 +83,6 @@ void print_replay(const Bundle& bundle, const Replay& replay, std::ostream& out)
   if (!replay.folder.empty()) out << fmt::format("files:  {}\n", replay.folder.string());
   if (!replay.log.empty()) out << "the last lines of its log:\n" << replay.log << '\n';
 }
-
-}  // namespace
 
 void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
                       std::ostream& out) {
@@ -124,6 +136,8 @@ void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
   if (done.answer.status != Answer::Status::ok)
     throw Error(ErrorKind::solver, fmt::format("the query of {} still fails", options.bundle));
 }
+
+}  // namespace
 
 void add_solver(CLI::App& program, const Globals& globals) {
   CLI::App* solver = program.add_subcommand(

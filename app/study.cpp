@@ -20,6 +20,19 @@
 namespace stap::app {
 namespace {
 
+struct StudyCommandOptions {
+  std::string config;                  ///< file or preset; a sweep over `extends` needs none
+  std::vector<std::string> overlays;   ///< --with
+  std::vector<std::string> overrides;  ///< key=value
+  bool sweep = false;                  ///< more than one run may come of it
+  std::vector<std::string> grid;       ///< sweep only: key=a,b,c
+  std::string folder;
+  TimeLimitOptions time;
+  std::string until;  ///< "bought", "trained"; empty: to the end
+  std::string shard;  ///< sweep only: "2/6", "auto"; empty: all of it
+  bool no_report = false;
+};
+
 void add_common(CLI::App& command, StudyCommandOptions& options) {
   command.add_option("setting", options.overrides, "key=value, for example train.epochs=20 seed=3");
   add_with(command, options.overlays);
@@ -61,8 +74,6 @@ Until until_of(const std::string& text) {
   return text == "bought" ? Until::bought : text == "trained" ? Until::trained : Until::finished;
 }
 
-}  // namespace
-
 void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const TimeLimit limit = time_limit(options.time);
@@ -89,6 +100,8 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
       drive(runs, options.folder, globals.threads, console, interrupt.stop(), &by_hand, share);
   report_end(end, task, by_hand, interrupt, console, out);
 }
+
+}  // namespace
 
 void add_run(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<StudyCommandOptions>();

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -15,6 +16,16 @@
 
 namespace stap::app {
 namespace {
+
+struct TableOptions {
+  std::vector<std::string> folders;
+  std::string baseline;
+  std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
+  std::string model = "members";  ///< or "mean"
+  bool paper = false;
+  bool json = false, latex = false;
+  std::string csv;  ///< "runs", "summary" or empty. At most one of the three; none: text
+};
 
 constexpr const char* kAll = "all";
 constexpr const char* kRuns = "runs";  // of --csv
@@ -56,8 +67,6 @@ std::vector<RunResult> results_of(const std::vector<std::string>& folders) {
   return results;
 }
 
-}  // namespace
-
 void run_table(const TableOptions& options, std::ostream& out) {
   const std::vector<RunResult> results = results_of(options.folders);
   std::string missing;
@@ -83,6 +92,8 @@ void run_table(const TableOptions& options, std::ostream& out) {
   else
     out << tables_text(tables, view, stdout_style()) << missing;
 }
+
+}  // namespace
 
 void add_table(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<TableOptions>();

@@ -12,6 +12,12 @@
 #include "study_end.h"
 
 namespace stap::app {
+namespace {
+
+struct TellOptions {
+  std::string folder;   ///< of a run or a sweep
+  std::string answers;  ///< a file, or a folder
+};
 
 void run_tell(const TellOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
@@ -30,6 +36,8 @@ void run_tell(const TellOptions& options, const Globals& globals, std::ostream& 
   report_end(end, {options.folder, command_text(globals), {}, &globals}, by_hand, interrupt,
              console, out);
 }
+
+}  // namespace
 
 void add_tell(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<TellOptions>();

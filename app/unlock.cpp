@@ -13,6 +13,11 @@
 namespace stap::app {
 namespace {
 
+struct UnlockOptions {
+  std::string folder;  ///< of a run, a sweep or generated data
+  bool force = false;
+};
+
 namespace fs = std::filesystem;
 
 // Those of a run or a sweep, and of generated data, which are neither.
@@ -30,8 +35,6 @@ std::vector<fs::path> folders_of(const fs::path& folder) {
   return folders;
 }
 
-}  // namespace
-
 void run_unlock(const UnlockOptions& options, std::ostream& out) {
   std::size_t removed = 0;
   for (const fs::path& folder : folders_of(options.folder))
@@ -44,6 +47,8 @@ void run_unlock(const UnlockOptions& options, std::ostream& out) {
     }
   if (removed == 0) out << fmt::format("{} is not locked\n", options.folder);
 }
+
+}  // namespace
 
 void add_unlock(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<UnlockOptions>();

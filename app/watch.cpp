@@ -31,6 +31,14 @@ extern char** environ;
 namespace stap::app {
 namespace {
 
+struct WatchOptions {
+  std::string folder;
+  int port = 0;  ///< 0: any
+  bool no_open = false;
+  bool wait = false;  ///< for the folder
+  bool stay = false;  ///< when the runs have ended
+};
+
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
@@ -200,8 +208,6 @@ std::string last_words(const fs::path& folder) {
                            folder.string());
 }
 
-}  // namespace
-
 void run_watch(const WatchOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const fs::path folder = options.folder;
@@ -243,6 +249,8 @@ void run_watch(const WatchOptions& options, const Globals& globals, std::ostream
   for (const auto end = Clock::now() + kLastView; Clock::now() < end && !board.end_seen();) nap();
   out << last_words(folder);
 }
+
+}  // namespace
 
 void add_watch(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<WatchOptions>();
