@@ -94,6 +94,13 @@ void refuse_other_things(const RunFolder& folder) {
     }
 }
 
+// With the defaults of options that the version which wrote it did not know: they change nothing.
+Value completed(const Value& document) {
+  config::Complaints complaints;
+  Study study = read_study(document, Purpose::look, complaints);
+  return complaints.empty() ? std::move(study.effective) : document;
+}
+
 // Where it is computed may change from one command to the next; what is computed may not. True if
 // the configuration asks for more rounds than the folder's.
 bool raises_rounds(const RunFolder& folder, const Value& document) {
@@ -109,7 +116,8 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
     return rounds != nullptr ? rounds->integer<std::uint64_t>() : std::nullopt;
   };
   const auto mine = rounds_of(document), theirs = rounds_of(there.document);
-  auto differing = differences(essential_config(document), essential_config(there.document));
+  auto differing =
+      differences(essential_config(document), essential_config(completed(there.document)));
   if (mine && theirs && *mine < *theirs)
     differing.push_back(fmt::format("study.rounds: {} here, {} there", *mine, *theirs));
   if (!differing.empty())
@@ -151,6 +159,15 @@ Manifest continued(const RunFolder& folder, const Manifest& mine, Observer& obse
   return theirs;
 }
 
+// The configuration with which a run has more rounds. Its run is named after the rest, so that
+// one that an earlier version began keeps what that version knew.
+Value raised_config(const RunFolder& folder, const Value& document) {
+  Value theirs = folder.read_config().document;
+  if (differences(essential_config(document), essential_config(theirs)).empty()) return document;
+  theirs.find("study")->set("rounds", *document.find("study")->find("rounds"));
+  return theirs;
+}
+
 // Goes on with a run: its files as they must be now. True if it was begun on another device or with
 // another instruction set, or if some of its walks were made on another device than it is trained
 // on.
@@ -159,10 +176,10 @@ bool go_on(const RunFolder& folder, AnswerLog& log, const Value& document, const
   const Manifest now = continued(folder, mine, observer);
   const bool raised = raises_rounds(folder, document);
   const bool changed = manifest_text(now) != manifest_text(folder.read_manifest());
-  if (raised || changed)
-    log.note(kRunLine, head_of(now, raised ? document : folder.read_config().document));
+  const Value config = raised ? raised_config(folder, document) : folder.read_config().document;
+  if (raised || changed) log.note(kRunLine, head_of(now, config));
   if (changed) folder.write_manifest(now);
-  if (raised) folder.write_config(document);
+  if (raised) folder.write_config(config);
   for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
   return (mine.walked_on.empty() && mine.device != now.device) || !now.walked_on.empty() ||
          mine.instruction_set != now.instruction_set;

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "stap/core/error.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -116,6 +118,27 @@ TEST_F(ClaimTest, RoundsMayBeRaised) {
   const ClaimedFolder more = claimed(document(5));
 
   EXPECT_EQ(more.folder.read_config().document, document(5));
+}
+
+// A mutation that compares documents as they are refuses the second line; one that writes the whole
+// new document when rounds are raised gives the run another name.
+TEST_F(ClaimTest, OptionsThatCameLaterCountWithTheirDefaults) {
+  const Value now = make_study(load_config("demo")).effective;
+  Value before = now;
+  before.find("train")->erase("noise");
+  const std::string run = claimed(before).folder.run();
+
+  EXPECT_EQ(claimed(now).folder.run(), run);
+  Value more = now;
+  more.find("study")->set("rounds", 50);
+  EXPECT_EQ(claimed(more).folder.run(), run);
+  EXPECT_EQ(RunFolder(path()).run(), run);
+  EXPECT_EQ(RunFolder(path()).read_config().document.find("train")->find("noise"), nullptr);
+
+  Value other = more;
+  other.find("train")->set("noise", 0.1);
+  expect_says(error_text(ErrorKind::config, [&] { claimed(other); }),
+              "train.noise: 0.1 here, 0.0 there");
 }
 
 TEST_F(ClaimTest, AnEarlierVersionIsNotContinued) {
