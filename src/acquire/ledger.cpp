@@ -50,7 +50,7 @@ std::string trouble_text(const Ledger& l) {
                                 : l.failed == 1 ? " query"
                                                 : " queries",
                                 l.charged_failures == 0 ? " (not charged)" : ""));
-  if (l.pool_exhausted) parts.push_back("the pool is empty");
+  if (l.pool_exhausted) parts.push_back("no candidate is left to choose");
   // Where warm-ups are charged, a rest that pays for no other is nothing to worry about.
   if (l.unspent > 0 && (l.warm_up == 0 || !parts.empty()))
     parts.push_back(fmt::format("{} of {} solver steps stay unspent", l.unspent, l.budget));

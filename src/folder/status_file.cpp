@@ -142,6 +142,7 @@ std::string phase_text(const RunStatus& s) {
                       : s.phase == "initial"  ? "buying the initial trajectories"
                       : s.phase == "acquire"  ? "buying"
                       : s.phase == "train"    ? "training"
+                      : s.phase == "beside"   ? "trained, waiting for the runs beside it"
                       : s.phase == "evaluate" ? "evaluating"
                       : s.phase == "select"   ? "selecting"
                       : s.phase == "waiting"  ? "waiting for answers of people"

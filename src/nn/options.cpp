@@ -60,7 +60,7 @@ const config::Fields<FitOptions>& fit_fields() {
       {"noise", &FitOptions::noise,
        "standard deviation of noise that is added to the input states of every gradient step, "
        "0.01 say, in units of the deviation of each channel; 0: none",
-       at_least(0)},
+       between(0, 10)},
   };
   return fields;
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "run/stages.h"
@@ -6,14 +7,15 @@
 namespace stap {
 namespace {
 
-// Epochs of all members in a round, if all that may be bought until then is bought and all stages
-// are trained.
+// Epochs of all members in a round, if all that may be bought until then is bought, the share that
+// is meant to be is held back, and all stages are trained.
 std::size_t epochs_of(const Run& run, std::size_t round) {
   const StudyOptions& o = run.study.options;
   const std::size_t rows =
       run.problem->first.count() + o.initial * o.pattern_steps() + round * o.pattern_budget();
-  return static_cast<std::size_t>(epochs_of_stages(run.study.train, rows, o.stages)) *
-         static_cast<std::size_t>(o.members);
+  const auto trained = static_cast<std::size_t>(static_cast<double>(rows) * (1.0 - o.validation));
+  const int epochs = epochs_of_stages(run.study.train, std::max<std::size_t>(trained, 1), o.stages);
+  return static_cast<std::size_t>(epochs) * static_cast<std::size_t>(o.members);
 }
 
 }  // namespace

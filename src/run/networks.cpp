@@ -72,7 +72,17 @@ bool load_finished(Run& run) {
 
 // The networks of the stage before, if one is over, and what it has said.
 std::optional<Model> stage_before(const Run& run) {
-  std::optional<Model> model = run.folder.read_stage(run.round);
+  std::optional<Model> model;
+  try {
+    model = run.folder.read_stage(run.round);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{}; without this file ('stap fsck --repair' removes a damaged one) the "
+                    "round is trained again",
+                    error.what()));
+  }
   if (!model) return std::nullopt;
   check_shape(run, run.round, model);
   check_origin(run, *model);

@@ -18,7 +18,10 @@ TrainingNews::TrainingNews(const Group& group,
       leaders_(group.runs.size(), nullptr),
       since_(seconds_since_1970()) {
   for (const auto& [run, leader] : followers) leaders_[run] = group.runs[leader];
-  for (const Run* run : group.runs) before_.push_back(epochs_trained(*run));
+  for (const Run* run : group.runs) {
+    before_.push_back(epochs_trained(*run));
+    here_.push_back(run->phase == Run::Phase::train);
+  }
   done_ = before_;
 }
 
@@ -35,7 +38,14 @@ void TrainingNews::epoch_done(const EpochDone& event) {
 void TrainingNews::tell() const {
   for (std::size_t r = 0; r < done_.size(); ++r) {
     const Run& run = *group_.runs[r];
-    if (run.phase != Run::Phase::train) continue;
+    if (!here_[r]) continue;
+    if (run.phase != Run::Phase::train) {
+      run.folder.write_status({.phase = "beside",
+                               .round = run.round,
+                               .rounds = run.study.options.rounds,
+                               .since = since_});
+      continue;
+    }
     if (leaders_[r] != nullptr) {
       run.folder.write_status({.phase = "train",
                                .round = run.round,
@@ -54,7 +64,7 @@ void TrainingNews::tell() const {
          .epochs = static_cast<std::size_t>((run.epochs_before + run.epochs) * group_.members),
          .epochs_done = done_[r],
          .stage = run.stage,
-         .stages = run.study.options.stages});
+         .stages = most_stages(run)});
   }
 }
 

@@ -35,6 +35,7 @@ class TrainingNews : public Observer {
   Account& account_;
   std::vector<std::size_t> before_, done_;  // epochs of all members, by run
   std::vector<const Run*> leaders_;         // null: it trains by itself
+  std::vector<char> here_;  // those that this training is of, also when theirs is over
   double since_;
   Clock::time_point told_{};  // never: the first epoch is told of at once
   Clock::duration took_{};

@@ -50,8 +50,11 @@ std::uint64_t round_bytes(const Run& run, std::size_t steps) {
   const double transitions = rows * (2 * state_bytes(run) + 24);
   // Half trained, the next one aside, and done; of the stage before.
   const double networks = (o.stages > 1 ? 4 : 3) * network_bytes(run);
+  const auto rows_trained = static_cast<std::size_t>(rows * (1.0 - o.validation));
   const double extracts = 2 * 6 * times * state_bytes(run);
-  const int epochs = epochs_of_stages(run.study.train, std::max<std::size_t>(steps, 1), o.stages);
+  // Most rounds have far fewer stages than they may have.
+  const int epochs = epochs_of_stages(run.study.train, std::max<std::size_t>(rows_trained, 1),
+                                      std::min<std::size_t>(o.stages, 4));
   const double losses = static_cast<double>(o.members) * epochs * kLineBytes / 4;
   return whole(answers + transitions + networks + extracts + losses + kFileBytes);
 }

@@ -1,6 +1,7 @@
 #include "run/stages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,9 +81,12 @@ void end_stage(Run& run) {
   const std::vector<double>& errors = run.stage_errors;
   const std::size_t s = run.stage;
   const bool first = s == 0;
+  // Nothing comes of networks that are not finite.
+  const bool pays = first ? !errors.empty() && std::isfinite(errors[0])
+                          : fell(errors[s - 1], errors[s], kLeastGain);
   if (!first && !fell(errors[s - 1], errors[s], 0.0)) {
     take_back(run);
-  } else if (s + 1 < most_stages(run) && (first || fell(errors[s - 1], errors[s], kLeastGain))) {
+  } else if (s + 1 < most_stages(run) && pays) {
     run.folder.write_stage(run.round, trained_model(run));
     set_stage(run, s + 1);
     for (MemberState& member : run.members) member = warm_member(std::move(member));

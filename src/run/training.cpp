@@ -143,7 +143,7 @@ void keep_networks(Group& group, std::size_t r, Account& account) {
   if (run.phase == Run::Phase::train)
     load_members(group, r);
   else
-    account.add(epochs_left(run));
+    account.drop(epochs_left(run));
 }
 
 // Stops where another epoch, if it takes as long as the longest so far, would end too late.
@@ -212,8 +212,15 @@ std::string round_text(const Run& run) {
 }
 
 void fit(Group& group, Account& account, const StopAsked& stop) {
-  for (const Run* run : group.runs)
-    if (run->phase == Run::Phase::train) account.begin(*run);
+  for (const Run* run : group.runs) {
+    if (run->phase != Run::Phase::train) continue;
+    account.begin(*run);
+    if (run->round == 0 && run->epochs_done == 0 && most_stages(*run) < run->study.options.stages)
+      account.warning(
+          fmt::format("{}: none of the candidates bought so far is held back (study.validation: "
+                      "{}), so this round is trained in one stage",
+                      run->folder.path().string(), run->study.options.validation));
+  }
   const Assignment who = assign(group);
   std::vector<TrainingData> data;
   data.reserve(who.training.size());

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stap/core/observer.h"
@@ -41,8 +42,10 @@ class Account : public Observer {
   void begin(const Run& run);
   /// What is being done now.
   void say(std::string phase);
-  /// Epochs that need not be trained.
+  void warning(std::string_view text) override { listener_.warning(text); }
+  /// Epochs that need not be trained here: others have trained them, or nobody has to.
   void add(std::size_t epochs) { done_ += epochs; }
+  void drop(std::size_t epochs) { total_ -= epochs; }
   void epoch_done(const EpochDone& event) override;
   /// Losses since the last call, `member` being the engine's.
   std::vector<EpochDone> take_losses() { return std::exchange(losses_, {}); }

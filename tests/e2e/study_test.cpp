@@ -419,7 +419,7 @@ TEST_F(StudyProgram, AnEmptyPoolIsReportedAndEndsTheRound) {
   const Finished result = run_stap(words("run", "dry", {"pool=6", "budget=100", "method=random"}));
 
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.err, "the pool is empty"));
+  EXPECT_TRUE(contains(result.err, "no candidate is left to choose"));
 }
 
 TEST_F(StudyProgram, TwoProcessesInOneFolderAreRefused) {

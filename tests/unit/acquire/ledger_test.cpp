@@ -83,7 +83,8 @@ TEST(Ledger, SaysWhatAUserShouldKnow) {
   EXPECT_EQ(trouble_text(some_ledger()),
             "3 queries refused (1 by the trust band), 2 failed, 3 of 9 solver steps stay unspent");
   EXPECT_EQ(trouble_text(one_failed), "1 query failed (not charged)");
-  EXPECT_EQ(trouble_text(empty_pool), "the pool is empty, 2 of 9 solver steps stay unspent");
+  EXPECT_EQ(trouble_text(empty_pool),
+            "no candidate is left to choose, 2 of 9 solver steps stay unspent");
 }
 
 }  // namespace

@@ -132,8 +132,8 @@ TEST(ReportWords, CostSavingsTroubleAndUselessErrorsAreSaid) {
                        "the tables are to sbal."));
   EXPECT_TRUE(contains(text, "Cost of sbal: active learning pays."));
   EXPECT_TRUE(contains(text,
-                       "sbal: 2 queries refused, 1 failed, the pool is empty, 2 of 9 solver "
-                       "steps stay unspent."));
+                       "sbal: 2 queries refused, 1 failed, no candidate is left to choose, 2 of 9 "
+                       "solver steps stay unspent."));
   EXPECT_TRUE(contains(words(slower), "for the same error it needs 2.00 times those of random"));
   EXPECT_TRUE(contains(words(report_of(two_methods({0.1, 0.2}))), "was not judged"));
   // The NRMSE of such a run is exp(log RMSE - 1).
