@@ -1,8 +1,9 @@
+#include "run/account.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "run/stages.h"
-#include "run/training.h"
 
 namespace stap {
 namespace {

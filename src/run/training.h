@@ -5,10 +5,9 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "stap/core/observer.h"
+#include "run/account.h"
 #include "stap/core/stop.h"
 #include "stap/nn/engine.h"
 #include "stap/run/run.h"
@@ -32,30 +31,6 @@ std::unique_ptr<Committee> committee_of(Group& group, std::size_t r, const StopA
 
 /// "round 3 of 10".
 std::string round_text(const Run& run);
-
-/// Epochs of all members of all runs, done and in all: what progress counts.
-class Account : public Observer {
- public:
-  Account(std::span<const Run> runs, Observer& listener);
-
-  /// Now it is known how many epochs this round of a run has.
-  void begin(const Run& run);
-  /// What is being done now.
-  void say(std::string phase);
-  void warning(std::string_view text) override { listener_.warning(text); }
-  /// Epochs that need not be trained here: others have trained them, or nobody has to.
-  void add(std::size_t epochs) { done_ += epochs; }
-  void drop(std::size_t epochs) { total_ -= epochs; }
-  void epoch_done(const EpochDone& event) override;
-  /// Losses since the last call, `member` being the engine's.
-  std::vector<EpochDone> take_losses() { return std::exchange(losses_, {}); }
-
- private:
-  Observer& listener_;
-  std::string phase_;
-  std::size_t done_ = 0, total_ = 0;
-  std::vector<EpochDone> losses_;
-};
 
 /// Trains every run of the group that waits for it, checkpoint by checkpoint. Runs that differ in
 /// nothing that counts before the first purchase share the training of round 0. Throws Stopped when

@@ -47,8 +47,7 @@ const config::Fields<StudyOptions>& study_fields() {
       {"stages", &O::stages,
        "most stages of a round's training: each goes on from the one before for twice as many "
        "steps, as long as the error on what validation holds back falls by at least 5 %; the best "
-       "one "
-       "counts. 1: one training, whatever comes of it",
+       "one counts. 1: one training, whatever comes of it",
        config::between(1, 12)},
   };
   return fields;

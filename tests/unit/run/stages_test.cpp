@@ -181,6 +181,17 @@ TEST(Stages, AreWorthTheirCapAndNeedSomethingThatIsHeldBack) {
   EXPECT_TRUE(line.find("held_back")->list()->empty());
 }
 
+// Broken by: a second stage whatever came of the first.
+TEST(Stages, NetworksThatAreNotFiniteGetNoSecond) {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path("run");
+  const Study study = staged_study({"stages=3", "seed=1", "rounds=0", "train.learning_rate=1e20"});
+  ASSERT_EQ(drive_fake(study, folder, willing_solver(study)), LoopEnd::finished);
+  const config::Value line = RunFolder(folder).read_metrics().at(0).value;
+  EXPECT_EQ(line.find("stages")->integer<int>(), 1);
+  EXPECT_EQ(RunFolder(folder).read_networks(0)->origin.held_back.size(), 1u);
+}
+
 // Broken by: a stage that begins before what it goes on from is on disk, half-trained networks of
 // one stage that are taken for another's, losses that are cut by the epochs of their stage alone.
 TEST(Stages, WhateverAKillLeavesTheEndIsTheSame) {

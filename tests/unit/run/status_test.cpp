@@ -1,6 +1,7 @@
 // status.json: how a run is doing, for who looks from outside.
 #include <gtest/gtest.h>
 
+#include "run/news.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
@@ -94,6 +95,32 @@ TEST(Status, SaysHowFarTrainingIs) {
     EXPECT_EQ(seen->since_done, 2u * (4u + 1u));
     EXPECT_EQ(phase_text(*seen), "training, round 0 of 0, stage 2 of at most 3");
   }
+}
+
+// Broken by: news of runs under way alone, so that who is done early looks dead.
+TEST(Status, ARunThatIsTrainedWaitsForThoseBesideIt) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study({"rounds=3"});
+  const auto problem = test::fake_problem(study, test::willing_solver(study));
+  Observer quiet;
+  test::Runs runs;
+  Group group{{}, study.options.members, 1};
+  for (const char* name : {"early", "late"})
+    runs.push_back(open_run(study, temporary.path(name), problem, quiet));
+  for (stap::Run& run : runs) {
+    run.phase = stap::Run::Phase::train;
+    group.runs.push_back(&run);
+  }
+  Account account(runs, quiet);
+  TrainingNews news(group, {}, account);
+  runs[0].phase = stap::Run::Phase::evaluate;
+  EpochDone epoch;
+  epoch.member = group.first_member(1);
+  news.epoch_done(epoch);  // the first is told of at once
+
+  EXPECT_EQ(phase_text(*runs[0].folder.read_status()),
+            "trained, waiting for the runs beside it, round 0 of 3");
+  EXPECT_EQ(phase_text(*runs[1].folder.read_status()), "training, round 0 of 3");
 }
 
 TEST(Status, SaysHowFarItCameAndWhyItEnded) {
