@@ -186,6 +186,7 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
   if (thin(losses, kLossLinePoints))
     problem.notes.emplace_back("Of training losses every so many epochs are shown.");
   add_chart(problem, "losses", std::move(losses));
+  if (has_stages(methods)) add_chart(problem, "stages", stages_chart(methods));
   add_chart(problem, "times", times_chart(methods));
   add_chart(problem, "calibration", calibration_chart(methods));
 

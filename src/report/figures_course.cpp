@@ -149,18 +149,28 @@ Chart losses_chart(const ProblemMethods& problem) {
               .title = "Training loss",
               .x = {.label = "round", .whole = true},
               .y = {.label = "mean squared error", .log = true}};
+  std::size_t thrown = 0;
   for (const MethodRuns& method : problem.methods) {
     if (method.runs.empty()) continue;
     const RunResult& run = *method.runs.front();
     look_at(run, chart.note, [&] {
       const std::vector<Loss> losses = RunFolder(run.folder).read_losses();
-      if (!losses.empty()) chart.series.push_back(loss_line(method, losses));
+      if (losses.empty()) return;
+      chart.series.push_back(loss_line(method, losses));
+      thrown += thrown_away(run.stages);
     });
   }
   add_note(chart.note, chart.series.empty()
                            ? "No losses were recorded"
                            : "Geometric means over members, of the first seed of each method. The "
                              "epochs of a round lie between its number and the next");
+  if (thrown > 0)
+    add_note(
+        chart.note,
+        fmt::format("The epochs of {} of training that {} thrown away (study.stages) are among "
+                    "them, at the ends of rounds",
+                    thrown == 1 ? "1 stage" : fmt::format("{} stages", thrown),
+                    thrown == 1 ? "was" : "were"));
   return chart;
 }
 

@@ -215,6 +215,7 @@ std::string problem_html(const std::string& id, const ReportProblem& problem) {
   html += ledger_html(id + "-ledger-table", problem);
   html += "<h3>Training and time</h3>\n<div class=\"pair\">\n" +
           charts_html(id, problem, {"losses", "times"}) + "</div>\n";
+  html += charts_html(id, problem, {"stages"});
   html += "<h3>Does it pay?</h3>\n" + cost_html(id + "-cost", problem);
   html += charts_html(id, problem, {"cost-chart"});
   html += "<h3>What the committee knows</h3>\n" + charts_html(id, problem, {"calibration"});

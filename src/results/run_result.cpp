@@ -105,6 +105,8 @@ RunResult read_result(const fs::path& folder) {
     const auto& [line, place] = std::tie(one.value, one.where);
     // Without a test set a round may have nothing to say but its size.
     const std::size_t round = result.rounds_done++;
+    if (std::optional<RoundStages> stages = read_stages(line, round))
+      result.stages.push_back(std::move(*stages));
     if (result.test_sha256.empty() && line.find("rmse") == nullptr) continue;
     result.measured.push_back(round);
     result.validation = line.find("measured_on") != nullptr;

@@ -49,6 +49,10 @@ Chart steps_chart(const ProblemMethods& problem);
 PictureChart steps_raster(const RunResult& run);
 /// Training loss over epochs, round after round, of the first seed of each method.
 Chart losses_chart(const ProblemMethods& problem);
+/// Error on what is held back after every stage of training, over the same rounds and seeds; of
+/// problems with a run that was trained in stages (study.stages).
+Chart stages_chart(const ProblemMethods& problem);
+bool has_stages(const ProblemMethods& problem);
 /// Seconds of a round by phase, and where the solver steps went: means over rounds and seeds.
 Chart times_chart(const ProblemMethods& problem);
 Chart ledger_chart(const ProblemMethods& problem);

@@ -11,6 +11,7 @@
 
 #include "stap/config/value.h"
 #include "stap/folder/manifest.h"
+#include "stap/results/round_stages.h"
 
 // What a run's folder says about its errors. Only its files are read: no solver is made and nothing
 // is computed again.
@@ -70,7 +71,8 @@ struct RunResult {
   /// Empty in runs from before they were counted; the steps also where initial conditions come from
   /// a file.
   std::vector<std::uint64_t> candidates, warm_up_steps;
-  bool charge_warm_up = false;  ///< the budget pays for these, too
+  bool charge_warm_up = false;      ///< the budget pays for these, too
+  std::vector<RoundStages> stages;  ///< of rounds that say something of them, measured or not
   RunErrors members;
   RunErrors mean_model;  ///< empty in runs from before it was measured
 

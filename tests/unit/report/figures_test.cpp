@@ -615,6 +615,58 @@ TEST(Figures, TimesAreOfTheRoundsThatAllRunsHave) {
   EXPECT_TRUE(test::contains(chart.note, "train 1, select 1")) << chart.note;
 }
 
+// Stages take 1, 2, 4, ... times as long as the first. Mutations: rounds that are joined, a stage
+// at its number's share of the round, other seeds than the first, losses that hide what was thrown
+// away.
+TEST(Figures, StagesLieInTheirRoundsAndWhatIsThrownAwayIsSaid) {
+  const test::TemporaryFolder folder;
+  std::vector<RunResult> results{result("random", 0, {-1, -2, -3}), result("sbal", 0, {-1, -2}),
+                                 result("sbal", 1, {-1, -2})};
+  for (const char* run : {"a", "b", "c"}) std::filesystem::create_directory(folder.path(run));
+  for (std::size_t r = 0; r < 3; ++r) results[r].folder = folder.path(std::string(1, "abc"[r]));
+  const std::vector<Loss> losses{{0, 0, 0, 1.0}, {0, 0, 1, 0.5}};
+  for (const char* run : {"a", "b"}) RunFolder(folder.path(run)).add_losses(losses);
+  const auto chart_of = [&] { return stages_chart(methods_of(results).at(0)); };
+  const auto losses_note = [&] { return losses_chart(methods_of(results).at(0)).note; };
+
+  EXPECT_FALSE(has_stages(methods_of(results).at(0)));
+  EXPECT_TRUE(chart_of().series.empty());
+  EXPECT_TRUE(test::contains(chart_of().note, "No round was trained in stages"));
+  EXPECT_FALSE(test::contains(losses_note(), "stage"));
+
+  results[2].stages = {{.round = 0, .kept = 0, .held_back = {9, 9}}};  // the second seed
+  EXPECT_TRUE(has_stages(methods_of(results).at(0)));
+  EXPECT_TRUE(chart_of().series.empty());
+  EXPECT_FALSE(test::contains(losses_note(), "stage"));
+
+  results[0].stages = {{.round = 0, .kept = 1, .held_back = {0.5, 0.25, 0.75}},
+                       {.round = 1, .damaged = true},
+                       {.round = 2, .kept = 0, .held_back = {0.125, kInfinity}}};
+  results[1].stages = {{.round = 0}, {.round = 1, .kept = 1, .held_back = {0.5, 0.25}}};
+  const Chart chart = chart_of();
+  ASSERT_EQ(chart.series.size(), 2u);
+  const Series &random = chart.series[0], &sbal = chart.series[1];
+  EXPECT_EQ(random.label, "random");
+  // The sums of 1, 2, 4 over their sum, rounded once or twice.
+  const std::vector<double> expected{1.0 / 7, 3.0 / 7, 1, 2, 2 + 1.0 / 3, 3};
+  ASSERT_EQ(random.x.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(random.x[i], expected[i], 1e-15);
+  EXPECT_EQ((std::vector<double>(random.y.begin(), random.y.begin() + 3)),
+            (std::vector<double>{0.5, 0.25, 0.75}));
+  EXPECT_TRUE(std::isnan(random.y[3]));  // the gap between two rounds
+  EXPECT_EQ(random.y[4], 0.125);
+  EXPECT_TRUE(std::isinf(random.y[5]));
+  EXPECT_EQ(sbal.y, (std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(sbal.x[1], 2.0);
+  EXPECT_TRUE(test::contains(chart.note, "2 of 7 stages were thrown away")) << chart.note;
+  EXPECT_TRUE(test::contains(chart.note, "1 round of a is left out")) << chart.note;
+  EXPECT_TRUE(test::contains(chart.note, "nothing was held back")) << chart.note;
+  const std::string svg = svg_text(chart, {});
+  EXPECT_EQ(xml_complaint(svg), "");
+  EXPECT_TRUE(test::contains(svg, "1 value is not shown")) << svg;
+  EXPECT_TRUE(test::contains(losses_note(), "The epochs of 2 stages of training")) << losses_note();
+}
+
 TEST(ChartSvg, RoundsHaveWholeTicksAndLongNamesAreThereWhole) {
   Chart chart = two_lines();
   for (Series& series : chart.series) series.x = {0.5, 1.2, 2.1};

@@ -490,6 +490,7 @@ TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
 
   const Report report = gather_report(folders);
 
+  EXPECT_FALSE(contains(page_text(report), "-stages\""));  // it says nothing of any
   EXPECT_EQ(report.runs.at(0).state, ReportRun::State::stopped);
   EXPECT_TRUE(contains(report.runs[0].words, "evaluated; stopped while training, round 1"))
       << report.runs[0].words;
@@ -509,6 +510,30 @@ TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
   EXPECT_EQ(forged.runs.at(0).state, ReportRun::State::damaged);
   EXPECT_TRUE(contains(forged.runs[0].words, "the ledger of purchase 1 does not add up"));
   EXPECT_EQ(forged.problems.at(0).methods.at(0).ledger.bought, 0u);
+}
+
+// However the stages of training look, the run is shown with its errors. Mutation: a chart that is
+// drawn but not on the page.
+TEST(GatherReport, StagesOfTrainingAreOnThePageDamagedOrNot) {
+  const TemporaryFolder folder;
+  const auto page = [&](const std::string& held_back) {
+    write_run_folder(
+        folder.path("r"), "run/3", "abc",
+        R"({"round": 0, "transitions": 48, "points": 64, "trajectories": 5, "diverged": 0, )"
+        R"("rmse": 1, "rmse_q50": 1, "rmse_q95": 1, "rmse_q99": 1, "nrmse": 1, "mae": 1, )"
+        R"("rmse_by_step": [1, 1, 1, 1, 1, 1, 1, 1], "stages": 3, "kept_stage": 1, )"
+        R"("held_back": )" +
+            held_back + "}\n");
+    const std::vector<std::filesystem::path> folders{folder.path("r")};
+    return page_text(gather_report(folders));
+  };
+
+  const std::string whole = page("[0.5, 0.25, 0.375]"), damaged = page("\"many\"");
+
+  EXPECT_TRUE(contains(whole, "<figure class=\"chart\" id=\"p1-stages\""));
+  EXPECT_TRUE(contains(whole, "1 of 3 stages was thrown away"));
+  EXPECT_TRUE(contains(damaged, "1 round of r is left out"));
+  for (const std::string& text : {whole, damaged}) EXPECT_TRUE(contains(text, "id=\"p1-errors\""));
 }
 
 }  // namespace

@@ -155,5 +155,57 @@ TEST(RunResult, ARunThatHasNotBeenEvaluatedIsNotFinished) {
   EXPECT_EQ(make_tables(runs)[0].rows[0].incomplete, 1u);
 }
 
+// Broken by: damage of one round that hides the others, or the run; rounds counted by what was
+// measured.
+TEST(RunResult, HasWhatBecameOfStagesAndTheirDamageIsNoError) {
+  const TemporaryFolder folder;
+  const auto staged = [](int round, const std::string& stages) {
+    std::string text = line(round, "0.5");
+    return text.insert(text.rfind('}'), ", " + stages);
+  };
+  write_run_folder(folder.path("r"), "run/3", kHash,
+                   line(0, "0.5") + staged(1, R"("stages": 1, "kept_stage": 0, "held_back": [])") +
+                       staged(2, R"("stages": 3, "kept_stage": 1, "held_back": [2, 0.5, null])"));
+  write_run_folder(folder.path("unmeasured"), "run/2", "",
+                   "{\"round\": 0}\n{\"round\": 1, \"stages\": 1, \"kept_stage\": 0, "
+                   "\"held_back\": [0.25]}\n");
+
+  const RunResult run = read_result(folder.path("r"));
+
+  ASSERT_EQ(run.stages.size(), 2u);
+  EXPECT_EQ(run.stages[0].round, 1u);
+  EXPECT_TRUE(run.stages[0].held_back.empty());
+  EXPECT_EQ(run.stages[0].thrown_away(), 0u);
+  EXPECT_EQ(run.stages[1].round, 2u);
+  EXPECT_EQ(run.stages[1].held_back, (std::vector<double>{2, 0.5, INFINITY}));
+  EXPECT_EQ(run.stages[1].thrown_away(), 1u);
+  EXPECT_FALSE(run.stages[0].damaged || run.stages[1].damaged);
+  const RunResult unmeasured = read_result(folder.path("unmeasured"));
+  ASSERT_EQ(unmeasured.stages.size(), 1u);
+  EXPECT_EQ(unmeasured.stages[0].round, 1u);
+  for (const char* damage :
+       {R"("stages": 3)", R"("stages": 2, "kept_stage": 2, "held_back": [1, 1])",
+        R"("stages": 3, "kept_stage": 1, "held_back": [1, 1])",
+        R"("stages": 2, "kept_stage": 0, "held_back": [])",
+        R"("stages": 2, "kept_stage": -1, "held_back": [1, 1])",
+        R"("stages": null, "kept_stage": 0, "held_back": [1, 1])",
+        R"("stages": 2, "kept_stage": 0.5, "held_back": [1, 1])",
+        R"("stages": 1e300, "kept_stage": 0, "held_back": [1, 1])",
+        R"("stages": 1, "kept_stage": 0, "held_back": null)",
+        R"("stages": 1, "kept_stage": 0, "held_back": {"0": 1})",
+        R"("stages": 2, "kept_stage": 0, "held_back": [1, "1"])",
+        R"("stages": 2, "kept_stage": 0, "held_back": [1, [1]])",
+        R"("stages": 2, "kept_stage": 0, "held_back": [1, -1])"}) {
+    write_run_folder(
+        folder.path("r"), "run/3", kHash,
+        staged(0, R"("stages": 1, "kept_stage": 0, "held_back": [1])") + staged(1, damage));
+    const RunResult forged = read_result(folder.path("r"));
+    ASSERT_EQ(forged.stages.size(), 2u) << damage;
+    EXPECT_FALSE(forged.stages[0].damaged) << damage;
+    EXPECT_TRUE(forged.stages[1].damaged && forged.stages[1].held_back.empty()) << damage;
+    EXPECT_EQ(forged.evaluated(), 2u) << damage;
+  }
+}
+
 }  // namespace
 }  // namespace stap
