@@ -212,6 +212,7 @@ Figure make_figure(const PlotOptions& options) {
   if (name == "by-step") return chart_figure(by_step_chart(problem, whose), options);
   if (name == "calibration") return chart_figure(calibration_chart(problem), options);
   if (name == "losses") return chart_figure(losses_chart(problem), options);
+  if (name == "stages") return chart_figure(stages_chart(problem), options);
   if (name == "times") return chart_figure(times_chart(problem), options);
   if (name == "ledger") return chart_figure(ledger_chart(problem), options);
   if (name == "cost") return chart_figure(cost_chart(read_costs(options.folder, problem)), options);
@@ -239,12 +240,14 @@ void add_plot(CLI::App& program, const Globals&) {
       program.add_subcommand("plot", "Draw a figure of a run or sweep for print (SVG)");
   command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
   command
-      ->add_option("--figure", options->figure,
-                   "errors, quantiles, by-step, frequency (of bought steps), calibration, losses, "
-                   "times, ledger, cost; of one run: steps, activations, trajectory")
+      ->add_option(
+          "--figure", options->figure,
+          "errors, quantiles, by-step, frequency (of bought steps), calibration, losses, "
+          "stages (of training), times, ledger, cost; of one run: steps, activations, trajectory")
       ->required()
       ->check(CLI::IsMember({"errors", "quantiles", "by-step", "steps", "frequency", "trajectory",
-                             "calibration", "activations", "losses", "times", "ledger", "cost"}));
+                             "calibration", "activations", "losses", "stages", "times", "ledger",
+                             "cost"}));
   command->add_option("--out", options->output, "File to write")->required();
   std::vector<std::string> metrics;
   for (const MetricInfo& row : metric_infos()) metrics.emplace_back(row.name);

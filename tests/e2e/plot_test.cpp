@@ -103,6 +103,9 @@ TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
   const Finished absent = plot({"calibration", "--method", "random"});
   EXPECT_EQ(absent.exit_code, 3);
   EXPECT_TRUE(contains(absent.err, "stap analyse"));
+  const Finished stages = plot({"stages"});
+  EXPECT_EQ(stages.exit_code, 3);
+  EXPECT_TRUE(contains(stages.err, "No round was trained in stages")) << stages.err;
   unsetenv("STAP_CACHE");
 }
 
