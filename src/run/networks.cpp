@@ -14,32 +14,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_shape(const Run& run, std::size_t round, const std::optional<Model>& model) {
+// Networks and where they were read from, for messages.
+struct ReadModel {
+  fs::path file;
+  Model model;
+};
+
+void check_shape(const Run& run, const ReadModel& read) {
   const StudyOptions& o = run.study.options;
-  if (model && (model->shape != run.shape || model->cluster != o.cluster ||
-                model->members.size() != static_cast<std::size_t>(o.members)))
-    throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape",
-                                             run.folder.round_folder(round).string()));
+  const auto& [file, model] = read;
+  if (model.shape != run.shape || model.cluster != o.cluster ||
+      model.members.size() != static_cast<std::size_t>(o.members))
+    throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape", file.string()));
 }
 
-// Throws unless they are of this run's data and of a stage that it can have.
-void check_origin(const Run& run, const Model& model) {
-  const std::string place = run.folder.round_folder(run.round).string();
+// Throws unless they are of this run's shape and data and of a stage that it can have.
+void check_origin(const Run& run, const ReadModel& read) {
+  check_shape(run, read);
+  const auto& [file, model] = read;
   if (model.origin.data != run.data)
     throw Error(ErrorKind::data, fmt::format("{} holds networks that were trained on another "
                                              "training set than transitions.h5",
-                                             place));
+                                             file.string()));
   const std::size_t stages = run.study.options.stages;
   if (model.origin.stage >= stages || model.origin.held_back.size() > stages)
-    throw Error(ErrorKind::data,
-                fmt::format("{} holds networks of stage {} of training and {} errors of stages, "
-                            "but study.stages is {}",
-                            place, model.origin.stage + 1, model.origin.held_back.size(), stages));
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} holds networks of stage {} of training and {} errors of stages, "
+                    "but study.stages is {}",
+                    file.string(), model.origin.stage + 1, model.origin.held_back.size(), stages));
 }
 
 // Epochs of a stage that networks have behind them.
-int epochs_behind(const Run& run, const Model& model, bool finished) {
-  const std::string place = run.folder.round_folder(run.round).string();
+int epochs_behind(const Run& run, const ReadModel& read, bool finished) {
+  const auto& [file, model] = read;
   const FitLength length =
       fit_length(stage_options(run.study.train, model.origin.stage), training_rows(run).size());
   const std::int64_t steps = model.members[0].steps;
@@ -49,22 +57,24 @@ int epochs_behind(const Run& run, const Model& model, bool finished) {
     throw Error(ErrorKind::data,
                 fmt::format("{} holds networks of {} steps, or of different numbers of steps, "
                             "expected whole epochs of {} up to {}",
-                            place, steps, length.steps_per_epoch, length.steps));
+                            file.string(), steps, length.steps_per_epoch, length.steps));
   if (finished != (epochs == length.epochs))
-    throw Error(ErrorKind::data,
-                fmt::format("{} holds networks of {} of {} epochs under the name of {} ones", place,
-                            epochs, length.epochs, finished ? "finished" : "half-trained"));
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} holds networks of {} of {} epochs under the name of {} ones", file.string(),
+                    epochs, length.epochs, finished ? "finished" : "half-trained"));
   return epochs;
 }
 
 // The round's committee, if there is one.
 bool load_finished(Run& run) {
-  if (std::error_code none; !fs::exists(run.folder.committee_file(run.round), none)) return false;
-  Model model = *run.folder.read_networks(run.round);
-  check_shape(run, run.round, model);
-  check_origin(run, model);
+  const fs::path file = run.folder.committee_file(run.round);
+  if (std::error_code none; !fs::exists(file, none)) return false;
+  ReadModel read{file, *run.folder.read_networks(run.round)};
+  Model& model = read.model;
+  check_origin(run, read);
   set_stage(run, model.origin.stage);
-  run.epochs_done = epochs_behind(run, model, true);
+  run.epochs_done = epochs_behind(run, read, true);
   run.stage_errors = std::move(model.origin.held_back);
   run.members = std::move(model.members);
   return true;
@@ -72,6 +82,7 @@ bool load_finished(Run& run) {
 
 // The networks of the stage before, if one is over, and what it has said.
 std::optional<Model> stage_before(const Run& run) {
+  const fs::path file = run.folder.stage_file(run.round);
   std::optional<Model> model;
   try {
     model = run.folder.read_stage(run.round);
@@ -84,16 +95,16 @@ std::optional<Model> stage_before(const Run& run) {
                     error.what()));
   }
   if (!model) return std::nullopt;
-  check_shape(run, run.round, model);
-  check_origin(run, *model);
-  epochs_behind(run, *model, true);
-  if (model->origin.stage + 1 >= run.study.options.stages ||
-      model->origin.held_back.size() != model->origin.stage + 1)
-    throw Error(ErrorKind::data,
-                fmt::format("{} is of stage {} and has {} errors, but study.stages is {}",
-                            run.folder.stage_file(run.round).string(), model->origin.stage + 1,
-                            model->origin.held_back.size(), run.study.options.stages));
-  return model;
+  ReadModel read{file, std::move(*model)};
+  check_origin(run, read);
+  epochs_behind(run, read, true);
+  const ModelOrigin& origin = read.model.origin;
+  if (origin.stage + 1 >= run.study.options.stages || origin.held_back.size() != origin.stage + 1)
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} is of stage {} and has {} errors, but study.stages is {}", file.string(),
+                    origin.stage + 1, origin.held_back.size(), run.study.options.stages));
+  return std::move(read.model);
 }
 
 // What the training of a round begins with.
@@ -107,9 +118,10 @@ std::vector<MemberState> members_to_begin(const Run& run) {
                   fmt::format("{} is missing, but with study.warm_start round {} starts from it: "
                               "put it there again, or begin in another folder",
                               file.string(), run.round));
-    std::optional<Model> before = run.folder.read_networks(run.round - 1);
-    check_shape(run, run.round - 1, before);
-    for (MemberState& member : before->members) members.push_back(warm_member(std::move(member)));
+    ReadModel before{file, *run.folder.read_networks(run.round - 1)};
+    check_shape(run, before);
+    for (MemberState& member : before.model.members)
+      members.push_back(warm_member(std::move(member)));
     return members;
   }
   for (int m = 0; m < o.members; ++m)
@@ -128,14 +140,16 @@ void load_training(Run& run) {
   std::optional<Model> before = stage_before(run);
   set_stage(run, before ? before->origin.stage + 1 : 0);
   if (before) run.stage_errors = std::move(before->origin.held_back);
-  std::optional<Model> half = run.folder.read_networks(run.round);
-  check_shape(run, run.round, half);
-  if (half) check_origin(run, *half);
+  std::optional<ReadModel> half;
+  if (std::optional<Model> model = run.folder.read_networks(run.round)) {
+    half = ReadModel{run.folder.training_file(run.round), std::move(*model)};
+    check_origin(run, *half);
+  }
   // Of another stage: left by a kill between two files, or what it went on from is gone. The one
   // under way, or the round, is then trained from its beginning.
-  if (half && half->origin.stage == run.stage) {
+  if (half && half->model.origin.stage == run.stage) {
     run.epochs_done = epochs_behind(run, *half, false);
-    run.members = std::move(half->members);
+    run.members = std::move(half->model.members);
   } else if (before) {
     for (MemberState& member : before->members)
       run.members.push_back(warm_member(std::move(member)));

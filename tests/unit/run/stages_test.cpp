@@ -7,7 +7,9 @@
 
 #include "stap/eval/metrics.h"
 #include "stap/nn/engine.h"
+#include "support/contains.h"
 #include "support/fake_study.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -192,6 +194,18 @@ TEST(Stages, NetworksThatAreNotFiniteGetNoSecond) {
   EXPECT_EQ(RunFolder(folder).read_networks(0)->origin.held_back.size(), 1u);
 }
 
+// Goes on in a folder until so many epochs are trained.
+LoopEnd drive_epochs(const Study& study, const std::shared_ptr<test::FarSolver>& solver,
+                     const std::string& folder, int most) {
+  struct Epochs : Observer {
+    void epoch_done(const EpochDone&) override { ++count; }
+    int count = 0;
+  } epochs;
+  test::Runs runs;
+  runs.push_back(open_run(study, folder, test::fake_problem(study, solver), epochs));
+  return run_loop(runs, 1, epochs, [&] { return epochs.count >= most; });
+}
+
 // Broken by: a stage that begins before what it goes on from is on disk, half-trained networks of
 // one stage that are taken for another's, losses that are cut by the epochs of their stage alone.
 TEST(Stages, WhateverAKillLeavesTheEndIsTheSame) {
@@ -202,15 +216,8 @@ TEST(Stages, WhateverAKillLeavesTheEndIsTheSame) {
   const auto everything = [](const std::string& folder) {
     return test::lasting_bytes(folder) + test::content(RunFolder(folder).losses_file());
   };
-  struct Epochs : Observer {
-    void epoch_done(const EpochDone&) override { ++count; }
-    int count = 0;
-  };
   const auto drive = [&](const std::string& folder, int most) {
-    Epochs epochs;
-    test::Runs runs;
-    runs.push_back(open_run(study, folder, test::fake_problem(study, solver), epochs));
-    return run_loop(runs, 1, epochs, [&] { return epochs.count >= most; });
+    return drive_epochs(study, solver, folder, most);
   };
   constexpr int kEpochs = 2 * (2 + 4 + 8);  // of two members
   ASSERT_EQ(drive(temporary.path("whole"), kEpochs + 1), LoopEnd::finished);
@@ -246,6 +253,36 @@ TEST(Stages, WhateverAKillLeavesTheEndIsTheSame) {
   }
   EXPECT_NE(older, "");
   EXPECT_EQ(seen.size(), 4u) << "no stop with each of the files that there may be";
+}
+
+// Broken by: the round's folder in the place of the file, of which it may have three.
+TEST(Stages, NetworksUnderAnotherNameAreRefusedByTheirFile) {
+  const TemporaryFolder temporary;
+  const Study study = staged_study({"stages=3", "seed=1", "train.epochs=2", "rounds=0",
+                                    "checkpoint_epochs=1", "train.learning_rate=0.01"});
+  const auto solver = willing_solver(study);
+  ASSERT_EQ(drive_epochs(study, solver, temporary.path("run"), 2 * (2 + 1)), LoopEnd::stopped);
+  const auto refusal = [&](const char* from, const char* to, bool gone) {
+    const std::string copy = temporary.path(std::string(from) + to);
+    fs::copy(temporary.path("run"), copy, fs::copy_options::recursive);
+    const fs::path round = fs::path(copy) / "rounds/00";
+    fs::copy_file(round / from, round / to, fs::copy_options::overwrite_existing);
+    if (gone) fs::remove(round / from);
+    return test::error_text(ErrorKind::data, [&] { drive_epochs(study, solver, copy, 100); });
+  };
+  const char *half = "training.safetensors", *stage = "stage.safetensors",
+             *done = "committee.safetensors";
+
+  const std::string name = "00/";
+  EXPECT_TRUE(test::contains(refusal(half, stage, false),
+                             name + stage +
+                                 " holds networks of 1 of 4 epochs under the name of "
+                                 "finished ones"));
+  EXPECT_TRUE(test::contains(refusal(half, done, false), name + done + " holds networks of 1 of"));
+  EXPECT_TRUE(test::contains(refusal(stage, half, true),
+                             name + half +
+                                 " holds networks of 2 of 2 epochs under the name of "
+                                 "half-trained ones"));
 }
 
 // Runs that share round 0, and others that need more stages or fewer, in one engine.
