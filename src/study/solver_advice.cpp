@@ -104,17 +104,21 @@ std::string about_learning(const AdviceFacts& facts, double seconds) {
       facts.slots == 1 ? "1 slot" : fmt::format("{} slots", facts.slots), time_text(steps * each));
   if (!facts.training)
     return fmt::format("active learning: {}; what training takes could not be measured", bought);
+  // How many stages a round will have nobody knows before: all of them, and said to be.
+  const double training = *facts.training * (std::ldexp(1.0, static_cast<int>(facts.stages)) - 1.0);
   const CostVerdict verdict = judge_cost({.initial = static_cast<double>(facts.initial_steps),
                                           .budget = static_cast<double>(facts.budget),
                                           .rounds = static_cast<double>(facts.rounds),
                                           .efficiency = kEfficiency,
                                           .acquire = each,
-                                          .train = *facts.training,
+                                          .train = training,
                                           .select = 0.0});
   const std::string sums = fmt::format(
-      "{}, and training takes {} a step in the training set. Buying them all and training once is "
-      "{}; half of them, chosen in {}, is {}",
-      bought, time_text(*facts.training), time_text(verdict.baseline_seconds),
+      "{}, and training takes {} a step in the training set{}. Buying them all and training once "
+      "is {}; half of them, chosen in {}, is {}",
+      bought, time_text(training),
+      facts.stages > 1 ? fmt::format(" if every round needs all {} stages", facts.stages) : "",
+      time_text(verdict.baseline_seconds),
       verdict.active_rounds == 1 ? "1 round" : fmt::format("{:g} rounds", verdict.active_rounds),
       time_text(verdict.active_seconds));
   const double ratio = verdict.active_seconds / verdict.baseline_seconds;
@@ -146,6 +150,7 @@ AdviceFacts advice_facts(const Study& study) {
   facts.cores = std::max(1u, std::thread::hardware_concurrency());
   facts.initial_steps = o.initial * o.steps;
   facts.budget = o.budget;
+  facts.stages = o.stages;
   facts.rounds = study.has_method() ? o.rounds : 0;
   return facts;
 }

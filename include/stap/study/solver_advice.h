@@ -17,13 +17,15 @@ struct AdviceFacts {
   std::size_t slots = 1, steps_at_once = 1;
   std::size_t cores = 1;                                  ///< of this machine
   std::size_t initial_steps = 0, budget = 0, rounds = 0;  ///< solver steps; 0 rounds: no method
-  std::optional<double> training{};  ///< seconds per step in the training set; empty: not known
+  std::optional<double> training{};  ///< seconds per step in the training set; empty: not known.
+                                     ///< Of one stage: all of them take 2^stages - 1 times that
+  std::size_t stages = 1;            ///< that a round's training may have
   std::string room{};                ///< what the job has room for; empty: there is no launcher
 };
 /// Of a study whose solver is not ours; without the training.
 AdviceFacts advice_facts(const Study& study);
-/// Seconds of training per row of the training set, for all epochs and members: an epoch is
-/// measured, on data that mean nothing. Throws Error(unavailable) as make_engine does.
+/// Seconds of training per row of the training set, for all epochs of a stage and all members: an
+/// epoch is measured, on data that mean nothing. Throws Error(unavailable) as make_engine does.
 double measure_training(const Study& study, int threads);
 
 /// Sentences: command or worker, how many slots, several steps a call, does active learning pay.

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "stap/core/solver_queue.h"
+#include "stap/study/presets.h"
 #include "stap/study/solver_advice.h"
 #include "support/contains.h"
 
@@ -490,6 +491,18 @@ TEST(SolverAdvice, SaysTheSumsOfActiveLearning) {
   EXPECT_TRUE(contains(pays, "active learning pays if it needs half the steps"));
   EXPECT_TRUE(contains(pays, "the 40 steps of all rounds, 1 s each in 1 slot, are 40 s"));
   EXPECT_TRUE(contains(pays, "training once is 190 s; half of them, chosen in 1 round, is 140 s"));
+  EXPECT_FALSE(contains(pays, "stages"));
+  // Two stages take three times what the first takes. Mutation: what the first takes alone.
+  facts.training = 1.0;
+  facts.stages = 2;
+  const std::string staged = advice_text(measured(1.0), facts);
+  EXPECT_TRUE(contains(staged,
+                       "training takes 3 s a step in the training set if every round needs "
+                       "all 2 stages. Buying them all and training once is 190 s"));
+  config::Value document = load_config("demo");
+  for (const char* setting : {"study.validation=0.1", "study.stages=3"})
+    apply_setting(document, setting);
+  EXPECT_EQ(advice_facts(make_study(document)).stages, 3u);
   facts.training.reset();
   EXPECT_TRUE(contains(advice_text(measured(1.0), facts), "could not be measured"));
   facts.rounds = 0;
