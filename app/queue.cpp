@@ -148,7 +148,10 @@ void print(const AskedRun& run, std::ostream& out) {
                        run.failed.size() - refused, refused);
   if (run.status) {
     const RunStatus& s = *run.status;
-    if (s.budget > 0)
+    if (s.phase == "data" && s.budget > 0)
+      out << fmt::format("  solved of the part under way: {} of {} solver steps\n", s.spent,
+                         s.budget);
+    else if (s.budget > 0)
       out << fmt::format("  bought of this round: {} of {} solver steps; {} {} open\n", s.spent,
                          s.budget, s.open, s.open == 1 ? "query" : "queries");
     if (run.spool && !is_over(s.phase))
@@ -204,16 +207,16 @@ Value to_value(const AskedRun& run) {
 void run_queue(const QueueOptions& options, std::ostream& out) {
   const fs::path folder = options.folder;
   std::error_code error;
-  if (!fs::exists(folder / "config.yaml", error) && !fs::exists(folder / "sweep.json", error))
-    throw Error(
-        ErrorKind::data,
-        fmt::format("there is no run in {}{}", folder.string(),
-                    fs::exists(folder / "spool.json", error)
-                        ? ": it is a spool, and who asks there has a folder of its own"
-                        : " yet: its files come when pool and test set are made, and until then "
-                          "what 'stap run' itself says tells how far that is"));
+  const bool begun =
+      fs::exists(folder / "config.yaml", error) || fs::exists(folder / "sweep.json", error);
+  if (!begun && !fs::exists(RunFolder(folder).status_file(), error))
+    throw Error(ErrorKind::data,
+                fmt::format("there is no run in {}{}", folder.string(),
+                            fs::exists(folder / "spool.json", error)
+                                ? ": it is a spool, and who asks there has a folder of its own"
+                                : " yet: its files come when pool and test set are made"));
   std::vector<AskedRun> runs;
-  for (const std::string& name : names_in(folder))
+  for (const std::string& name : begun ? names_in(folder) : std::vector<std::string>{""})
     runs.push_back(look_at(name.empty() ? folder : folder / name, name));
   const std::vector<Bundle> bundles = bundles_in(folder / "failures");
   if (options.json) {

@@ -53,15 +53,17 @@ bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
   if (!entry.is_regular_file()) return false;
   if (is_lock_file(name)) return true;
   const std::string target = pending_target(name);
-  if (target == "config.yaml" || target == "manifest.json") return true;
+  if (target == "config.yaml" || target == "manifest.json" || target == "status.json") return true;
   if (name == "answers.bin") return entry.file_size() <= AnswerStore::kFirst;
   try {
     if (name == "manifest.json") folder.read_manifest();
+    // Left while its data were made; not forced to disk, so a power cut may leave nothing of it.
+    if (name == "status.json" && entry.file_size() > 0) folder.read_status();
     if (name == "journal.jsonl")
       read_journal(entry.path(), [](const JournalLine& line, const std::string& where) {
         if (line.type != kRunLine) throw Error(ErrorKind::data, where);
       });
-    return name == "manifest.json" || name == "journal.jsonl";
+    return name == "manifest.json" || name == "status.json" || name == "journal.jsonl";
   } catch (const Error&) {
     return false;
   }

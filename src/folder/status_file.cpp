@@ -137,6 +137,7 @@ std::optional<RunStatus> RunFolder::read_status() const {
 }
 
 std::string phase_text(const RunStatus& s) {
+  if (s.phase == "data") return "making pool and test set";
   const std::string shared = "sharing the training of " + s.shares;
   const char* words = !s.shares.empty()       ? shared.c_str()
                       : s.phase == "initial"  ? "buying the initial trajectories"

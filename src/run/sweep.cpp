@@ -1,6 +1,7 @@
 #include "stap/run/sweep.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -25,34 +26,63 @@ bool is_foreign(const Study& study) {
   return static_cast<bool>(study.pde.row->outline);
 }
 
+// Says in the folder of a run that has not begun that its data are being made: nobody holds it yet,
+// so this is all that may be written there.
+class DataNews final : public Observer {
+ public:
+  DataNews(RunFolder folder, std::size_t rounds, Observer& listener)
+      : folder_(std::move(folder)), rounds_(rounds), listener_(listener) {}
+
+  void warning(std::string_view text) override { listener_.warning(text); }
+  void note(std::string_view text) override { listener_.note(text); }
+  void progress(const Progress& event) override {
+    listener_.progress(event);
+    const auto now = std::chrono::steady_clock::now();
+    std::error_code error;
+    if (now < next_ || fs::exists(folder_.config_file(), error)) return;
+    next_ = now + std::chrono::seconds(1);
+    fs::create_directories(folder_.path(), error);
+    const bool steps = event.unit == "solver steps";  // and not draws
+    folder_.write_status({.phase = "data",
+                          .rounds = rounds_,
+                          .budget = steps ? event.total : 0,
+                          .spent = steps ? event.done : 0});
+  }
+
+ private:
+  RunFolder folder_;
+  std::size_t rounds_;
+  Observer& listener_;
+  std::chrono::steady_clock::time_point next_{};
+};
+
 // Problems, each made once for all runs that share it.
 class Problems {
  public:
-  Problems(int threads, Observer& observer, const StopAsked& stop, Until until)
-      : threads_(threads), observer_(observer), stop_(stop), until_(until) {}
+  Problems(int threads, const StopAsked& stop, Until until)
+      : threads_(threads), stop_(stop), until_(until) {}
 
-  std::shared_ptr<const Problem> of(const Study& study) {
+  std::shared_ptr<const Problem> of(const Study& study, Observer& observer) {
     const DataRequest request = data_request(study);
     std::string key = config::yaml_text(data_document(request));
     key += fmt::format("{}\n{}\n{}\n{} {} {}", study.initial_file.string(),
                        study.test_file.string(), study.first_file.string(), study.options.pool,
                        study.options.test, study.network.time_input);
     std::shared_ptr<const Problem>& problem = made_[key];
-    if (!problem) problem = std::make_shared<Problem>(make(study));
+    if (!problem) problem = std::make_shared<Problem>(make(study, observer));
     return problem;
   }
 
  private:
-  Problem make(const Study& study) const {
+  Problem make(const Study& study, Observer& observer) const {
     if (until_ != Until::trained || !is_foreign(study))
-      return make_problem(study, threads_, observer_, stop_);
+      return make_problem(study, threads_, observer, stop_);
     // One that nobody asks need not be on this machine.
     const Outline outline = study.pde.row->outline(study.pde.options);
-    return make_problem(study, make_by_hand_solver(outline, {}), observer_, stop_);
+    return make_problem(study, make_by_hand_solver(outline, {}), observer, stop_);
   }
 
   int threads_;
-  Observer& observer_;
   const StopAsked& stop_;
   Until until_;
   std::map<std::string, std::shared_ptr<const Problem>> made_;
@@ -170,14 +200,16 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
                     "makes",
                     all - mine.size(), all));
   if (mine.empty() && all > 0) return LoopEnd::paused;
-  Problems problems(threads, observer, stop, share.until);
+  Problems problems(threads, stop, share.until);
   std::vector<Run> open;
   open.reserve(mine.size());
   try {
     for (const std::size_t r : mine) {
-      auto problem = problems.of(studies[r]);
-      open.push_back(open_run(std::move(studies[r]), folder_of(runs[r]).path(), std::move(problem),
-                              observer, share.until == Until::bought));
+      const RunFolder own = folder_of(runs[r]);
+      DataNews news(own, studies[r].options.rounds, observer);
+      auto problem = problems.of(studies[r], news);
+      open.push_back(open_run(std::move(studies[r]), own.path(), std::move(problem), observer,
+                              share.until == Until::bought));
     }
   } catch (const Stopped&) {
     return LoopEnd::stopped;

@@ -158,6 +158,28 @@ TEST_F(StoppingProgram, ANoticeEndsNothingThatHasTheTime) {
   EXPECT_TRUE(contains(queue.out, "\"alive\": true")) << queue.out;
 }
 
+// Broken by: a folder that says nothing, or that its own status makes another's.
+TEST_F(StoppingProgram, MakingATestSetIsToldAndLeavesARunToBegin) {
+  const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
+  const auto queue = [&] { return run_stap({"queue", folder_.path("run")}).out; };
+  const pid_t child = start({"study.test=2"});
+
+  EXPECT_TRUE(eventually([&] { return !queue().empty(); }));  // the solver may be first
+  const std::string alive = queue();
+  kill(child, SIGKILL);
+  EXPECT_EQ(signal_of(child), SIGKILL);
+  const std::string gone = queue();
+  folder_.file("go", "");
+  const Finished rest =
+      run_stap({"run", folder_.path("study.yaml"), "study.test=2", "--out", folder_.path("run")});
+
+  EXPECT_TRUE(contains(alive, "run: making pool and test set (process ")) << alive;
+  EXPECT_TRUE(contains(alive, ": 0 of 6 solver steps")) << alive;
+  EXPECT_TRUE(contains(gone, " is gone: the same command continues)")) << gone;
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_TRUE(contains(queue(), "run: finished, round 1 of 1")) << queue();
+}
+
 // Where networks are trained the solver is not started, and need not be there; what it makes, its
 // test set included, is bought before.
 TEST_F(StoppingProgram, NetworksAreTrainedWithoutTheSolver) {

@@ -43,9 +43,9 @@ struct RunStatus {
     std::string where{};   ///< slot and process
   };
 
-  /// initial, train, beside (trained, while runs of the same process still train), evaluate,
-  /// select, acquire or done; bought or trained, where that was all it should do; stopped, waiting
-  /// (for answers of people), failed.
+  /// data (pool and test set are being made), initial, train, beside (trained, while runs of the
+  /// same process still train), evaluate, select, acquire or done; bought or trained, where that
+  /// was all it should do; stopped, waiting (for answers of people), failed.
   std::string phase{};
   std::size_t round = 0, rounds = 0;
   std::size_t budget = 0, spent = 0;    ///< solver steps of the purchase under way

@@ -190,6 +190,13 @@ TEST_F(ClaimTest, GoesOnAfterAKillWhileTheFolderWasMade) {
   const std::string header = "stap answers/1 \n";
   put({});
   EXPECT_NO_THROW(claimed());
+  // While its data were made, or a power cut then.
+  RunFolder(path()).write_status({.phase = "data"});
+  const std::string status = content(path() + "/status.json");
+  put({{"status.json", status}, {"status.json.tmp-12-0", status.substr(0, 9)}});
+  EXPECT_NO_THROW(claimed());
+  put({{"status.json", ""}});
+  EXPECT_NO_THROW(claimed());
   put({{"journal.jsonl", ""}});
   EXPECT_NO_THROW(claimed());
   put({{"journal.jsonl", ""}, {"answers.bin", header.substr(0, 5)}});
@@ -227,6 +234,7 @@ TEST_F(ClaimTest, FoldersOfOtherThingsAreNotTouched) {
   foreign("journal.jsonl", "dear diary");
   foreign("answers.bin", "to all of my questions");
   foreign("manifest.json", "{\"workers\": \"of the world\"}");
+  foreign("status.json", "{\"format\": \"mine\"}");
   foreign("rounds", "of a boxing match");
   foreign("transitions.h5", "");
   foreign("notes.tmp-1-2", "");
