@@ -14,7 +14,11 @@ if(NOT STAP_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
+      # CMake asks for it only when it first looks at the compiler, not in a folder that was
+      # configured without it before.
+      set(CMAKE_CUDA_ARCHITECTURES "$ENV{CUDAARCHS}" CACHE STRING "CUDA architectures" FORCE)
+    elseif(NOT CMAKE_CUDA_ARCHITECTURES)
       # What is in this machine; else A100 and H100 code, and PTX for what comes later.
       execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE stap_no_gpu OUTPUT_QUIET ERROR_QUIET)
       if(stap_no_gpu EQUAL 0)
