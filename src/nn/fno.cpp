@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -130,6 +131,23 @@ FnoShape make_shape(Grid grid, FnoOptions options) {
   FnoShape shape{std::move(grid), std::move(options)};
   check_size(shape);
   return shape;
+}
+
+std::vector<float> position_inputs(const FnoShape& shape) {
+  std::vector<float> channels;
+  if (!shape.options.position_input) return channels;
+  const std::size_t points = shape.grid.points_total();
+  std::size_t behind = points;  // points of the axes behind this one
+  for (const std::size_t n : shape.grid.points) {
+    behind /= n;
+    for (const bool sine : {true, false})
+      for (std::size_t p = 0; p < points; ++p) {
+        const double angle =
+            2.0 * std::numbers::pi * static_cast<double>(p / behind % n) / static_cast<double>(n);
+        channels.push_back(static_cast<float>(sine ? std::sin(angle) : std::cos(angle)));
+      }
+  }
+  return channels;
 }
 
 Parameters parameter_shapes(const FnoShape& shape) {

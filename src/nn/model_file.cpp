@@ -27,7 +27,8 @@ json shape_to_json(const FnoShape& s) {
           {"projection", s.options.projection},
           {"layers", s.options.layers},
           {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
-          {"time_input", s.options.time_input}};
+          {"time_input", s.options.time_input},
+          {"position_input", s.options.position_input}};
 }
 
 FnoShape shape_from_json(const json& j) {
@@ -45,6 +46,7 @@ FnoShape shape_from_json(const json& j) {
     throw Error(ErrorKind::data, fmt::format("target is '{}', expected delta or state", target));
   options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
   options.time_input = j.at("time_input").get<bool>();
+  options.position_input = j.value("position_input", false);  // missing in older files
   return make_shape(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),

@@ -22,6 +22,8 @@ const config::Fields<FnoOptions>& fno_fields() {
        config::choices<Target>({{"delta", Target::delta}, {"state", Target::state}})},
       {"time_input", &FnoOptions::time_input,
        "also give it the time, 0 at the start of a trajectory and 1 at its end"},
+      {"position_input", &FnoOptions::position_input,
+       "also tell it where each point is, for forcings, coefficients or walls that have a place"},
   };
   return fields;
 }

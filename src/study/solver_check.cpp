@@ -77,6 +77,7 @@ SolverCheck SolverChecking::run() && {
     again();
     perturbed();
     another_time();
+    another_place();
     scaled();
     several_steps();
     more_states();

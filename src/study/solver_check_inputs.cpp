@@ -1,4 +1,5 @@
 // What it does with other states than its first.
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,6 +12,24 @@ namespace {
 
 constexpr double kPerturbation = 1e-6;
 constexpr double kExplodes = 1e3;  // times the perturbation, after one step
+// Of what a step changes: networks that have learnt a step to this are good ones.
+constexpr double kLeastOfPlace = 0.01;
+
+// The state moved by a third of the grid along every axis; what leaves comes in at the other end.
+std::vector<double> moved(const Grid& grid, const std::vector<double>& state) {
+  std::vector<double> to(state.size());
+  const std::size_t points = grid.points_total();
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    std::size_t rest = i % points, behind = points, there = 0;
+    for (const std::size_t n : grid.points) {
+      behind /= n;
+      there += (rest / behind + std::max<std::size_t>(n / 3, 1)) % n * behind;
+      rest %= behind;
+    }
+    to[i / points * points + there] = state[i];
+  }
+  return to;
+}
 
 }  // namespace
 
@@ -36,6 +55,31 @@ void SolverChecking::another_time() {
           : fmt::format("the time makes a relative difference of {:.2g}, and networks do not know "
                         "it: set network.time_input: true",
                         by));
+}
+
+void SolverChecking::another_place() {
+  const char* name = "another place";
+  const double change = distance(answer_, input_);
+  if (!(change > 0)) return row(name, Verdict::not_checked, "a step changes nothing");
+  if (!can(1, name)) return;
+  const std::string known =
+      asked_.position_input
+          ? "networks know where a point is"
+          : "networks do not know where a point is: set network.position_input: true";
+  const Verdict verdict = asked_.position_input ? Verdict::ok : Verdict::warning;
+  const Told told = ask(moved(solver_->grid(), input_), asked_.time);
+  if (!told.ok())
+    return row(name, verdict,
+               fmt::format("the same state moved round the grid {}; {}", told.trouble(), known));
+  found_.seconds.push_back(told.answer.seconds);
+  const State expected = moved(solver_->grid(), answer_);
+  const double share = distance(told.answer.states, expected) / change;
+  if (equal(told.answer.states, expected) || share <= kLeastOfPlace)
+    return row(name, Verdict::ok, "the same state moved round the grid has its answer moved");
+  row(name, verdict,
+      fmt::format("the same state moved round the grid has another answer (by {:.2g} of what a "
+                  "step changes); {}",
+                  share, known));
 }
 
 void SolverChecking::perturbed() {

@@ -20,8 +20,9 @@ namespace stap {
 // a run cannot be repeated to the bit.
 inline constexpr double kAlmost = 1e-6;
 inline constexpr double kLeastToTell = 0.05;  // seconds; of shorter calls chance is what is seen
-// First, second step, again, perturbed, another time, scaled; one that is ended, two at a time.
-inline constexpr std::size_t kCallsBefore = 6, kCallsBehind = 3, kCallsOfHalfSteps = 2;
+// First, second step, again, perturbed, another time and place, scaled; one that is ended, two at a
+// time.
+inline constexpr std::size_t kCallsBefore = 7, kCallsBehind = 3, kCallsOfHalfSteps = 2;
 
 double distance(const std::vector<double>& a, const std::vector<double>& b);
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b);
@@ -74,6 +75,7 @@ class SolverChecking {
   void half_steps();
   void several_steps();
   void another_time();
+  void another_place();
   void perturbed();
   void scaled();
   void not_a_number();

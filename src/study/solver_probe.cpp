@@ -158,6 +158,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.told_time = !command || described || mentions(given, "{time}");
   solver_.told_dt = !command || described || mentions(given, "{dt}");
   solver_.time_input = study.network.time_input;
+  solver_.position_input = study.network.position_input;
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 
   const Value* scratch = given.find("scratch");

@@ -54,6 +54,7 @@ class Fno {
         x[c][p] = (double(state[c * points + p]) - double(scaling_.mean[c])) /
                   double(scaling_.deviation[c]);
     if (shape_.options.time_input) x.emplace_back(points, time);
+    if (shape_.options.position_input) add_positions(x);
 
     x = pointwise(x, "lifting.fcs.0", true);
     x = pointwise(activated(x), "lifting.fcs.1", true);
@@ -97,6 +98,21 @@ class Fno {
 
  private:
   using Complex = std::complex<double>;
+
+  // Sine and cosine of the angle at which a point lies on the circle that an axis is.
+  void add_positions(Field& x) const {
+    const std::vector<std::size_t>& n = shape_.grid.points;
+    for (std::size_t axis = 0; axis < n.size(); ++axis) {
+      Field wave(2, std::vector<double>(x[0].size()));
+      for (std::size_t p = 0; p < x[0].size(); ++p) {
+        const std::size_t i = axis + 1 == n.size() ? p % n.back() : p / n.back();
+        const double angle = 2.0 * std::numbers::pi * double(i) / double(n[axis]);
+        wave[0][p] = std::sin(angle);
+        wave[1][p] = std::cos(angle);
+      }
+      x.insert(x.end(), wave.begin(), wave.end());
+    }
+  }
 
   static Field activated(Field x) {
     for (auto& channel : x)

@@ -25,6 +25,11 @@ inline FnoShape small_shape(std::vector<std::size_t> points, std::vector<std::si
   return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options);
 }
 
+inline FnoShape with_positions(FnoShape shape) {
+  shape.options.position_input = true;
+  return shape;
+}
+
 /// Normal values: smooth data would hide errors in high modes.
 inline States<float> random_states(const Grid& grid, std::size_t count, const Rng& rng) {
   States<float> states(grid, count);

@@ -16,7 +16,11 @@ struct FnoShape {
   Grid grid;
   FnoOptions options;
 
-  std::size_t in_channels() const { return grid.channels + (options.time_input ? 1 : 0); }
+  /// The state's channels, then the time's, then those of position_inputs().
+  std::size_t in_channels() const {
+    return grid.channels + (options.time_input ? 1 : 0) + position_channels();
+  }
+  std::size_t position_channels() const { return options.position_input ? 2 * grid.axes() : 0; }
   std::size_t out_channels() const { return grid.channels; }
   /// Complex modes kept per axis: k on all axes but the last, k/2 + 1 on the last.
   std::vector<std::size_t> kept() const;
@@ -28,6 +32,10 @@ struct FnoShape {
 /// A checked shape. Throws Error(config) unless there is one even number of modes per axis, none of
 /// them beyond the grid, and every width is at least 1.
 FnoShape make_shape(Grid grid, FnoOptions options);
+
+/// Channels [position_channels][points]: per axis of N points the sine and the cosine of 2 pi i /
+/// N. They go round with the grid, as the Fourier modes do, and tell all of its points apart.
+std::vector<float> position_inputs(const FnoShape& shape);
 
 /// A named array, as it stands in a model file.
 struct Tensor {

@@ -20,6 +20,7 @@ struct FnoOptions {
   std::size_t layers = 4;
   Target target = Target::delta;  ///< what the network predicts
   bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]
+  bool position_input = false;  ///< two more an axis, saying where a point is: position_inputs()
 
   bool operator==(const FnoOptions&) const = default;
 };

@@ -16,7 +16,7 @@
 
 namespace stap {
 
-inline constexpr std::size_t kSolverCheckCalls = 12;  ///< at most, unless told otherwise
+inline constexpr std::size_t kSolverCheckCalls = 13;  ///< at most, unless told otherwise
 
 /// Another version of the solver that is checked.
 struct SolverVariant {
@@ -31,7 +31,8 @@ struct SolverToCheck {
   std::vector<std::vector<double>> states{};  ///< initial conditions: 1 or more
   double time = 0.0;                          ///< of them
   bool told_time = true, told_dt = false;     ///< whether a call learns them
-  bool time_input = false;                    ///< networks will know the time
+  bool time_input = false;                    ///< networks will know the time,
+  bool position_input = false;                ///< and where a point is
   double grace = 10.0;                        ///< seconds that it may take to end
   /// Describes new files that nobody will remove. Empty: nobody looks.
   std::function<std::vector<std::string>()> left_behind{};

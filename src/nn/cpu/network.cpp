@@ -11,6 +11,7 @@ Network::Network(const FnoShape& s, Isa isa)
       layout(s),
       transform(s),
       kernels(cpu::kernels(isa)),
+      positions(position_inputs(s)),
       field_ld(field_stride(s.options.width)),
       hidden_ld(field_stride(std::max(s.options.lifting, s.options.projection))) {}
 
@@ -28,6 +29,10 @@ void Network::scale_input(const MemberView& member, const float* state, float ti
   }
   if (shape.options.time_input)
     for (std::size_t p = 0; p < points; ++p) input[p * in + layout.out] = time;
+  const std::size_t placed = in - shape.position_channels();
+  for (std::size_t c = placed; c < in; ++c)
+    for (std::size_t p = 0; p < points; ++p)
+      input[p * in + c] = positions[(c - placed) * points + p];
 }
 
 Dense Network::lifting_hidden(const MemberView& member, const float* input, std::size_t n,

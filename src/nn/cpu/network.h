@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "core/buffer.h"
 #include "nn/cpu/kernels.h"
@@ -38,8 +39,9 @@ class Network {
   Layout layout;
   Transform transform;
   const Kernels& kernels;
-  std::size_t field_ld;   ///< stride of a field of `width` channels
-  std::size_t hidden_ld;  ///< stride that fits both hidden layers
+  std::vector<float> positions;  ///< position_inputs()
+  std::size_t field_ld;          ///< stride of a field of `width` channels
+  std::size_t hidden_ld;         ///< stride that fits both hidden layers
   std::size_t field_size() const { return layout.points * field_ld; }
   std::size_t spectrum_row() const { return 2 * layout.width_padded; }
   float inverse_points() const { return 1.0f / static_cast<float>(layout.points); }
@@ -47,7 +49,7 @@ class Network {
   /// The view of row `row` in spectra [mode][rows][2][padded width].
   SpectrumView spectrum(float* spectra, std::size_t rows, std::size_t row) const;
 
-  /// State [C][points] (and time) -> scaled network input [points][in].
+  /// State [C][points] (and time, and positions) -> scaled network input [points][in].
   void scale_input(const MemberView& member, const float* state, float time, float* input) const;
   /// The lifting's hidden layer of n points from `input`, and the projection's from `field`, into
   /// `hidden` (stride hidden_ld): everything set but the slope.

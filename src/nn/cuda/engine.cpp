@@ -71,6 +71,7 @@ class CudaEngine final : public Engine, public Gradients {
                    static_cast<std::size_t>(members)),
         mean_(static_cast<std::size_t>(members * kChannels)),
         deviation_(static_cast<std::size_t>(members * kChannels)),
+        positions_(position_inputs(shape)),
         scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
         steps_(static_cast<std::size_t>(members)),
         averaged_(static_cast<std::size_t>(members)) {
@@ -80,6 +81,7 @@ class CudaEngine final : public Engine, public Gradients {
     net.moment2 = moment2_.data();
     net.mean = mean_.data();
     net.deviation = deviation_.data();
+    net.positions = positions_.data();
     net.fragments = fragments_.data();
     device_ = {shape, net, &transform_, exact, stream_};
     for (int m = 0; m < members; ++m) put_scaling(m);
@@ -355,7 +357,7 @@ class CudaEngine final : public Engine, public Gradients {
   Stream stream_;
   Transform transform_;
   std::size_t size_;
-  DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_;
+  DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_, positions_;
   DeviceArray<float> average_;  // empty until a member has one
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;

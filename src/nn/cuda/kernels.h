@@ -81,6 +81,8 @@ struct DeviceJob {
 /// All networks of an engine.
 struct Net {
   int points, in, out, layers, modes;
+  bool timed;      ///< behind the state's channels comes the time,
+  int placed;      ///< and from this channel on `positions`
   int projection;  ///< channels of the projection's hidden layer, rounded up to a multiple of 64
   bool delta;
   float *weights, *moment1, *moment2;  ///< [member][member_size]: dense, then [layer][mode]
@@ -88,6 +90,7 @@ struct Net {
   std::size_t member_size;
   float* fragments;               ///< [member][fragments_size]
   const float *mean, *deviation;  ///< [member][16]
+  const float* positions;         ///< position_inputs() [in - placed][points]
 
   __host__ __device__ int tiles() const { return (kRows * points + kTilePoints - 1) / kTilePoints; }
   __host__ __device__ int field_points() const { return tiles() * kTilePoints; }

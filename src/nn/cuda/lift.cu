@@ -23,7 +23,9 @@ __device__ void load_input(const Net& net, const BundleRows& rows, int first, fl
       const float* deviation = net.deviation + rows.member * kChannels;
       for (int c = 0; c < net.out; ++c)
         to[c] = (rows.in[row][c * net.points + point] - mean[c]) * (1.0f / deviation[c]);
-      if (net.in > net.out) to[net.out] = rows.time[row];
+      if (net.timed) to[net.out] = rows.time[row];
+      for (int c = net.placed; c < net.in; ++c)
+        to[c] = net.positions[(c - net.placed) * net.points + point];
     }
   }
   __syncwarp();

@@ -151,6 +151,8 @@ Net make_net(const FnoShape& shape) {
           .out = static_cast<int>(shape.out_channels()),
           .layers = static_cast<int>(shape.options.layers),
           .modes = static_cast<int>(shape.kept_total()),
+          .timed = shape.options.time_input,
+          .placed = static_cast<int>(shape.in_channels() - shape.position_channels()),
           .projection = static_cast<int>((shape.options.projection + 63) / 64 * 64),
           .delta = shape.options.target == FnoOptions::Target::delta,
           .weights = nullptr,
@@ -160,7 +162,8 @@ Net make_net(const FnoShape& shape) {
           .member_size = member_size(shape),
           .fragments = nullptr,
           .mean = nullptr,
-          .deviation = nullptr};
+          .deviation = nullptr,
+          .positions = nullptr};
 }
 
 std::size_t half_size(const FnoShape& shape) {

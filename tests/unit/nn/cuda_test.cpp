@@ -21,20 +21,26 @@ class Cuda : public testing::Test {
   }
 };
 
-// The five paper-size networks.
+// The five paper-size networks, and what else the kernels can hold.
 std::vector<FnoShape> paper_shapes() {
   const auto shape = [](std::size_t channels, std::vector<std::size_t> points,
-                        std::vector<std::size_t> modes, bool time = false) {
+                        std::vector<std::size_t> modes, bool time = false, bool position = false) {
     FnoOptions options;
     options.modes = std::move(modes);
     options.time_input = time;
+    options.position_input = position;
     std::vector<double> lengths(points.size(), 1.0);
     return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options);
   };
-  return {shape(1, {256}, {32}),        shape(1, {256}, {256}),
-          shape(1, {256}, {128}),       shape(1, {32, 32}, {16, 16}),
-          shape(4, {32, 32}, {32, 32}), shape(1, {32, 32}, {16, 16}, true),
-          shape(2, {600}, {40})};
+  return {shape(1, {256}, {32}),
+          shape(1, {256}, {256}),
+          shape(1, {256}, {128}),
+          shape(1, {32, 32}, {16, 16}),
+          shape(4, {32, 32}, {32, 32}),
+          shape(1, {32, 32}, {16, 16}, true),
+          shape(2, {600}, {40}),
+          shape(1, {32, 32}, {16, 16}, false, true),
+          shape(4, {32, 32}, {32, 32}, true, true)};
 }
 
 double relative(std::span<const float> a, std::span<const float> b) {

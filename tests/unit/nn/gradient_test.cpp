@@ -24,7 +24,7 @@ void PrintTo(const Case& c, std::ostream* out) {
 using test::small_shape;
 
 // Odd sizes, one row, one more row than a block (4), all modes kept, unequal axes, many channels,
-// time input, one layer, exact panel widths.
+// time and position input, one layer, exact panel widths.
 std::vector<Case> cases() {
   using Target = FnoOptions::Target;
   std::vector<Case> list = {
@@ -45,6 +45,8 @@ std::vector<Case> cases() {
       {"OddPlane", small_shape({7, 9}, {4, 8}), 1},
       {"PlaneAllModes", small_shape({6, 6}, {6, 6}), 2},
       {"PlaneTime", small_shape({5, 6}, {2, 4}, 4, 3, 5, true), 2},
+      {"Position", test::with_positions(small_shape({10}, {4}, 2)), 3},
+      {"PlanePositionTime", test::with_positions(small_shape({5, 6}, {2, 4}, 2, 3, 5, true)), 2},
   };
   FnoOptions one = small_shape({8}, {4}).options;
   one.layers = 1;

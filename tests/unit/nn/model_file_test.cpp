@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 Model some_model() {
   Model model;
-  model.shape = test::small_shape({6, 10}, {4, 6}, 2, 5, 7, true, FnoOptions::Target::state);
+  model.shape = test::with_positions(
+      test::small_shape({6, 10}, {4, 6}, 2, 5, 7, true, FnoOptions::Target::state));
   for (std::uint64_t m = 0; m < 2; ++m) {
     MemberState member = fresh_member(model.shape, test::some_scaling(2), Rng(m));
     member.moment1 = initial_parameters(model.shape, Rng(10 + m));

@@ -60,9 +60,9 @@ std::optional<Answer> decays(const Call& call) {
 
 class ScriptedSolver final : public Solver {
  public:
-  ScriptedSolver(Behaviour behaviour, std::size_t& calls, double dt, std::size_t slots,
-                 std::size_t at_once, double largest)
-      : Solver("scripted", make_grid(1, {6}, {1.0}), dt, at_once),
+  ScriptedSolver(Behaviour behaviour, const Grid& grid, std::size_t& calls, double dt,
+                 std::size_t slots, std::size_t at_once, double largest)
+      : Solver("scripted", grid, dt, at_once),
         behaviour_(std::move(behaviour)),
         calls_(calls),
         slots_(slots),
@@ -119,7 +119,7 @@ struct Bench {
                     {0.5, 1.5, -0.5, 2.0, 1.0, 1.0},
                     {2.0, 1.0, 0.0, 0.5, 0.5, 0.5}};
     asked.make = [this](const SolverVariant& variant) {
-      return std::make_unique<ScriptedSolver>(behaviour, calls, 0.5 * variant.dt_factor,
+      return std::make_unique<ScriptedSolver>(behaviour, grid, calls, 0.5 * variant.dt_factor,
                                               variant.slots, at_once, largest);
     };
   }
@@ -131,6 +131,7 @@ struct Bench {
 
   Behaviour behaviour;
   SolverToCheck asked;
+  Grid grid = make_grid(1, {6}, {1.0});
   std::size_t calls = 0, at_once = 1;
   double largest = 1e9;
 };
@@ -162,12 +163,12 @@ TEST(SolverCheck, AGoodSolverPassesAndIsAskedAsOftenAsWasSaid) {
     EXPECT_TRUE(row.verdict == Verdict::ok || row.name == "SIGTERM") << row.name << row.text;
   for (const char* name :
        {"runs", "shape and type", "finite", "second step", "same input twice", "hidden state",
-        "perturbed", "another time", "scaled by 2", "steps at once", "two at a time",
-        "two half steps", "seconds a step", "not a number", "files left behind"})
+        "perturbed", "another time", "another place", "scaled by 2", "steps at once",
+        "two at a time", "two half steps", "seconds a step", "not a number", "files left behind"})
     EXPECT_TRUE(found(check, name, Verdict::ok));
   EXPECT_FALSE(check.any_failed());
-  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 12u);
-  EXPECT_EQ(check.calls, 11u);  // a call of 0.01 s need not be ended
+  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 13u);
+  EXPECT_EQ(check.calls, 12u);  // a call of 0.01 s need not be ended
   EXPECT_EQ(bench.calls, check.calls);
 }
 
@@ -314,6 +315,48 @@ TEST(SolverCheck, TheTimeMattersAsFarAsNetworksKnowIt) {
   EXPECT_TRUE(found(untold.run(), "another time", Verdict::failed, "not told the time"));
 }
 
+TEST(SolverCheck, ThePlaceMattersAsFarAsNetworksKnowIt) {
+  const Behaviour wall = [](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    next[0] = 0.0;
+    return answered(next);
+  };
+  // Does not take what is not 3 at its wall.
+  const Behaviour strict = [](const Call& call) {
+    return call.query.state[5] < 1.0 ? std::optional(broken("no wall")) : decays(call);
+  };
+  Bench alike(decays), ignorant(wall), knowing(wall), failing(strict);
+  knowing.asked.position_input = true;
+
+  EXPECT_TRUE(found(alike.run(), "another place", Verdict::ok));
+  EXPECT_TRUE(
+      found(ignorant.run(), "another place", Verdict::warning, "network.position_input: true"));
+  EXPECT_TRUE(found(knowing.run(), "another place", Verdict::ok, "another answer"));
+  EXPECT_TRUE(found(failing.run(), "another place", Verdict::warning, "no wall"));
+}
+
+// Breaks if a state is moved along one axis only, or is not put together again rightly.
+TEST(SolverCheck, MovesStatesAlongEveryAxis) {
+  const auto zero_at = [](std::vector<std::size_t> places) {
+    return [places](const Call& call) {
+      State next = decayed(call.query.state, call.dt);
+      for (const std::size_t place : places) next[place] = 0.0;
+      return answered(next);
+    };
+  };
+  const auto along = [](const Call& call) {  // by one point of the second axis: no place is special
+    State next = call.query.state;
+    for (std::size_t i = 0; i < 6; ++i) next[i / 3 * 3 + (i + 1) % 3] = call.query.state[i];
+    return answered(next);
+  };
+  Bench first(zero_at({0, 1, 2})), second(zero_at({0, 3})), none(along);
+  for (Bench* bench : {&first, &second, &none}) bench->grid = make_grid(1, {2, 3}, {1.0, 1.0});
+
+  EXPECT_TRUE(found(first.run(), "another place", Verdict::warning, "another answer"));
+  EXPECT_TRUE(found(second.run(), "another place", Verdict::warning, "another answer"));
+  EXPECT_TRUE(found(none.run(), "another place", Verdict::ok));
+}
+
 TEST(SolverCheck, MatesThatShareSomethingFail) {
   Bench other([](const Call& call) {
     State next = decayed(call.query.state, call.dt);
@@ -389,7 +432,7 @@ TEST(SolverCheck, StartUpIsWhatTwoStepsSave) {
 
 TEST(SolverCheck, ACallUnderWayIsEnded) {
   const Behaviour slow = [](const Call& call) -> std::optional<Answer> {
-    if (call.number == 7) return std::nullopt;  // behind all that are answered
+    if (call.number == 8) return std::nullopt;  // behind all that are answered
     Answer answer = *decays(call);
     answer.seconds = 0.25;
     return answer;
