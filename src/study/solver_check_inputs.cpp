@@ -65,7 +65,7 @@ void SolverChecking::another_place() {
   const std::string known =
       asked_.position_input
           ? "networks know where a point is"
-          : "networks do not know where a point is: set network.position_input: true";
+          : "networks do not know where a point is: try network.position_input: true";
   const Verdict verdict = asked_.position_input ? Verdict::ok : Verdict::warning;
   const Told told = ask(moved(solver_->grid(), input_), asked_.time);
   if (!told.ok())
