@@ -1,6 +1,7 @@
 // What it does with other states than its first.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -15,15 +16,27 @@ constexpr double kExplodes = 1e3;  // times the perturbation, after one step
 // Of what a step changes: networks that have learnt a step to this are good ones.
 constexpr double kLeastOfPlace = 0.01;
 
-// The state moved by a third of the grid along every axis; what leaves comes in at the other end.
+// By how many of n points a state is moved along an axis: by no common fraction, lest a forcing of
+// three waves, say, is moved onto itself by a third, and not by the same one along both, lest one
+// that follows a diagonal is.
+std::size_t points_moved(std::size_t n, std::size_t axis) {
+  std::size_t by = std::max<std::size_t>(n * (axis == 0 ? 382 : 160) / 1000, 1);
+  while (std::gcd(by, n) != 1) ++by;
+  return by;
+}
+
+// The state moved along every axis; what leaves comes in at the other end.
 std::vector<double> moved(const Grid& grid, const std::vector<double>& state) {
+  std::vector<std::size_t> by;
+  for (const std::size_t n : grid.points) by.push_back(points_moved(n, by.size()));
   std::vector<double> to(state.size());
   const std::size_t points = grid.points_total();
   for (std::size_t i = 0; i < state.size(); ++i) {
     std::size_t rest = i % points, behind = points, there = 0;
-    for (const std::size_t n : grid.points) {
+    for (std::size_t axis = 0; axis < by.size(); ++axis) {
+      const std::size_t n = grid.points[axis];
       behind /= n;
-      there += (rest / behind + std::max<std::size_t>(n / 3, 1)) % n * behind;
+      there += (rest / behind + by[axis]) % n * behind;
       rest %= behind;
     }
     to[i / points * points + there] = state[i];

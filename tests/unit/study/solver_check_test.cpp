@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "stap/core/solver_queue.h"
 #include "stap/study/presets.h"
@@ -321,9 +322,9 @@ TEST(SolverCheck, ThePlaceMattersAsFarAsNetworksKnowIt) {
     next[0] = 0.0;
     return answered(next);
   };
-  // Does not take what is not 3 at its wall.
+  // Does not take much at its wall.
   const Behaviour strict = [](const Call& call) {
-    return call.query.state[5] < 1.0 ? std::optional(broken("no wall")) : decays(call);
+    return call.query.state[4] > 2.5 ? std::optional(broken("no wall")) : decays(call);
   };
   Bench alike(decays), ignorant(wall), knowing(wall), failing(strict);
   knowing.asked.position_input = true;
@@ -355,6 +356,32 @@ TEST(SolverCheck, MovesStatesAlongEveryAxis) {
   EXPECT_TRUE(found(first.run(), "another place", Verdict::warning, "another answer"));
   EXPECT_TRUE(found(second.run(), "another place", Verdict::warning, "another answer"));
   EXPECT_TRUE(found(none.run(), "another place", Verdict::ok));
+}
+
+// Breaks if states are moved by a third of an axis, or by the same part of both.
+TEST(SolverCheck, ForcingsThatRepeatThemselvesHaveAPlace) {
+  const auto forced = [](std::size_t waves, std::size_t down, std::size_t n) {
+    return [=](const Call& call) {
+      State next = decayed(call.query.state, call.dt);
+      for (std::size_t i = 0; i < next.size(); ++i)
+        next[i] += std::cos(2.0 * std::numbers::pi *
+                            static_cast<double>(waves * (i % n) + down * (i / n)) /
+                            static_cast<double>(n));
+      return answered(next);
+    };
+  };
+  for (const std::size_t waves : {1, 2, 3, 4, 6}) {
+    Bench line(forced(waves, 0, 48));
+    line.grid = make_grid(1, {48}, {1.0});
+    line.asked.states = {State(48, 1.0)};
+    EXPECT_TRUE(found(line.run(), "another place", Verdict::warning, "another answer")) << waves;
+  }
+  for (const std::size_t down : {1, 23}) {  // 23 of 24: along the other diagonal
+    Bench plane(forced(1, down, 24));
+    plane.grid = make_grid(1, {24, 24}, {1.0, 1.0});
+    plane.asked.states = {State(24 * 24, 1.0)};
+    EXPECT_TRUE(found(plane.run(), "another place", Verdict::warning, "another answer")) << down;
+  }
 }
 
 TEST(SolverCheck, MatesThatShareSomethingFail) {
