@@ -47,6 +47,12 @@ class DataNews final : public Observer {
                           .rounds = rounds_,
                           .budget = steps ? event.total : 0,
                           .spent = steps ? event.done : 0});
+    told_ = true;
+  }
+  /// They are made and the run is ours, but may wait for the data of others.
+  void withdraw() const {
+    std::error_code error;
+    if (told_) fs::remove(folder_.status_file(), error);
   }
 
  private:
@@ -54,6 +60,7 @@ class DataNews final : public Observer {
   std::size_t rounds_;
   Observer& listener_;
   std::chrono::steady_clock::time_point next_{};
+  bool told_ = false;
 };
 
 // Problems, each made once for all runs that share it.
@@ -210,6 +217,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
       auto problem = problems.of(studies[r], news);
       open.push_back(open_run(std::move(studies[r]), own.path(), std::move(problem), observer,
                               share.until == Until::bought));
+      news.withdraw();
     }
   } catch (const Stopped&) {
     return LoopEnd::stopped;

@@ -5,6 +5,9 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
+#include "stap/run/sweep.h"
+#include "stap/study/presets.h"
+#include "support/environment.h"
 #include "support/fake_study.h"
 
 namespace stap {
@@ -62,6 +65,34 @@ TEST(Status, SaysWhatRunsWhileStepsAreBought) {
   EXPECT_EQ(text_of(running[0], "where"), "slot of the fake");
   EXPECT_EQ(field<double>(running[0], "seconds", "status.json"), 2.5);
   EXPECT_EQ(number_of(running[0], "step"), 0u);
+}
+
+// Broken by: a status that stays while the data of other runs of the sweep are made.
+TEST(Status, SaysThatDataAreMadeUntilTheyAre) {
+  const TemporaryFolder temporary;
+  const test::ScopedVariable cache("STAP_CACHE", "off");
+  std::vector<SweepRun> runs;
+  for (const char* seed : {"data_seed=0", "data_seed=1"}) {
+    runs.push_back({seed, load_config("demo")});
+    for (const char* setting : {seed, "pool=20", "study.test=1"})
+      apply_setting(runs.back().document, setting);
+  }
+  const auto status = [&](std::size_t r) {
+    return RunFolder(temporary.path(runs[r].name)).read_status();
+  };
+  bool first = false, second = false;
+  Observer nobody;
+
+  const LoopEnd end = drive(runs, temporary.path(""), 1, nobody, [&] {
+    first = first || (status(0) && status(0)->phase == "data");
+    return second = status(1).has_value();
+  });
+
+  EXPECT_EQ(end, LoopEnd::stopped);
+  EXPECT_TRUE(first);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(status(1)->phase, "data");
+  EXPECT_FALSE(status(0).has_value());
 }
 
 // Broken by: epochs of a stage in the place of those of the round, stages that are counted from 0.
