@@ -147,7 +147,7 @@ std::string rounds_text(const std::vector<std::set<std::size_t>>& shared,
 Chart losses_chart(const ProblemMethods& problem) {
   Chart chart{.id = "losses",
               .title = "Training loss",
-              .x = {.label = "round", .whole = true},
+              .x = {.label = "round", .whole = true, .low = 0},
               .y = {.label = "mean squared error", .log = true}};
   std::size_t thrown = 0;
   for (const MethodRuns& method : problem.methods) {

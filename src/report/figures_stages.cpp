@@ -41,7 +41,7 @@ bool has_stages(const ProblemMethods& problem) {
 Chart stages_chart(const ProblemMethods& problem) {
   Chart chart{.id = "stages",
               .title = "Stages of training",
-              .x = {.label = "round", .whole = true},
+              .x = {.label = "round", .whole = true, .low = 0},
               .y = {.label = "RMSE on what is held back", .log = true}};
   std::size_t all = 0, thrown = 0;
   bool nothing = false;
