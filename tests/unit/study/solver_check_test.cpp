@@ -327,13 +327,14 @@ TEST(SolverCheck, ThePlaceMattersAsFarAsNetworksKnowIt) {
     return call.query.state[4] > 2.5 ? std::optional(broken("no wall")) : decays(call);
   };
   Bench alike(decays), ignorant(wall), knowing(wall), failing(strict);
-  knowing.asked.position_input = true;
+  knowing.asked.position_input = failing.asked.position_input = true;
 
   EXPECT_TRUE(found(alike.run(), "another place", Verdict::ok));
   EXPECT_TRUE(
       found(ignorant.run(), "another place", Verdict::warning, "network.position_input: true"));
   EXPECT_TRUE(found(knowing.run(), "another place", Verdict::ok, "another answer"));
   EXPECT_TRUE(found(failing.run(), "another place", Verdict::warning, "no wall"));
+  EXPECT_TRUE(found(failing.run(), "another place", Verdict::warning, "let the solver set"));
 }
 
 // Breaks if a state is moved along one axis only, or is not put together again rightly.
