@@ -214,7 +214,7 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
                 fmt::format("there is no run in {}{}", folder.string(),
                             fs::exists(folder / "spool.json", error)
                                 ? ": it is a spool, and who asks there has a folder of its own"
-                                : " yet: its files come when pool and test set are made"));
+                                : " yet"));
   std::vector<AskedRun> runs;
   for (const std::string& name : begun ? names_in(folder) : std::vector<std::string>{""})
     runs.push_back(look_at(name.empty() ? folder : folder / name, name));
