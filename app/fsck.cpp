@@ -74,13 +74,22 @@ void tell_equal_runs(std::vector<Looked>& all) {
   }
 }
 
+// Whether there is more of a run than word that its data are being made.
+bool has_begun(const fs::path& run) {
+  std::error_code error;
+  for (fs::directory_iterator entry(run, error), end; !error && entry != end;
+       entry.increment(error))
+    if (!entry->path().filename().string().starts_with("status.json")) return true;
+  return static_cast<bool>(error) && is_there(run);  // one that cannot be read is not passed over
+}
+
 // A sweep is its list and its runs.
 std::vector<Looked> look_at_sweep(const fs::path& path) {
   std::vector<Looked> all{{path.string(), {check_file(path / "sweep.json")}}};
   const std::vector<std::string> names = all.front().good() ? names_in(path) : runs_below(path);
   std::size_t begun = 0;
   for (const std::string& name : names)
-    if (is_there(path / name)) {
+    if (has_begun(path / name)) {
       ++begun;
       all.push_back(look_at_run(path / name));
     }

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "stap/core/seal.h"
 #include "stap/nn/compute.h"
 #include "stap/nn/model_file.h"
 #include "support/environment.h"
@@ -278,6 +279,23 @@ TEST_F(StudyProgram, FsckFindsAChangedByteAndMendsIt) {
   const Finished slip = run_stap({"journal", "print", run, "--type", "ledgers"});
   EXPECT_EQ(slip.exit_code, 2);
   EXPECT_TRUE(contains(slip.err, "run, answer, ledger, breaker, session"));
+}
+
+// Broken by: a run that is damaged because its pool and test set are only being made.
+TEST_F(StudyProgram, FsckKnowsRunsThatHaveNotBegun) {
+  ASSERT_EQ(run_stap(words("run", "s/begun")).exit_code, 0);
+  std::filesystem::create_directory(folder_.path("s/soon"));
+  folder_.file("s/sweep.json",
+               seal_json("{\"format\":\"sweep/2\",\"runs\":[\"begun\",\"soon\"]}\n"));
+  folder_.file("s/soon/status.json", content(folder_.path("s/begun/status.json")));
+
+  const Finished found = run_stap({"fsck", folder_.path("s")});
+  folder_.file("s/soon/journal.jsonl", "");
+  const Finished lost = run_stap({"fsck", folder_.path("s")});
+
+  EXPECT_EQ(found.exit_code, 0) << found.out << found.err;
+  EXPECT_TRUE(contains(found.out, "1 of its 2 runs are not there: not begun, or lost"));
+  EXPECT_EQ(lost.exit_code, 3) << lost.out;
 }
 
 TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
