@@ -80,7 +80,7 @@ function enhanceChart(figure, variants) {
     const bars = shown.some((s) => s.mark === "bars");
     const scatter = shown.every((s) => s.mark === "points");
     const xs = shown.flatMap((s) => s.points.filter((p) => finite(p[1])).map((p) => p[0]));
-    let x = rangeOf(xs, chart.x.log, { room: scatter ? 0.05 : 0.02 });
+    let x = rangeOf(xs.concat(chart.x.least), chart.x.log, { room: scatter ? 0.05 : 0.02 });
     if (chart.x.names.length) x = [-0.5, chart.x.names.length - 0.5];
     else if (bars) {
       const half = leastGap(shown) / 2;
