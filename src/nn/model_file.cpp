@@ -18,17 +18,18 @@ constexpr const char *kModelFormat = "model/2", *kUnsealedFormat = "model/1";
 constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
 
 json shape_to_json(const FnoShape& s) {
-  return {{"channels", s.grid.channels},
-          {"points", s.grid.points},
-          {"lengths", s.grid.lengths},
-          {"modes", s.options.modes},
-          {"width", s.options.width},
-          {"lifting", s.options.lifting},
-          {"projection", s.options.projection},
-          {"layers", s.options.layers},
-          {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
-          {"time_input", s.options.time_input},
-          {"position_input", s.options.position_input}};
+  json j{{"channels", s.grid.channels},
+         {"points", s.grid.points},
+         {"lengths", s.grid.lengths},
+         {"modes", s.options.modes},
+         {"width", s.options.width},
+         {"lifting", s.options.lifting},
+         {"projection", s.options.projection},
+         {"layers", s.options.layers},
+         {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
+         {"time_input", s.options.time_input}};
+  if (s.options.position_input) j["position_input"] = true;  // else bytes are those of older files
+  return j;
 }
 
 FnoShape shape_from_json(const json& j) {
@@ -46,7 +47,7 @@ FnoShape shape_from_json(const json& j) {
     throw Error(ErrorKind::data, fmt::format("target is '{}', expected delta or state", target));
   options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
   options.time_input = j.at("time_input").get<bool>();
-  options.position_input = j.value("position_input", false);  // missing in older files
+  options.position_input = j.value("position_input", false);
   return make_shape(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),
