@@ -1,10 +1,17 @@
 #include "run/news.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "run/stages.h"
 
 namespace stap {
+namespace {
+
+namespace fs = std::filesystem;
+
+}  // namespace
 
 double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -66,6 +73,26 @@ void TrainingNews::tell() const {
          .stage = run.stage,
          .stages = most_stages(run)});
   }
+}
+
+void DataNews::progress(const Progress& event) {
+  listener_.progress(event);
+  const auto now = std::chrono::steady_clock::now();
+  std::error_code error;
+  if (now < next_ || fs::exists(folder_.config_file(), error)) return;
+  next_ = now + std::chrono::seconds(1);
+  fs::create_directories(folder_.path(), error);
+  const bool steps = event.unit == "solver steps";  // and not draws
+  folder_.write_status({.phase = "data",
+                        .rounds = rounds_,
+                        .budget = steps ? event.total : 0,
+                        .spent = steps ? event.done : 0});
+  told_ = true;
+}
+
+void DataNews::withdraw() const {
+  std::error_code error;
+  if (told_) fs::remove(folder_.status_file(), error);
 }
 
 }  // namespace stap

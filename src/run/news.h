@@ -4,11 +4,13 @@
 #include <chrono>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "run/training.h"
 #include "stap/core/observer.h"
+#include "stap/folder/run_folder.h"
 
 namespace stap {
 
@@ -39,6 +41,28 @@ class TrainingNews : public Observer {
   double since_;
   Clock::time_point told_{};  // never: the first epoch is told of at once
   Clock::duration took_{};
+};
+
+/// That the data of a run that has not begun are being made, in its status.json: nobody holds the
+/// folder yet, so this is all that may be written there. At most once a second; hands everything
+/// on.
+class DataNews final : public Observer {
+ public:
+  DataNews(RunFolder folder, std::size_t rounds, Observer& listener)
+      : folder_(std::move(folder)), rounds_(rounds), listener_(listener) {}
+
+  void warning(std::string_view text) override { listener_.warning(text); }
+  void note(std::string_view text) override { listener_.note(text); }
+  void progress(const Progress& event) override;
+  /// They are made and the run is ours, but may wait for the data of others.
+  void withdraw() const;
+
+ private:
+  RunFolder folder_;
+  std::size_t rounds_;
+  Observer& listener_;
+  std::chrono::steady_clock::time_point next_{};
+  bool told_ = false;
 };
 
 }  // namespace stap

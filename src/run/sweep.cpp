@@ -1,13 +1,13 @@
 #include "stap/run/sweep.h"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "run/news.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
@@ -25,43 +25,6 @@ constexpr std::string_view kSweepFormat = "sweep/2";  // sweep/1 has no seal
 bool is_foreign(const Study& study) {
   return static_cast<bool>(study.pde.row->outline);
 }
-
-// Says in the folder of a run that has not begun that its data are being made: nobody holds it yet,
-// so this is all that may be written there.
-class DataNews final : public Observer {
- public:
-  DataNews(RunFolder folder, std::size_t rounds, Observer& listener)
-      : folder_(std::move(folder)), rounds_(rounds), listener_(listener) {}
-
-  void warning(std::string_view text) override { listener_.warning(text); }
-  void note(std::string_view text) override { listener_.note(text); }
-  void progress(const Progress& event) override {
-    listener_.progress(event);
-    const auto now = std::chrono::steady_clock::now();
-    std::error_code error;
-    if (now < next_ || fs::exists(folder_.config_file(), error)) return;
-    next_ = now + std::chrono::seconds(1);
-    fs::create_directories(folder_.path(), error);
-    const bool steps = event.unit == "solver steps";  // and not draws
-    folder_.write_status({.phase = "data",
-                          .rounds = rounds_,
-                          .budget = steps ? event.total : 0,
-                          .spent = steps ? event.done : 0});
-    told_ = true;
-  }
-  /// They are made and the run is ours, but may wait for the data of others.
-  void withdraw() const {
-    std::error_code error;
-    if (told_) fs::remove(folder_.status_file(), error);
-  }
-
- private:
-  RunFolder folder_;
-  std::size_t rounds_;
-  Observer& listener_;
-  std::chrono::steady_clock::time_point next_{};
-  bool told_ = false;
-};
 
 // Problems, each made once for all runs that share it.
 class Problems {
