@@ -87,8 +87,8 @@ void print_replay(const Bundle& bundle, const Replay& replay, std::ostream& out)
 void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
                       std::ostream& out) {
   disable_store_exit_handler();
-  const std::size_t calls = options.calls > 0 ? options.calls : kSolverCheckCalls;
   const Study study = study_of(options, globals);
+  const std::size_t calls = options.calls > 0 ? options.calls : usual_calls(study.train.symmetries);
   const InterruptGuard interrupt;
   Console console(globals);
   SolverCheck check;
@@ -153,8 +153,8 @@ void add_solver(CLI::App& program, const Globals& globals) {
   add_with(*command, check->overlays);
   command
       ->add_option("--calls", check->calls,
-                   fmt::format("Calls to make at most (default: {}); more try further initial "
-                               "conditions",
+                   fmt::format("Calls to make at most (default: {}, and one for each symmetry); "
+                               "more try further initial conditions",
                                kSolverCheckCalls))
       ->check(CLI::Range(std::size_t{1}, std::size_t{100000}));
   command->add_flag("--json", check->json, "Print JSON");

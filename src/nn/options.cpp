@@ -63,6 +63,10 @@ const config::Fields<FitOptions>& fit_fields() {
        "standard deviation of noise that is added to the input states of every gradient step, "
        "0.01 say, in units of the deviation of each channel; 0: none",
        between(0, 10)},
+      {"symmetries", &FitOptions::symmetries,
+       "what may be mirrored, turned, swapped or reversed without changing the problem, each like "
+       "\"x -> -x, u -> -u\": training sees such images of the transitions, too",
+       config::length(0, 16)},
   };
   return fields;
 }

@@ -58,6 +58,7 @@ class Cns final : public BatchSolver {
         step_(step_of(options)),
         kernel_(STAP_CHOOSE_ISA(active_isa(), kCnsKernel)) {}
 
+  std::vector<std::string> channels() const override { return {"density", "vx", "vy", "pressure"}; }
   std::unique_ptr<Solver> with_step(double dt) const override {
     CnsOptions options = options_;
     options.dt = dt;

@@ -38,6 +38,7 @@ struct TrainingData {
     const TransitionSet& set = run.transitions;
     const std::vector<std::size_t> rows = training_rows(run);
     const std::size_t values = set.grid.values();
+    symmetries = make_symmetries(run.study);
     inputs = States<float>(set.grid, rows.size());
     outputs = States<float>(set.grid, rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -52,6 +53,7 @@ struct TrainingData {
 
   States<float> inputs, outputs;
   std::vector<float> times;
+  Symmetries symmetries;
 };
 
 // Who trains, and who takes the networks of round 0 from whom.
@@ -90,7 +92,8 @@ std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>
     for (int m = 0; m < group.members; ++m)
       jobs.push_back({group.first_member(training[i]) + m, data[i].view(), options,
                       order.split("member", static_cast<std::uint64_t>(m)), run.epochs_done,
-                      std::min(run.epochs, run.epochs_done + run.study.options.checkpoint_epochs)});
+                      std::min(run.epochs, run.epochs_done + run.study.options.checkpoint_epochs),
+                      &data[i].symmetries});
   }
   return jobs;
 }

@@ -1,5 +1,6 @@
 #include "study/fitting.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <optional>
@@ -179,6 +180,16 @@ void check_stages(const Study& study, config::Complaints& complaints) {
                                steps ? "steps" : "epochs", first, kMostCounted));
 }
 
+void check_symmetries(const Study& study, config::Complaints& complaints) {
+  const Symmetries symmetries =
+      attempt("train.symmetries", complaints, [&] { return make_symmetries(study); });
+  if (study.network.time_input && std::ranges::any_of(symmetries.maps, &StateMap::reversed))
+    complaints.add("train.symmetries",
+                   "turn time round (t -> -t), but networks are told the time, which then goes the "
+                   "other way: leave it out, or network.time_input",
+                   origin_of(study.given, {"train.symmetries", "network.time_input"}));
+}
+
 // Sizes in bytes must not overflow, and nobody has so much room.
 void check_bytes(const Study& study, config::Complaints& complaints) {
   const StudyOptions& o = study.options;
@@ -205,6 +216,7 @@ bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
     if (!outline) return false;
     study.grid = outline->grid;
     study.dt = outline->dt;
+    study.channels = outline->channels;
     // To look at the rest it need not be there.
     if ((!study.solver && purpose == Purpose::check) || purpose == Purpose::train) return true;
   }
@@ -213,6 +225,7 @@ bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
   if (!solver) return external;
   study.grid = solver->grid();
   study.dt = solver->dt();
+  study.channels = solver->channels();
   return true;
 }
 
@@ -237,6 +250,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   } catch (const Error& error) {  // its message names the key
     complaints.add("", error.what(), origin_of(study.given, {"network.modes", "pde"}));
   }
+  check_symmetries(study, complaints);
   if (!study.has_method()) return;
   check_sizes(study, complaints);
   check_stages(study, complaints);

@@ -78,6 +78,7 @@ SolverCheck SolverChecking::run() && {
     perturbed();
     another_time();
     another_place();
+    symmetries();
     scaled();
     several_steps();
     more_states();
@@ -144,9 +145,14 @@ std::optional<double> SolverCheck::median_seconds() const {
   return *middle;
 }
 
+std::size_t usual_calls(const std::vector<std::string>& symmetries) {
+  return kSolverCheckCalls + symmetries.size();
+}
+
 std::size_t planned_calls(const SolverToCheck& solver, std::size_t calls_most) {
-  if (calls_most > kSolverCheckCalls) return calls_most;
-  std::size_t calls = kCallsBefore + kCallsBehind + (solver.told_dt ? kCallsOfHalfSteps : 0);
+  if (calls_most > usual_calls(solver.symmetries)) return calls_most;
+  std::size_t calls = kCallsBefore + kCallsBehind + (solver.told_dt ? kCallsOfHalfSteps : 0) +
+                      solver.symmetries.size();
   if (solver.make({})->steps_at_once() > 1) ++calls;
   return std::min(calls, calls_most);
 }

@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stap/core/rng.h"
+#include "stap/core/symmetry.h"
 #include "study/solver_checking.h"
 
 namespace stap {
@@ -15,6 +17,10 @@ constexpr double kPerturbation = 1e-6;
 constexpr double kExplodes = 1e3;  // times the perturbation, after one step
 // Of what a step changes: networks that have learnt a step to this are good ones.
 constexpr double kLeastOfPlace = 0.01;
+// The same for a symmetry that schemes need not have to the last digit; one that is not there shows
+// with what a step changes itself.
+constexpr double kLeastOfSymmetry = 0.05;
+constexpr double kFactorTried = 1.5;  // where states may be multiplied
 
 // By how many of n points a state is moved along an axis: by no common fraction, lest a forcing of
 // three waves, say, is moved onto itself by a third, and not by the same one along both, lest one
@@ -97,6 +103,47 @@ void SolverChecking::another_place() {
                   share, known));
 }
 
+void SolverChecking::symmetries() {
+  const char* name = "symmetries";
+  if (asked_.symmetries.empty()) return;
+  const double change = distance(answer_, input_);
+  if (!(change > 0)) return row(name, Verdict::not_checked, "a step changes nothing");
+  const std::size_t points = solver_->grid().points_total();
+  std::vector<std::string> held, broken;
+  for (const std::string& text : asked_.symmetries) {
+    if (!can(1, name)) {
+      if (broken.empty()) return;
+      break;
+    }
+    const Symmetry symmetry = parse_symmetry(text, solver_->grid(), solver_->channels());
+    const StateMap map = make_state_map(symmetry, solver_->grid());
+    const auto image = [&](const State& state) {
+      State to(state.size());
+      map_state(map, state.data(), to.data());
+      for (std::size_t v = 0; v < to.size(); ++v)
+        if (symmetry.channels[v / points].scaled) to[v] *= kFactorTried;
+      return to;
+    };
+    const State& from = map.reversed ? answer_ : input_;
+    const Told told = ask(image(from), asked_.time);
+    if (!told.ok()) {
+      broken.push_back(fmt::format("with {} the state {}", text, told.trouble()));
+      continue;
+    }
+    found_.seconds.push_back(told.answer.seconds);
+    const double by = distance(told.answer.states, image(map.reversed ? input_ : answer_));
+    const std::string off =
+        fmt::format("{} to {:.2g} % of what a step changes", text, 100.0 * by / change);
+    (by <= kLeastOfSymmetry * change ? held : broken).push_back(off);
+  }
+  if (broken.empty())
+    return row(name, Verdict::ok, fmt::format("the solver has them: {}", fmt::join(held, "; ")));
+  row(name, Verdict::failed,
+      fmt::format("the solver has them not: {}; networks would learn what is not so: mend "
+                  "train.symmetries",
+                  fmt::join(broken, "; ")));
+}
+
 void SolverChecking::perturbed() {
   const char* name = "perturbed";
   if (!can(1, name)) return;
@@ -155,7 +202,7 @@ void SolverChecking::not_a_number() {
 }
 
 void SolverChecking::more_states() {
-  if (most_ <= kSolverCheckCalls) return;
+  if (most_ <= usual_calls(asked_.symmetries)) return;
   const std::size_t reserved = kCallsBehind + (asked_.told_dt ? kCallsOfHalfSteps : 0);
   std::size_t asked = 0, failed = 0;
   std::string trouble;

@@ -76,6 +76,7 @@ class SolverChecking {
   void several_steps();
   void another_time();
   void another_place();
+  void symmetries();  // one call for each that is stated
   void perturbed();
   void scaled();
   void not_a_number();

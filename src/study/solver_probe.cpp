@@ -148,8 +148,8 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   if (given.find("argv") == nullptr)
     throw Error(ErrorKind::config, fmt::format("solver {} starts no program: nothing can be asked",
                                                study.solver.row->name));
-  solver_.states =
-      initial_states(study, calls_most > kSolverCheckCalls ? calls_most : kFirstStates);
+  solver_.states = initial_states(
+      study, calls_most > usual_calls(study.train.symmetries) ? calls_most : kFirstStates);
   if (study.drawn()) solver_.time = -make_sampler(study, study.grid)->warm_up();
   const bool command = study.solver.row->name == "command";
   const Value* format = given.find("format");
@@ -159,6 +159,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.told_dt = !command || described || mentions(given, "{dt}");
   solver_.time_input = study.network.time_input;
   solver_.position_input = study.network.position_input;
+  solver_.symmetries = study.train.symmetries;
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 
   const Value* scratch = given.find("scratch");

@@ -11,6 +11,7 @@
 #include "stap/core/rng.h"
 #include "stap/core/states.h"
 #include "stap/core/stop.h"
+#include "stap/core/symmetry.h"
 #include "stap/nn/compute.h"
 #include "stap/nn/fno.h"
 #include "stap/nn/options.h"
@@ -39,8 +40,8 @@ struct MemberState {
   bool operator==(const MemberState&) const = default;
 };
 
-/// A member to train. The order of the rows in epoch e and the noise on them are functions of
-/// (rng, e) alone, so stopping and going on is exact.
+/// A member to train. The order of the rows in epoch e, their images and the noise on them are
+/// functions of (rng, e) alone, so stopping and going on is exact.
 struct FitJob {
   int member = 0;
   TransitionsView data{};
@@ -48,6 +49,10 @@ struct FitJob {
   Rng rng{0};
   int epochs_done = 0;               ///< where training starts; moved on by fit()
   std::optional<int> epochs_stop{};  ///< where it ends; empty: at the last of length().epochs
+  /// What may be done to rows, not owned: every epoch sees each row's image under one of the maps
+  /// (at most kMostSymmetries), times a factor of 1/2 .. 2, both drawn anew. Null: rows as they
+  /// are.
+  const Symmetries* symmetries = nullptr;
 
   FitLength length() const { return fit_length(options, data.count()); }
   int epochs_end() const { return epochs_stop.value_or(length().epochs); }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "stap/config/fields.h"
@@ -41,6 +42,8 @@ struct FitOptions {
   /// Standard deviation of the noise on every value that a training step is given, drawn anew for
   /// each, in units of Scaling::deviation of its channel. Targets stay as they are. 0: none.
   double noise = 0.0;
+  /// Symmetries of the problem as text (parse_symmetry()); FitJob::symmetries are the maps of them.
+  std::vector<std::string> symmetries{};
 };
 
 /// How long a training on so many rows is. An epoch goes once through them; where steps count, the

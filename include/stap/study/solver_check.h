@@ -16,7 +16,8 @@
 
 namespace stap {
 
-inline constexpr std::size_t kSolverCheckCalls = 13;  ///< at most, unless told otherwise
+/// At most, unless told otherwise, and one more for every symmetry that is stated.
+inline constexpr std::size_t kSolverCheckCalls = 13;
 
 /// Another version of the solver that is checked.
 struct SolverVariant {
@@ -33,6 +34,7 @@ struct SolverToCheck {
   bool told_time = true, told_dt = false;     ///< whether a call learns them
   bool time_input = false;                    ///< networks will know the time,
   bool position_input = false;                ///< and where a point is
+  std::vector<std::string> symmetries{};      ///< that training takes for granted
   double grace = 10.0;                        ///< seconds that it may take to end
   /// Describes new files that nobody will remove. Empty: nobody looks.
   std::function<std::vector<std::string>()> left_behind{};
@@ -64,11 +66,13 @@ struct SolverCheck {
   std::optional<double> median_seconds() const;
 };
 
+/// Calls that leave nothing out.
+std::size_t usual_calls(const std::vector<std::string>& symmetries);
 /// Calls that check_solver() makes if all goes well, or fewer: a solver too quick to be ended under
 /// way is not.
 std::size_t planned_calls(const SolverToCheck& solver, std::size_t calls_most);
 /// Makes them: what most depends on first, and what `calls_most` leaves no room for is a row that
-/// says so. Above kSolverCheckCalls the rest is spent on further initial conditions. A solver that
+/// says so. Above usual_calls() the rest is spent on further initial conditions. A solver that
 /// has failed three times before it ever answered is not asked again. Progress: phase "solver
 /// check". Throws Stopped, and Error(data) for states that are not of the grid's size.
 SolverCheck check_solver(const SolverToCheck& solver, std::size_t calls_most, Observer& observer,

@@ -8,6 +8,7 @@
 
 #include "stap/acquire/planner.h"
 #include "stap/core/solver.h"
+#include "stap/core/symmetry.h"
 #include "stap/couple/solver_table.h"
 #include "stap/ic/ic.h"
 #include "stap/nn/compute.h"
@@ -45,8 +46,9 @@ struct Study {
   /// Where bundles of failed queries go, of solvers that are not ours; empty: none are kept.
   std::filesystem::path failures;
 
-  Grid grid;        ///< of the equation's states, one at a time
-  double dt = 0.0;  ///< its learned step; both are set where the purpose made a solver
+  Grid grid;                          ///< of the equation's states, one at a time
+  double dt = 0.0;                    ///< its learned step
+  std::vector<std::string> channels;  ///< their names; all three are set where a solver was made
 
   bool has_method() const { return planner || (base && steps); }
   /// Whether nothing is missing that a run needs.
@@ -80,6 +82,10 @@ std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid);
 std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid);
 /// The study's method. `threads`: of the right-hand side, where it needs that.
 std::unique_ptr<Planner> make_planner(const Study& study, int threads);
+
+/// What training may do to transitions (train.symmetries), on what networks take. Throws
+/// Error(config) for what is no symmetry of such states.
+Symmetries make_symmetries(const Study& study);
 
 /// "study.seed: 0 here, 1 there" for every field in which two documents differ.
 std::vector<std::string> differences(const config::Value& here, const config::Value& there);

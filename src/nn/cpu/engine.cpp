@@ -5,13 +5,13 @@
 #include "core/parallel.h"
 #include "core/sizes.h"
 #include "nn/adam.h"
+#include "nn/augment.h"
 #include "nn/cpu/committee.h"
 #include "nn/cpu/gradient.h"
 #include "nn/cpu/member.h"
 #include "nn/cpu/network.h"
 #include "nn/engines.h"
 #include "nn/gradients.h"
-#include "nn/noise.h"
 
 namespace stap {
 namespace cpu {
@@ -37,6 +37,7 @@ struct Epoch {
   FitJob* job = nullptr;
   Member* member = nullptr;
   std::vector<std::uint32_t> order;
+  RowImages images;
   Rng noise{0};
   std::size_t next = 0;   // row of the order the next batch starts at
   double squares = 0.0;   // sum over rows of the mean squared error
@@ -47,15 +48,16 @@ struct Epoch {
 
 // What it takes to train up to `jobs` jobs at a time on `threads` threads.
 struct TrainingMemory {
-  TrainingMemory(const Network& network, std::size_t jobs, int threads, bool noise)
+  TrainingMemory(const Network& network, std::size_t jobs, int threads, bool augmented)
       : pass(network, jobs, threads),
         batches(jobs),
         active(jobs),
-        noisy(noise ? jobs * kBatchRows * network.shape.grid.values() : 0) {}
+        inputs(augmented ? jobs * kBatchRows * network.shape.grid.values() : 0),
+        targets(inputs.size()) {}
   GradientPass pass;
   std::vector<Batch> batches;
   std::vector<Epoch*> active;
-  Buffer<float> noisy;  // inputs, [job][row][C][points]; empty where no job has noise
+  Buffer<float> inputs, targets;  // in the place of rows, [job][row][C][points]; empty if none are
 };
 
 std::size_t most_rows(std::span<const FitJob> jobs) {
@@ -96,20 +98,23 @@ class CpuEngine final : public Engine, public Gradients {
     open.reserve(jobs.size());
     find_open();
     for (const FitJob& job : jobs) begin_average(job);
+    const bool augmented = std::ranges::any_of(jobs, is_augmented);
     std::vector<Epoch> epochs(jobs.size());
-    for (Epoch& epoch : epochs) epoch.order.reserve(most_rows(jobs));
+    for (Epoch& epoch : epochs) {
+      epoch.order.reserve(most_rows(jobs));
+      epoch.images.maps.reserve(augmented ? most_rows(jobs) : 0);
+      epoch.images.factors.reserve(augmented ? most_rows(jobs) : 0);
+    }
     // While there are jobs for all threads, each thread trains one by itself: no waiting between
     // the phases of a step. What is left over shares all threads, phase by phase. Either way a
     // member's bits are the same.
     const auto threads = static_cast<std::size_t>(threads_);
     auto on_their_own = [&] { return threads > 1 ? open.size() / threads * threads : 0; };
     const std::size_t together = std::min(open.size(), (2 * threads + 7) / 8);
-    const bool noise =
-        std::ranges::any_of(jobs, [](const FitJob& job) { return job.options.noise > 0; });
     std::vector<TrainingMemory> of_thread;
     for (std::size_t t = 0; t < (on_their_own() > 0 ? threads : 0); ++t)
-      of_thread.emplace_back(net_, 1, 1, noise);
-    TrainingMemory shared(net_, together, threads_, noise);
+      of_thread.emplace_back(net_, 1, 1, augmented);
+    TrainingMemory shared(net_, together, threads_, augmented);
 
     for (bool stopped = false; !open.empty() && !stopped; find_open()) {
       const std::size_t own = on_their_own();
@@ -179,6 +184,7 @@ class CpuEngine final : public Engine, public Gradients {
     shuffle(job.rng.split("epoch", static_cast<std::uint64_t>(job.epochs_done)), job.data.count(),
             epoch.order);
     epoch.noise = noise_of_epoch(job);
+    draw_images(job, job.data.count(), epoch.images);
     const FitLength length = job.length();
     epoch.step = length.steps_after(job.epochs_done);
     const std::int64_t steps = length.steps_after(job.epochs_done + 1) - epoch.step;
@@ -208,7 +214,7 @@ class CpuEngine final : public Engine, public Gradients {
         memory.active[n++] = &epoch;
       }
       if (n == 0) break;
-      if (memory.noisy.size() > 0) put_noise(memory, n);
+      if (memory.inputs.size() > 0) augment(memory, n);
       memory.pass.run({memory.batches.data(), n});
       for (std::size_t s = 0; s < n; ++s)
         memory.active[s]->squares +=
@@ -217,18 +223,47 @@ class CpuEngine final : public Engine, public Gradients {
     }
   }
 
-  // Noisy copies in the place of the inputs of the first n batches, where their jobs ask for it.
-  void put_noise(TrainingMemory& memory, std::size_t n) {
+  static void put_images(const FitJob& job, const RowImages& images, std::size_t place,
+                         const float* from, const float* to, std::span<float> input,
+                         std::span<float> target) {
+    const Symmetries& symmetries = *job.symmetries;
+    if (images.maps.empty()) {
+      std::copy_n(from, input.size(), input.data());
+      std::copy_n(to, target.size(), target.data());
+    } else {
+      const StateMap& map = symmetries.maps[images.maps[place]];
+      map_state(map, map.reversed ? to : from, input.data());
+      map_state(map, map.reversed ? from : to, target.data());
+    }
+    if (images.factors.empty()) return;
+    scale_state(symmetries.scaled, images.factors[place], input);
+    scale_state(symmetries.scaled, images.factors[place], target);
+  }
+
+  // Images and noisy copies in the place of the rows of the first n batches, where their jobs ask
+  // for it.
+  void augment(TrainingMemory& memory, std::size_t n) {
     const std::size_t values = net_.shape.grid.values();
     parallel_for(memory.pass.threads(), n * kBatchRows, [&](std::size_t task, int) {
       const Epoch& epoch = *memory.active[task / kBatchRows];
       Batch& batch = memory.batches[task / kBatchRows];
       const std::size_t r = task % kBatchRows;
-      if (epoch.job->options.noise == 0 || r >= batch.rows) return;
-      float* noisy = memory.noisy.data() + task * values;
-      add_noise(epoch.noise, epoch.next - batch.rows + r, epoch.job->options.noise,
-                epoch.member->scaling, {batch.inputs[r], values}, noisy);
-      batch.inputs[r] = noisy;
+      if (r >= batch.rows) return;
+      const FitJob& job = *epoch.job;
+      const std::size_t place = epoch.next - batch.rows + r;
+      float* input = memory.inputs.data() + task * values;
+      if (job.symmetries != nullptr && !job.symmetries->empty()) {
+        float* target = memory.targets.data() + task * values;
+        put_images(job, epoch.images, place, batch.inputs[r], batch.targets[r], {input, values},
+                   {target, values});
+        batch.inputs[r] = input;
+        batch.targets[r] = target;
+      }
+      if (job.options.noise > 0) {
+        add_noise(epoch.noise, place, job.options.noise, epoch.member->scaling,
+                  {batch.inputs[r], values}, input);
+        batch.inputs[r] = input;
+      }
     });
   }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "nn/adam.h"
+#include "nn/augment.h"
 #include "nn/cuda/branches.h"
 #include "nn/cuda/committee.h"
 #include "nn/cuda/graph.h"
@@ -13,7 +14,6 @@
 #include "nn/cuda/stream.h"
 #include "nn/engines.h"
 #include "nn/gradients.h"
-#include "nn/noise.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -33,9 +33,24 @@ int group_bundles(const FnoShape& shape, int bundles) {
   return std::min((bundles + branches - 1) / branches, most);
 }
 
-// Transitions of one set of jobs, on the device; members that share data share it here.
+// Transitions and maps of one set of jobs, on the device; members that share them share them here.
 class Data {
  public:
+  void add_symmetries(const Symmetries& symmetries, DeviceJob& job) {
+    for (std::size_t c = 0; c < symmetries.scaled.size(); ++c)
+      job.scaled |= std::uint32_t{symmetries.scaled[c] != 0} << c;
+    const std::vector<StateMap>& maps = symmetries.maps;
+    if (maps.empty()) return;
+    const auto found = maps_.find(maps.data());
+    if (found == maps_.end()) {
+      std::vector<std::int32_t> all;
+      for (const StateMap& map : maps) all.insert(all.end(), map.from.begin(), map.from.end());
+      maps_.emplace(maps.data(), DeviceArray<std::int32_t>(std::span<const std::int32_t>(all)));
+    }
+    job.maps = maps_.at(maps.data()).data();
+    for (std::size_t g = 0; g < maps.size(); ++g)
+      job.reversed |= std::uint64_t{maps[g].reversed} << g;
+  }
   void add(const TransitionsView& view, DeviceJob& job) {
     const auto found = arrays_.find(view.inputs.values);
     if (found == arrays_.end()) {
@@ -56,6 +71,7 @@ class Data {
     DeviceArray<float> inputs, targets, times;
   };
   std::map<const float*, Arrays> arrays_;
+  std::map<const StateMap*, DeviceArray<std::int32_t>> maps_;
 };
 
 class CudaEngine final : public Engine, public Gradients {
@@ -131,8 +147,9 @@ class CudaEngine final : public Engine, public Gradients {
       DeviceJob& to = device_jobs[job];
       to = {};
       data.add(job->data, to);
+      if (job->symmetries != nullptr) data.add_symmetries(*job->symmetries, to);
       if (job->options.average > 0) begin_average(job->member);
-      if (job->options.noise > 0) make_noise();
+      if (is_augmented(*job)) make_augmented();
       to.batch = static_cast<std::uint32_t>(job->options.batch);
       to.member = job->member;
       to.beta1 = static_cast<float>(job->options.beta1);
@@ -233,19 +250,21 @@ class CudaEngine final : public Engine, public Gradients {
     averaged_[m] = 1;
   }
 
-  // Likewise for noisy inputs: workspaces are made anew, with room for them.
-  void make_noise() {
-    if (noise_) return;
-    noise_ = true;
+  // Likewise for rows that are not what they are: workspaces are made anew, with room for them.
+  void make_augmented() {
+    if (augmented_) return;
+    augmented_ = true;
     graphs_.clear();
     work_.clear();
   }
 
   Workspace make_workspace(int bundles) const {
     Workspace work(shape(), bundles, true);
-    if (noise_)
-      work.noisy =
-          DeviceArray<float>(static_cast<std::size_t>(bundles * kRows) * shape().grid.values());
+    const std::size_t values = static_cast<std::size_t>(bundles * kRows) * shape().grid.values();
+    if (augmented_) {
+      work.inputs = DeviceArray<float>(values);
+      work.targets = DeviceArray<float>(values);
+    }
     return work;
   }
 
@@ -271,9 +290,9 @@ class CudaEngine final : public Engine, public Gradients {
         for (int first = begin; first < end; first += group) {
           const int n = std::min(group, end - first);
           const Launch group_launch = launch(rows_.data() + first, n, stream);
-          if (noise_)
-            add_noise(group_launch, device_jobs_.data() + first, step_.data(), rows_.data() + first,
-                      work_[b].noisy.data());
+          if (augmented_)
+            augment(group_launch, device_jobs_.data() + first, step_.data(), rows_.data() + first,
+                    work_[b].inputs.data(), work_[b].targets.data());
           train_step(group_launch, transform_, work_[b], squares_.data() + first, nullptr);
           if (average_.size() > 0) average_weights(group_launch);
         }
@@ -288,6 +307,7 @@ class CudaEngine final : public Engine, public Gradients {
                  Observer& observer) {
     const std::size_t bundles = open.size();
     std::vector<std::uint32_t> order, orders;
+    RowImages drawn, images;
     std::vector<StepFactors> factors;
     std::vector<std::size_t> order_at, factors_at, rows;
     std::int64_t most_steps = 0;
@@ -303,6 +323,11 @@ class CudaEngine final : public Engine, public Gradients {
           std::min(order.size(), static_cast<std::size_t>(end - first) * job->options.batch));
       order.resize(rows.back());
       orders.insert(orders.end(), order.begin(), order.end());
+      draw_images(*job, order.size(), drawn);
+      images.maps.insert(images.maps.end(), drawn.maps.begin(), drawn.maps.end());
+      images.factors.insert(images.factors.end(), drawn.factors.begin(), drawn.factors.end());
+      images.maps.resize(orders.size());  // of who has none, too: places are those of the orders
+      images.factors.resize(orders.size());
       most_steps = std::max(most_steps, end - first);
       std::int64_t& made = steps_[static_cast<std::size_t>(job->member)];
       for (std::int64_t s = first; s < end; ++s) {
@@ -311,7 +336,10 @@ class CudaEngine final : public Engine, public Gradients {
         factors.push_back({f.rate, f.root_scale, average_part(job->options, made)});
       }
     }
+    if (!augmented_) images = {};
     reserve_bundles(bundles, orders.size(), factors.size());
+    images_.reserve(images.maps.size());
+    row_factors_.reserve(images.factors.size());
     std::vector<DeviceJob> table;
     for (std::size_t s = 0; s < bundles; ++s) {
       table.push_back(device_jobs.at(open[s]));
@@ -319,8 +347,12 @@ class CudaEngine final : public Engine, public Gradients {
       table.back().order = orders_.data() + order_at[s];
       table.back().factors = factors_.data() + factors_at[s];
       table.back().noise_key = noise_of_epoch(*open[s]).key();
+      if (table.back().maps != nullptr) table.back().images = images_.data() + order_at[s];
+      if (table.back().scaled != 0) table.back().row_factors = row_factors_.data() + order_at[s];
     }
     orders_.put(orders);
+    images_.put(images.maps);
+    row_factors_.put(images.factors);
     factors_.put(factors);
     device_jobs_.put(table);
     squares_.put(std::vector<double>(bundles, 0.0));
@@ -362,11 +394,13 @@ class CudaEngine final : public Engine, public Gradients {
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;
   std::vector<char> averaged_;  // per member: whether it has an average
-  bool noise_ = false;          // whether a job has had noise: then recorded kernels add it
+  bool augmented_ = false;      // whether a job's rows were: then recorded kernels see to it
   Device device_;
   Branches branches_;
   std::vector<Workspace> work_;  // one per branch
   DeviceArray<std::uint32_t> orders_;
+  DeviceArray<std::uint8_t> images_;  // beside the orders, RowImages
+  DeviceArray<float> row_factors_;
   DeviceArray<StepFactors> factors_;
   DeviceArray<DeviceJob> device_jobs_;
   DeviceArray<BundleRows> rows_;

@@ -74,8 +74,14 @@ struct DeviceJob {
   std::uint32_t batch;
   int member;
   float beta1, beta2, epsilon;
-  double noise;             ///< FitOptions::noise
-  std::uint64_t noise_key;  ///< of noise_of_epoch() (nn/noise.h)
+  double noise;              ///< FitOptions::noise
+  std::uint64_t noise_key;   ///< of noise_of_epoch() (nn/augment.h)
+  const std::int32_t* maps;  ///< StateMap::from of the symmetries, one after the other
+  std::uint64_t reversed;    ///< bit g: map g turns time round
+  std::uint32_t scaled;      ///< bit c: channel c has the factor
+  /// Of the rows of the epoch (RowImages): their maps and factors; null: none.
+  const std::uint8_t* images;
+  const float* row_factors;
 };
 
 /// All networks of an engine.
@@ -159,11 +165,11 @@ void prepare_kernels();
 /// Rows of `values` floats.
 void gather_rows(const DeviceJob* jobs, int bundles, const int* step, BundleRows* rows, int values,
                  cudaStream_t stream);
-/// Behind gather_rows(): where a job has noise, the inputs become noisy copies, which are written
-/// to `noisy` ([bundle][kRows][C][points]). `jobs` and `rows` are those of the launch's first
-/// bundle.
-void add_noise(const Launch& launch, const DeviceJob* jobs, const int* step, BundleRows* rows,
-               float* noisy);
+/// Behind gather_rows(): where a job has symmetries, rows become images of themselves, and where it
+/// has noise, their inputs noisy copies, in `inputs` and `targets` ([bundle][kRows][C][points]).
+/// `jobs` and `rows` are those of the launch's first bundle.
+void augment(const Launch& launch, const DeviceJob* jobs, const int* step, BundleRows* rows,
+             float* inputs, float* targets);
 void next_step(int* step, cudaStream_t stream);
 /// Puts the dense weights of the bundles' members in the order the other kernels read: needed
 /// whenever they have changed.

@@ -64,7 +64,8 @@ struct Workspace {
   std::vector<DeviceArray<float>> fields, spectra;
   DeviceArray<float> product, half, next_half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
-  DeviceArray<float> noisy;  ///< inputs with noise, empty unless the owner makes it
+  /// In the place of rows (augment()); empty unless the owner makes them.
+  DeviceArray<float> inputs, targets;
 };
 
 /// Advances the rows of a launch.

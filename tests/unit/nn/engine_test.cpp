@@ -50,7 +50,16 @@ struct Trainee {
   int member;
   const Transitions* data;
   FitOptions options = short_training();
+  const Symmetries* symmetries = nullptr;
 };
+
+// The mirror of the first axis, in which the last channel changes its sign, time turned round, and
+// a factor for the last channel.
+Symmetries some_symmetries(const Grid& grid) {
+  const std::vector<std::string> names =
+      grid.channels == 1 ? std::vector<std::string>{"v"} : std::vector<std::string>{"u", "v"};
+  return make_symmetries({"x -> -x, v -> -v", "t -> -t", "v -> s v"}, grid, names);
+}
 
 // Trains fresh members (weights and order by `seed of member`) and returns their states.
 std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>& trainees,
@@ -62,6 +71,7 @@ std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>
     engine->load(t.member, fresh_member(shape, test::some_scaling(shape.grid.channels),
                                         Rng(1).split("weights", id)));
     jobs.push_back({t.member, t.data->view(), t.options, Rng(1).split("order", id)});
+    jobs.back().symmetries = t.symmetries;
   }
   Observer observer;
   engine->fit(jobs, observer);
@@ -78,6 +88,7 @@ struct Recorder : Observer {
 class Shapes : public testing::TestWithParam<std::string> {
  protected:
   FnoShape shape = GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
+  Symmetries symmetries = some_symmetries(shape.grid);
 };
 INSTANTIATE_TEST_SUITE_P(Axes, Shapes, testing::Values("line", "plane"),
                          [](const auto& test) { return test.param; });
@@ -88,15 +99,15 @@ TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
   FitOptions options = short_training();
   options.noise = 0.1;
 
-  const auto one = train(shape, {{0, &data, options}}, 1, 1);
+  const auto one = train(shape, {{0, &data, options, &symmetries}}, 1, 1);
 
-  EXPECT_EQ(one, train(shape, {{0, &data, options}}, 1, 2));
-  EXPECT_EQ(one, train(shape, {{0, &data, options}}, 1, 3));
+  EXPECT_EQ(one, train(shape, {{0, &data, options, &symmetries}}, 1, 2));
+  EXPECT_EQ(one, train(shape, {{0, &data, options, &symmetries}}, 1, 3));
 }
 
 // Six threads and ten members: six train on a thread of their own, two times two share all threads.
-// Mutation: a batch that takes its row count, rate, average or noise from the first job of its
-// group.
+// Mutation: a batch that takes its row count, rate, average, noise or symmetries from the first job
+// of its group.
 TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
   std::vector<Transitions> data;
   for (std::size_t n = 0; n < 10; ++n) data.emplace_back(shape, 5 + 3 * n, Rng(n));
@@ -107,6 +118,7 @@ TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
     all.back().options.steps = m % 4 == 3 ? 5 : 0;
     all.back().options.average = m % 2 == 0 ? 0.9 : 0.0;
     all.back().options.noise = m % 4 == 0 ? 0.0 : 0.1;
+    if (m % 3 > 0) all.back().symmetries = &symmetries;
     all.back().options.learning_rate = 1e-3 * (1 + m);
   }
 
@@ -149,7 +161,7 @@ TEST_P(Shapes, StopSaveLoadAndGoOn) {
 
 // Members of 2, 4 and 5 epochs, the second of 7 steps and so with a cut one at its end, stopped
 // after each of the first four, and sent on with other threads. Mutation: stopping in the middle of
-// an epoch, or before all members have made it; a rate or noise that starts anew.
+// an epoch, or before all members have made it; a rate, noise or images that start anew.
 TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
   std::vector<Transitions> data;
   for (std::size_t m = 0; m < 3; ++m) data.emplace_back(shape, 11 + 5 * m, Rng(m));
@@ -161,6 +173,7 @@ TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
       jobs.back().options.epochs = m == 0 ? 2 : 3 + m;
       if (m == 1) jobs.back().options.steps = 7;
       if (m > 0) jobs.back().options.noise = 0.1;
+      if (m < 2) jobs.back().symmetries = &symmetries;
     }
     return jobs;
   };
@@ -425,6 +438,55 @@ TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
   EXPECT_GT(std::abs(noisy[0][0] / 4 - noisy[1][0] / 9), 1e-6 * noisy[0][0]);
 }
 
+// Training on images, against training without any on data that were replaced by their images
+// before each epoch: the same bits. Mutation: an image drawn for a row and not for its place in an
+// epoch, for one epoch like for another or for the input alone; time turned round without input and
+// target changing places; the factor on another channel; noise in front of the map.
+TEST_P(Shapes, SymmetriesTrainOnImages) {
+  const Transitions data(shape, 19, Rng(4));
+  FitOptions options = short_training();
+  options.noise = 0.1;
+  options.steps = 11;  // of 3 an epoch: the last one is cut
+  const MemberState start = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
+  const Rng rng(9);
+  Observer observer;
+  FitJob job{0, data.view(), options, rng};
+  job.symmetries = &symmetries;
+  const auto engine = test::make_engine_under_test(shape, 1, 2);
+  engine->load(0, start);
+  engine->fit({&job, 1}, observer);
+
+  const auto twin = test::make_engine_under_test(shape, 1, 1);
+  twin->load(0, start);
+  std::vector<std::size_t> seen(symmetries.maps.size());
+  for (int epoch = 0; epoch < job.length().epochs; ++epoch) {
+    const auto e = static_cast<std::uint64_t>(epoch);
+    Transitions images = data;
+    std::vector<std::uint32_t> order;
+    shuffle(rng.split("epoch", e), data.inputs.count(), order);
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const std::size_t which = rng.split("symmetry", e).below(place, seen.size());
+      const StateMap& map = symmetries.maps[which];
+      const auto factor =
+          static_cast<float>(std::exp2(rng.split("factor", e).uniform(place, -1.0, 1.0)));
+      ++seen[which];
+      const auto put = [&](const States<float>& from, States<float>& to) {
+        const std::span<float> image = to.row(order[place]);
+        map_state(map, from.row(order[place]).data(), image.data());
+        const std::size_t points = shape.grid.points_total();
+        for (float& v : image.last(points)) v *= factor;  // the last channel
+      };
+      put(map.reversed ? data.targets : data.inputs, images.inputs);
+      put(map.reversed ? data.inputs : data.targets, images.targets);
+    }
+    FitJob plain{0, images.view(), options, rng, epoch, epoch + 1};
+    twin->fit({&plain, 1}, observer);
+  }
+
+  EXPECT_EQ(engine->save(0), twin->save(0));
+  for (const std::size_t times : seen) EXPECT_GT(times, 5u);  // of 76 draws among four
+}
+
 // What happens between two reports of the observer must not allocate.
 TEST(Engine, NoAllocationInsideTheStepLoop) {
   if (test::testing_cuda()) GTEST_SKIP() << "an epoch on the GPU uploads its order";
@@ -440,6 +502,8 @@ TEST(Engine, NoAllocationInsideTheStepLoop) {
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
   FitJob job{0, data.view(), options, Rng(1)};
+  const Symmetries symmetries = some_symmetries(shape.grid);
+  job.symmetries = &symmetries;
 
   engine->fit({&job, 1}, counter);
 

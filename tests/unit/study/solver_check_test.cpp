@@ -359,6 +359,48 @@ TEST(SolverCheck, MovesStatesAlongEveryAxis) {
   EXPECT_TRUE(found(none.run(), "another place", Verdict::ok));
 }
 
+// u -> u moved on by one point: the mirror turns the direction round, and so does time. Breaks if
+// input and answer are mixed up where time goes backwards, or a failure is passed over.
+TEST(SolverCheck, StatedSymmetriesAreTried) {
+  const auto moves = [](const Call& call) {
+    const State& from = call.query.state;
+    State next = from;
+    for (std::size_t i = 0; i < 6; ++i) next[(i + 1) % 6] = from[i];
+    return answered(next);
+  };
+  const auto positive = [&](const Call& call) {
+    return call.query.state[5] < 0 ? std::optional(broken("below 0")) : moves(call);
+  };
+  const auto stated = [](const Behaviour& behaviour, std::vector<std::string> symmetries) {
+    Bench bench(behaviour);
+    bench.asked.symmetries = std::move(symmetries);
+    return bench.run();
+  };
+
+  EXPECT_TRUE(found(stated(moves, {"x -> -x, t -> -t", "u -> -u"}), "symmetries", Verdict::ok,
+                    "x -> -x, t -> -t to 0 % of what a step changes; u -> -u to 0 %"));
+  for (const char* wrong : {"x -> -x", "t -> -t", "x -> -x, u -> -u"})
+    EXPECT_TRUE(found(stated(moves, {"u -> -u", wrong}), "symmetries", Verdict::failed, wrong));
+  EXPECT_TRUE(found(stated(positive, {"u -> -u"}), "symmetries", Verdict::failed, "below 0"));
+  EXPECT_TRUE(found(stated(decays, {"x -> -x", "u -> s u"}), "symmetries", Verdict::ok));
+  EXPECT_TRUE(found(stated(
+                        [](const Call& call) {
+                          State next = call.query.state;
+                          for (double& v : next) v -= 0.1 * v * v;
+                          return answered(next);
+                        },
+                        {"u -> s u"}),
+                    "symmetries", Verdict::failed, "u -> s u"));
+  EXPECT_EQ(std::ranges::count(stated(moves, {}).rows, "symmetries", &CheckRow::name), 0);
+
+  Bench more(decays);
+  more.asked.told_dt = true;
+  const std::size_t without = more.run().calls;
+  more.asked.symmetries = {"x -> -x", "u -> -u"};
+  EXPECT_EQ(usual_calls(more.asked.symmetries), kSolverCheckCalls + 2);
+  EXPECT_EQ(more.run(usual_calls(more.asked.symmetries)).calls, without + 2);
+}
+
 // Breaks if states are moved by a third of an axis, or by the same part of both.
 TEST(SolverCheck, ForcingsThatRepeatThemselvesHaveAPlace) {
   const auto forced = [](std::size_t waves, std::size_t down, std::size_t n) {

@@ -188,6 +188,12 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
       begins(complaint_about(demo, {"pde.max_steps=1"}), "preset demo:4:6: pde burgers: dt"));
   EXPECT_TRUE(begins(complaint_about(demo + "method: sbal+exact\nstudy: {steps: 17}\n"),
                      "a.yaml:3:16: study.steps is 17, but sbal+exact takes at most 16"));
+  EXPECT_TRUE(begins(complaint_about(demo + "train: {symmetries: [\"x -> -x, v -> -v\"]}\n"),
+                     "a.yaml:2:21: train.symmetries \"x -> -x, v -> -v\" is no symmetry of these "
+                     "states: there is no v; axes are x, channels u, and time is t"));
+  EXPECT_TRUE(begins(
+      complaint_about(demo + "network: {time_input: true}\n", {"train.symmetries=[\"t -> -t\"]"}),
+      "train.symmetries=[\"t -> -t\"]: train.symmetries turn time round"));
 }
 
 TEST(Complaints, AboutAMethodHaveItsPlace) {
@@ -387,6 +393,25 @@ TEST(Study, TheMethodOfAnUnknownEntryIsWrittenOut) {
       "base: {name: theirs, a: 1}\nsteps: {name: stap, proposals: 9, epsilon: 0.1}\n", "t");
 
   EXPECT_EQ(method_text(effective), "theirs(a=1)+stap(proposals=9)");
+}
+
+// Mutation: maps of single states where networks take clusters, or of the generators alone.
+TEST(Study, SymmetriesBecomeMapsOfWhatNetworksTake) {
+  const auto maps = [](const std::vector<std::string>& settings) {
+    config::Value document = load_config("as-coded/ins", {"symmetries/ins"});
+    for (const std::string& setting : settings) apply_setting(document, setting);
+    return make_symmetries(make_study(document, Purpose::check)).maps;
+  };
+
+  const auto single = maps({}), cluster = maps({"study.cluster=2"}),
+             none = maps({"train.symmetries=[]"});
+
+  ASSERT_EQ(single.size(), 16u);
+  ASSERT_EQ(cluster.size(), 16u);
+  EXPECT_EQ(single[0].from.size(), 1024u);
+  EXPECT_EQ(cluster[0].from.size(), 2048u);
+  EXPECT_EQ(single[0].from[1000], 1000);
+  EXPECT_TRUE(none.empty());
 }
 
 TEST(Grid, AxesAndNames) {

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stap/core/grid.h"
+
+namespace stap {
+
+/// A map of states under which a problem stays what it is: if a step leads from u to v, it leads
+/// from the image of u to that of v. The image is (g u)_c(p) = s_c u_c'(T p), T p an axis, sign and
+/// shift for every axis.
+struct Symmetry {
+  struct Axis {
+    std::size_t from = 0;  ///< the axis of p that this one of T p comes from
+    bool minus = false;
+    std::size_t shift = 0;  ///< points, added behind the sign
+
+    bool operator==(const Axis&) const = default;
+  };
+  struct Channel {
+    std::size_t from = 0;
+    bool minus = false;
+    bool scaled = false;  ///< times a factor above 0, any, the same for all that are scaled
+
+    bool operator==(const Channel&) const = default;
+  };
+
+  std::vector<Axis> axes;         ///< of T p
+  std::vector<Channel> channels;  ///< of the image
+  bool reversed = false;          ///< time goes backwards: a step leads from g v to g u
+
+  bool operator==(const Symmetry&) const = default;
+};
+
+/// Most maps that the symmetries of a problem may make together.
+inline constexpr std::size_t kMostSymmetries = 64;
+
+/// "x -> -x, u -> -u": what stands in the place of what, for axes (x, y), channels (by name) and
+/// time (t -> -t); what is not named stays. An axis may be shifted by a part of its length that is
+/// a whole number of points: "x -> 1/4 - x". Channels may be multiplied by a factor s, in a
+/// symmetry that does nothing else: "u -> s u". Throws Error(config) for what is no map of these
+/// states.
+Symmetry parse_symmetry(std::string_view text, const Grid& grid,
+                        const std::vector<std::string>& channels);
+
+/// All maps that these make by doing one after the other, the one that changes nothing first;
+/// factors are passed over. Throws Error(config) if they are more than kMostSymmetries.
+std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetry>& symmetries);
+
+/// A symmetry as it acts on the values of a state, or of a cluster of states.
+struct StateMap {
+  /// Value v of the image is the state's value from[v], or, where that is below 0, minus the one at
+  /// -1 - from[v].
+  std::vector<std::int32_t> from;
+  bool reversed = false;  ///< a transition (u, v) becomes (image of v, image of u)
+};
+
+/// What training may do to a transition: one of the maps, and then one factor for channels.
+struct Symmetries {
+  std::vector<StateMap> maps;  ///< a group, or empty: none
+  std::vector<char> scaled;    ///< of every channel, whether the factor is for it; empty: none
+
+  bool empty() const { return maps.empty() && scaled.empty(); }
+};
+/// The symmetries that these texts state, of clusters of `frames` states. Throws Error(config).
+Symmetries make_symmetries(const std::vector<std::string>& texts, const Grid& grid,
+                           const std::vector<std::string>& channels, std::size_t frames = 1);
+
+/// For clusters of `frames` states of the grid, whose order time turns round.
+StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t frames = 1);
+
+/// The image of a state; it must not be the state itself.
+template <class T>
+void map_state(const StateMap& map, const T* state, T* image) {
+  for (std::size_t v = 0; v < map.from.size(); ++v) {
+    const std::int32_t from = map.from[v];
+    image[v] = from < 0 ? -state[-1 - from] : state[from];
+  }
+}
+
+}  // namespace stap

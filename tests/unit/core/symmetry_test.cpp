@@ -1,0 +1,179 @@
+#include "stap/core/symmetry.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "stap/core/error.h"
+#include "support/contains.h"
+
+namespace stap {
+namespace {
+
+using State = std::vector<double>;
+
+const Grid kLine = make_grid(1, {6}, {3.0});
+const Grid kSquare = make_grid(3, {4, 4}, {1.0, 1.0});
+const std::vector<std::string> kLineNames{"u"}, kSquareNames{"p", "vx", "vy"};
+
+// Values that tell every place apart.
+State numbered(const Grid& grid, std::size_t frames = 1) {
+  State state(frames * grid.values());
+  std::iota(state.begin(), state.end(), 1.0);
+  return state;
+}
+
+State image(const std::string& text, const Grid& grid, const std::vector<std::string>& names,
+            std::size_t frames = 1) {
+  const StateMap map = make_state_map(parse_symmetry(text, grid, names), grid, frames);
+  const State state = numbered(grid, frames);
+  State to(state.size());
+  map_state(map, state.data(), to.data());
+  return to;
+}
+
+std::string complaint(const std::string& text, const Grid& grid = kSquare,
+                      const std::vector<std::string>& names = kSquareNames) {
+  try {
+    parse_symmetry(text, grid, names);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::config);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Symmetry, MirrorsMoveAndTurnALine) {
+  EXPECT_EQ(image("x -> -x", kLine, kLineNames), (State{1, 6, 5, 4, 3, 2}));
+  EXPECT_EQ(image("x->-x,u->-u", kLine, kLineNames), (State{-1, -6, -5, -4, -3, -2}));
+  // u'(x) = u(x + 1/3): two points on.
+  EXPECT_EQ(image("x -> x + 1/3", kLine, kLineNames), (State{3, 4, 5, 6, 1, 2}));
+  EXPECT_EQ(image("x -> x - 0.5", kLine, kLineNames), (State{4, 5, 6, 1, 2, 3}));
+  EXPECT_EQ(image(" x -> 5 / 6 - x ", kLine, kLineNames), (State{6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(image("x -> -x + 5/6", kLine, kLineNames), (State{6, 5, 4, 3, 2, 1}));
+}
+
+// (g u)_c(x, y) of a quarter turn with a shift, written out. Mutation: axes, signs or shifts of the
+// one taken for those of the other.
+TEST(Symmetry, TurnsASquareAndItsVelocities) {
+  const State from = numbered(kSquare);
+  const auto at = [&](std::size_t c, std::size_t x, std::size_t y) {
+    return from[c * 16 + x % 4 * 4 + y % 4];
+  };
+
+  const State to = image("x -> 1/4 - y, y -> x, vx -> vy, vy -> -vx", kSquare, kSquareNames);
+
+  for (std::size_t x = 0; x < 4; ++x)
+    for (std::size_t y = 0; y < 4; ++y) {
+      EXPECT_EQ(to[x * 4 + y], at(0, 5 - y, x));
+      EXPECT_EQ(to[16 + x * 4 + y], at(2, 5 - y, x));
+      EXPECT_EQ(to[32 + x * 4 + y], -at(1, 5 - y, x));
+    }
+}
+
+TEST(Symmetry, TimeTurnsTheFramesOfAClusterRound) {
+  const StateMap map =
+      make_state_map(parse_symmetry("t -> - t, x -> -x", kLine, kLineNames), kLine, 2);
+
+  EXPECT_TRUE(map.reversed);
+  EXPECT_EQ(image("t -> -t, x -> -x", kLine, kLineNames, 2),
+            (State{7, 12, 11, 10, 9, 8, 1, 6, 5, 4, 3, 2}));
+  EXPECT_EQ(image("u -> -u", kLine, kLineNames, 2)[11], -12.0);
+  EXPECT_FALSE(make_state_map(parse_symmetry("x -> -x", kLine, kLineNames), kLine).reversed);
+}
+
+// A group holds with any two maps the one that does both. Mutation: composing in the wrong order,
+// or a shift that forgets a sign.
+TEST(Symmetry, GroupsAreWhole) {
+  const std::vector<std::pair<std::vector<std::string>, std::size_t>> cases{
+      {{}, 1},
+      {{"x -> -x"}, 2},
+      {{"t -> -t"}, 2},
+      {{"x -> x + 1/4"}, 4},
+      {{"x -> -x, vx -> -vx", "x -> y, y -> x, vx -> vy, vy -> vx"}, 8},
+      // Four turns and mirrors, and as many shifts along the diagonal, which come of them.
+      {{"x -> 1/4 - x, y -> -y", "x -> y + 1/2, y -> x, p -> -p"}, 16},
+      {{"x -> 1/4 - x", "p -> -p", "t -> -t"}, 8}};
+  for (const auto& [texts, size] : cases) {
+    std::vector<Symmetry> generators;
+    for (const std::string& text : texts)
+      generators.push_back(parse_symmetry(text, kSquare, kSquareNames));
+
+    const std::vector<Symmetry> group = symmetry_group(kSquare, generators);
+
+    EXPECT_EQ(group.size(), size);
+    std::vector<std::pair<State, bool>> images;  // of the numbered state, under every map
+    std::vector<StateMap> maps;
+    for (const Symmetry& g : group) {
+      maps.push_back(make_state_map(g, kSquare));
+      State to(kSquare.values());
+      map_state(maps.back(), numbered(kSquare).data(), to.data());
+      EXPECT_EQ(std::ranges::count(images, std::pair(to, g.reversed)), 0);
+      images.emplace_back(to, g.reversed);
+    }
+    EXPECT_EQ(images[0], std::pair(numbered(kSquare), false));
+    for (const auto& [once, reversed] : images)
+      for (const StateMap& map : maps) {
+        State twice(kSquare.values());
+        map_state(map, once.data(), twice.data());
+        EXPECT_EQ(std::ranges::count(images, std::pair(twice, reversed != map.reversed)), 1);
+      }
+  }
+}
+
+TEST(Symmetry, AFactorIsApartFromTheMaps) {
+  const auto made = [](const std::vector<std::string>& texts, std::size_t frames = 1) {
+    return make_symmetries(texts, kSquare, kSquareNames, frames);
+  };
+
+  const Symmetries both = made({"p -> s p, vy -> s*vy", "x -> -x"}, 2), factor = made({"p -> s p"});
+
+  EXPECT_EQ(both.maps.size(), 2u);
+  EXPECT_EQ(both.maps[0].from.size(), 2 * kSquare.values());
+  EXPECT_EQ(both.scaled, (std::vector<char>{1, 0, 1, 1, 0, 1}));
+  EXPECT_TRUE(factor.maps.empty());
+  EXPECT_FALSE(factor.empty());
+  EXPECT_TRUE(made({}).empty());
+  EXPECT_TRUE(made({"x -> -x"}).scaled.empty());
+  EXPECT_THROW(made({"p -> s p", "vx -> s vx"}), Error);
+}
+
+TEST(Symmetry, TooManyMapsAreRefused) {
+  const Grid fine = make_grid(1, {65}, {1.0});
+  const Grid less = make_grid(1, {64}, {1.0});
+
+  EXPECT_EQ(symmetry_group(less, {parse_symmetry("x -> x + 1/64", less, {"u"})}).size(), 64u);
+  EXPECT_THROW(symmetry_group(fine, {parse_symmetry("x -> x + 1/65", fine, {"u"})}), Error);
+}
+
+TEST(Symmetry, ComplaintsSayWhatIsWrong) {
+  using test::contains;
+  EXPECT_TRUE(contains(complaint(""), "expected parts like x -> -x"));
+  EXPECT_TRUE(contains(complaint("x"), "expected parts like x -> -x, got \"x\""));
+  EXPECT_TRUE(contains(complaint("x -> -x,"), "got \"\""));
+  EXPECT_TRUE(contains(complaint("z -> -z"), "no z; axes are x, y, channels p, vx, vy"));
+  EXPECT_TRUE(contains(complaint("x -> y"), "one axis stands in two places"));
+  EXPECT_TRUE(contains(complaint("vx -> vy"), "one channel stands in two places"));
+  EXPECT_TRUE(contains(complaint("x -> -x, x -> x"), "x is there twice"));
+  EXPECT_TRUE(contains(complaint("x -> x + y"), "two axes"));
+  EXPECT_TRUE(contains(complaint("x -> 1/4"), "expected an axis"));
+  EXPECT_TRUE(contains(complaint("x -> "), "expected an axis"));
+  EXPECT_TRUE(contains(complaint("x -> --x"), "expected an axis"));
+  EXPECT_TRUE(contains(complaint("x -> 2x"), "2x is no axis and no number"));
+  EXPECT_TRUE(contains(complaint("x -> 1/0 - x"), "no axis and no number"));
+  EXPECT_TRUE(contains(complaint("x -> 0.3 - x"), "1.2 of its 4 points"));
+  EXPECT_TRUE(contains(complaint("t -> t"), "t -> -t, and nothing else"));
+  EXPECT_TRUE(contains(complaint("t -> "), "t -> -t, and nothing else"));
+  EXPECT_TRUE(contains(complaint("p -> q"), "no channel q"));
+  EXPECT_TRUE(contains(complaint("p -> 2 p"), "no channel 2 p"));
+  EXPECT_TRUE(contains(complaint("p -> s q"), "no channel q"));
+  EXPECT_TRUE(contains(complaint("p -> -s p"), "a factor s goes with nothing else"));
+  EXPECT_TRUE(contains(complaint("p -> s p, x -> -x"), "a factor s goes with nothing else"));
+  const Grid oblong = make_grid(1, {4, 6}, {1.0, 1.5}), uneven = make_grid(1, {4, 4}, {1.0, 2.0});
+  EXPECT_TRUE(contains(complaint("x -> y, y -> x", oblong, {"u"}), "4 points over 1 and y 6"));
+  EXPECT_TRUE(contains(complaint("x -> y, y -> x", uneven, {"u"}), "over 1 and y 4 over 2"));
+  EXPECT_EQ(complaint("x -> -x, y -> -y", oblong, {"u"}), "");
+}
+
+}  // namespace
+}  // namespace stap
