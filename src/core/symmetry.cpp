@@ -71,10 +71,6 @@ Symmetry identity(const Grid& grid) {
   return map;
 }
 
-bool is_scaling(const Symmetry& symmetry) {
-  return std::ranges::any_of(symmetry.channels, &Symmetry::Channel::scaled);
-}
-
 class Parser {
  public:
   Parser(std::string_view text, const Grid& grid, const std::vector<std::string>& channels)
@@ -99,10 +95,6 @@ class Parser {
                         kAxisNames[a], grid_.points[a], grid_.lengths[a], kAxisNames[from],
                         grid_.points[from], grid_.lengths[from]));
     }
-    Symmetry unscaled = map_;
-    for (Symmetry::Channel& channel : unscaled.channels) channel.scaled = false;
-    if (is_scaling(map_) && unscaled != identity(grid_))
-      complain("a factor s goes with nothing else: state it by itself");
     return std::move(map_);
   }
 
@@ -177,12 +169,10 @@ class Parser {
 
   void add_channel(std::size_t c, std::string_view by) {
     const bool minus = by.starts_with('-');
-    std::string_view name = minus ? trimmed(by.substr(1)) : by;
-    const bool scaled = name.starts_with("s ") || name.starts_with("s*");
-    if (scaled) name = trimmed(name.substr(2));
+    const std::string_view name = minus ? trimmed(by.substr(1)) : by;
     const auto from = channel(name);
     if (!from) complain(fmt::format("there is no channel {}", name));
-    map_.channels[c] = {*from, minus, scaled};
+    map_.channels[c] = {*from, minus};
   }
 
   template <class Part>
@@ -228,7 +218,6 @@ std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetr
   std::vector<Symmetry> group{identity(grid)};
   for (std::size_t next = 0; next < group.size(); ++next)
     for (const Symmetry& one : symmetries) {
-      if (is_scaling(one)) continue;
       const Symmetry made = after(grid, one, group[next]);
       if (std::ranges::find(group, made) != group.end()) continue;
       if (group.size() == kMostSymmetries)
@@ -273,25 +262,16 @@ StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t 
   return map;
 }
 
-Symmetries make_symmetries(const std::vector<std::string>& texts, const Grid& grid,
-                           const std::vector<std::string>& channels, std::size_t frames) {
+std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, const Grid& grid,
+                                      const std::vector<std::string>& channels,
+                                      std::size_t frames) {
   std::vector<Symmetry> stated;
-  Symmetries made;
-  for (const std::string& text : texts) {
-    stated.push_back(parse_symmetry(text, grid, channels));
-    if (!is_scaling(stated.back())) continue;
-    if (!made.scaled.empty())
-      throw Error(ErrorKind::config,
-                  fmt::format("\"{}\" is a second factor s, and there can be one", text));
-    for (std::size_t f = 0; f < frames; ++f)
-      for (const Symmetry::Channel& channel : stated.back().channels)
-        made.scaled.push_back(channel.scaled);
-  }
-  const std::vector<Symmetry> group = symmetry_group(grid, stated);
-  if (group.size() == 1) return made;
-  for (const Symmetry& symmetry : group)
-    made.maps.push_back(make_state_map(symmetry, grid, frames));
-  return made;
+  for (const std::string& text : texts) stated.push_back(parse_symmetry(text, grid, channels));
+  std::vector<StateMap> maps;
+  if (stated.empty()) return maps;
+  for (const Symmetry& symmetry : symmetry_group(grid, stated))
+    maps.push_back(make_state_map(symmetry, grid, frames));
+  return maps;
 }
 
 }  // namespace stap

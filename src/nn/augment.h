@@ -14,18 +14,9 @@ namespace stap {
 /// Whether rows are anything but themselves.
 bool is_augmented(const FitJob& job);
 
-/// What is done to each row of the epoch that the job trains next, by place in the epoch's order:
-/// which map it is an image under, and by which factor channels are multiplied, its logarithm
-/// uniform between those of 1/2 and 2. Both are resized to `rows`, or to nothing where there are no
-/// maps or no factor.
-struct RowImages {
-  std::vector<std::uint8_t> maps;
-  std::vector<float> factors;
-};
-void draw_images(const FitJob& job, std::size_t rows, RowImages& images);
-
-/// Multiplies the channels that have a factor.
-void scale_state(const std::vector<char>& scaled, float factor, std::span<float> state);
+/// Which of the job's maps each row of the epoch that it trains next is an image under, by place in
+/// the epoch's order. `images` is resized to `rows`, or to nothing where there are no maps.
+void draw_images(const FitJob& job, std::size_t rows, std::vector<std::uint8_t>& images);
 
 /// The draws of the epoch that the job trains next: number p * (values of a state) + v is for value
 /// v of the row at place p of the epoch's order.

@@ -45,12 +45,12 @@ void check_options(const FitOptions& o) {
                     o.average, o.noise, kBatchRows));
 }
 
-void check_symmetries(const FnoShape& shape, const Symmetries& symmetries) {
-  if (symmetries.maps.size() > kMostSymmetries)
+void check_symmetries(const FnoShape& shape, std::span<const StateMap> maps) {
+  if (maps.size() > kMostSymmetries)
     throw Error(ErrorKind::config, fmt::format("{} maps of states, expected at most {}",
-                                               symmetries.maps.size(), kMostSymmetries));
+                                               maps.size(), kMostSymmetries));
   const auto values = static_cast<std::int64_t>(shape.grid.values());
-  for (const StateMap& map : symmetries.maps) {
+  for (const StateMap& map : maps) {
     if (static_cast<std::int64_t>(map.from.size()) != values)
       throw Error(ErrorKind::data,
                   fmt::format("a map of {} values, but a state has {}", map.from.size(), values));
@@ -62,9 +62,6 @@ void check_symmetries(const FnoShape& shape, const Symmetries& symmetries) {
       throw Error(ErrorKind::config,
                   "a network that is told the time cannot be trained with time turned round");
   }
-  if (!symmetries.scaled.empty() && symmetries.scaled.size() != shape.grid.channels)
-    throw Error(ErrorKind::data, fmt::format("a factor for {} channels, but a state has {}",
-                                             symmetries.scaled.size(), shape.grid.channels));
 }
 
 void check_member(int members, int member) {
@@ -120,7 +117,7 @@ void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs
     check_member(members, job.member);
     check_options(job.options);
     check_data(shape, job.data);
-    if (job.symmetries != nullptr) check_symmetries(shape, *job.symmetries);
+    check_symmetries(shape, job.symmetries);
     check_epochs(job);
     char& taken = seen[static_cast<std::size_t>(job.member)];
     if (taken) throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));

@@ -53,7 +53,7 @@ struct TrainingData {
 
   States<float> inputs, outputs;
   std::vector<float> times;
-  Symmetries symmetries;
+  std::vector<StateMap> symmetries;
 };
 
 // Who trains, and who takes the networks of round 0 from whom.
@@ -93,7 +93,7 @@ std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>
       jobs.push_back({group.first_member(training[i]) + m, data[i].view(), options,
                       order.split("member", static_cast<std::uint64_t>(m)), run.epochs_done,
                       std::min(run.epochs, run.epochs_done + run.study.options.checkpoint_epochs),
-                      &data[i].symmetries});
+                      data[i].symmetries});
   }
   return jobs;
 }

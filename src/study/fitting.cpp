@@ -181,9 +181,8 @@ void check_stages(const Study& study, config::Complaints& complaints) {
 }
 
 void check_symmetries(const Study& study, config::Complaints& complaints) {
-  const Symmetries symmetries =
-      attempt("train.symmetries", complaints, [&] { return make_symmetries(study); });
-  if (study.network.time_input && std::ranges::any_of(symmetries.maps, &StateMap::reversed))
+  const auto maps = attempt("train.symmetries", complaints, [&] { return make_symmetries(study); });
+  if (study.network.time_input && std::ranges::any_of(maps, &StateMap::reversed))
     complaints.add("train.symmetries",
                    "turn time round (t -> -t), but networks are told the time, which then goes the "
                    "other way: leave it out, or network.time_input",

@@ -20,7 +20,6 @@ constexpr double kLeastOfPlace = 0.01;
 // The same for a symmetry that schemes need not have to the last digit; one that is not there shows
 // with what a step changes itself.
 constexpr double kLeastOfSymmetry = 0.05;
-constexpr double kFactorTried = 1.5;  // where states may be multiplied
 
 // By how many of n points a state is moved along an axis: by no common fraction, lest a forcing of
 // three waves, say, is moved onto itself by a third, and not by the same one along both, lest one
@@ -108,20 +107,17 @@ void SolverChecking::symmetries() {
   if (asked_.symmetries.empty()) return;
   const double change = distance(answer_, input_);
   if (!(change > 0)) return row(name, Verdict::not_checked, "a step changes nothing");
-  const std::size_t points = solver_->grid().points_total();
   std::vector<std::string> held, broken;
   for (const std::string& text : asked_.symmetries) {
     if (!can(1, name)) {
       if (broken.empty()) return;
       break;
     }
-    const Symmetry symmetry = parse_symmetry(text, solver_->grid(), solver_->channels());
-    const StateMap map = make_state_map(symmetry, solver_->grid());
+    const StateMap map =
+        make_state_map(parse_symmetry(text, solver_->grid(), solver_->channels()), solver_->grid());
     const auto image = [&](const State& state) {
       State to(state.size());
       map_state(map, state.data(), to.data());
-      for (std::size_t v = 0; v < to.size(); ++v)
-        if (symmetry.channels[v / points].scaled) to[v] *= kFactorTried;
       return to;
     };
     const State& from = map.reversed ? answer_ : input_;

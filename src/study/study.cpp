@@ -249,8 +249,8 @@ std::unique_ptr<Planner> make_planner(const Study& study, int threads) {
   return make_two_part_planner(make_selector(study, threads), make_chooser(study, threads));
 }
 
-Symmetries make_symmetries(const Study& study) {
-  return make_symmetries(study.train.symmetries, study.grid, study.channels, study.options.cluster);
+std::vector<StateMap> make_symmetries(const Study& study) {
+  return make_state_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster);
 }
 
 std::vector<std::string> differences(const Value& here, const Value& there) {

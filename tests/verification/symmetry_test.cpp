@@ -34,17 +34,11 @@ INSTANTIATE_TEST_SUITE_P(Problems, StatedSymmetries, testing::ValuesIn(kAll),
 
 // How far a step of the image is from the image of the step, as a share of what it changes.
 double distance_of(const std::string& text, const Solver& solver, const State& u, const State& v) {
-  const Symmetry symmetry = parse_symmetry(text, solver.grid(), solver.channels());
-  const StateMap map = make_state_map(symmetry, solver.grid());
+  const StateMap map =
+      make_state_map(parse_symmetry(text, solver.grid(), solver.channels()), solver.grid());
   State from(u.size()), to(u.size());
   map_state(map, (map.reversed ? v : u).data(), from.data());
   map_state(map, (map.reversed ? u : v).data(), to.data());
-  const std::size_t points = solver.grid().points_total();
-  for (std::size_t i = 0; i < u.size(); ++i)
-    if (symmetry.channels[i / points].scaled) {
-      from[i] *= 1.7;
-      to[i] *= 1.7;
-    }
   const State made = test::solve_row(solver, from);
   double off = 0.0, change = 0.0;
   for (std::size_t i = 0; i < u.size(); ++i) {

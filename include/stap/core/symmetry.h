@@ -24,7 +24,6 @@ struct Symmetry {
   struct Channel {
     std::size_t from = 0;
     bool minus = false;
-    bool scaled = false;  ///< times a factor above 0, any, the same for all that are scaled
 
     bool operator==(const Channel&) const = default;
   };
@@ -41,14 +40,13 @@ inline constexpr std::size_t kMostSymmetries = 64;
 
 /// "x -> -x, u -> -u": what stands in the place of what, for axes (x, y), channels (by name) and
 /// time (t -> -t); what is not named stays. An axis may be shifted by a part of its length that is
-/// a whole number of points: "x -> 1/4 - x". Channels may be multiplied by a factor s, in a
-/// symmetry that does nothing else: "u -> s u". Throws Error(config) for what is no map of these
+/// a whole number of points: "x -> 1/4 - x". Throws Error(config) for what is no map of these
 /// states.
 Symmetry parse_symmetry(std::string_view text, const Grid& grid,
                         const std::vector<std::string>& channels);
 
-/// All maps that these make by doing one after the other, the one that changes nothing first;
-/// factors are passed over. Throws Error(config) if they are more than kMostSymmetries.
+/// All maps that these make by doing one after the other, the one that changes nothing first.
+/// Throws Error(config) if they are more than kMostSymmetries.
 std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetry>& symmetries);
 
 /// A symmetry as it acts on the values of a state, or of a cluster of states.
@@ -59,19 +57,14 @@ struct StateMap {
   bool reversed = false;  ///< a transition (u, v) becomes (image of v, image of u)
 };
 
-/// What training may do to a transition: one of the maps, and then one factor for channels.
-struct Symmetries {
-  std::vector<StateMap> maps;  ///< a group, or empty: none
-  std::vector<char> scaled;    ///< of every channel, whether the factor is for it; empty: none
-
-  bool empty() const { return maps.empty() && scaled.empty(); }
-};
-/// The symmetries that these texts state, of clusters of `frames` states. Throws Error(config).
-Symmetries make_symmetries(const std::vector<std::string>& texts, const Grid& grid,
-                           const std::vector<std::string>& channels, std::size_t frames = 1);
-
 /// For clusters of `frames` states of the grid, whose order time turns round.
 StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t frames = 1);
+
+/// The whole group that these texts state, on clusters of `frames` states; none of no text. Throws
+/// Error(config).
+std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, const Grid& grid,
+                                      const std::vector<std::string>& channels,
+                                      std::size_t frames = 1);
 
 /// The image of a state; it must not be the state itself.
 template <class T>

@@ -49,10 +49,9 @@ struct FitJob {
   Rng rng{0};
   int epochs_done = 0;               ///< where training starts; moved on by fit()
   std::optional<int> epochs_stop{};  ///< where it ends; empty: at the last of length().epochs
-  /// What may be done to rows, not owned: every epoch sees each row's image under one of the maps
-  /// (at most kMostSymmetries), times a factor of 1/2 .. 2, both drawn anew. Null: rows as they
-  /// are.
-  const Symmetries* symmetries = nullptr;
+  /// Maps of rows, not owned: every epoch sees each row's image under one of them, drawn anew. At
+  /// most kMostSymmetries; empty: rows as they are.
+  std::span<const StateMap> symmetries{};
 
   FitLength length() const { return fit_length(options, data.count()); }
   int epochs_end() const { return epochs_stop.value_or(length().epochs); }

@@ -83,9 +83,9 @@ std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial,
 /// The study's method. `threads`: of the right-hand side, where it needs that.
 std::unique_ptr<Planner> make_planner(const Study& study, int threads);
 
-/// What training may do to transitions (train.symmetries), on what networks take. Throws
-/// Error(config) for what is no symmetry of such states.
-Symmetries make_symmetries(const Study& study);
+/// The maps that training may apply to transitions (train.symmetries), on what networks take; none
+/// without symmetries. Throws Error(config) for what is no symmetry of such states.
+std::vector<StateMap> make_symmetries(const Study& study);
 
 /// "study.seed: 0 here, 1 there" for every field in which two documents differ.
 std::vector<std::string> differences(const config::Value& here, const config::Value& there);

@@ -1,6 +1,7 @@
 #include "stap/nn/engine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/parallel.h"
 #include "core/sizes.h"
@@ -37,7 +38,7 @@ struct Epoch {
   FitJob* job = nullptr;
   Member* member = nullptr;
   std::vector<std::uint32_t> order;
-  RowImages images;
+  std::vector<std::uint8_t> images;  // by place in the order; empty without symmetries
   Rng noise{0};
   std::size_t next = 0;   // row of the order the next batch starts at
   double squares = 0.0;   // sum over rows of the mean squared error
@@ -102,8 +103,7 @@ class CpuEngine final : public Engine, public Gradients {
     std::vector<Epoch> epochs(jobs.size());
     for (Epoch& epoch : epochs) {
       epoch.order.reserve(most_rows(jobs));
-      epoch.images.maps.reserve(augmented ? most_rows(jobs) : 0);
-      epoch.images.factors.reserve(augmented ? most_rows(jobs) : 0);
+      epoch.images.reserve(augmented ? most_rows(jobs) : 0);
     }
     // While there are jobs for all threads, each thread trains one by itself: no waiting between
     // the phases of a step. What is left over shares all threads, phase by phase. Either way a
@@ -223,23 +223,6 @@ class CpuEngine final : public Engine, public Gradients {
     }
   }
 
-  static void put_images(const FitJob& job, const RowImages& images, std::size_t place,
-                         const float* from, const float* to, std::span<float> input,
-                         std::span<float> target) {
-    const Symmetries& symmetries = *job.symmetries;
-    if (images.maps.empty()) {
-      std::copy_n(from, input.size(), input.data());
-      std::copy_n(to, target.size(), target.data());
-    } else {
-      const StateMap& map = symmetries.maps[images.maps[place]];
-      map_state(map, map.reversed ? to : from, input.data());
-      map_state(map, map.reversed ? from : to, target.data());
-    }
-    if (images.factors.empty()) return;
-    scale_state(symmetries.scaled, images.factors[place], input);
-    scale_state(symmetries.scaled, images.factors[place], target);
-  }
-
   // Images and noisy copies in the place of the rows of the first n batches, where their jobs ask
   // for it.
   void augment(TrainingMemory& memory, std::size_t n) {
@@ -252,10 +235,12 @@ class CpuEngine final : public Engine, public Gradients {
       const FitJob& job = *epoch.job;
       const std::size_t place = epoch.next - batch.rows + r;
       float* input = memory.inputs.data() + task * values;
-      if (job.symmetries != nullptr && !job.symmetries->empty()) {
+      if (!epoch.images.empty()) {
+        const StateMap& map = job.symmetries[epoch.images[place]];
         float* target = memory.targets.data() + task * values;
-        put_images(job, epoch.images, place, batch.inputs[r], batch.targets[r], {input, values},
-                   {target, values});
+        if (map.reversed) std::swap(batch.inputs[r], batch.targets[r]);
+        map_state(map, batch.inputs[r], input);
+        map_state(map, batch.targets[r], target);
         batch.inputs[r] = input;
         batch.targets[r] = target;
       }

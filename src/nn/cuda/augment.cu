@@ -45,8 +45,7 @@ __global__ void __launch_bounds__(kAugmentThreads)
   const DeviceJob& job = jobs[blockIdx.y];
   BundleRows& rows = all[blockIdx.y];
   const int r = int(blockIdx.x), values = net.out * net.points;
-  const bool imaged = job.images != nullptr || job.row_factors != nullptr;
-  if ((job.noise == 0.0 && !imaged) || r >= rows.rows) return;
+  if ((job.noise == 0.0 && job.images == nullptr) || r >= rows.rows) return;
   const std::uint64_t place = std::uint64_t(*step) * job.batch + r;
   const float *in = rows.in[r], *target = rows.target[r];
   const std::int32_t* map = nullptr;
@@ -59,23 +58,21 @@ __global__ void __launch_bounds__(kAugmentThreads)
       in = later;
     }
   }
-  const float factor = job.row_factors == nullptr ? 1.0f : job.row_factors[place];
   const std::size_t at = (std::size_t(blockIdx.y) * kRows + r) * values;
   for (int v = threadIdx.x; v < values; v += kAugmentThreads) {
-    const int channel = v / net.points;
-    const float times = job.scaled >> channel & 1 ? factor : 1.0f;
-    float value = times * image(map, in, v);
+    float value = image(map, in, v);
     if (job.noise > 0.0) {
-      const double deviation = job.noise * double(net.deviation[job.member * kChannels + channel]);
+      const double deviation =
+          job.noise * double(net.deviation[job.member * kChannels + v / net.points]);
       value = float(double(value) + deviation * normal(job.noise_key, place * values + v));
     }
     inputs[at + v] = value;
-    if (imaged) targets[at + v] = times * image(map, target, v);
+    if (map != nullptr) targets[at + v] = image(map, target, v);
   }
   __syncthreads();
   if (threadIdx.x == 0) {
     rows.in[r] = inputs + at;
-    if (imaged) rows.target[r] = targets + at;
+    if (map != nullptr) rows.target[r] = targets + at;
   }
 }
 

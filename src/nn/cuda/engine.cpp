@@ -36,10 +36,7 @@ int group_bundles(const FnoShape& shape, int bundles) {
 // Transitions and maps of one set of jobs, on the device; members that share them share them here.
 class Data {
  public:
-  void add_symmetries(const Symmetries& symmetries, DeviceJob& job) {
-    for (std::size_t c = 0; c < symmetries.scaled.size(); ++c)
-      job.scaled |= std::uint32_t{symmetries.scaled[c] != 0} << c;
-    const std::vector<StateMap>& maps = symmetries.maps;
+  void add_maps(std::span<const StateMap> maps, DeviceJob& job) {
     if (maps.empty()) return;
     const auto found = maps_.find(maps.data());
     if (found == maps_.end()) {
@@ -147,7 +144,7 @@ class CudaEngine final : public Engine, public Gradients {
       DeviceJob& to = device_jobs[job];
       to = {};
       data.add(job->data, to);
-      if (job->symmetries != nullptr) data.add_symmetries(*job->symmetries, to);
+      data.add_maps(job->symmetries, to);
       if (job->options.average > 0) begin_average(job->member);
       if (is_augmented(*job)) make_augmented();
       to.batch = static_cast<std::uint32_t>(job->options.batch);
@@ -307,7 +304,7 @@ class CudaEngine final : public Engine, public Gradients {
                  Observer& observer) {
     const std::size_t bundles = open.size();
     std::vector<std::uint32_t> order, orders;
-    RowImages drawn, images;
+    std::vector<std::uint8_t> drawn, images;
     std::vector<StepFactors> factors;
     std::vector<std::size_t> order_at, factors_at, rows;
     std::int64_t most_steps = 0;
@@ -324,10 +321,8 @@ class CudaEngine final : public Engine, public Gradients {
       order.resize(rows.back());
       orders.insert(orders.end(), order.begin(), order.end());
       draw_images(*job, order.size(), drawn);
-      images.maps.insert(images.maps.end(), drawn.maps.begin(), drawn.maps.end());
-      images.factors.insert(images.factors.end(), drawn.factors.begin(), drawn.factors.end());
-      images.maps.resize(orders.size());  // of who has none, too: places are those of the orders
-      images.factors.resize(orders.size());
+      images.insert(images.end(), drawn.begin(), drawn.end());
+      images.resize(orders.size());  // of who has none, too: places are those of the orders
       most_steps = std::max(most_steps, end - first);
       std::int64_t& made = steps_[static_cast<std::size_t>(job->member)];
       for (std::int64_t s = first; s < end; ++s) {
@@ -336,10 +331,9 @@ class CudaEngine final : public Engine, public Gradients {
         factors.push_back({f.rate, f.root_scale, average_part(job->options, made)});
       }
     }
-    if (!augmented_) images = {};
+    if (!augmented_) images.clear();
     reserve_bundles(bundles, orders.size(), factors.size());
-    images_.reserve(images.maps.size());
-    row_factors_.reserve(images.factors.size());
+    images_.reserve(images.size());
     std::vector<DeviceJob> table;
     for (std::size_t s = 0; s < bundles; ++s) {
       table.push_back(device_jobs.at(open[s]));
@@ -348,11 +342,9 @@ class CudaEngine final : public Engine, public Gradients {
       table.back().factors = factors_.data() + factors_at[s];
       table.back().noise_key = noise_of_epoch(*open[s]).key();
       if (table.back().maps != nullptr) table.back().images = images_.data() + order_at[s];
-      if (table.back().scaled != 0) table.back().row_factors = row_factors_.data() + order_at[s];
     }
     orders_.put(orders);
-    images_.put(images.maps);
-    row_factors_.put(images.factors);
+    images_.put(images);
     factors_.put(factors);
     device_jobs_.put(table);
     squares_.put(std::vector<double>(bundles, 0.0));
@@ -399,8 +391,7 @@ class CudaEngine final : public Engine, public Gradients {
   Branches branches_;
   std::vector<Workspace> work_;  // one per branch
   DeviceArray<std::uint32_t> orders_;
-  DeviceArray<std::uint8_t> images_;  // beside the orders, RowImages
-  DeviceArray<float> row_factors_;
+  DeviceArray<std::uint8_t> images_;  // beside the orders
   DeviceArray<StepFactors> factors_;
   DeviceArray<DeviceJob> device_jobs_;
   DeviceArray<BundleRows> rows_;

@@ -74,14 +74,11 @@ struct DeviceJob {
   std::uint32_t batch;
   int member;
   float beta1, beta2, epsilon;
-  double noise;              ///< FitOptions::noise
-  std::uint64_t noise_key;   ///< of noise_of_epoch() (nn/augment.h)
-  const std::int32_t* maps;  ///< StateMap::from of the symmetries, one after the other
-  std::uint64_t reversed;    ///< bit g: map g turns time round
-  std::uint32_t scaled;      ///< bit c: channel c has the factor
-  /// Of the rows of the epoch (RowImages): their maps and factors; null: none.
-  const std::uint8_t* images;
-  const float* row_factors;
+  double noise;                ///< FitOptions::noise
+  std::uint64_t noise_key;     ///< of noise_of_epoch() (nn/augment.h)
+  const std::int32_t* maps;    ///< StateMap::from of the symmetries, one after the other
+  std::uint64_t reversed;      ///< bit g: map g turns time round
+  const std::uint8_t* images;  ///< of the rows of the epoch (draw_images()); null: as they are
 };
 
 /// All networks of an engine.

@@ -121,23 +121,6 @@ TEST(Symmetry, GroupsAreWhole) {
   }
 }
 
-TEST(Symmetry, AFactorIsApartFromTheMaps) {
-  const auto made = [](const std::vector<std::string>& texts, std::size_t frames = 1) {
-    return make_symmetries(texts, kSquare, kSquareNames, frames);
-  };
-
-  const Symmetries both = made({"p -> s p, vy -> s*vy", "x -> -x"}, 2), factor = made({"p -> s p"});
-
-  EXPECT_EQ(both.maps.size(), 2u);
-  EXPECT_EQ(both.maps[0].from.size(), 2 * kSquare.values());
-  EXPECT_EQ(both.scaled, (std::vector<char>{1, 0, 1, 1, 0, 1}));
-  EXPECT_TRUE(factor.maps.empty());
-  EXPECT_FALSE(factor.empty());
-  EXPECT_TRUE(made({}).empty());
-  EXPECT_TRUE(made({"x -> -x"}).scaled.empty());
-  EXPECT_THROW(made({"p -> s p", "vx -> s vx"}), Error);
-}
-
 TEST(Symmetry, TooManyMapsAreRefused) {
   const Grid fine = make_grid(1, {65}, {1.0});
   const Grid less = make_grid(1, {64}, {1.0});
@@ -166,9 +149,6 @@ TEST(Symmetry, ComplaintsSayWhatIsWrong) {
   EXPECT_TRUE(contains(complaint("t -> "), "t -> -t, and nothing else"));
   EXPECT_TRUE(contains(complaint("p -> q"), "no channel q"));
   EXPECT_TRUE(contains(complaint("p -> 2 p"), "no channel 2 p"));
-  EXPECT_TRUE(contains(complaint("p -> s q"), "no channel q"));
-  EXPECT_TRUE(contains(complaint("p -> -s p"), "a factor s goes with nothing else"));
-  EXPECT_TRUE(contains(complaint("p -> s p, x -> -x"), "a factor s goes with nothing else"));
   const Grid oblong = make_grid(1, {4, 6}, {1.0, 1.5}), uneven = make_grid(1, {4, 4}, {1.0, 2.0});
   EXPECT_TRUE(contains(complaint("x -> y, y -> x", oblong, {"u"}), "4 points over 1 and y 6"));
   EXPECT_TRUE(contains(complaint("x -> y, y -> x", uneven, {"u"}), "over 1 and y 4 over 2"));

@@ -389,21 +389,17 @@ TEST_P(EngineCalls, WithMapsOfOtherStatesAreRefused) {
                            const std::function<void(StateMap&)>& set, std::size_t count = 1) {
     StateMap map = make_state_map(parse_symmetry("u -> -u", shape.grid, {"u"}), shape.grid);
     set(map);
-    const Symmetries symmetries{std::vector<StateMap>(count, map), {}};
+    const std::vector<StateMap> maps(count, map);
     FitJob wrong = job();
-    wrong.symmetries = &symmetries;
+    wrong.symmetries = maps;
     fit_refused(kind, part, {wrong});
   };
-  const Symmetries twice{{}, {1, 0}};
-  FitJob scaled = job();
-  scaled.symmetries = &twice;
 
   refused(ErrorKind::data, "a map of 7 values, but a state has 8",
           [](StateMap& map) { map.from.pop_back(); });
   refused(ErrorKind::data, "takes value 8", [](StateMap& map) { map.from[3] = 8; });
   refused(ErrorKind::data, "takes value -9", [](StateMap& map) { map.from[3] = -9; });
   refused(ErrorKind::config, "told the time", [](StateMap& map) { map.reversed = true; });
-  fit_refused(ErrorKind::data, "a factor for 2 channels, but a state has 1", {scaled});
   refused(
       ErrorKind::config, "65 maps of states, expected at most 64", [](StateMap&) {}, 65);
 }

@@ -50,15 +50,14 @@ struct Trainee {
   int member;
   const Transitions* data;
   FitOptions options = short_training();
-  const Symmetries* symmetries = nullptr;
+  std::span<const StateMap> symmetries{};
 };
 
-// The mirror of the first axis, in which the last channel changes its sign, time turned round, and
-// a factor for the last channel.
-Symmetries some_symmetries(const Grid& grid) {
+// The mirror of the first axis, in which the last channel changes its sign, and time turned round.
+std::vector<StateMap> some_symmetries(const Grid& grid) {
   const std::vector<std::string> names =
       grid.channels == 1 ? std::vector<std::string>{"v"} : std::vector<std::string>{"u", "v"};
-  return make_symmetries({"x -> -x, v -> -v", "t -> -t", "v -> s v"}, grid, names);
+  return make_state_maps({"x -> -x, v -> -v", "t -> -t"}, grid, names);
 }
 
 // Trains fresh members (weights and order by `seed of member`) and returns their states.
@@ -88,7 +87,7 @@ struct Recorder : Observer {
 class Shapes : public testing::TestWithParam<std::string> {
  protected:
   FnoShape shape = GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
-  Symmetries symmetries = some_symmetries(shape.grid);
+  std::vector<StateMap> symmetries = some_symmetries(shape.grid);
 };
 INSTANTIATE_TEST_SUITE_P(Axes, Shapes, testing::Values("line", "plane"),
                          [](const auto& test) { return test.param; });
@@ -99,10 +98,10 @@ TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
   FitOptions options = short_training();
   options.noise = 0.1;
 
-  const auto one = train(shape, {{0, &data, options, &symmetries}}, 1, 1);
+  const auto one = train(shape, {{0, &data, options, symmetries}}, 1, 1);
 
-  EXPECT_EQ(one, train(shape, {{0, &data, options, &symmetries}}, 1, 2));
-  EXPECT_EQ(one, train(shape, {{0, &data, options, &symmetries}}, 1, 3));
+  EXPECT_EQ(one, train(shape, {{0, &data, options, symmetries}}, 1, 2));
+  EXPECT_EQ(one, train(shape, {{0, &data, options, symmetries}}, 1, 3));
 }
 
 // Six threads and ten members: six train on a thread of their own, two times two share all threads.
@@ -118,7 +117,7 @@ TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
     all.back().options.steps = m % 4 == 3 ? 5 : 0;
     all.back().options.average = m % 2 == 0 ? 0.9 : 0.0;
     all.back().options.noise = m % 4 == 0 ? 0.0 : 0.1;
-    if (m % 3 > 0) all.back().symmetries = &symmetries;
+    if (m % 3 > 0) all.back().symmetries = symmetries;
     all.back().options.learning_rate = 1e-3 * (1 + m);
   }
 
@@ -173,7 +172,7 @@ TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
       jobs.back().options.epochs = m == 0 ? 2 : 3 + m;
       if (m == 1) jobs.back().options.steps = 7;
       if (m > 0) jobs.back().options.noise = 0.1;
-      if (m < 2) jobs.back().symmetries = &symmetries;
+      if (m < 2) jobs.back().symmetries = symmetries;
     }
     return jobs;
   };
@@ -441,7 +440,7 @@ TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
 // Training on images, against training without any on data that were replaced by their images
 // before each epoch: the same bits. Mutation: an image drawn for a row and not for its place in an
 // epoch, for one epoch like for another or for the input alone; time turned round without input and
-// target changing places; the factor on another channel; noise in front of the map.
+// target changing places; noise in front of the map.
 TEST_P(Shapes, SymmetriesTrainOnImages) {
   const Transitions data(shape, 19, Rng(4));
   FitOptions options = short_training();
@@ -451,14 +450,14 @@ TEST_P(Shapes, SymmetriesTrainOnImages) {
   const Rng rng(9);
   Observer observer;
   FitJob job{0, data.view(), options, rng};
-  job.symmetries = &symmetries;
+  job.symmetries = symmetries;
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   engine->load(0, start);
   engine->fit({&job, 1}, observer);
 
   const auto twin = test::make_engine_under_test(shape, 1, 1);
   twin->load(0, start);
-  std::vector<std::size_t> seen(symmetries.maps.size());
+  std::vector<std::size_t> seen(symmetries.size());
   for (int epoch = 0; epoch < job.length().epochs; ++epoch) {
     const auto e = static_cast<std::uint64_t>(epoch);
     Transitions images = data;
@@ -466,15 +465,10 @@ TEST_P(Shapes, SymmetriesTrainOnImages) {
     shuffle(rng.split("epoch", e), data.inputs.count(), order);
     for (std::size_t place = 0; place < order.size(); ++place) {
       const std::size_t which = rng.split("symmetry", e).below(place, seen.size());
-      const StateMap& map = symmetries.maps[which];
-      const auto factor =
-          static_cast<float>(std::exp2(rng.split("factor", e).uniform(place, -1.0, 1.0)));
+      const StateMap& map = symmetries[which];
       ++seen[which];
       const auto put = [&](const States<float>& from, States<float>& to) {
-        const std::span<float> image = to.row(order[place]);
-        map_state(map, from.row(order[place]).data(), image.data());
-        const std::size_t points = shape.grid.points_total();
-        for (float& v : image.last(points)) v *= factor;  // the last channel
+        map_state(map, from.row(order[place]).data(), to.row(order[place]).data());
       };
       put(map.reversed ? data.targets : data.inputs, images.inputs);
       put(map.reversed ? data.inputs : data.targets, images.targets);
@@ -502,8 +496,8 @@ TEST(Engine, NoAllocationInsideTheStepLoop) {
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   engine->load(0, fresh_member(shape, unit_scaling(1), Rng(1)));
   FitJob job{0, data.view(), options, Rng(1)};
-  const Symmetries symmetries = some_symmetries(shape.grid);
-  job.symmetries = &symmetries;
+  const std::vector<StateMap> symmetries = some_symmetries(shape.grid);
+  job.symmetries = symmetries;
 
   engine->fit({&job, 1}, counter);
 

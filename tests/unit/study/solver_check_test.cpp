@@ -382,15 +382,7 @@ TEST(SolverCheck, StatedSymmetriesAreTried) {
   for (const char* wrong : {"x -> -x", "t -> -t", "x -> -x, u -> -u"})
     EXPECT_TRUE(found(stated(moves, {"u -> -u", wrong}), "symmetries", Verdict::failed, wrong));
   EXPECT_TRUE(found(stated(positive, {"u -> -u"}), "symmetries", Verdict::failed, "below 0"));
-  EXPECT_TRUE(found(stated(decays, {"x -> -x", "u -> s u"}), "symmetries", Verdict::ok));
-  EXPECT_TRUE(found(stated(
-                        [](const Call& call) {
-                          State next = call.query.state;
-                          for (double& v : next) v -= 0.1 * v * v;
-                          return answered(next);
-                        },
-                        {"u -> s u"}),
-                    "symmetries", Verdict::failed, "u -> s u"));
+  EXPECT_TRUE(found(stated(decays, {"x -> -x"}), "symmetries", Verdict::ok));
   EXPECT_EQ(std::ranges::count(stated(moves, {}).rows, "symmetries", &CheckRow::name), 0);
 
   Bench more(decays);

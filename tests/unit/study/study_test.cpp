@@ -400,7 +400,7 @@ TEST(Study, SymmetriesBecomeMapsOfWhatNetworksTake) {
   const auto maps = [](const std::vector<std::string>& settings) {
     config::Value document = load_config("as-coded/ins", {"symmetries/ins"});
     for (const std::string& setting : settings) apply_setting(document, setting);
-    return make_symmetries(make_study(document, Purpose::check)).maps;
+    return make_symmetries(make_study(document, Purpose::check));
   };
 
   const auto single = maps({}), cluster = maps({"study.cluster=2"}),
