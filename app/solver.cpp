@@ -1,4 +1,4 @@
-// `stap solver check` and `stap solver replay`.
+// `stap solver check`, `stap solver symmetries` and `stap solver replay`.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -19,11 +19,13 @@
 #include "stap/study/solver_probe.h"
 #include "stap/study/solver_replay.h"
 #include "stap/study/spending.h"
+#include "stap/study/symmetry_search.h"
 
 namespace stap::app {
 namespace {
 
-struct SolverCheckOptions {
+/// Of what asks a study's solver.
+struct SolverAskOptions {
   std::string config;                  ///< file, preset or run folder
   std::vector<std::string> overlays;   ///< --with
   std::vector<std::string> overrides;  ///< key=value
@@ -39,7 +41,7 @@ struct SolverReplayOptions {
 
 namespace fs = std::filesystem;
 
-Study study_of(const SolverCheckOptions& options, const Globals& globals) {
+Study study_of(const SolverAskOptions& options, const Globals& globals) {
   config::Value document = load_config(options.config, options.overlays);
   for (const std::string& setting : options.overrides) apply_setting(document, setting);
   apply_compute(globals, document);
@@ -59,12 +61,11 @@ AdviceFacts facts_of(const Study& study, const Globals& globals, Console& consol
   return facts;
 }
 
-std::string announcement(const Study& study, const SolverProbe& probe, std::size_t calls) {
-  const std::size_t planned = planned_calls(probe.solver(), calls);
-  std::string text = fmt::format("solver check: {} calls of the solver at most", planned);
-  if (const auto known = known_step_seconds(study))
-    text += fmt::format(", about {:.2g} s", static_cast<double>(planned) * known->seconds);
-  return text;
+// ", about 3 s", where it is known what a call takes.
+std::string duration_of(const Study& study, std::size_t calls) {
+  const auto known = known_step_seconds(study);
+  if (!known) return {};
+  return fmt::format(", about {:.2g} s", static_cast<double>(calls) * known->seconds);
 }
 
 // BUNDLE/replay-1, or the next number that is free.
@@ -84,8 +85,7 @@ void print_replay(const Bundle& bundle, const Replay& replay, std::ostream& out)
   if (!replay.log.empty()) out << "the last lines of its log:\n" << replay.log << '\n';
 }
 
-void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
-                      std::ostream& out) {
+void run_solver_check(const SolverAskOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const Study study = study_of(options, globals);
   const std::size_t calls = options.calls > 0 ? options.calls : usual_calls(study.train.symmetries);
@@ -94,7 +94,9 @@ void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
   SolverCheck check;
   try {
     const SolverProbe probe(study, calls);
-    console.note(announcement(study, probe, calls));
+    const std::size_t planned = planned_calls(probe.solver(), calls);
+    console.note(fmt::format("solver check: {} calls of the solver at most{}", planned,
+                             duration_of(study, planned)));
     show_spools({{"", study.effective}}, console);
     check = check_solver(probe.solver(), calls, console, [&] { return interrupt.requested(); });
   } catch (const Stopped&) {
@@ -119,6 +121,34 @@ void run_solver_check(const SolverCheckOptions& options, const Globals& globals,
                 fmt::format("the solver is not fit for a study: {}", fmt::join(failed, ", ")));
 }
 
+void run_solver_symmetries(const SolverAskOptions& options, const Globals& globals,
+                           std::ostream& out) {
+  disable_store_exit_handler();
+  const Study study = study_of(options, globals);
+  const InterruptGuard interrupt;
+  Console console(globals);
+  SymmetrySearch search;
+  try {
+    const SolverProbe probe(study, 1);
+    const std::size_t planned = planned_search_calls(probe.solver(), options.calls);
+    console.note(fmt::format(
+        "solver symmetries: {} calls of the solver{}{}", planned,
+        planned == options.calls ? " at most" : ", and one more for each symmetry that it has",
+        duration_of(study, planned)));
+    show_spools({{"", study.effective}}, console);
+    search = find_symmetries(probe.solver(), options.calls, console,
+                             [&] { return interrupt.requested(); });
+  } catch (const Stopped&) {
+    console.note("interrupted");
+    interrupt.end_program();
+  }
+  console.finish();
+  if (options.json)
+    out << config::json_text(to_value(search)) << '\n';
+  else
+    out << symmetry_search_text(search);
+}
+
 void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
   disable_store_exit_handler();
   const Bundle bundle = read_bundle(options.bundle);
@@ -137,33 +167,48 @@ void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
     throw Error(ErrorKind::solver, fmt::format("the query of {} still fails", options.bundle));
 }
 
+void add_asking(CLI::App& command, SolverAskOptions& options, const std::string& calls) {
+  command.add_option("config", options.config, "YAML file or run folder")->required();
+  command.add_option("setting", options.overrides, "key=value, for example solver.slots=2");
+  add_with(command, options.overlays);
+  command.add_option("--calls", options.calls, calls)
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}));
+  command.add_flag("--json", options.json, "Print JSON");
+}
+
 }  // namespace
 
 void add_solver(CLI::App& program, const Globals& globals) {
   CLI::App* solver = program.add_subcommand(
-      "solver", "Look after a solver of your own: check it, replay failures");
+      "solver", "Look after a solver of your own: check it, find its symmetries, replay failures");
   solver->require_subcommand(1);
   solver->footer("Example:\n  stap solver check study.yaml");
 
-  const auto check = std::make_shared<SolverCheckOptions>();
+  const auto check = std::make_shared<SolverAskOptions>();
   CLI::App* command = solver->add_subcommand(
       "check", "Call the solver a few times and tell whether it is fit for a study");
-  command->add_option("config", check->config, "YAML file or run folder")->required();
-  command->add_option("setting", check->overrides, "key=value, for example solver.slots=2");
-  add_with(*command, check->overlays);
-  command
-      ->add_option("--calls", check->calls,
-                   fmt::format("Calls to make at most (default: {}, and one for each symmetry); "
-                               "more try further initial conditions",
-                               kSolverCheckCalls))
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}));
-  command->add_flag("--json", check->json, "Print JSON");
+  add_asking(*command, *check,
+             fmt::format("Calls to make at most (default: {}, and one for each symmetry); more try "
+                         "further initial conditions",
+                         kSolverCheckCalls));
   command->footer(
       "The exit code is 7 if something failed, 0 if there are but warnings.\n"
       "Example:\n  stap solver check study.yaml\n"
       "  stap solver check study.yaml 'solver.argv=[./other, \"{input}\", \"{output}\"]' --calls "
       "4");
   command->callback([check, &globals] { run_solver_check(*check, globals, std::cout); });
+
+  const auto symmetries = std::make_shared<SolverAskOptions>();
+  command = solver->add_subcommand("symmetries",
+                                   "Try which symmetries the solver has, for train.symmetries");
+  add_asking(*command, *symmetries,
+             "Calls to make at most (default: as many as there are symmetries to try)");
+  command->footer(
+      "The exit code is 7 if the solver cannot make its first steps, else 0.\n"
+      "Example:\n  stap solver symmetries study.yaml\n"
+      "  stap solver symmetries study.yaml --calls 20 --json");
+  command->callback(
+      [symmetries, &globals] { run_solver_symmetries(*symmetries, globals, std::cout); });
 
   const auto replay = std::make_shared<SolverReplayOptions>();
   command = solver->add_subcommand("replay", "Run a failed query again from what it left");

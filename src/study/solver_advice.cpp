@@ -132,6 +132,13 @@ std::string about_learning(const AdviceFacts& facts, double seconds) {
                          : "");
 }
 
+std::string about_symmetries(const AdviceFacts& facts) {
+  if (facts.symmetries || facts.rounds == 0) return {};
+  return "symmetries: if the problem looks the same in a mirror, turned, or with time running "
+         "backwards, say so in train.symmetries: every bought step then counts several times; "
+         "'stap solver symmetries' looks for them";
+}
+
 }  // namespace
 
 AdviceFacts advice_facts(const Study& study) {
@@ -151,6 +158,7 @@ AdviceFacts advice_facts(const Study& study) {
   facts.initial_steps = o.initial * o.steps;
   facts.budget = o.budget;
   facts.stages = o.stages;
+  facts.symmetries = !study.train.symmetries.empty();
   facts.rounds = study.has_method() ? o.rounds : 0;
   return facts;
 }
@@ -197,7 +205,7 @@ std::vector<std::string> solver_advice(const SolverCheck& check, const AdviceFac
   const std::optional<double> seconds = check.median_seconds();
   if (!seconds) return {};
   std::vector<std::string> all{about_kind(check, facts, *seconds), about_slots(check, facts),
-                               about_steps(check, facts, *seconds),
+                               about_steps(check, facts, *seconds), about_symmetries(facts),
                                about_learning(facts, *seconds)};
   std::erase(all, "");
   return all;

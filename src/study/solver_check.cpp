@@ -1,45 +1,14 @@
 #include "stap/study/solver_check.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "stap/core/stop.h"
 #include "study/solver_checking.h"
 
 namespace stap {
-namespace {
-
-double norm(const std::vector<double>& state) {
-  double sum = 0.0;
-  for (const double v : state) sum += v * v;
-  return std::sqrt(sum);
-}
-
-}  // namespace
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(sum);
-}
-
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
-}
-
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  if (same_bits(a, b)) return 0.0;
-  const double size = std::max(norm(a), norm(b));
-  return std::max(size > 0 ? distance(a, b) / size : 0.0, std::numeric_limits<double>::min());
-}
-
 std::string range_text(const Solver& solver, const std::vector<double>& state) {
   const std::vector<std::string> channels = solver.channels();
   const std::size_t points = solver.grid().points_total();
@@ -107,28 +76,14 @@ bool SolverChecking::can(std::size_t calls, const char* name) {
   return false;
 }
 
-SolverChecking::Told SolverChecking::ask(const State& state, double time, std::size_t steps) {
+SolverTold SolverChecking::ask(const State& state, double time, std::size_t steps) {
   return ask(*solver_, *queue_, {state}, {time}, steps).front();
 }
 
-std::vector<SolverChecking::Told> SolverChecking::ask(const Solver& solver, SolverQueue& queue,
-                                                      const std::vector<State>& states,
-                                                      const std::vector<double>& times,
-                                                      std::size_t steps) {
-  std::vector<Told> told(states.size());
-  const auto begun = Clock::now();
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const Query query{.id = i, .state = states[i], .time = times[i], .params = {}, .steps = steps};
-    if (solver.refusal(query).empty()) ++found_.calls;
-    queue.submit(query);
-  }
-  while (queue.open() > 0) {
-    if (stop_ && stop_()) throw Stopped();
-    auto reply = queue.next(Clock::now() + kPatience);
-    if (!reply) continue;
-    told[reply->id] = {std::move(reply->answer), Seconds(Clock::now() - begun).count()};
-  }
-  queue.recorded();  // a question that is put again is to be computed again
+std::vector<SolverTold> SolverChecking::ask(const Solver& solver, SolverQueue& queue,
+                                            const std::vector<State>& states,
+                                            const std::vector<double>& times, std::size_t steps) {
+  std::vector<Told> told = ask_solver(solver, queue, states, times, steps, stop_, found_.calls);
   observer_.progress({"solver check", std::min(found_.calls, planned_), planned_, "calls"});
   return told;
 }

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "stap/core/rng.h"
-#include "stap/core/symmetry.h"
 #include "study/solver_checking.h"
 
 namespace stap {
@@ -17,9 +16,6 @@ constexpr double kPerturbation = 1e-6;
 constexpr double kExplodes = 1e3;  // times the perturbation, after one step
 // Of what a step changes: networks that have learnt a step to this are good ones.
 constexpr double kLeastOfPlace = 0.01;
-// The same for a symmetry that schemes need not have to the last digit; one that is not there shows
-// with what a step changes itself.
-constexpr double kLeastOfSymmetry = 0.05;
 
 // By how many of n points a state is moved along an axis: by no common fraction, lest a forcing of
 // three waves, say, is moved onto itself by a third, and not by the same one along both, lest one
@@ -105,8 +101,8 @@ void SolverChecking::another_place() {
 void SolverChecking::symmetries() {
   const char* name = "symmetries";
   if (asked_.symmetries.empty()) return;
-  const double change = distance(answer_, input_);
-  if (!(change > 0)) return row(name, Verdict::not_checked, "a step changes nothing");
+  if (!(distance(answer_, input_) > 0))
+    return row(name, Verdict::not_checked, "a step changes nothing");
   std::vector<std::string> held, broken;
   for (const std::string& text : asked_.symmetries) {
     if (!can(1, name)) {
@@ -115,22 +111,16 @@ void SolverChecking::symmetries() {
     }
     const StateMap map =
         make_state_map(parse_symmetry(text, solver_->grid(), solver_->channels()), solver_->grid());
-    const auto image = [&](const State& state) {
-      State to(state.size());
-      map_state(map, state.data(), to.data());
-      return to;
-    };
-    const State& from = map.reversed ? answer_ : input_;
-    const Told told = ask(image(from), asked_.time);
+    const SolverStep image = image_of(map, {input_, answer_});
+    const Told told = ask(image.from, asked_.time);
     if (!told.ok()) {
       broken.push_back(fmt::format("with {} the state {}", text, told.trouble()));
       continue;
     }
     found_.seconds.push_back(told.answer.seconds);
-    const double by = distance(told.answer.states, image(map.reversed ? input_ : answer_));
-    const std::string off =
-        fmt::format("{} to {:.2g} % of what a step changes", text, 100.0 * by / change);
-    (by <= kLeastOfSymmetry * change ? held : broken).push_back(off);
+    const double by = share_of_change(solver_->grid(), image, told.answer.states, image.to);
+    (by <= kLeastOfSymmetry ? held : broken)
+        .push_back(fmt::format("{} to {:.2g} % of what a step changes", text, 100.0 * by));
   }
   if (broken.empty())
     return row(name, Verdict::ok, fmt::format("the solver has them: {}", fmt::join(held, "; ")));

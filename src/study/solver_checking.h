@@ -9,25 +9,16 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "stap/core/solver_queue.h"
 #include "stap/study/solver_check.h"
+#include "study/solver_asking.h"
 
 namespace stap {
 
-// Networks compute in float, whose rounding is 6e-8: what is below makes no difference to them, but
-// a run cannot be repeated to the bit.
-inline constexpr double kAlmost = 1e-6;
 inline constexpr double kLeastToTell = 0.05;  // seconds; of shorter calls chance is what is seen
 // First, second step, again, perturbed, another time and place, scaled; one that is ended, two at a
 // time.
 inline constexpr std::size_t kCallsBefore = 7, kCallsBehind = 3, kCallsOfHalfSteps = 2;
 
-double distance(const std::vector<double>& a, const std::vector<double>& b);
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b);
-/// Relative, and above 0 wherever the bits differ.
-double difference(const std::vector<double>& a, const std::vector<double>& b);
 /// "u from 0 to 1, v from -1 to 3"
 std::string range_text(const Solver& solver, const std::vector<double>& state);
 
@@ -42,17 +33,7 @@ class SolverChecking {
   using Seconds = std::chrono::duration<double>;
   using Verdict = CheckRow::Verdict;
   using State = std::vector<double>;
-
-  struct Told {
-    Answer answer;
-    double wall = 0.0;  // seconds from the question to the reply
-    bool ok() const { return answer.status == Answer::Status::ok; }
-    bool refused() const { return answer.status == Answer::Status::refused; }
-    // "fails: exit code 3"
-    std::string trouble() const {
-      return fmt::format("{}: {}", refused() ? "is refused" : "fails", answer.reason);
-    }
-  };
+  using Told = SolverTold;
 
   void row(const char* name, Verdict verdict, std::string text);
   bool can(std::size_t calls, const char* name);

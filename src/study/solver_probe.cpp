@@ -160,6 +160,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.time_input = study.network.time_input;
   solver_.position_input = study.network.position_input;
   solver_.symmetries = study.train.symmetries;
+  make_symmetries(study);  // throws now, not when calls were made
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 
   const Value* scratch = given.find("scratch");

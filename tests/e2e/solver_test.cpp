@@ -1,5 +1,5 @@
-// `stap solver check`, `solver replay`, `init` and what `check` and `run` say before they spend, as
-// a user runs them with programs of his own.
+// `stap solver check`, `solver symmetries`, `solver replay`, `init` and what `check` and `run` say
+// before they spend, as a user runs them with programs of his own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,11 +50,21 @@ compute: {device: cpu}
 method: random
 )");
   }
+  /// Its program leaves a line in the file `calls`, and fails.
+  std::string failing_study() const {
+    return study(
+        script("fails", "echo call >> " + folder_.path("calls") + "\necho no licence >&2; exit 4"));
+  }
   std::vector<std::string> entries(const std::string& path) const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_.path(path)))
       names.push_back(entry.path().filename().string());
     return names;
+  }
+  /// A shell's line in the folder of a project that `stap init` made.
+  Finished in_folder(const std::string& command) const {
+    return run_process(
+        {"/bin/sh", "-c", "PATH=/usr/bin:$PATH; cd '" + folder_.path("mine") + "' && " + command});
   }
 
   TemporaryFolder folder_;
@@ -104,8 +114,7 @@ TEST_F(SolverProgram, CheckNoticesFilesLeftBehind) {
 }
 
 TEST_F(SolverProgram, CheckOfASolverThatFailsStopsSoonAndLeavesABundle) {
-  const std::string config = study(
-      script("fails", "echo call >> " + folder_.path("calls") + "\necho no licence >&2; exit 4"));
+  const std::string config = failing_study();
 
   const Finished result = run_stap({"solver", "check", config});
 
@@ -211,13 +220,7 @@ void PrintTo(const Variant& variant, std::ostream* out) {
   *out << variant.from << ' ' << variant.language;
 }
 
-class InitProgram : public SolverProgram, public ::testing::WithParamInterface<Variant> {
- protected:
-  Finished in_folder(const std::string& command) const {
-    return run_process(
-        {"/bin/sh", "-c", "PATH=/usr/bin:$PATH; cd '" + folder_.path("mine") + "' && " + command});
-  }
-};
+class InitProgram : public SolverProgram, public ::testing::WithParamInterface<Variant> {};
 
 // Why a variant cannot be tried on this machine; empty: it can.
 std::string missing_for(const Variant& variant) {
@@ -268,6 +271,46 @@ INSTANTIATE_TEST_SUITE_P(Starters, InitProgram,
                            return variant.param.from + "_" + variant.param.language;
                          });
 
+// u_t = D u_xx + u - u^3 has its sign and its mirror, and no way back. What is found is what the
+// check then agrees to.
+TEST_F(SolverProgram, SymmetriesOfTheStarterAreFoundAndPassTheCheck) {
+  const Finished made = run_stap(
+      {"init", folder_.path("mine"), "--from", "command", "--language", "c", "--points", "32"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  ASSERT_EQ(in_folder("make").exit_code, 0);
+  const std::string program = STAP_TEST_PROGRAM;
+
+  const Finished found = in_folder(program + " solver symmetries study.yaml");
+  const Finished few = in_folder(program + " solver symmetries study.yaml --calls 4 --json");
+  const Finished checked =
+      in_folder(program + R"( solver check study.yaml 'train.symmetries=["u -> -u", "x -> -x"]')");
+
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  EXPECT_TRUE(contains(found.err, "9 calls of the solver, and one more for each"));
+  EXPECT_TRUE(contains(found.out, "u -> -u  ok "));
+  EXPECT_TRUE(contains(found.out, "t -> -t  no      off by "));
+  EXPECT_TRUE(contains(found.out, "7 calls were made"));
+  EXPECT_TRUE(found.out.ends_with("\ntrain: {symmetries: [\"u -> -u\", \"x -> -x\"]}\n"))
+      << found.out;
+  const json cut = json::parse(few.out);
+  EXPECT_EQ(cut.at("format"), "solver-symmetries/1");
+  EXPECT_EQ(cut.at("calls"), 4);
+  EXPECT_EQ(cut.at("not_tried"), 6);
+  EXPECT_EQ(cut.at("symmetries"), json::array({"u -> -u"}));
+  EXPECT_EQ(checked.exit_code, 0) << checked.out;
+  EXPECT_TRUE(contains(checked.out, "the solver has them: u -> -u"));
+}
+
+TEST_F(SolverProgram, SymmetriesOfASolverThatFailsAreNotSearched) {
+  const std::string config = failing_study();
+
+  const Finished result = run_stap({"solver", "symmetries", config});
+
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_TRUE(contains(result.err, "initial condition 0 fails: exit code 4: no licence"));
+  EXPECT_EQ(content(folder_.path("calls")), "call\ncall\ncall\n");
+}
+
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
   const Finished result =
       run_stap({"init", folder_.path(""), "--from", "command", "--language", "c"});
@@ -278,8 +321,11 @@ TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
 }
 
 TEST_F(SolverProgram, HelpHasExamples) {
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"solver"}, {"solver", "check"}, {"solver", "replay"}, {"init"}}) {
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"solver"},
+                                                  {"solver", "check"},
+                                                  {"solver", "symmetries"},
+                                                  {"solver", "replay"},
+                                                  {"init"}}) {
     std::vector<std::string> words = command;
     words.push_back("--help");
     const Finished result = run_stap(words);

@@ -21,6 +21,7 @@ struct AdviceFacts {
                                      ///< Of one stage: all of them take 2^stages - 1 times that
   std::size_t stages = 1;            ///< that a round's training may have
   std::string room{};                ///< what the job has room for; empty: there is no launcher
+  bool symmetries = false;           ///< whether the study states any
 };
 /// Of a study whose solver is not ours; without the training.
 AdviceFacts advice_facts(const Study& study);
@@ -28,7 +29,8 @@ AdviceFacts advice_facts(const Study& study);
 /// epoch is measured, on data that mean nothing. Throws Error(unavailable) as make_engine does.
 double measure_training(const Study& study, int threads);
 
-/// Sentences: command or worker, how many slots, several steps a call, does active learning pay.
+/// Sentences: command or worker, how many slots, several steps a call, symmetries, does active
+/// learning pay.
 /// None if no step was made.
 std::vector<std::string> solver_advice(const SolverCheck& check, const AdviceFacts& facts);
 

@@ -4,137 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <deque>
-#include <functional>
 #include <limits>
 #include <numbers>
 
-#include "stap/core/solver_queue.h"
 #include "stap/study/presets.h"
 #include "stap/study/solver_advice.h"
 #include "support/contains.h"
+#include "support/scripted_solver.h"
 
 namespace stap::test {
 namespace {
 
-using State = std::vector<double>;
 using Verdict = CheckRow::Verdict;
 
-/// What a call is told, and which one it is.
-struct Call {
-  const Query& query;
-  double dt;
-  std::size_t slots;
-  std::size_t number;  ///< 1, 2, ... of all variants together
-};
-/// The answer to a call; no status but ok, failed or none: none means that it never comes.
-using Behaviour = std::function<std::optional<Answer>(const Call&)>;
-
-Answer answered(State states, double seconds = 0.01) {
-  return {.status = Answer::Status::ok,
-          .reason = {},
-          .states = std::move(states),
-          .seconds = seconds,
-          .attempts = 1};
-}
-
-Answer broken(const std::string& reason) {
-  return {.status = Answer::Status::failed, .reason = reason, .states = {}, .attempts = 1};
-}
-
-/// u -> u exp(-dt), exactly a semigroup but for rounding.
-State decayed(const State& state, double dt) {
-  State next = state;
-  for (double& v : next) v *= std::exp(-dt);
-  return next;
-}
-
-std::optional<Answer> decays(const Call& call) {
-  Answer answer = answered({});
-  State state = call.query.state;
-  for (std::size_t step = 0; step < call.query.steps; ++step) {
-    state = decayed(state, call.dt);
-    answer.states.insert(answer.states.end(), state.begin(), state.end());
-  }
-  return answer;
-}
-
-class ScriptedSolver final : public Solver {
- public:
-  ScriptedSolver(Behaviour behaviour, const Grid& grid, std::size_t& calls, double dt,
-                 std::size_t slots, std::size_t at_once, double largest)
-      : Solver("scripted", grid, dt, at_once),
-        behaviour_(std::move(behaviour)),
-        calls_(calls),
-        slots_(slots),
-        largest_(largest) {}
-
- private:
-  class Queue final : public SolverQueue {
-   public:
-    explicit Queue(const ScriptedSolver& solver) : solver_(solver) {}
-    void submit(Query query) override {
-      const auto answer =
-          solver_.behaviour_({query, solver_.dt(), solver_.slots_, ++solver_.calls_});
-      ++open_;
-      if (answer) replies_.push_back({query.id, *answer});
-    }
-    std::size_t open() const override { return open_; }
-    std::optional<Reply> next(Clock::time_point) override {
-      if (replies_.empty()) return std::nullopt;
-      Reply reply = std::move(replies_.front());
-      replies_.pop_front();
-      --open_;
-      return reply;
-    }
-    void cancel() override {
-      open_ = 0;
-      replies_.clear();
-    }
-
-   private:
-    const ScriptedSolver& solver_;
-    std::deque<Reply> replies_;
-    std::size_t open_ = 0;
-  };
-
-  std::string guard(const Query& query) const override {
-    for (const double v : query.state)
-      if (std::abs(v) > largest_) return "too large";
-    return {};
-  }
-  std::unique_ptr<SolverQueue> open_queue() const override {
-    return std::make_unique<Queue>(*this);
-  }
-
-  Behaviour behaviour_;
-  std::size_t& calls_;
-  std::size_t slots_;
-  double largest_;
-};
-
 /// A check of a solver that behaves like this.
-struct Bench {
-  explicit Bench(Behaviour chosen) : behaviour(std::move(chosen)) {
-    asked.states = {{1.0, 2.0, -1.0, 0.5, 0.25, 3.0},
-                    {0.5, 1.5, -0.5, 2.0, 1.0, 1.0},
-                    {2.0, 1.0, 0.0, 0.5, 0.5, 0.5}};
-    asked.make = [this](const SolverVariant& variant) {
-      return std::make_unique<ScriptedSolver>(behaviour, grid, calls, 0.5 * variant.dt_factor,
-                                              variant.slots, at_once, largest);
-    };
-  }
+struct Bench : ScriptedBench {
+  using ScriptedBench::ScriptedBench;
 
   SolverCheck run(std::size_t most = kSolverCheckCalls) {
     Observer nobody;
     return check_solver(asked, most, nobody);
   }
-
-  Behaviour behaviour;
-  SolverToCheck asked;
-  Grid grid = make_grid(1, {6}, {1.0});
-  std::size_t calls = 0, at_once = 1;
-  double largest = 1e9;
 };
 
 CheckRow row_of(const SolverCheck& check, const std::string& name) {
@@ -582,6 +472,17 @@ TEST(SolverAdvice, SlotsAreCoresOverWhatACallUses) {
 
   EXPECT_TRUE(contains(text, "slots: 4 (now 2): one call keeps 3.8 of 16 cores busy"));
   EXPECT_TRUE(contains(text, "two at a time took 1.9 times as long"));
+}
+
+TEST(SolverAdvice, NamesSymmetriesUnlessTheyAreStated) {
+  AdviceFacts facts{.kind = "command", .rounds = 2};
+  config::Value document = load_config("demo", {"symmetries/burgers"});
+
+  EXPECT_TRUE(contains(advice_text(measured(1.0), facts), "stap solver symmetries"));
+  facts.symmetries = true;
+  EXPECT_FALSE(contains(advice_text(measured(1.0), facts), "symmetries"));
+  EXPECT_TRUE(advice_facts(make_study(document)).symmetries);
+  EXPECT_FALSE(advice_facts(make_study(load_config("demo"))).symmetries);
 }
 
 // D = 10, B = 20, R = 2, E = 2: one round. Without: 40 Ta + 50 Tt; with: 20 Ta + (10 + 30) Tt. At
