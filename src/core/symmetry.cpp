@@ -150,13 +150,20 @@ class Parser {
       } else if (const auto part = read_part(term.text)) {
         shift += term.minus ? -*part : *part;
       } else {
-        complain(fmt::format("{} is no axis and no number, in the place of {}", term.text,
-                             kAxisNames[a]));
+        complain(
+            fmt::format("{} is no axis and no number, in the place of {}; parts are "
+                        "separated by commas",
+                        term.text, kAxisNames[a]));
       }
     }
     if (!found)
       complain(fmt::format("expected an axis in the place of {}, as in 1/4 - x, got \"{}\"",
                            kAxisNames[a], by));
+    if (!(std::abs(shift) < 1))
+      complain(
+          fmt::format("a shift by {:g} is more than the axis: shifts are parts of its length, "
+                      "1/2 for half of it",
+                      shift));
     const auto points = static_cast<double>(grid_.points[a]);
     const double moved = (shift - std::floor(shift)) * points, whole = std::round(moved);
     if (std::abs(moved - whole) > 1e-6)
@@ -171,7 +178,11 @@ class Parser {
     const bool minus = by.starts_with('-');
     const std::string_view name = minus ? trimmed(by.substr(1)) : by;
     const auto from = channel(name);
-    if (!from) complain(fmt::format("there is no channel {}", name));
+    if (!from)
+      complain(
+          fmt::format("there is no channel {}, and channels may be swapped and change their "
+                      "signs, no more",
+                      name));
     map_.channels[c] = {*from, minus};
   }
 
@@ -180,7 +191,10 @@ class Parser {
     std::vector<char> seen(parts.size());
     for (const Part& part : parts)
       if (std::exchange(seen[part.from], 1))
-        complain(fmt::format("one {} stands in two places", what));
+        complain(
+            fmt::format("one {} stands in two places: say what takes its place, as in "
+                        "x -> y, y -> x",
+                        what));
   }
 
   std::string_view text_;
@@ -223,7 +237,8 @@ std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetr
       if (group.size() == kMostSymmetries)
         throw Error(ErrorKind::config,
                     fmt::format("these symmetries make more than {} maps together: leave out "
-                                "shifts by a few points, which networks know by themselves",
+                                "shifts by a few points, which networks know by themselves "
+                                "(without position_input)",
                                 kMostSymmetries));
       group.push_back(made);
     }
@@ -262,14 +277,18 @@ StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t 
   return map;
 }
 
+std::vector<Symmetry> parse_symmetries(const std::vector<std::string>& texts, const Grid& grid,
+                                       const std::vector<std::string>& channels) {
+  std::vector<Symmetry> stated;
+  for (const std::string& text : texts) stated.push_back(parse_symmetry(text, grid, channels));
+  return stated.empty() ? stated : symmetry_group(grid, stated);
+}
+
 std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, const Grid& grid,
                                       const std::vector<std::string>& channels,
                                       std::size_t frames) {
-  std::vector<Symmetry> stated;
-  for (const std::string& text : texts) stated.push_back(parse_symmetry(text, grid, channels));
   std::vector<StateMap> maps;
-  if (stated.empty()) return maps;
-  for (const Symmetry& symmetry : symmetry_group(grid, stated))
+  for (const Symmetry& symmetry : parse_symmetries(texts, grid, channels))
     maps.push_back(make_state_map(symmetry, grid, frames));
   return maps;
 }

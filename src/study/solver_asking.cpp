@@ -54,6 +54,10 @@ std::vector<SolverTold> ask_solver(const Solver& solver, SolverQueue& queue,
   return told;
 }
 
+double later_time(double begin, double span, double dt) {
+  return begin + std::max(dt, 0.382 * span);
+}
+
 SolverStep image_of(const StateMap& map, const SolverStep& step) {
   SolverStep image{std::vector<double>(step.from.size()), std::vector<double>(step.to.size())};
   map_state(map, (map.reversed ? step.to : step.from).data(), image.from.data());
@@ -64,7 +68,7 @@ SolverStep image_of(const StateMap& map, const SolverStep& step) {
 double share_of_change(const Grid& grid, const SolverStep& step, const std::vector<double>& a,
                        const std::vector<double>& b) {
   const std::size_t points = grid.points_total();
-  const double rounding = kOnlyRounding * norm(step.from);
+  const double rounding = kOnlyRounding * std::max(norm(step.from), norm(step.to));
   double largest = 0.0;
   for (std::size_t c = 0; c < grid.channels; ++c) {
     const auto channel = [&](const std::vector<double>& state) {
@@ -77,6 +81,11 @@ double share_of_change(const Grid& grid, const SolverStep& step, const std::vect
     if (off > 0) largest = std::max(largest, off / change);
   }
   return largest;
+}
+
+bool is_like(const Grid& grid, const SolverStep& a, const SolverStep& b) {
+  return share_of_change(grid, a, a.from, b.from) <= kNearlySymmetry &&
+         share_of_change(grid, a, a.to, b.to) <= kNearlySymmetry;
 }
 
 double distance(const std::vector<double>& a, const std::vector<double>& b) {

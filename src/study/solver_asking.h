@@ -12,9 +12,10 @@
 
 namespace stap {
 
-// Of what a step changes: schemes need not have a symmetry to the last digit, and one that is not
-// there shows with what a step changes itself.
-inline constexpr double kLeastOfSymmetry = 0.05;
+// Of what a step changes. Networks that have learnt a step to this are good ones, so that a
+// symmetry which is off by less does no harm; one that is off by less than the second may be there
+// but for a little friction, and one that is not there shows with what a step changes itself.
+inline constexpr double kLeastOfSymmetry = 0.01, kNearlySymmetry = 0.05;
 // Networks compute in float, whose rounding is 6e-8: what is below makes no difference to them, but
 // a run cannot be repeated to the bit.
 inline constexpr double kAlmost = 1e-6;
@@ -38,6 +39,11 @@ std::vector<SolverTold> ask_solver(const Solver& solver, SolverQueue& queue,
                                    const std::vector<double>& times, std::size_t steps,
                                    const StopAsked& stop, std::size_t& calls);
 
+/// Some way into a trajectory that begins at `begin` and takes `span` (0: not known), where nothing
+/// is as it is at its beginning by chance: a forcing that moves has the symmetries there that it
+/// keeps.
+double later_time(double begin, double span, double dt);
+
 /// A step that was made.
 struct SolverStep {
   std::vector<double> from, to;
@@ -48,6 +54,9 @@ SolverStep image_of(const StateMap& map, const SolverStep& step);
 /// channels have units of their own, and a velocity would not be seen beside a pressure.
 double share_of_change(const Grid& grid, const SolverStep& step, const std::vector<double>& a,
                        const std::vector<double>& b);
+
+/// Whether two steps are nearly the same, so that one tells nothing beside the other.
+bool is_like(const Grid& grid, const SolverStep& a, const SolverStep& b);
 
 double distance(const std::vector<double>& a, const std::vector<double>& b);
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b);

@@ -50,11 +50,13 @@ std::vector<double> moved(const Grid& grid, const std::vector<double>& state) {
 void SolverChecking::another_time() {
   const char* name = "another time";
   if (!can(1, name)) return;
-  const Told told = ask(input_, asked_.time + dt());
+  const double time = later();
+  const Told told = ask(input_, time);
   if (!told.ok())
     return row(name, Verdict::warning,
-               fmt::format("at time {:g} the same state {}", asked_.time + dt(), told.trouble()));
+               fmt::format("at time {:g} the same state {}", time, told.trouble()));
   found_.seconds.push_back(told.answer.seconds);
+  later_ = told.answer.states;
   if (equal(told.answer.states, answer_))
     return row(name, Verdict::ok, "the time makes no difference");
   const double by = difference(told.answer.states, answer_);
@@ -101,33 +103,50 @@ void SolverChecking::another_place() {
 void SolverChecking::symmetries() {
   const char* name = "symmetries";
   if (asked_.symmetries.empty()) return;
-  if (!(distance(answer_, input_) > 0))
+  const bool told_later = !later_.empty();
+  const SolverStep step{input_, told_later ? later_ : answer_};
+  const Grid& grid = solver_->grid();
+  if (!(distance(step.from, step.to) > 0))
     return row(name, Verdict::not_checked, "a step changes nothing");
-  std::vector<std::string> held, broken;
+  std::vector<std::string> held, nearly, untold, broken;
   for (const std::string& text : asked_.symmetries) {
+    const StateMap map = make_state_map(parse_symmetry(text, grid, solver_->channels()), grid);
+    const SolverStep image = image_of(map, step);
+    if (is_like(grid, image, step)) {
+      untold.push_back(text);
+      continue;
+    }
     if (!can(1, name)) {
       if (broken.empty()) return;
       break;
     }
-    const StateMap map =
-        make_state_map(parse_symmetry(text, solver_->grid(), solver_->channels()), solver_->grid());
-    const SolverStep image = image_of(map, {input_, answer_});
-    const Told told = ask(image.from, asked_.time);
+    const Told told = ask(image.from, told_later ? later() : asked_.time);
     if (!told.ok()) {
-      broken.push_back(fmt::format("with {} the state {}", text, told.trouble()));
+      broken.push_back(fmt::format("{}, with which the state {}", text, told.trouble()));
       continue;
     }
     found_.seconds.push_back(told.answer.seconds);
-    const double by = share_of_change(solver_->grid(), image, told.answer.states, image.to);
-    (by <= kLeastOfSymmetry ? held : broken)
-        .push_back(fmt::format("{} to {:.2g} % of what a step changes", text, 100.0 * by));
+    const double by = share_of_change(grid, image, told.answer.states, image.to);
+    std::vector<std::string>& list = by <= kLeastOfSymmetry  ? held
+                                     : by <= kNearlySymmetry ? nearly
+                                                             : broken;
+    list.push_back(fmt::format("{}, off by {:.2g} % of what a step changes", text, 100.0 * by));
   }
-  if (broken.empty())
-    return row(name, Verdict::ok, fmt::format("the solver has them: {}", fmt::join(held, "; ")));
-  row(name, Verdict::failed,
-      fmt::format("the solver has them not: {}; networks would learn what is not so: mend "
-                  "train.symmetries",
-                  fmt::join(broken, "; ")));
+  if (!broken.empty())
+    return row(name, Verdict::failed,
+               fmt::format("the solver does not have {}; networks would learn what is not so: "
+                           "mend train.symmetries",
+                           fmt::join(broken, "; ")));
+  if (!nearly.empty())
+    return row(name, Verdict::warning,
+               fmt::format("the solver has them nearly: {}; networks that become better than that "
+                           "would be held back",
+                           fmt::join(nearly, "; ")));
+  if (!untold.empty())
+    return row(name, Verdict::warning,
+               fmt::format("cannot be told with this state, which is its own image: {}",
+                           fmt::join(untold, "; ")));
+  row(name, Verdict::ok, fmt::format("the solver has them: {}", fmt::join(held, "; ")));
 }
 
 void SolverChecking::perturbed() {

@@ -42,6 +42,7 @@ class SolverChecking {
   std::vector<Told> ask(const Solver& solver, SolverQueue& queue, const std::vector<State>& states,
                         const std::vector<double>& times, std::size_t steps = 1);
   double dt() const { return solver_->dt(); }
+  double later() const { return later_time(asked_.time, asked_.span, dt()); }
   // Whether two answers that should be equal are, as far as its noise lets one tell.
   bool equal(const State& a, const State& b) const { return difference(a, b) <= 10.0 * noise_; }
 
@@ -71,6 +72,7 @@ class SolverChecking {
   std::unique_ptr<SolverQueue> queue_;
   SolverCheck found_;
   State input_, answer_, second_;  // a trajectory
+  State later_;                    // the answer to input_ at later(); empty if there is none
   std::size_t tried_ = 0;          // initial conditions
   double first_wall_ = 0.0, first_cpu_ = 0.0;
   double noise_ = 0.0;  // relative difference of two answers to one query

@@ -151,6 +151,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.states = initial_states(
       study, calls_most > usual_calls(study.train.symmetries) ? calls_most : kFirstStates);
   if (study.drawn()) solver_.time = -make_sampler(study, study.grid)->warm_up();
+  solver_.span = static_cast<double>(study.options.steps) * study.dt;
   const bool command = study.solver.row->name == "command";
   const Value* format = given.find("format");
   const bool described =
@@ -160,7 +161,8 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.time_input = study.network.time_input;
   solver_.position_input = study.network.position_input;
   solver_.symmetries = study.train.symmetries;
-  make_symmetries(study);  // throws now, not when calls were made
+  // Throws now, not when calls were made.
+  parse_symmetries(study.train.symmetries, study.grid, study.channels);
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 
   const Value* scratch = given.find("scratch");

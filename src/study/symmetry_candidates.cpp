@@ -12,7 +12,8 @@ namespace {
 
 using Changes = std::vector<std::string>;  // that make a symmetry: "x -> -x"
 
-constexpr std::size_t kAllSigns = 4;  // channels of which every pattern of signs is tried
+// Channels of which every pattern of signs is tried, with mirrors and with time turned round.
+constexpr std::size_t kAllSigns = 4, kAllSignsOfTime = 3;
 
 // The channels that change their sign: none, then each, then more of them.
 std::vector<Changes> sign_patterns(const Changes& channels) {
@@ -74,7 +75,8 @@ std::vector<std::string> symmetry_candidates(const Grid& grid,
   const bool plane = grid.axes() > 1;
   Changes named;  // a reader takes the others for axes or time
   for (const std::string& name : channels)
-    if (name != "x" && name != "t" && !(plane && name == "y")) named.push_back(name);
+    if (name != "x" && name != "t" && !(plane && name == "y") && !name.starts_with('-'))
+      named.push_back(name);
 
   std::vector<std::string> all;
   const auto add = [&](Changes parts, const Changes& more, const char* last = nullptr) {
@@ -90,8 +92,10 @@ std::vector<std::string> symmetry_candidates(const Grid& grid,
     for (const Changes& signs : sign_patterns(named)) add(mirror, signs);
   if (plane && grid.points[0] == grid.points[1] && grid.lengths[0] == grid.lengths[1])
     for (const Changes& swap : channel_swaps(named)) add(swapped("x", "y"), swap);
+  const bool few = named.size() > kAllSignsOfTime;
   for (const Changes& mirror : {Changes{}, mirrors.back()})
-    for (const Changes& signs : few_patterns(named)) add(mirror, signs, "t -> -t");
+    for (const Changes& signs : few ? few_patterns(named) : sign_patterns(named))
+      add(mirror, signs, "t -> -t");
   return all;
 }
 

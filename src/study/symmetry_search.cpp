@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +24,16 @@ std::vector<Symmetry> maps_of(const Grid& grid, const std::vector<Symmetry>& sym
     if (error.kind() != ErrorKind::config) throw;
     return {};
   }
+}
+
+// Those that are stated first, so that they are not lost. Networks that are told the time cannot be
+// trained with time turned round.
+std::vector<std::string> to_try(const SolverToCheck& asked, const Solver& solver) {
+  std::vector<std::string> all = asked.symmetries;
+  for (std::string& text : symmetry_candidates(solver.grid(), solver.channels()))
+    if (!asked.time_input || !parse_symmetry(text, solver.grid(), solver.channels()).reversed)
+      all.push_back(std::move(text));
+  return all;
 }
 
 bool among(const std::vector<Symmetry>& group, const Symmetry& symmetry) {
@@ -77,7 +88,9 @@ std::optional<SolverTold> SymmetrySearching::ask(const std::vector<double>& stat
     out_of_calls_ = true;
     return std::nullopt;
   }
-  return ask_solver(*solver_, *queue_, {state}, {asked_.time}, 1, stop_, search_.calls).front();
+  const double time =
+      asked_.told_time ? later_time(asked_.time, asked_.span, solver_->dt()) : asked_.time;
+  return ask_solver(*solver_, *queue_, {state}, {time}, 1, stop_, search_.calls).front();
 }
 
 const SolverStep* SymmetrySearching::step(std::size_t which) {
@@ -104,9 +117,7 @@ void SymmetrySearching::first_step() {
 
 bool SymmetrySearching::told_already(const SolverStep& step, const SolverStep& image) const {
   return std::ranges::any_of(group_, [&](const Symmetry& holds) {
-    const SolverStep known = image_of(make_state_map(holds, grid_), step);
-    return share_of_change(grid_, image, image.from, known.from) <= kLeastOfSymmetry &&
-           share_of_change(grid_, image, image.to, known.to) <= kLeastOfSymmetry;
+    return is_like(grid_, image, image_of(make_state_map(holds, grid_), step));
   });
 }
 
@@ -124,12 +135,15 @@ std::optional<SymmetryTried> SymmetrySearching::tried(const std::string& text,
     if (!told) break;
     if (!told->ok()) {
       row.verdict = Outcome::failed;
+      row.off.reset();
       row.trouble = told->trouble();
       return row;
     }
     const double off = share_of_change(grid_, image, told->answer.states, image.to);
     row.off = std::max(row.off.value_or(0.0), off);
-    row.verdict = off <= kLeastOfSymmetry ? Outcome::holds : Outcome::broken;
+    row.verdict = *row.off <= kLeastOfSymmetry  ? Outcome::holds
+                  : *row.off <= kNearlySymmetry ? Outcome::nearly
+                                                : Outcome::broken;
     if (row.verdict == Outcome::broken) return row;
   }
   if (out_of_calls_) return std::nullopt;
@@ -163,7 +177,7 @@ void SymmetrySearching::consider(const std::string& text) {
     search_.found.push_back(text);
     found_ = std::move(with);
     group_ = std::move(group);
-  } else if (row->verdict != SymmetryTried::Verdict::untold) {
+  } else if (row->verdict == SymmetryTried::Verdict::broken) {
     broken_.push_back(symmetry);
   }
   search_.rows.push_back(*std::move(row));
@@ -183,15 +197,31 @@ void SymmetrySearching::leave_out_what_follows() {
 
 SymmetrySearch SymmetrySearching::run() && {
   first_step();
-  const std::vector<std::string> all = symmetry_candidates(grid_, solver_->channels());
+  const std::vector<std::string> all = to_try(asked_, *solver_);
   for (std::size_t i = 0; i < all.size(); ++i) {
     observer_.progress({"solver symmetries", i, all.size(), "symmetries"});
     consider(all[i]);
   }
   observer_.progress({"solver symmetries", all.size(), all.size(), "symmetries"});
   leave_out_what_follows();
-  for (const Symmetry& one : found_)
-    for (const Symmetry::Axis& axis : one.axes) search_.mirror |= axis.minus;
+  search_.states = steps_.size();
+  const std::vector<std::string> channels = solver_->channels();
+  const std::size_t points = grid_.points_total();
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const auto is_zero = [&](const std::vector<double>& state) {
+      return std::ranges::all_of(std::span(state).subspan(c * points, points),
+                                 [](double v) { return v == 0.0; });
+    };
+    if (std::ranges::all_of(steps_, [&](const SolverStep& s) { return is_zero(s.from); }))
+      search_.unseen.push_back(channels[c]);
+  }
+  for (std::size_t a = 0; a < grid_.axes(); ++a) {
+    const auto mirrors = [&](const Symmetry& one) {
+      return one.axes[a].from == a && one.axes[a].minus;
+    };
+    if (std::ranges::any_of(group_, mirrors)) continue;
+    search_.unmirrored += fmt::format("{}{}", search_.unmirrored.empty() ? "" : " and ", "xy"[a]);
+  }
   return std::move(search_);
 }
 
@@ -199,8 +229,8 @@ SymmetrySearch SymmetrySearching::run() && {
 
 std::size_t planned_search_calls(const SolverToCheck& solver, std::size_t calls_most) {
   const auto made = solver.make({});
-  const std::size_t calls = std::min(kStatesJudged, solver.states.size()) +
-                            symmetry_candidates(made->grid(), made->channels()).size();
+  const std::size_t calls =
+      std::min(kStatesJudged, solver.states.size()) + to_try(solver, *made).size();
   return calls_most > 0 ? std::min(calls, calls_most) : calls;
 }
 

@@ -15,8 +15,11 @@ struct SymmetryWords {
   const char *shown, *written;
 };
 SymmetryWords verdict_words(const SymmetryTried& row) {
-  constexpr SymmetryWords kWords[] = {
-      {"ok", "holds"}, {"no", "broken"}, {"failed", "failed"}, {"-", "not told"}};
+  constexpr SymmetryWords kWords[] = {{"ok", "holds"},
+                                      {"nearly", "nearly"},
+                                      {"no", "broken"},
+                                      {"failed", "failed"},
+                                      {"-", "not told"}};
   return kWords[static_cast<std::size_t>(row.verdict)];
 }
 
@@ -36,7 +39,7 @@ std::string symmetry_search_text(const SymmetrySearch& search) {
   std::string text;
   for (const SymmetryTried& row : search.rows)
     text += fmt::format("{:<{}}  {:<6}  {}\n", row.text, width, verdict_words(row).shown,
-                        row.off ? off_text(row) : row.trouble);
+                        row.trouble.empty() ? off_text(row) : row.trouble);
   const auto say = [&](std::size_t count, const std::string& why) {
     if (count > 0) text += fmt::format("{} more {}\n", count, why);
   };
@@ -46,15 +49,31 @@ std::string symmetry_search_text(const SymmetrySearch& search) {
                                    kMostSymmetries));
   say(search.left, "were not tried: no call was left (--calls)");
   text += fmt::format("{} calls were made\n", search.calls);
-  if (!search.mirror && search.left == 0)
-    text +=
-        "\nNo mirror was found. One about another place than 0, as walls and forcings may have "
-        "(x -> 1/4 - x), is not searched: state it in train.symmetries, and stap solver check "
-        "tries it.\n";
+  if (!search.unmirrored.empty() && search.left == 0)
+    text += fmt::format(
+        "\nNo mirror of {} was found. One about another place than 0, as walls and forcings may "
+        "have (x -> 1/4 - x), is not searched: state it in train.symmetries, and stap solver check "
+        "tries it.\n",
+        search.unmirrored);
+  if (search.states == 1)
+    text += "\nOne initial condition alone could be advanced: what holds for it may be its own.\n";
+  if (!search.unseen.empty())
+    text += fmt::format(
+        "\n{} {} 0 in all initial conditions that were tried: what is said here is not said of "
+        "states in which that is not so.\n",
+        fmt::join(search.unseen, ", "), search.unseen.size() == 1 ? "is" : "are");
+  const auto failed = [](const SymmetryTried& row) {
+    return row.verdict == SymmetryTried::Verdict::failed;
+  };
+  if (std::ranges::all_of(search.rows, failed))
+    return text + (search.rows.empty() ? "\nNothing was tried: no call was left (--calls).\n"
+                                       : "\nNothing could be told: every call failed.\n");
   if (search.found.empty())
     return text + "\nNone of those that were tried is a symmetry of this solver.\n";
-  return text + fmt::format("\nTo train with what holds:\n\ntrain: {{symmetries: [\"{}\"]}}\n",
-                            fmt::join(search.found, "\", \""));
+  return text + fmt::format(
+                    "\nTo train with what holds, in the section train:\n\n  symmetries: "
+                    "[\"{}\"]\n",
+                    fmt::join(search.found, "\", \""));
 }
 
 config::Value to_value(const SymmetrySearch& search) {
@@ -75,6 +94,8 @@ config::Value to_value(const SymmetrySearch& search) {
   value.set("decided", search.decided);
   value.set("too_many", search.too_many);
   value.set("not_tried", search.left);
+  value.set("states", search.states);
+  value.set("unseen_channels", Value(Value::List(search.unseen.begin(), search.unseen.end())));
   value.set("symmetries", Value(Value::List(search.found.begin(), search.found.end())));
   return value;
 }

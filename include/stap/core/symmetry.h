@@ -49,6 +49,10 @@ Symmetry parse_symmetry(std::string_view text, const Grid& grid,
 /// Throws Error(config) if they are more than kMostSymmetries.
 std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetry>& symmetries);
 
+/// The whole group that these texts state; none of no text. Throws Error(config).
+std::vector<Symmetry> parse_symmetries(const std::vector<std::string>& texts, const Grid& grid,
+                                       const std::vector<std::string>& channels);
+
 /// A symmetry as it acts on the values of a state, or of a cluster of states.
 struct StateMap {
   /// Value v of the image is the state's value from[v], or, where that is below 0, minus the one at
@@ -60,8 +64,7 @@ struct StateMap {
 /// For clusters of `frames` states of the grid, whose order time turns round.
 StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t frames = 1);
 
-/// The whole group that these texts state, on clusters of `frames` states; none of no text. Throws
-/// Error(config).
+/// The maps of parse_symmetries(), on clusters of `frames` states. Throws Error(config).
 std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, const Grid& grid,
                                       const std::vector<std::string>& channels,
                                       std::size_t frames = 1);

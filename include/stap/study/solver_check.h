@@ -31,6 +31,7 @@ struct SolverToCheck {
   std::function<std::unique_ptr<Solver>(const SolverVariant&)> make;
   std::vector<std::vector<double>> states{};  ///< initial conditions: 1 or more
   double time = 0.0;                          ///< of them
+  double span = 0.0;                          ///< of a trajectory in time; 0: not known
   bool told_time = true, told_dt = false;     ///< whether a call learns them
   bool time_input = false;                    ///< networks will know the time,
   bool position_input = false;                ///< and where a point is

@@ -21,7 +21,7 @@ std::vector<std::string> symmetry_candidates(const Grid& grid,
 
 /// One that was tried.
 struct SymmetryTried {
-  enum class Verdict { holds, broken, failed, untold };
+  enum class Verdict { holds, nearly, broken, failed, untold };
 
   std::string text;
   Verdict verdict = Verdict::untold;
@@ -34,7 +34,9 @@ struct SymmetrySearch {
   std::vector<SymmetryTried> rows{};
   /// Those that hold, as few as make the others; for train.symmetries.
   std::vector<std::string> found{};
-  bool mirror = false;      ///< one of them turns an axis round
+  std::size_t states = 0;             ///< initial conditions that it was judged by
+  std::vector<std::string> unseen{};  ///< channels that are 0 in all of their steps
+  std::string unmirrored{};  ///< "x and y": axes that none of them turns round; empty: all do
   std::size_t decided = 0;  ///< not asked: they follow from rows, or what is broken would from them
   std::size_t too_many = 0;  ///< not asked: more than kMostSymmetries maps with those found
   std::size_t left = 0;      ///< not tried for want of calls
@@ -42,10 +44,12 @@ struct SymmetrySearch {
 
 /// Calls that the search makes if nothing holds; what holds takes one more.
 std::size_t planned_search_calls(const SolverToCheck& solver, std::size_t calls_most);
-/// Tries them on a step from an initial condition, a call each; one that holds is tried on a second
-/// one as well, lest it is the state that has the symmetry and not the solver. `calls_most` 0: no
-/// limit. Progress: phase "solver symmetries". Throws Stopped, Error(solver) if no step can be
-/// made, or none that changes anything, and Error(data) for states that are not of the grid's size.
+/// Tries those that the study states, then the plausible ones, on a step from an initial condition,
+/// some way into a trajectory where the solver is told the time, a call each; one that holds is
+/// tried on a second one as well, lest it is the state that has the symmetry and not the solver.
+/// `calls_most` 0: no limit. Progress: phase "solver symmetries". Throws Stopped, Error(solver) if
+/// no step can be made, or none that changes anything, and Error(data) for states that are not of
+/// the grid's size.
 SymmetrySearch find_symmetries(const SolverToCheck& solver, std::size_t calls_most,
                                Observer& observer, const StopAsked& stop = {});
 

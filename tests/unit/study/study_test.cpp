@@ -191,9 +191,14 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
   EXPECT_TRUE(begins(complaint_about(demo + "train: {symmetries: [\"x -> -x, v -> -v\"]}\n"),
                      "a.yaml:2:21: train.symmetries \"x -> -x, v -> -v\" is no symmetry of these "
                      "states: there is no v; axes are x, channels u, and time is t"));
-  EXPECT_TRUE(begins(
-      complaint_about(demo + "network: {time_input: true}\n", {"train.symmetries=[\"t -> -t\"]"}),
-      "train.symmetries=[\"t -> -t\"]: train.symmetries turn time round"));
+  EXPECT_TRUE(begins(complaint_about(demo, {"train.symmetries=[\"x -> -x\"]"}),
+                     "train.symmetries=[\"x -> -x\"]: train.symmetries \"x -> -x\" is no symmetry "
+                     "of burgers with these options: a step is off by"));
+  EXPECT_EQ(complaint_about(demo, {"train.symmetries=[\"x -> -x, u -> -u\"]"}), "");
+  EXPECT_NE(
+      complaint_about(demo + "network: {time_input: true}\n", {"train.symmetries=[\"t -> -t\"]"})
+          .find("train.symmetries turn time round"),
+      std::string::npos);
 }
 
 TEST(Complaints, AboutAMethodHaveItsPlace) {
@@ -393,6 +398,19 @@ TEST(Study, TheMethodOfAnUnknownEntryIsWrittenOut) {
       "base: {name: theirs, a: 1}\nsteps: {name: stap, proposals: 9, epsilon: 0.1}\n", "t");
 
   EXPECT_EQ(method_text(effective), "theirs(a=1)+stap(proposals=9)");
+}
+
+// The forcing of ins-forced turns round with time, and half a turn is its symmetry only where it
+// begins. Mutation: trying what is stated at time 0.
+TEST(Study, SymmetriesOfBuiltInProblemsAreTriedOnTheirWay) {
+  const auto complaint_of = [](const std::string& problem) {
+    return test::config_complaint([&] { make_study(load_config(problem, {"symmetries/ins"})); });
+  };
+
+  EXPECT_EQ(complaint_of("paper/ins"), "");
+  EXPECT_NE(
+      complaint_of("paper/ins-forced").find("\"x -> 1/4 - x, y -> -y\" is no symmetry of ins"),
+      std::string::npos);
 }
 
 // Mutation: maps of single states where networks take clusters, or of the generators alone.
