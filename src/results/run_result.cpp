@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -91,9 +92,12 @@ RunResult read_result(const fs::path& folder) {
   RunResult result;
   result.folder = folder;
   const RunFolder files(folder);
-  result.config = files.read_config().document;
+  config::Value document = files.read_config().document;
   result.manifest = files.read_manifest();
-  const Study study = make_study(result.config, Purpose::look);
+  const Study study = make_study(std::move(document), Purpose::look);
+  // With the defaults of options that an earlier version did not know: its runs are no other
+  // method.
+  result.config = study.effective;
   result.method = method_text(study.effective);
   result.seed = study.options.seed;
   result.rounds = study.options.rounds;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 #include "stap/core/error.h"
 #include "stap/results/table.h"
@@ -85,6 +87,24 @@ TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
   EXPECT_TRUE(read_result(folder.path("old")).mean_model.logs[0].empty());
   EXPECT_TRUE(read_result(folder.path("mixed")).mean_model.logs[0].empty());
   EXPECT_EQ(read_result(folder.path("mixed")).evaluated(), 2u);
+}
+
+// Runs of one sweep, begun by a version without an option and continued by one with it, are seeds
+// of one method.
+TEST(RunResult, OptionsThatAnEarlierVersionDidNotKnowHaveTheirDefaults) {
+  const TemporaryFolder folder;
+  for (const char* name : {"old", "new"})
+    write_run_folder(folder.path(name), "run/2", kHash, line(0, "0.5"));
+  const std::filesystem::path config = folder.path("old/config.yaml");
+  std::ostringstream text;
+  text << std::ifstream(config).rdbuf();
+  std::string without = text.str();
+  const std::string option = "  symmetries: []\n";
+  ASSERT_NE(without.find(option), std::string::npos) << without;
+  without.erase(without.find(option), option.size());
+  std::ofstream(config) << without;
+
+  EXPECT_EQ(read_result(folder.path("old")).config, read_result(folder.path("new")).config);
 }
 
 TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
