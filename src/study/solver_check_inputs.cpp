@@ -28,20 +28,12 @@ std::size_t points_moved(std::size_t n, std::size_t axis) {
 
 // The state moved along every axis; what leaves comes in at the other end.
 std::vector<double> moved(const Grid& grid, const std::vector<double>& state) {
-  std::vector<std::size_t> by;
-  for (const std::size_t n : grid.points) by.push_back(points_moved(n, by.size()));
+  Symmetry shift;
+  for (std::size_t c = 0; c < grid.channels; ++c) shift.channels.push_back({c});
+  for (std::size_t a = 0; a < grid.axes(); ++a)
+    shift.axes.push_back({a, false, grid.points[a] - points_moved(grid.points[a], a)});
   std::vector<double> to(state.size());
-  const std::size_t points = grid.points_total();
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    std::size_t rest = i % points, behind = points, there = 0;
-    for (std::size_t axis = 0; axis < by.size(); ++axis) {
-      const std::size_t n = grid.points[axis];
-      behind /= n;
-      there += (rest / behind + by[axis]) % n * behind;
-      rest %= behind;
-    }
-    to[i / points * points + there] = state[i];
-  }
+  map_state(make_state_map(shift, grid), state.data(), to.data());
   return to;
 }
 
