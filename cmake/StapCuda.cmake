@@ -19,12 +19,12 @@ if(NOT STAP_CUDA STREQUAL "OFF")
       # configured without it before.
       set(CMAKE_CUDA_ARCHITECTURES "$ENV{CUDAARCHS}" CACHE STRING "CUDA architectures" FORCE)
     elseif(NOT CMAKE_CUDA_ARCHITECTURES)
-      # What is in this machine; else A100 and H100 code, and PTX for what comes later.
+      # What is in this machine; else H100 and H200 code, and PTX for what comes later.
       execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE stap_no_gpu OUTPUT_QUIET ERROR_QUIET)
       if(stap_no_gpu EQUAL 0)
         set(CMAKE_CUDA_ARCHITECTURES native)
       else()
-        set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+        set(CMAKE_CUDA_ARCHITECTURES 90)
       endif()
     endif()
     enable_language(CUDA)

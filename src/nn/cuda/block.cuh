@@ -52,12 +52,16 @@ __device__ inline void back_through_gelu(Tile& z, Tile& d) {
     for (int r = 0; r < 2; ++r) d.v[r][i] *= activate<kExact>(z.v[r][i]);
 }
 
-// A warp's tile into the block's shared one ([kTilePoints][kTileStride]), as kept values.
+// A warp's tile of kept values into the block's shared one, [kTilePoints][kTileStride].
+__device__ inline void share_kept(const Tile& tile, float* shared) {
+  store_tile(tile, kTileStride, shared + warp_index() * 16 * kTileStride);
+}
+// A tile that has not been rounded.
 template <bool kExact>
 __device__ inline void share_tile(const Tile& tile, float* shared) {
   Tile rounded = tile;
-  transform_tile(rounded, [](float x) { return kept<kExact>(x); });
-  store_tile(rounded, kTileStride, shared + warp_index() * 16 * kTileStride);
+  keep<kExact>(rounded);
+  share_kept(rounded, shared);
 }
 
 __device__ inline void copy_floats(const float* from, int n, float* to) {

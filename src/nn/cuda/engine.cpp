@@ -411,10 +411,14 @@ std::string cuda_problem() {
     return fmt::format("no GPU can be used: {}", cudaGetErrorString(status));
   }
   if (devices == 0) return "there is no GPU";
-  int major = 0;
-  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0),
+  int shared = 0;
+  cuda::check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
               "asking the GPU");
-  if (major < 8) return fmt::format("the GPU has compute capability {}, expected 8 or more", major);
+  if (static_cast<std::size_t>(shared) < cuda::kSharedNeeded)
+    return fmt::format(
+        "the GPU gives {} KiB of shared memory to a block, expected {} or more (NVIDIA H100, H200 "
+        "and later ones for data centres)",
+        shared / 1024, cuda::kSharedNeeded / 1024);
   return {};
 }
 

@@ -33,9 +33,10 @@ int layer_parts_of(int points) {
 }
 
 int parts_of(int points) {
-  // Few parts make few sums to add up, many spread the work of few members: some tiles for each.
+  // A block of such a part has a multiprocessor to itself. Few parts make few sums to add up, many
+  // leave less of the device idle when the last of them end: some tiles for each.
   const int tiles = (kRows * points + kTilePoints - 1) / kTilePoints;
-  return std::clamp((tiles + 4) / 5, 1, 26);
+  return tiles > 128 ? std::min(tiles / 4, 64) : std::max((tiles + 4) / 5, 1);
 }
 
 void prepare_kernels() {

@@ -96,14 +96,12 @@ __global__ void __launch_bounds__(kThreads, 2)
   const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
   float* weights = shared;
-  float* ones = weights + kBlockFloats;
-  float* x_tile = ones + kThinFloats;
+  float* x_tile = weights + kBlockFloats;
   float* d_tile = x_tile + kTileFloats;
   copy_blocks(fragments_of(net, rows, kSkipBlocks + 2 * layer + 1), 1, weights);
-  for (int i = threadIdx.x; i < kThinFloats; i += kThreads) ones[i] = i % kThinStride == 0;
   const std::size_t bundle = blockIdx.y * net.field_size();
   OuterShare d_weights = {};
-  float d_bias[4] = {};
+  float d_bias[2] = {};
   const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const std::size_t at = bundle + std::size_t(tile * kTilePoints + warp_index() * 16) * 64;
@@ -121,21 +119,21 @@ __global__ void __launch_bounds__(kThreads, 2)
                               x_tile, sum);
       __syncthreads();
     }
-    multiply<kExact>(d, weights, sum);
+    keep<kExact>(d);
+    multiply<kExact, true>(d, weights, sum);
     if (gelu_first) {
       back_through_gelu<kExact>(x, sum);
     }
     store_tile(sum, 64, d_field + at);
     share_tile<kExact>(x, x_tile);
-    share_tile<kExact>(d, d_tile);
+    share_kept(d, d_tile);
     __syncthreads();
-    outer<kExact>(x_tile, d_tile, d_weights);
-    thin_outer<kExact>(ones, d_tile, d_bias);
+    outer<kExact, true>(x_tile, d_tile, d_weights, d_bias);
   }
   partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(net.layers * kLayerSize) +
              layer * kLayerSize;
   store_outer(d_weights, 64, partial);
-  store_thin_row(d_bias, 0, partial + 64 * 64);
+  store_sums(d_bias, partial + 64 * 64);
 }
 
 constexpr std::size_t kLayerBytes = bytes(kBlockFloats);
@@ -145,7 +143,7 @@ std::size_t panel_bytes(const Pass& pass) {
   return bytes(std::size_t(panels_of_tile(pass)) * ((pass.lines_in + 7) / 8 * 8) * kTileStride);
 }
 std::size_t layer_back_bytes(std::size_t panels) {
-  return bytes(kBlockFloats + kThinFloats) + std::max(panels, bytes(2 * kTileFloats));
+  return bytes(kBlockFloats) + std::max(panels, bytes(2 * kTileFloats));
 }
 
 template <bool kExact>

@@ -97,6 +97,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   float* kept_thin = thin + kThinFloats;
   float* d_tile = kept_thin + kThinFloats;
   float* h_tile = d_tile + kTileFloats;
+  float* d_hidden_tile = h_tile + kTileFloats;
   const float* dense = net.weights + rows.member * net.member_size;
   copy_blocks(fragments_of(net, rows, kLift2Back), kChunks, weights2);
   copy_floats(dense + kLift1, (kChannels + 1) * kHidden, weights1);
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   d_field += blockIdx.y * net.field_size();
   OuterShare d_weights2[kChunks] = {};  // of lift2, hidden 64 j .. x 64
   float d_thin[kChunks][4] = {};        // of lift1 and its bias
-  float d_bias2[4] = {};
+  float d_bias2[2] = {};
   const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
@@ -113,26 +114,27 @@ __global__ void __launch_bounds__(kThreads, 1)
     __syncthreads();  // the tiles of the round before have been read
     load_input(net, rows, first, mine);
     keep_input<kExact>(mine, kept_thin + warp_index() * 16 * kThinStride);
-    share_tile<kExact>(d, d_tile);
+    keep<kExact>(d);
+    share_kept(d, d_tile);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden, d_hidden;
       lift_hidden(net, mine, weights1, weights1 + kChannels * kHidden, j, hidden);
       zero(d_hidden);
-      multiply<kExact>(d, weights2 + j * kBlockFloats, d_hidden);
+      multiply<kExact, true>(d, weights2 + j * kBlockFloats, d_hidden);
       back_through_gelu<kExact>(hidden, d_hidden);
       if (j > 0) __syncthreads();
       share_tile<kExact>(hidden, h_tile);
+      share_tile<kExact>(d_hidden, d_hidden_tile);
       __syncthreads();
 #pragma unroll
       for (int k = 0; k < kChunks; ++k)
-        if (k == j) outer<kExact>(h_tile, d_tile, d_weights2[k]);
-      if (j == 0) thin_outer<kExact>(kept_thin, d_tile, d_bias2);
-      __syncthreads();
-      share_tile<kExact>(d_hidden, h_tile);
-      __syncthreads();
-#pragma unroll
-      for (int k = 0; k < kChunks; ++k)
-        if (k == j) thin_outer<kExact>(kept_thin, h_tile, d_thin[k]);
+        if (k == j) {
+          if (k == 0)
+            outer<kExact, true>(h_tile, d_tile, d_weights2[k], d_bias2);
+          else
+            outer<kExact>(h_tile, d_tile, d_weights2[k]);
+          thin_outer<kExact>(kept_thin, d_hidden_tile, d_thin[k]);
+        }
     }
   }
   partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(kLayers);
@@ -144,14 +146,15 @@ __global__ void __launch_bounds__(kThreads, 1)
       if (c < net.in) store_thin_row(d_thin[j], c, partial + kLift1 + c * kHidden + 64 * j);
     store_thin_row(d_thin[j], 15, partial + kLift1Bias + 64 * j);
   }
-  store_thin_row(d_bias2, 15, partial + kLift2Bias);
+  store_sums(d_bias2, partial + kLift2Bias);
 }
 
 constexpr std::size_t lift_bytes(int in, bool then) {
   return bytes(kChunks * kBlockFloats + (in + 1) * kHidden + (then ? kTileFloats : kThinFloats));
 }
 constexpr std::size_t kLiftBackBytes =
-    bytes(kChunks * kBlockFloats + (kChannels + 1) * kHidden + 2 * kThinFloats + 2 * kTileFloats);
+    bytes(kChunks * kBlockFloats + (kChannels + 1) * kHidden + 2 * kThinFloats + 3 * kTileFloats);
+static_assert(kLiftBackBytes <= kSharedNeeded);
 
 template <bool kExact>
 void prepare() {

@@ -108,14 +108,27 @@ __device__ inline void order_weights(const float* from, int stride, bool transpo
   }
 }
 
-// sum += tile x weights, weights a 64 x 64 block in fragment order.
+// The tile's values as kept() gives them. Those that are used more than once are rounded but once.
 template <bool kExact>
+__device__ inline void keep(Tile& tile) {
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    tile.v[0][i] = kept<kExact>(tile.v[0][i]);
+    tile.v[1][i] = kept<kExact>(tile.v[1][i]);
+  }
+}
+
+// sum += tile x weights, weights a 64 x 64 block in fragment order. kKept: of a tile of kept
+// values.
+template <bool kExact, bool kKept = false>
 __device__ inline void multiply(const Tile& tile, const float* weights, Tile& sum) {
   const float4* b = reinterpret_cast<const float4*>(weights) + threadIdx.x % kWarp;
 #pragma unroll
   for (int s = 0; s < 8; ++s) {
     const int at = s / 2 * 4 + s % 2 * 2;
-    const Left<kExact> a(tile.v[0][at], tile.v[1][at], tile.v[0][at + 1], tile.v[1][at + 1]);
+    const auto& v = tile.v;
+    const auto a = kKept ? Left<kExact>::of_kept(v[0][at], v[1][at], v[0][at + 1], v[1][at + 1])
+                         : Left<kExact>(v[0][at], v[1][at], v[0][at + 1], v[1][at + 1]);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const float4 w = b[(s * 4 + i) * kWarp];
@@ -268,7 +281,9 @@ inline constexpr int kThinStride = 24;  // tiles of at most 16 channels
 inline constexpr int kTileFloats = kTilePoints * kTileStride;
 inline constexpr int kThinFloats = kTilePoints * kThinStride;
 
-// A warp's share of a 64 x 64 sum over points: 32 x 16, as 2 x 2 products.
+// A warp's share of a 64 x 64 sum over points: 32 x 16, as 2 x 2 products. Which row or column of
+// a product is which channel is free, too: lane group g holds rows 4 g + {0, 1, 2, 3} of the share
+// and columns 2 g + {0, 1}, which one load brings for every point.
 struct OuterShare {
   float d[2][2][4];
 };
@@ -279,32 +294,45 @@ __device__ inline int outer_column() {
   return threadIdx.x / kWarp % 4 * 16;
 }
 
-// share += left^T right, both [128][kTileStride] of kept values.
-template <bool kExact>
-__device__ inline void outer(const float* left, const float* right, OuterShare& share) {
+// share += left^T right, both [128][kTileStride] of kept values. kSums: sums += those of the
+// columns themselves, by a product with ones (store_sums()), the same in all lane groups.
+template <bool kExact, bool kSums>
+__device__ inline void outer(const float* left, const float* right, OuterShare& share,
+                             float (&sums)[2]) {
   const int g = lane_group(), t = lane_in_group();
-  const float* l = left + outer_row() + g;
-  const float* r = right + outer_column() + g;
+  const float* l = left + outer_row() + 4 * g;
+  const float* r = right + outer_column() + 2 * g;
+  const bool second = outer_row() != 0;
+  const Left<kExact> ones(1.0f, 1.0f, 1.0f, 1.0f);
+  float sum[4] = {};
 #pragma unroll 4
   for (int k = t; k < kTilePoints; k += 8) {
-    float b[2][2];
-#pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      b[j][0] = r[k * kTileStride + 8 * j];
-      b[j][1] = r[(k + 4) * kTileStride + 8 * j];
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const auto a = Left<kExact>::of_kept(
-          l[k * kTileStride + 16 * i], l[k * kTileStride + 16 * i + 8],
-          l[(k + 4) * kTileStride + 16 * i], l[(k + 4) * kTileStride + 16 * i + 8]);
-#pragma unroll
-      for (int j = 0; j < 2; ++j) multiply(share.d[i][j], a, b[j][0], b[j][1]);
-    }
+    const float2 b0 = *reinterpret_cast<const float2*>(r + k * kTileStride);
+    const float2 b1 = *reinterpret_cast<const float2*>(r + (k + 4) * kTileStride);
+    const float4 x = *reinterpret_cast<const float4*>(l + k * kTileStride);
+    const float4 y = *reinterpret_cast<const float4*>(l + (k + 4) * kTileStride);
+    const auto a0 = Left<kExact>::of_kept(x.x, x.y, y.x, y.y);
+    const auto a1 = Left<kExact>::of_kept(x.z, x.w, y.z, y.w);
+    multiply(share.d[0][0], a0, b0.x, b1.x);
+    multiply(share.d[0][1], a0, b0.y, b1.y);
+    multiply(share.d[1][0], a1, b0.x, b1.x);
+    multiply(share.d[1][1], a1, b0.y, b1.y);
+    if constexpr (kSums) multiply(sum, ones, second ? b0.y : b0.x, second ? b1.y : b1.x);
+  }
+  if constexpr (kSums) {
+    sums[0] += sum[0];
+    sums[1] += sum[1];
   }
 }
 
-// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kThinStride], kept.
+template <bool kExact>
+__device__ inline void outer(const float* left, const float* right, OuterShare& share) {
+  float none[2];
+  outer<kExact, false>(left, right, share, none);
+}
+
+// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kThinStride], kept;
+// lane group g holds its channels 2 g and 2 g + 1.
 template <bool kExact>
 __device__ inline void thin_outer(const float* thin, const float* right, float (&share)[4]) {
   const int g = lane_group(), t = lane_in_group();
@@ -313,34 +341,68 @@ __device__ inline void thin_outer(const float* thin, const float* right, float (
 #pragma unroll
   for (int s = 0; s < kTilePoints / 8; ++s) {
     const int k = 8 * s + t;
-    const auto a =
-        Left<kExact>::of_kept(thin[k * kThinStride + g], thin[k * kThinStride + g + 8],
-                              thin[(k + 4) * kThinStride + g], thin[(k + 4) * kThinStride + g + 8]);
+    const float2 x = *reinterpret_cast<const float2*>(thin + k * kThinStride + 2 * g);
+    const float2 y = *reinterpret_cast<const float2*>(thin + (k + 4) * kThinStride + 2 * g);
+    const auto a = Left<kExact>::of_kept(x.x, x.y, y.x, y.y);
     multiply(parts[s % 4], a, r[k * kTileStride], r[(k + 4) * kTileStride]);
   }
 #pragma unroll
   for (int e = 0; e < 4; ++e) share[e] += (parts[0][e] + parts[1][e]) + (parts[2][e] + parts[3][e]);
 }
 
+// `to` and stride: multiples of four floats.
 __device__ inline void store_outer(const OuterShare& share, int stride, float* to) {
-  const int g = lane_group(), t = lane_in_group();
+  to += (outer_row() + 4 * lane_group()) * stride + outer_column() + 4 * lane_in_group();
 #pragma unroll
   for (int i = 0; i < 2; ++i)
 #pragma unroll
-    for (int j = 0; j < 2; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        to[(outer_row() + 16 * i + g + 8 * (e / 2)) * stride + outer_column() + 8 * j + 2 * t +
-           e % 2] = share.d[i][j][e];
+    for (int h = 0; h < 2; ++h)
+      *reinterpret_cast<float4*>(to + (2 * i + h) * stride) =
+          make_float4(share.d[i][0][2 * h], share.d[i][1][2 * h], share.d[i][0][2 * h + 1],
+                      share.d[i][1][2 * h + 1]);
+}
+
+// The sums of outer() over points go to to[column].
+__device__ inline void store_sums(const float (&sums)[2], float* to) {
+  if (lane_group() != 0) return;
+  to += outer_column() + 4 * lane_in_group() + outer_row() / 32;
+  to[0] = sums[0];
+  to[2] = sums[1];
 }
 
 // Row `row` (0 .. 15) of a thin sum goes to to[column].
 __device__ inline void store_thin_row(const float (&share)[4], int row, float* to) {
   const int g = lane_group(), t = lane_in_group(), column = threadIdx.x / kWarp * 8 + 2 * t;
-  if (g == row % 8) {
-    to[column] = share[row / 8 * 2];
-    to[column + 1] = share[row / 8 * 2 + 1];
+  if (g == row / 2) {
+    to[column] = share[row % 2 * 2];
+    to[column + 1] = share[row % 2 * 2 + 1];
   }
+}
+
+// Halves of what is left of 2 kHalf sums change hands between lane groups, which add them up.
+template <int kHalf>
+__device__ inline void halve_sums(float (&sum)[16]) {
+  const bool upper = lane_group() & (kHalf / 2);
+#pragma unroll
+  for (int i = 0; i < kHalf; ++i) {
+    const float mine = upper ? sum[i + kHalf] : sum[i], other = upper ? sum[i] : sum[i + kHalf];
+    sum[i] = mine + __shfl_xor_sync(~0u, other, 2 * kHalf);
+  }
+}
+
+// Sums over the 16 points of a warp's tile, times x0 (of its first 8 points) or x1. Each lane gets
+// two of the 64, of channel_of_sums() and the next.
+__device__ inline float2 weighted_sums(const Tile& tile, float x0, float x1) {
+  float sum[16];
+#pragma unroll
+  for (int i = 0; i < 16; ++i) sum[i] = fmaf(x0, tile.v[0][i], x1 * tile.v[1][i]);
+  halve_sums<8>(sum);
+  halve_sums<4>(sum);
+  halve_sums<2>(sum);
+  return make_float2(sum[0], sum[1]);
+}
+__device__ inline int channel_of_sums() {
+  return lane_group() / 2 * 16 + 4 * lane_in_group() + lane_group() % 2 * 2;
 }
 
 }  // namespace stap::cuda

@@ -116,33 +116,36 @@ __global__ void __launch_bounds__(kThreads, 2)
       re, im);
   store_spectrum(re, im, spectrum + at);
 
-  // d_W = conj(in)^T d: this warp's 32 x 16 of both parts.
+  // d_W = conj(in)^T d: this warp's 32 x 16 of both parts, as in outer().
   OuterShare d_re = {}, d_im = {};
 #pragma unroll
   for (int k = t; k < kRows; k += 8) {
-    float b[2][2][2];  // [part][column block][k, k + 4]
+    float2 b[2][2];  // [part][k, k + 4]
+    float4 a[2][2];
 #pragma unroll
     for (int part = 0; part < 2; ++part)
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const float* x = d + k * kSpectrumStride + part * 64 + outer_column() + 8 * j + g;
-        b[part][j][0] = x[0];
-        b[part][j][1] = x[4 * kSpectrumStride];
+      for (int h = 0; h < 2; ++h) {
+        const int at = (k + 4 * h) * kSpectrumStride + part * 64;
+        b[part][h] = *reinterpret_cast<const float2*>(d + at + outer_column() + 2 * g);
+        a[part][h] = *reinterpret_cast<const float4*>(in + at + outer_row() + 4 * g);
       }
+    const auto columns = [&](OuterShare& share, int i, const Left<kExact>& left, int part) {
+      multiply(share.d[i][0], left, b[part][0].x, b[part][1].x);
+      multiply(share.d[i][1], left, b[part][0].y, b[part][1].y);
+    };
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float* x = in + k * kSpectrumStride + outer_row() + 16 * i + g;
-      const float* y = x + 4 * kSpectrumStride;
-      const auto real = Left<kExact>::of_kept(x[0], x[8], y[0], y[8]);
-      const auto imag = Left<kExact>::of_kept(x[64], x[72], y[64], y[72]);
-      const auto minus = Left<kExact>::of_kept(-x[64], -x[72], -y[64], -y[72]);
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        multiply(d_re.d[i][j], real, b[0][j][0], b[0][j][1]);
-        multiply(d_re.d[i][j], imag, b[1][j][0], b[1][j][1]);
-        multiply(d_im.d[i][j], real, b[1][j][0], b[1][j][1]);
-        multiply(d_im.d[i][j], minus, b[0][j][0], b[0][j][1]);
-      }
+      const auto rows_of = [&](int part, float sign) {
+        const float4 x = a[part][0], y = a[part][1];
+        return i == 0 ? Left<kExact>::of_kept(sign * x.x, sign * x.y, sign * y.x, sign * y.y)
+                      : Left<kExact>::of_kept(sign * x.z, sign * x.w, sign * y.z, sign * y.w);
+      };
+      const auto real = rows_of(0, 1.0f), imag = rows_of(1, 1.0f), minus = rows_of(1, -1.0f);
+      columns(d_re, i, real, 0);
+      columns(d_re, i, imag, 1);
+      columns(d_im, i, real, 1);
+      columns(d_im, i, minus, 0);
     }
   }
   __syncthreads();  // the weights have been read: their place takes the gradient

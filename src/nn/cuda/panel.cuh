@@ -35,33 +35,108 @@ __device__ inline void load_panel(const Pass& pass, const float* panel, int firs
   }
 }
 
-// A pair of channels of a line of a pass' result.
-__device__ inline void store_pair(const Pass& pass, float* panel, int line, int channel, float a,
-                                  float b) {
-  if (line < pass.lines_out)
-    *reinterpret_cast<float2*>(panel + pass.out.offset(line) + channel) = make_float2(a, b);
+// Products with kTiles times 8 channels of lines in shared memory. Which channel is which column is
+// free (mma.cuh): of 32 channels lane group g takes 4 g .. 4 g + 3, one load, as columns g of four
+// products, whose results a lane then holds for 8 channels in a row.
+template <int kTiles>
+inline constexpr bool kInFours = kTiles % 4 == 0;
+
+// This lane's columns of one line, `line` being its first channel.
+template <int kTiles>
+__device__ inline void load_columns(const float* line, float (&b)[kTiles]) {
+  if constexpr (kInFours<kTiles>) {
+#pragma unroll
+    for (int j = 0; j < kTiles; j += 4) {
+      const float4 x = *reinterpret_cast<const float4*>(line + 8 * j + 4 * lane_group());
+      b[j] = x.x;
+      b[j + 1] = x.y;
+      b[j + 2] = x.z;
+      b[j + 3] = x.w;
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j) b[j] = line[8 * j + lane_group()];
+  }
 }
+
+// 16 lines of a pass' result from `first` on, of which this lane has lines g and g + 8; `to` is the
+// panel's first channel.
+template <int kTiles>
+__device__ inline void store_columns(const Pass& pass, const float (&sum)[kTiles][4], int first,
+                                     float* to) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int line = first + lane_group() + 8 * h;
+    if (line >= pass.lines_out) continue;
+    float* at = to + pass.out.offset(line);
+    if constexpr (kInFours<kTiles>) {
+#pragma unroll
+      for (int j = 0; j < kTiles; j += 4)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          *reinterpret_cast<float4*>(at + 8 * j + 8 * lane_in_group() + 4 * e) =
+              make_float4(sum[j][2 * h + e], sum[j + 1][2 * h + e], sum[j + 2][2 * h + e],
+                          sum[j + 3][2 * h + e]);
+    } else {
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
+        *reinterpret_cast<float2*>(at + 8 * j + 2 * lane_in_group()) =
+            make_float2(sum[j][2 * h], sum[j][2 * h + 1]);
+    }
+  }
+}
+
+// Fragments of a pass' matrix for kBlocks blocks of lines, read kAhead steps before they are used:
+// they come from the second-level cache, which takes longer than the products of a step.
+template <int kBlocks, int kAhead>
+class MatrixAhead {
+ public:
+  // `last`: the step behind which nothing is read.
+  __device__ MatrixAhead(const float4* const (&matrix)[kBlocks], int first, int last)
+      : matrix_(matrix), last_(last) {
+#pragma unroll
+    for (int a = 0; a < kAhead; ++a) read(first + a, held_[a]);
+  }
+  // Of step s; steps are asked for one after the other.
+  __device__ void next(int s, float4 (&m)[kBlocks]) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      m[i] = held_[0][i];
+#pragma unroll
+      for (int a = 0; a + 1 < kAhead; ++a) held_[a][i] = held_[a + 1][i];
+    }
+    read(s + kAhead, held_[kAhead - 1]);
+  }
+
+ private:
+  __device__ void read(int s, float4 (&m)[kBlocks]) const {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) m[i] = __ldg(matrix_[i] + min(s, last_) * kWarp);
+  }
+  const float4* const (&matrix_)[kBlocks];
+  int last_;
+  float4 held_[kAhead][kBlocks];
+};
 
 // By one warp: lines 16 block .. 16 block + 15 of a pass' result, for the kColumns channels of the
 // lines in shared memory, to `to`.
 template <bool kExact, int kColumns>
 __device__ inline void transform_block(const Pass& pass, int block, const float* lines, float* to) {
   constexpr int kStride = kLineStride<kColumns>, kTiles = kColumns / 8;
-  const int steps = (pass.lines_in + 7) / 8, g = lane_group(), t = lane_in_group();
+  const int steps = (pass.lines_in + 7) / 8;
   float sum[kTiles][4] = {};
 #pragma unroll 4
   for (int s = 0; s < steps; ++s) {
     const float4 m = __ldg(pass.matrix + (block * steps + s) * kWarp + lane_index());
     const auto a = Left<kExact>::of_kept(m.x, m.y, m.z, m.w);
-    const float* b = lines + (8 * s + t) * kStride + g;
+    const float* line = lines + (8 * s + lane_in_group()) * kStride;
+    float b[2][kTiles];
+    load_columns(line, b[0]);
+    load_columns(line + 4 * kStride, b[1]);
 #pragma unroll
-    for (int j = 0; j < kTiles; ++j) multiply(sum[j], a, b[8 * j], b[4 * kStride + 8 * j]);
+    for (int j = 0; j < kTiles; ++j) multiply(sum[j], a, b[0][j], b[1][j]);
   }
-#pragma unroll
-  for (int j = 0; j < kTiles; ++j) {
-    store_pair(pass, to, 16 * block + g, 8 * j + 2 * t, sum[j][0], sum[j][1]);
-    store_pair(pass, to, 16 * block + g + 8, 8 * j + 2 * t, sum[j][2], sum[j][3]);
-  }
+  store_columns(pass, sum, 16 * block, to);
 }
 
 // The first pass of a transform, of the field that a block has just made: `values` are this warp's
@@ -80,8 +155,8 @@ __device__ inline void transform_lines(const Pass& pass, const Tile& values, int
   }
 }
 
-// The same, for a warp's tiles: channels stand in the order in which a product with the panel gives
-// a tile (mma.cuh).
+// A whole panel for a warp's tiles: channels stand in the order in which a product with the panel
+// gives a tile (mma.cuh), and those of four products in a row, so that one load brings them.
 template <bool kExact>
 __device__ inline void load_tile_panel(const Pass& pass, const float* panel, int lines, float* to) {
 #pragma unroll 4
@@ -90,9 +165,9 @@ __device__ inline void load_tile_panel(const Pass& pass, const float* panel, int
     float4 x = make_float4(0, 0, 0, 0);
     if (line < pass.lines_in)
       x = *reinterpret_cast<const float4*>(panel + pass.in.offset(line) + 4 * piece);
-    float* at = to + line * kTileStride + piece / 4 * 16 + piece % 4 * 2;
-    *reinterpret_cast<float2*>(at) = make_float2(kept<kExact>(x.x), kept<kExact>(x.y));
-    *reinterpret_cast<float2*>(at + 8) = make_float2(kept<kExact>(x.z), kept<kExact>(x.w));
+    float* at = to + line * kTileStride + piece / 8 * 32 + piece % 4 * 8 + piece / 4 % 2 * 2;
+    *reinterpret_cast<float2*>(at) = make_float2(kept<kExact>(x.x), kept<kExact>(x.z));
+    *reinterpret_cast<float2*>(at + 4) = make_float2(kept<kExact>(x.y), kept<kExact>(x.w));
   }
 }
 
@@ -100,16 +175,22 @@ __device__ inline void load_tile_panel(const Pass& pass, const float* panel, int
 template <bool kExact>
 __device__ inline void multiply_panel(const float4* matrix, int steps, const float* panel,
                                       Tile& sum) {
-  const float* b = panel + lane_in_group() * kTileStride + lane_group();
-#pragma unroll 4
-  for (int s = 0; s < steps; ++s, b += 8 * kTileStride) {
-    const float4 m = __ldg(matrix + s * kWarp + lane_index());
-    const auto a = Left<kExact>::of_kept(m.x, m.y, m.z, m.w);
+  const float* line = panel + lane_in_group() * kTileStride;
+  const float4* const mine[1] = {matrix + lane_index()};
+  MatrixAhead<1, 2> ahead(mine, 0, steps - 1);
+#pragma unroll 2
+  for (int s = 0; s < steps; ++s, line += 8 * kTileStride) {
+    float4 m[1];
+    ahead.next(s, m);
+    const auto a = Left<kExact>::of_kept(m[0].x, m[0].y, m[0].z, m[0].w);
+    float b[2][8];
+    load_columns(line, b[0]);
+    load_columns(line + 4 * kTileStride, b[1]);
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
       const int c = j / 2 * 4 + j % 2 * 2;
       float d[4] = {sum.v[0][c], sum.v[0][c + 1], sum.v[1][c], sum.v[1][c + 1]};
-      multiply(d, a, b[8 * j], b[4 * kTileStride + 8 * j]);
+      multiply(d, a, b[0][j], b[1][j]);
       sum.v[0][c] = d[0];
       sum.v[0][c + 1] = d[1];
       sum.v[1][c] = d[2];

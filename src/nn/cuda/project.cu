@@ -1,6 +1,8 @@
 // The projection: field -> states, and back, with the loss.
 #include "nn/cuda/kernels.h"
 
+#include <type_traits>
+
 #include "nn/cuda/block.cuh"
 #include "nn/cuda/launch.h"
 
@@ -66,11 +68,12 @@ __global__ void __launch_bounds__(kThreads, 2)
     if (first / net.points >= rows.rows) break;
     Tile z;
     load_tile(field + bundle + std::size_t(first) * 64, 64, z);
+    keep<kExact>(z);
     start_output(net, dense + kProject2Bias, thin);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
       fill_tile(rest + 64 * j, hidden);
-      multiply<kExact>(z, weights1 + j * kBlockFloats, hidden);
+      multiply<kExact, true>(z, weights1 + j * kBlockFloats, hidden);
       if (hidden_out != nullptr && 64 * j < net.projection)
         store_tile(hidden, net.projection,
                    hidden_out +
@@ -92,7 +95,9 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-template <bool kExact, bool kResident>
+// kSingle: of a network with one channel. The gradient of its last weights is then summed in
+// registers; with more, by products over points.
+template <bool kExact, bool kResident, bool kSingle>
 __global__ void __launch_bounds__(kThreads, 1)
     project_back_kernel(Net net, const BundleRows* all, const float* field, float* d_field,
                         float* partial, double* losses) {
@@ -131,21 +136,22 @@ __global__ void __launch_bounds__(kThreads, 1)
   const float* deviation = net.deviation + rows.member * kChannels;
   const float weight = 2.0f / float(rows.rows * net.out * net.points);
   OuterShare d_weights1[kChunks] = {};
-  float d_weights2[kChunks][4] = {}, d_bias1[kChunks][4] = {};
+  float d_weights2[kChunks][kSingle ? 2 : 4] = {}, d_bias1[kChunks][2] = {};
   double squares = 0.0;
   const int tiles = net.tiles();
   for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const int first = tile * kTilePoints + warp_index() * 16;
     Tile z, d_z;
     load_tile(field + bundle + std::size_t(first) * 64, 64, z);
+    keep<kExact>(z);
     __syncthreads();  // the tiles of the round before have been read
     start_output(net, dense + kProject2Bias, thin);
-    share_tile<kExact>(z, z_tile);
+    share_kept(z, z_tile);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
       fill_tile(rest + 64 * j, hidden);
       const int held = chunk(j);
-      multiply<kExact>(z, up + held * kBlockFloats, hidden);
+      multiply<kExact, true>(z, up + held * kBlockFloats, hidden);
       transform_tile(hidden, gelu<kExact>);
       add_output(net, hidden, rest + kHidden, j, thin);
     }
@@ -177,27 +183,35 @@ __global__ void __launch_bounds__(kThreads, 1)
       Tile hidden, d_hidden;
       fill_tile(rest + 64 * j, hidden);
       const int held = chunk(j);
-      multiply<kExact>(z, up + held * kBlockFloats, hidden);
+      multiply<kExact, true>(z, up + held * kBlockFloats, hidden);
       zero(d_hidden);
       for (int c = 0; c < net.out; ++c)
         add_scaled(mine[c], mine[8 * kThinStride + c], rest + kHidden + c * kHidden + 64 * j,
                    d_hidden);
       back_through_gelu<kExact>(hidden, d_hidden);
-      multiply<kExact>(d_hidden, down + held * kBlockFloats, d_z);
+      keep<kExact>(d_hidden);
+      multiply<kExact, true>(d_hidden, down + held * kBlockFloats, d_z);
+      float2 sums;
+      if constexpr (kSingle) sums = weighted_sums(hidden, mine[0], mine[8 * kThinStride]);
       if (j > 0) __syncthreads();
-      share_tile<kExact>(hidden, h_tile);
-      __syncthreads();
+      if constexpr (!kSingle) {
+        share_tile<kExact>(hidden, h_tile);
+        __syncthreads();
 #pragma unroll
-      for (int k = 0; k < kChunks; ++k)
-        if (k == j) thin_outer<kExact>(thin, h_tile, d_weights2[k]);
-      __syncthreads();
-      share_tile<kExact>(d_hidden, h_tile);
+        for (int k = 0; k < kChunks; ++k)
+          if (k == j) thin_outer<kExact>(thin, h_tile, d_weights2[k]);
+        __syncthreads();
+      }
+      share_kept(d_hidden, h_tile);
       __syncthreads();
 #pragma unroll
       for (int k = 0; k < kChunks; ++k)
         if (k == j) {
-          thin_outer<kExact>(thin, h_tile, d_bias1[k]);
-          outer<kExact>(z_tile, h_tile, d_weights1[k]);
+          if constexpr (kSingle) {
+            d_weights2[k][0] += sums.x;
+            d_weights2[k][1] += sums.y;
+          }
+          outer<kExact, true>(z_tile, h_tile, d_weights1[k], d_bias1[k]);
         }
     }
     store_tile(d_z, 64, d_field + bundle + std::size_t(first) * 64);
@@ -208,13 +222,26 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
   for (int j = 0; j < kChunks; ++j) {
     store_outer(d_weights1[j], kHidden, partial + kProject1 + 64 * j);
-    store_thin_row(d_bias1[j], 15, partial + kProject1Bias + 64 * j);
+    store_sums(d_bias1[j], partial + kProject1Bias + 64 * j);
+    if constexpr (!kSingle) {
 #pragma unroll
-    for (int c = 0; c < 15; ++c)
-      if (c < net.out) store_thin_row(d_weights2[j], c, partial + kProject2 + c * kHidden + 64 * j);
+      for (int c = 0; c < 15; ++c)
+        if (c < net.out)
+          store_thin_row(d_weights2[j], c, partial + kProject2 + c * kHidden + 64 * j);
+    }
   }
-  // Losses and the last bias, summed in a fixed order.
+  // Losses, the last bias, and with one channel its weights: summed over warps in a fixed order.
   __syncthreads();
+  if constexpr (kSingle) {
+#pragma unroll
+    for (int j = 0; j < kChunks; ++j)
+      *reinterpret_cast<float2*>(h_tile + warp_index() * kHidden + 64 * j + channel_of_sums()) =
+          make_float2(d_weights2[j][0], d_weights2[j][1]);
+    __syncthreads();
+    float sum = 0.0f;
+    for (int w = 0; w < kWarps; ++w) sum += h_tile[w * kHidden + threadIdx.x];
+    partial[kProject2 + threadIdx.x] = sum;
+  }
   double* sums = reinterpret_cast<double*>(z_tile);
   sums[threadIdx.x] = squares;
   __syncthreads();
@@ -238,6 +265,8 @@ constexpr std::size_t project_back_bytes(bool resident, int out) {
                kHidden + out * kHidden + kWarps * kChannels);
 }
 
+static_assert(project_back_bytes(true, 1) <= kSharedNeeded);
+
 bool resident_fits(int out) {
   static const std::size_t limit = shared_limit();
   return project_back_bytes(true, out) <= limit;
@@ -246,8 +275,9 @@ bool resident_fits(int out) {
 template <bool kExact>
 void prepare() {
   allow(project_kernel<kExact>, project_bytes(kChannels));
-  if (resident_fits(1)) allow(project_back_kernel<kExact, true>, shared_limit());
-  allow(project_back_kernel<kExact, false>, project_back_bytes(false, kChannels));
+  allow(project_back_kernel<kExact, true, true>, shared_limit());
+  allow(project_back_kernel<kExact, true, false>, shared_limit());
+  allow(project_back_kernel<kExact, false, false>, project_back_bytes(false, kChannels));
 }
 
 }  // namespace
@@ -272,11 +302,16 @@ void project_back(const Launch& l, const float* field, float* d_field, float* pa
                                                         losses);
     launched("project_back");
   };
-  if (l.exact) {
-    resident ? run(project_back_kernel<true, true>) : run(project_back_kernel<true, false>);
-  } else {
-    resident ? run(project_back_kernel<false, true>) : run(project_back_kernel<false, false>);
-  }
+  const auto choose = [&](auto exact) {
+    constexpr bool kExact = decltype(exact)::value;
+    if (l.net.out == 1)
+      run(project_back_kernel<kExact, true, true>);
+    else if (resident)
+      run(project_back_kernel<kExact, true, false>);
+    else
+      run(project_back_kernel<kExact, false, false>);
+  };
+  l.exact ? choose(std::true_type{}) : choose(std::false_type{});
 }
 
 }  // namespace stap::cuda

@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   if (int(blockIdx.x) >= made_panels(pass, bundle_rows(all))) return;
   constexpr int kRowWarps = kWarps / kColumns, kTiles = 8 / kColumns, kHeldSteps = kLongLines / 8;
   const int steps = (pass.lines_in + 7) / 8, blocks = (pass.lines_out + 15) / 16;
-  const int lane = lane_index(), g = lane_group(), t = lane_in_group();
+  const int lane = lane_index();
   const int row_warp = warp_index() / kColumns, column = warp_index() % kColumns * (64 / kColumns);
   const int p = blockIdx.x;
   in += blockIdx.y * pass.in.size + panel_begin(p, pass.inner, pass.in);
@@ -68,6 +68,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       matrix[i] =
           pass.matrix + min(first + row_warp + kRowWarps * i, blocks - 1) * steps * kWarp + lane;
     const int mine = (blocks - first - row_warp + kRowWarps - 1) / kRowWarps;
+    if (once && mine <= 0) break;
     for (int begin = 0; begin < steps; begin += kHeldSteps) {
       const int end = min(steps, begin + kHeldSteps);
       if (!once) {
@@ -76,35 +77,28 @@ __global__ void __launch_bounds__(kThreads, 2)
                                kThreads, shared);
         __syncthreads();
       }
-#pragma unroll 4
+      MatrixAhead<kBlocks, 2> ahead(matrix, begin, end - 1);
+#pragma unroll 2
       for (int s = begin; s < end; ++s) {
-        const float* line = shared + (8 * (s - begin) + t) * kTileStride + column + g;
-        float b[kTiles][2];
-#pragma unroll
-        for (int j = 0; j < kTiles; ++j) {
-          b[j][0] = line[8 * j];
-          b[j][1] = line[4 * kTileStride + 8 * j];
-        }
+        float4 m[kBlocks];
+        ahead.next(s, m);
+        const float* line = shared + (8 * (s - begin) + lane_in_group()) * kTileStride + column;
+        float b[2][kTiles];
+        load_columns(line, b[0]);
+        load_columns(line + 4 * kTileStride, b[1]);
 #pragma unroll
         for (int i = 0; i < kBlocks; ++i) {
           if (i >= mine) continue;
-          const float4 m = __ldg(matrix[i] + s * kWarp);
-          const auto a = Left<kExact>::of_kept(m.x, m.y, m.z, m.w);
+          const auto a = Left<kExact>::of_kept(m[i].x, m[i].y, m[i].z, m[i].w);
 #pragma unroll
-          for (int j = 0; j < kTiles; ++j) multiply(sum[i][j], a, b[j][0], b[j][1]);
+          for (int j = 0; j < kTiles; ++j) multiply(sum[i][j], a, b[0][j], b[1][j]);
         }
       }
     }
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
       if (i >= mine) continue;
-      const int block = first + row_warp + kRowWarps * i;
-#pragma unroll
-      for (int j = 0; j < kTiles; ++j) {
-        store_pair(pass, out, 16 * block + g, column + 8 * j + 2 * t, sum[i][j][0], sum[i][j][1]);
-        store_pair(pass, out, 16 * block + g + 8, column + 8 * j + 2 * t, sum[i][j][2],
-                   sum[i][j][3]);
-      }
+      store_columns(pass, sum[i], 16 * (first + row_warp + kRowWarps * i), out + column);
     }
   }
 }
@@ -120,7 +114,7 @@ template <bool kExact>
 void prepare() {
   allow(short_pass_kernel<kExact>, short_bytes(kShortLines));
   allow(long_pass_kernel<kExact, 8, 3>, long_bytes(kLongLines));
-  allow(long_pass_kernel<kExact, 2, 4>, long_bytes(kLongLines));
+  allow(long_pass_kernel<kExact, 1, 2>, long_bytes(kLongLines));
 }
 
 }  // namespace
@@ -148,9 +142,9 @@ void transform(const Launch& l, const Pass& pass, const float* in, bool gelu_fir
   };
   const bool few = pass.lines_out <= 3 * 16;
   if (l.exact) {
-    few ? run(long_pass_kernel<true, 8, 3>) : run(long_pass_kernel<true, 2, 4>);
+    few ? run(long_pass_kernel<true, 8, 3>) : run(long_pass_kernel<true, 1, 2>);
   } else {
-    few ? run(long_pass_kernel<false, 8, 3>) : run(long_pass_kernel<false, 2, 4>);
+    few ? run(long_pass_kernel<false, 8, 3>) : run(long_pass_kernel<false, 1, 2>);
   }
 }
 
