@@ -67,7 +67,9 @@ std::vector<SweepRun> runs_of(const StudyCommandOptions& options, config::Value 
   if (axes.empty() && !is_study)
     throw Error(ErrorKind::config,
                 "a sweep needs an axis: give --grid key=a,b,c, or a configuration with 'sweep'");
-  return expand_grid(document, axes);
+  std::vector<SweepRun> runs = expand_grid(document, axes);
+  keep_names(runs, options.folder);
+  return runs;
 }
 
 Until until_of(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -120,6 +121,16 @@ bool can_train(const Study& study) {
 }
 
 }  // namespace
+
+void keep_names(std::vector<SweepRun>& runs, const fs::path& folder) {
+  const auto is_renamed = [](const SweepRun& run) { return run.name != run.written; };
+  std::error_code error;
+  if (std::ranges::none_of(runs, is_renamed) || !fs::exists(folder / "sweep.json", error)) return;
+  const std::vector<std::string> there = read_order(folder / "sweep.json");
+  const std::set<std::string> names(there.begin(), there.end());
+  for (SweepRun& run : runs)
+    if (names.contains(run.written)) run.name = run.written;
+}
 
 std::vector<std::string> names_in(const fs::path& folder) {
   const fs::path order = folder / "sweep.json";

@@ -111,6 +111,23 @@ TEST_F(StudyProgram, SameBytesForAnyThreadsAloneOrInASweep) {
   EXPECT_NE(random, stap);
 }
 
+// Texts of any kind can be an axis: folders have plain names, and everything finds the runs.
+TEST_F(StudyProgram, ASweepOverTextsHasFoldersWithPlainNames) {
+  const std::string axis = R"(train.symmetries=[],["x -> -x, u -> -u"])";
+
+  const Finished sweep = run_stap(words("sweep", "s", {"--grid", axis, "rounds=0"}));
+  const Finished table = run_stap({"table", folder_.path("s"), "--json"});
+
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
+  const json names = json::parse(content(folder_.path("s/sweep.json"))).at("runs");
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_EQ(names[0], "train.symmetries=[]");
+  EXPECT_EQ(names[1].get<std::string>().find_first_of(" \">"), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder_.path("s/" + names[1].get<std::string>() + "/metrics.jsonl")));
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "x -> -x, u -> -u"));  // as configured, not as the folder says
+}
+
 // Training, rollouts and purchases all hand the time on: the networks have one input more, and it
 // makes a difference.
 TEST_F(StudyProgram, TimeCanBeAnInputOfTheNetwork) {
