@@ -67,6 +67,18 @@ method: random
         {"/bin/sh", "-c", "PATH=/usr/bin:$PATH; cd '" + folder_.path("mine") + "' && " + command});
   }
 
+  /// A project of `stap init` whose solver does what these lines say from its n-th call on.
+  void starter_that_from_call(int n, const std::string& lines) const {
+    const Finished made = run_stap(
+        {"init", folder_.path("mine"), "--from", "command", "--language", "c", "--points", "32"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    ASSERT_EQ(in_folder("make && mv solver makes_steps").exit_code, 0);
+    const std::string calls = folder_.path("calls");
+    script("mine/solver", "echo call >> " + calls + "\nif [ $(wc -l < " + calls + ") -ge " +
+                              std::to_string(n) + " ]; then " + lines + "; fi\nexec " +
+                              folder_.path("mine/makes_steps") + " \"$@\"\n");
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -308,6 +320,37 @@ TEST_F(SolverProgram, SymmetriesOfASolverThatFailsAreNotSearched) {
   EXPECT_EQ(result.exit_code, 7);
   EXPECT_TRUE(contains(result.err, "initial condition 0 fails: exit code 4: no licence"));
   EXPECT_EQ(content(folder_.path("calls")), "call\ncall\ncall\n");
+}
+
+// The program makes one step, of the initial condition, and fails then.
+TEST_F(SolverProgram, SymmetriesOfWhichNoneCanBeToldAreExitCode7) {
+  starter_that_from_call(2, "echo no licence >&2; exit 4");
+
+  const Finished result =
+      in_folder(std::string(STAP_TEST_PROGRAM) + " solver symmetries study.yaml");
+
+  EXPECT_EQ(result.exit_code, 7) << result.err;
+  EXPECT_TRUE(contains(result.out, "failed  fails: exit code 4: no licence"));
+  EXPECT_TRUE(
+      result.out.ends_with("8 calls were made\n\nNothing could be told: every call failed.\n"))
+      << result.out;
+  EXPECT_TRUE(contains(result.err, "exit code 4: no licence"));
+  EXPECT_TRUE(contains(result.err, "stap solver check study.yaml"));
+}
+
+// Ctrl-C comes while the fifth call is under way, by the hand of the program that is called: four
+// tell that the sign holds, two steps and their images.
+TEST_F(SolverProgram, SymmetriesFoundBeforeCtrlCAreSaid) {
+  starter_that_from_call(5, "kill -INT $(cat " + folder_.path("pid") + "); exec tail -f /dev/null");
+
+  const Finished result = in_folder("echo $$ > " + folder_.path("pid") + "; exec " +
+                                    STAP_TEST_PROGRAM + " solver symmetries study.yaml");
+
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_TRUE(contains(result.out, "u -> -u  ok "));
+  EXPECT_TRUE(contains(result.out, "more were not tried: interrupted"));
+  EXPECT_TRUE(result.out.ends_with("\n  symmetries: [\"u -> -u\"]\n")) << result.out;
+  EXPECT_TRUE(contains(result.err, "interrupted"));
 }
 
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
