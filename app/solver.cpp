@@ -21,6 +21,7 @@
 #include "stap/study/solver_replay.h"
 #include "stap/study/spending.h"
 #include "stap/study/symmetry_search.h"
+#include "stap/study/tried_symmetries.h"
 
 namespace stap::app {
 namespace {
@@ -107,6 +108,10 @@ void run_solver_check(const SolverAskOptions& options, const Globals& globals, s
   console.finish();
   if (const auto seconds = check.median_seconds())
     keep_step_seconds(study, {*seconds, check.seconds.size(), "solver check"});
+  for (const CheckRow& row : check.rows)
+    if (row.name == "symmetries" &&
+        (row.verdict == CheckRow::Verdict::ok || row.verdict == CheckRow::Verdict::warning))
+      keep_tried_symmetries(study, study.train.symmetries);
   const std::vector<std::string> advice =
       check.any_failed() ? std::vector<std::string>()
                          : solver_advice(check, facts_of(study, globals, console));
@@ -144,6 +149,7 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
     interrupt.end_program();
   }
   console.finish();
+  keep_tried_symmetries(study, search.found);
   if (options.json)
     out << config::json_text(to_value(search)) << '\n';
   else

@@ -353,6 +353,33 @@ TEST_F(SolverProgram, SymmetriesFoundBeforeCtrlCAreSaid) {
   EXPECT_TRUE(contains(result.err, "interrupted"));
 }
 
+// Networks would learn what is not so: whoever states a symmetry hears once how to try it.
+TEST_F(SolverProgram, ARunSaysThatItsSymmetriesWereNotTried) {
+  starter_that_from_call(1'000'000, "exit 1");
+  const std::string program = STAP_TEST_PROGRAM, stated = R"('train.symmetries=["x -> -x"]')";
+  const std::string sizes = " study.yaml study.rounds=0 train.epochs=1 ";
+  const std::string run = program + " run" + sizes + stated + " --quiet --no-report --out r";
+
+  const Finished first = in_folder(run);
+  const Finished axis = in_folder(program + " sweep" + sizes + "--grid " + stated +
+                                  " --grid seed=0,1 --quiet --no-report --out s");
+  const Finished none = in_folder(program + " run" + sizes + "--quiet --no-report --out n");
+  const Finished checked = in_folder(program + " solver check study.yaml " + stated);
+  const Finished again = in_folder(run);
+
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(contains(first.err, R"(train.symmetries has "x -> -x", which was not tried)"));
+  EXPECT_TRUE(
+      contains(first.err, "stap solver check study.yaml study.rounds=0 train.epochs=1 " + stated));
+  EXPECT_EQ(std::ranges::count(first.err, '\n'), 1) << first.err;
+  ASSERT_EQ(axis.exit_code, 0) << axis.err;
+  EXPECT_EQ(std::ranges::count(axis.err, '\n'), 1) << axis.err;
+  EXPECT_TRUE(contains(axis.err, stated));
+  EXPECT_EQ(none.err, "");
+  ASSERT_EQ(checked.exit_code, 0) << checked.out;
+  EXPECT_EQ(again.err, "");
+}
+
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
   const Finished result =
       run_stap({"init", folder_.path(""), "--from", "command", "--language", "c"});
