@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/pending_file.h"
 #include "run/news.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -110,6 +111,16 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder, cons
   write_sealed_json(order, config::json_text(value) + "\n");
 }
 
+// Throws Error(storage). Runs that have no folder yet will make theirs in that of the sweep.
+void check_writable(const fs::path& folder, const std::vector<RunFolder>& runs) {
+  make_folder(folder);
+  std::set<fs::path> files;
+  std::error_code error;
+  for (const RunFolder& run : runs)
+    files.insert(fs::is_directory(run.path(), error) ? run.status_file() : folder / "sweep.json");
+  for (const fs::path& file : files) PendingFile tried(file);  // is removed again
+}
+
 // Whether this run can be trained without asking its solver.
 bool can_train(const Study& study) {
   if (!is_foreign(study) || data_are_made(study)) return true;
@@ -169,7 +180,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   };
   std::vector<std::size_t> mine;
   for (std::size_t r = share.shard; r < runs.size(); r += share.shards) mine.push_back(r);
-  // Nothing is solved for a folder that will be refused.
+  // Nothing is solved for a folder that will be refused, or cannot be written (below).
   for (const std::size_t r : mine) check_claim(folder_of(runs[r]), studies[r].effective);
   if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder, share);
   const std::size_t all = mine.size();
@@ -181,6 +192,9 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
                     "makes",
                     all - mine.size(), all));
   if (mine.empty() && all > 0) return LoopEnd::paused;
+  std::vector<RunFolder> folders;
+  for (const std::size_t r : mine) folders.push_back(folder_of(runs[r]));
+  check_writable(folder, folders);
   Problems problems(threads, stop, share.until);
   std::vector<Run> open;
   open.reserve(mine.size());

@@ -341,6 +341,22 @@ TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   EXPECT_EQ(run_stap({"table", folder_.path("nowhere")}).exit_code, 3);
 }
 
+// Mutation: to look when pool and test set are made, which may take days.
+TEST_F(StudyProgram, AFolderThatCannotBeWrittenIsNoticedBeforeAnythingIsSolved) {
+  std::vector<std::string> nowhere = words("run", "r"), all = words("run", "r");
+  nowhere.back() = "/proc/none";
+
+  const Finished refused = run_stap(nowhere);
+  const bool solved = fs::exists(folder_.path("cache"));
+  const Finished done = run_stap(all);
+
+  EXPECT_EQ(refused.exit_code, 6) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "cannot make /proc/none"));
+  EXPECT_FALSE(solved);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_TRUE(fs::exists(folder_.path("cache")));  // or nothing would have been seen above
+}
+
 TEST_F(StudyProgram, BadInputIsExitCode2) {
   auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
     const Finished result = run_stap(words("run", "bad", more));
