@@ -148,7 +148,9 @@ std::vector<std::string> names_in(const fs::path& folder) {
   std::error_code error;
   if (!fs::exists(folder / "config.yaml", error) && fs::exists(order, error))
     return read_order(order);
-  RunFolder(folder).read_config();  // throws if it is none
+  const RunFolder run(folder);
+  const bool begun = fs::exists(run.config_file(), error);
+  if (begun || !fs::exists(run.status_file(), error)) run.read_config();  // throws if it is none
   return {""};
 }
 

@@ -32,7 +32,8 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const std::filesystem::path& fo
 /// them as they are written. Call it before drive().
 void keep_names(std::vector<SweepRun>& runs, const std::filesystem::path& folder);
 
-/// Names of a folder's runs, begun or not: "" for the run it is, else those of the sweep it is.
+/// Names of a folder's runs, begun or not: "" for the run it is, or becomes when its data are made,
+/// else those of the sweep it is.
 /// Throws Error(data) if it is neither.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
