@@ -14,6 +14,7 @@
 #include "console.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/core/symmetry.h"
 #include "stap/folder/run_folder.h"
 #include "stap/nn/engine.h"
 #include "stap/study/axes.h"
@@ -135,8 +136,11 @@ std::string memory_text(const Study& study, const Globals& globals) {
   // A configuration for another machine is a good one all the same.
   if (const std::string problem = cuda_problem(); uses_gpu(study.compute) && !problem.empty())
     return fmt::format("{}; device cuda cannot be used here: {}", pool, problem);
-  const double training =
-      static_cast<double>(training_bytes(study.compute, shape, o.members, globals.threads));
+  const RowChanges changes{
+      parse_symmetries(study.train.symmetries, study.grid, study.channels).size(),
+      study.train.noise > 0};
+  const double training = static_cast<double>(
+      training_bytes(study.compute, shape, o.members, changes, globals.threads));
   return fmt::format("{}, {:.2g} GiB for training {} networks ({})", pool, training / (1 << 30),
                      o.members, device_text(study.compute));
 }

@@ -216,7 +216,7 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
                                 ? ": it is a spool, and who asks there has a folder of its own"
                                 : " yet"));
   std::vector<AskedRun> runs;
-  for (const std::string& name : begun ? names_in(folder) : std::vector<std::string>{""})
+  for (const std::string& name : names_in(folder))
     runs.push_back(look_at(name.empty() ? folder : folder / name, name));
   const std::vector<Bundle> bundles = bundles_in(folder / "failures");
   if (options.json) {

@@ -12,6 +12,7 @@
 #include "console.h"
 #include "interrupt.h"
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 #include "stap/data/store.h"
 #include "stap/study/axes.h"
 #include "stap/study/presets.h"
@@ -20,6 +21,7 @@
 #include "stap/study/solver_replay.h"
 #include "stap/study/spending.h"
 #include "stap/study/symmetry_search.h"
+#include "stap/study/tried_symmetries.h"
 
 namespace stap::app {
 namespace {
@@ -106,6 +108,10 @@ void run_solver_check(const SolverAskOptions& options, const Globals& globals, s
   console.finish();
   if (const auto seconds = check.median_seconds())
     keep_step_seconds(study, {*seconds, check.seconds.size(), "solver check"});
+  for (const CheckRow& row : check.rows)
+    if (row.name == "symmetries" &&
+        (row.verdict == CheckRow::Verdict::ok || row.verdict == CheckRow::Verdict::warning))
+      keep_tried_symmetries(study, study.train.symmetries);
   const std::vector<std::string> advice =
       check.any_failed() ? std::vector<std::string>()
                          : solver_advice(check, facts_of(study, globals, console));
@@ -143,10 +149,23 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
     interrupt.end_program();
   }
   console.finish();
+  keep_tried_symmetries(study, search.found);
   if (options.json)
     out << config::json_text(to_value(search)) << '\n';
   else
     out << symmetry_search_text(search);
+  if (search.stopped) {
+    out.flush();  // the signal that ends the program leaves nobody to do it
+    console.note("interrupted: what was found so far is said, the rest was not tried");
+    interrupt.end_program();
+  }
+  if (search.nothing_told())
+    throw Error(ErrorKind::solver,
+                fmt::format("no symmetry could be told, since the solver made steps of initial "
+                            "conditions, but none of their images ({}): see what it says of such "
+                            "states, or give other initial conditions; stap solver check {} tells "
+                            "more",
+                            search.rows.back().trouble, shell_quoted(options.config)));
 }
 
 void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
@@ -204,7 +223,8 @@ void add_solver(CLI::App& program, const Globals& globals) {
   add_asking(*command, *symmetries,
              "Calls to make at most (default: as many as there are symmetries to try)");
   command->footer(
-      "The exit code is 7 if the solver cannot make its first steps, else 0.\n"
+      "The exit code is 7 if the solver cannot make its first steps, or none of those that were "
+      "tried\nthen, else 0. What was found before Ctrl-C is printed.\n"
       "Example:\n  stap solver symmetries study.yaml\n"
       "  stap solver symmetries study.yaml --calls 20 --json");
   command->callback(

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
@@ -12,9 +13,12 @@
 #include "interrupt.h"
 #include "shards.h"
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 #include "stap/data/store.h"
 #include "stap/run/sweep.h"
 #include "stap/study/presets.h"
+#include "stap/study/study.h"
+#include "stap/study/tried_symmetries.h"
 #include "study_end.h"
 
 namespace stap::app {
@@ -67,7 +71,31 @@ std::vector<SweepRun> runs_of(const StudyCommandOptions& options, config::Value 
   if (axes.empty() && !is_study)
     throw Error(ErrorKind::config,
                 "a sweep needs an axis: give --grid key=a,b,c, or a configuration with 'sweep'");
-  return expand_grid(document, axes);
+  std::vector<SweepRun> runs = expand_grid(document, axes);
+  keep_names(runs, options.folder);
+  return runs;
+}
+
+// Built-in equations refuse symmetries that they do not have; a solver of the user's own is asked
+// by 'stap solver check' alone. Said once, of the first run that states any.
+void warn_of_untried(const std::vector<SweepRun>& runs, const StudyCommandOptions& options,
+                     Console& console) {
+  for (const SweepRun& run : runs) {
+    const config::Value* stated = config::find_path(run.document, "train.symmetries");
+    if (stated == nullptr || !stated->is_list() || stated->list()->empty()) continue;
+    const std::vector<std::string> untried = untried_symmetries(make_study(run.document));
+    if (untried.empty()) continue;
+    std::string command =
+        "stap solver check " + (options.config.empty() ? "CONFIG" : shell_quoted(options.config));
+    for (const std::string& name : options.overlays) command += " --with " + shell_quoted(name);
+    for (const std::string& setting : options.overrides) command += " " + shell_quoted(setting);
+    if (!run.name.empty())  // it may be a value of an axis
+      command += " " + shell_quoted("train.symmetries=" + config::json_text(*stated, 0));
+    return console.warning(
+        fmt::format("train.symmetries has \"{}\", which was not tried on this solver: if it does "
+                    "not hold, networks learn what is not so; to try it: {}",
+                    fmt::join(untried, "\", \""), command));
+  }
 }
 
 Until until_of(const std::string& text) {
@@ -94,6 +122,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
     if (share.has(r) && share.until != Until::trained) mine.push_back(runs[r]);
   show_spending(mine, options.folder, console);
   show_spools(mine, console);
+  if (share.shard == 0 && share.until != Until::trained) warn_of_untried(runs, options, console);
   const InterruptGuard interrupt(limit);
   ByHand by_hand;
   const LoopEnd end =

@@ -126,7 +126,7 @@ class PageMaker {
     if (start < next_) return;
     const std::string seen = files_seen(folder_);
     if (seen != seen_ || (last && waiting_)) {
-      LivePage page = live_page(folder_, last);
+      LivePage page = live_page(folder_, time_of_day(), last);
       waiting_ = page.waiting;
       board_.set_page(std::move(page));
     }
@@ -180,7 +180,8 @@ bool has_screen() {
 
 bool is_there(const fs::path& folder) {
   std::error_code error;
-  return fs::exists(folder / "config.yaml", error) || fs::exists(folder / "sweep.json", error);
+  return fs::exists(folder / "config.yaml", error) || fs::exists(folder / "sweep.json", error) ||
+         fs::exists(folder / "status.json", error);  // while pool and test set are made
 }
 
 void wait_for(const WatchOptions& options, const InterruptGuard& interrupt, Console& console) {
@@ -188,8 +189,8 @@ void wait_for(const WatchOptions& options, const InterruptGuard& interrupt, Cons
   if (is_there(folder)) return;
   if (!options.wait)
     throw Error(ErrorKind::data,
-                fmt::format("there is no run or sweep in {0} yet: its files come when pool and "
-                            "test set are made; 'stap watch {0} --wait' waits for them",
+                fmt::format("there is no run or sweep in {0} yet: 'stap watch {0} --wait' waits "
+                            "for it",
                             folder.string()));
   console.note(fmt::format("waiting for {}", folder.string()));
   while (!is_there(folder)) {

@@ -54,13 +54,12 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
       }
       break;
     case Type::texts:
-      type("array");
-      schema.set("items", Value(Value::Map{}));
-      break;
     case Type::reals:
     case Type::integers: {
       Value item;
-      item.set("type", field.type == Type::integers ? "integer" : "number");
+      item.set("type", field.type == Type::texts      ? "string"
+                       : field.type == Type::integers ? "integer"
+                                                      : "number");
       add_range(item, field.allowed, field.type == Type::integers);
       type("array").set("items", std::move(item));
       if (field.allowed.min_length > 0) schema.set("minItems", field.allowed.min_length);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/sizes.h"
 #include "nn/engines.h"
 #include "nn/gradients.h"
 #include "stap/core/error.h"
@@ -164,9 +165,11 @@ void check_member_count(int members) {
 }
 
 std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
-                           int threads) {
-  return uses_gpu(options) ? cuda_training_bytes(shape, members)
-                           : cpu_training_bytes(shape, members, threads);
+                           const RowChanges& changes, int threads) {
+  const bool augmented = changes.maps > 0 || changes.noise;
+  return sum_of({product_of({changes.maps, shape.grid.values(), sizeof(std::int32_t)}),
+                 uses_gpu(options) ? cuda_training_bytes(shape, members, augmented)
+                                   : cpu_training_bytes(shape, members, augmented, threads)});
 }
 
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,

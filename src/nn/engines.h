@@ -14,8 +14,9 @@ void check_member_count(int members);
 /// Name of the GPU that make_cuda_engine() would use; empty if there is none.
 std::string cuda_name();
 
-/// Bytes that an engine takes to train its members; about. threads = 0: all cores.
-std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads);
-std::size_t cuda_training_bytes(const FnoShape& shape, int members);
+/// Bytes that an engine takes to train its members; about. `augmented`: with room for what stands
+/// in the place of rows (augment.h). threads = 0: all cores.
+std::size_t cpu_training_bytes(const FnoShape& shape, int members, bool augmented, int threads);
+std::size_t cuda_training_bytes(const FnoShape& shape, int members, bool augmented);
 
 }  // namespace stap

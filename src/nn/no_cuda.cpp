@@ -13,7 +13,7 @@ std::string cuda_name() {
   return {};
 }
 
-std::size_t cuda_training_bytes(const FnoShape&, int) {
+std::size_t cuda_training_bytes(const FnoShape&, int, bool) {
   return 0;
 }
 

@@ -80,13 +80,25 @@ void judge_life(const fs::path& folder, double now, LiveRun& run) {
   }
 }
 
+// Of a run that has no configuration yet: that its data are being made is all that it may say. A
+// power cut may leave nothing of it.
+RunStatus data_status(const RunFolder& folder) {
+  try {
+    if (const auto status = folder.read_status(); status && status->phase == "data") return *status;
+  } catch (const Error&) {
+  }
+  return {};
+}
+
 LiveRun look_at_run(const fs::path& path, std::string name, double now) {
   LiveRun run{.name = std::move(name)};
   const RunFolder folder(path);
   std::error_code error;
   try {
     if (!fs::exists(folder.config_file(), error)) {
+      run.status = data_status(folder);
       run.words = "not begun";
+      if (!run.status.phase.empty()) judge_life(path, now, run);
       return run;
     }
     run.status = folder.read_status().value_or(RunStatus{});
@@ -155,6 +167,8 @@ std::string files_seen(const fs::path& folder) {
           run.path() / "analysis.h5"})
       see(file, text);
     std::error_code error;
+    if (!fs::exists(run.config_file(), error))  // then it says that data are made, every second
+      text += fs::exists(run.status_file(), error) ? "data " : "- ";
     for (std::size_t round = 0, pass = 1; fs::exists(run.plan_file(round, 1), error);
          ++round, pass = 1)
       for (; fs::exists(run.plan_file(round, pass), error); ++pass)

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "core/pending_file.h"
 #include "run/news.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -109,6 +111,16 @@ void write_order(const std::vector<SweepRun>& runs, const fs::path& folder, cons
   write_sealed_json(order, config::json_text(value) + "\n");
 }
 
+// Throws Error(storage). Runs that have no folder yet will make theirs in that of the sweep.
+void check_writable(const fs::path& folder, const std::vector<RunFolder>& runs) {
+  make_folder(folder);
+  std::set<fs::path> files;
+  std::error_code error;
+  for (const RunFolder& run : runs)
+    files.insert(fs::is_directory(run.path(), error) ? run.status_file() : folder / "sweep.json");
+  for (const fs::path& file : files) PendingFile tried(file);  // is removed again
+}
+
 // Whether this run can be trained without asking its solver.
 bool can_train(const Study& study) {
   if (!is_foreign(study) || data_are_made(study)) return true;
@@ -121,12 +133,24 @@ bool can_train(const Study& study) {
 
 }  // namespace
 
+void keep_names(std::vector<SweepRun>& runs, const fs::path& folder) {
+  const auto is_renamed = [](const SweepRun& run) { return run.name != run.written; };
+  std::error_code error;
+  if (std::ranges::none_of(runs, is_renamed) || !fs::exists(folder / "sweep.json", error)) return;
+  const std::vector<std::string> there = read_order(folder / "sweep.json");
+  const std::set<std::string> names(there.begin(), there.end());
+  for (SweepRun& run : runs)
+    if (names.contains(run.written)) run.name = run.written;
+}
+
 std::vector<std::string> names_in(const fs::path& folder) {
   const fs::path order = folder / "sweep.json";
   std::error_code error;
   if (!fs::exists(folder / "config.yaml", error) && fs::exists(order, error))
     return read_order(order);
-  RunFolder(folder).read_config();  // throws if it is none
+  const RunFolder run(folder);
+  const bool begun = fs::exists(run.config_file(), error);
+  if (begun || !fs::exists(run.status_file(), error)) run.read_config();  // throws if it is none
   return {""};
 }
 
@@ -158,7 +182,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
   };
   std::vector<std::size_t> mine;
   for (std::size_t r = share.shard; r < runs.size(); r += share.shards) mine.push_back(r);
-  // Nothing is solved for a folder that will be refused.
+  // Nothing is solved for a folder that will be refused, or cannot be written (below).
   for (const std::size_t r : mine) check_claim(folder_of(runs[r]), studies[r].effective);
   if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder, share);
   const std::size_t all = mine.size();
@@ -170,6 +194,9 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int thr
                     "makes",
                     all - mine.size(), all));
   if (mine.empty() && all > 0) return LoopEnd::paused;
+  std::vector<RunFolder> folders;
+  for (const std::size_t r : mine) folders.push_back(folder_of(runs[r]));
+  check_writable(folder, folders);
   Problems problems(threads, stop, share.until);
   std::vector<Run> open;
   open.reserve(mine.size());

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "stap/core/error.h"
+#include "stap/core/sha256.h"
 #include "stap/study/presets.h"
 
 namespace stap {
@@ -18,6 +21,37 @@ constexpr std::size_t kMost = 100'000;  // values of an axis, runs of a sweep: m
 // A value of `sweep` as --grid would write it.
 std::string axis_text(const config::Value& value) {
   return value.text() != nullptr ? *value.text() : config::json_text(value, 0);
+}
+
+constexpr std::size_t kLongestName = 255;  // bytes, which file systems take
+constexpr std::size_t kReadable = 40;      // characters of a value that is not plain
+constexpr std::size_t kReadableName = 180;
+
+// "-" and eight digits that tell it from others which look like it.
+std::string mark_of(const std::string& text) {
+  return "-" + sha256_hex(std::as_bytes(std::span(text))).substr(0, 8);
+}
+
+bool is_plain(char c) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-=,:()[]@%~^";
+  return kPlain.find(c) != std::string_view::npos;
+}
+
+// "key=value" as a part of the name of a folder. Blanks, quotes and whatever else a shell or a file
+// system may take amiss give way to "_", and a mark of the whole; what has none of it stays.
+std::string folder_part(const std::string& written) {
+  std::string unslashed = written;
+  std::ranges::replace(unslashed, '/', '_');
+  if (std::ranges::all_of(unslashed, is_plain)) return unslashed;
+  std::string part;
+  for (const char c : unslashed)
+    if (is_plain(c))
+      part += c;
+    else if (!part.ends_with('_'))
+      part += '_';
+  const std::size_t value = part.find('=') + 1;
+  return part.substr(0, value + kReadable) + mark_of(written);
 }
 
 // What `values` names twice; empty if nothing.
@@ -178,21 +212,26 @@ std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<G
   if (count_runs(axes) > kMost)
     throw Error(ErrorKind::config,
                 fmt::format("the axes make more than {} runs: leave values out", kMost));
-  std::vector<SweepRun> runs{{"", base}};
+  std::vector<SweepRun> runs{{"", base, ""}};
   for (const GridAxis& axis : axes) {
     std::vector<SweepRun> more;
     for (const SweepRun& run : runs)
       for (const std::string& value : axis.values) {
         SweepRun next = run;
         apply_axis(next.document, axis, value);
-        next.name += fmt::format("{}{}={}", next.name.empty() ? "" : ",", axis.key, value);
+        const std::string written = fmt::format("{}={}", axis.key, value);
+        const std::string_view comma = next.name.empty() ? "" : ",";
+        next.name += fmt::format("{}{}", comma, folder_part(written));
+        next.written += fmt::format("{}{}", comma, written);
         more.push_back(std::move(next));
       }
     runs = std::move(more);
   }
   std::vector<std::string> names;
   for (SweepRun& run : runs) {
-    std::replace(run.name.begin(), run.name.end(), '/', '_');
+    if (run.name.size() > kLongestName)
+      run.name = run.name.substr(0, kReadableName) + mark_of(run.written);
+    std::ranges::replace(run.written, '/', '_');
     names.push_back(run.name);
   }
   if (const std::string twice = repeated(std::move(names)); !twice.empty())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -180,8 +181,14 @@ const Preset* find_preset(const std::string& name) {
 }
 
 std::string preset_summary(const Preset& preset) {
-  const std::string line = preset.text.substr(0, preset.text.find('\n'));
-  return line.starts_with("# ") ? line.substr(2) : "";
+  std::istringstream lines(preset.text);
+  std::string summary;
+  for (std::string line; std::getline(lines, line) && line.starts_with("# ");) {
+    const bool goes_on = line.size() > 2 && line[2] >= 'a' && line[2] <= 'z';
+    if (!summary.empty() && !goes_on) break;
+    summary += (summary.empty() ? "" : " ") + line.substr(2);
+  }
+  return summary;
 }
 
 Value load_config(const std::string& name, const std::vector<std::string>& overlays) {

@@ -10,12 +10,12 @@
 #include "core/sizes.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/core/sha256.h"
 #include "stap/journal/answer_log.h"
 #include "stap/study/clusters.h"
 #include "stap/study/data_files.h"
 #include "stap/study/generate.h"
 #include "stap/study/problem.h"
+#include "study/kept_of_solver.h"
 
 namespace stap {
 namespace {
@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
+constexpr const char* kStepSecondsFolder = "step-seconds";
 constexpr const char* kStepSecondsFormat = "step-seconds/1";
 
 bool is_foreign(const Study& study) {
@@ -125,21 +126,6 @@ void collect(const fs::path& journal, std::size_t acquisition_least, std::size_t
   });
 }
 
-fs::path kept_file(const Study& study) {
-  const fs::path cache = cache_folder();
-  const Value* pde = study.effective.find("pde");
-  if (cache.empty() || pde == nullptr) return {};
-  // What is not about how a step is made counts for nothing.
-  constexpr const char* kOthers[] = {"slots",      "scratch", "on_failure",    "retries", "breaker",
-                                     "stragglers", "grace",   "failures_kept", "limits"};
-  Value way;
-  if (const Value* solver = study.effective.find("solver")) way = *solver;
-  for (const char* key : kOthers)
-    if (way.is_map()) way.erase(key);
-  const std::string text = config::yaml_text(*pde) + config::json_text(way, 0);
-  return cache / "step-seconds" / (sha256_hex(std::as_bytes(std::span(text))) + ".json");
-}
-
 std::optional<StepSeconds> read_kept(const fs::path& file) {
   std::error_code error;
   if (file.empty() || !fs::is_regular_file(file, error)) return std::nullopt;
@@ -222,22 +208,16 @@ std::optional<StepSeconds> known_step_seconds(const Study& study,
   seconds.clear();
   collect(cached_file(data_key(data_request(study)), "journal.jsonl"), 1, 2, seconds);
   if (auto found = median_of(std::move(seconds), "answers for the test set")) return found;
-  return read_kept(kept_file(study));
+  return read_kept(kept_of_solver(study, kStepSecondsFolder));
 }
 
 void keep_step_seconds(const Study& study, const StepSeconds& measured) {
-  const fs::path file = kept_file(study);
-  if (file.empty()) return;
   Value value;
   value.set("format", kStepSecondsFormat);
   value.set("seconds", measured.seconds);
   value.set("answers", measured.answers);
   value.set("source", measured.source);
-  try {
-    make_folder(file.parent_path());
-    write_text(file, config::json_text(value) + "\n");
-  } catch (const Error&) {  // it can be measured again
-  }
+  keep(kept_of_solver(study, kStepSecondsFolder), value);
 }
 
 std::string spending_text(const ExpectedSpending& spending,

@@ -112,7 +112,9 @@ void SymmetrySearching::first_step() {
   throw Error(ErrorKind::solver,
               trouble_.empty() ? "a step changes nothing, so that no symmetry can be told: ask "
                                  "stap solver check what is wrong"
-                               : fmt::format("no step can be tried: {}", trouble_));
+                               : fmt::format("no step can be tried: {}; stap solver check tells "
+                                             "more",
+                                             trouble_));
 }
 
 bool SymmetrySearching::told_already(const SolverStep& step, const SolverStep& image) const {
@@ -200,9 +202,16 @@ SymmetrySearch SymmetrySearching::run() && {
   const std::vector<std::string> all = to_try(asked_, *solver_);
   for (std::size_t i = 0; i < all.size(); ++i) {
     observer_.progress({"solver symmetries", i, all.size(), "symmetries"});
-    consider(all[i]);
+    try {
+      consider(all[i]);
+    } catch (const Stopped&) {  // calls may have taken hours: what they told is not thrown away
+      search_.stopped = true;
+      search_.left += all.size() - i;
+      break;
+    }
   }
-  observer_.progress({"solver symmetries", all.size(), all.size(), "symmetries"});
+  if (!search_.stopped)
+    observer_.progress({"solver symmetries", all.size(), all.size(), "symmetries"});
   leave_out_what_follows();
   search_.states = steps_.size();
   const std::vector<std::string> channels = solver_->channels();
@@ -226,6 +235,12 @@ SymmetrySearch SymmetrySearching::run() && {
 }
 
 }  // namespace
+
+bool SymmetrySearch::nothing_told() const {
+  return !rows.empty() && std::ranges::all_of(rows, [](const SymmetryTried& row) {
+    return row.verdict == SymmetryTried::Verdict::failed;
+  });
+}
 
 std::size_t planned_search_calls(const SolverToCheck& solver, std::size_t calls_most) {
   const auto made = solver.make({});

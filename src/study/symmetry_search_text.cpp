@@ -47,8 +47,11 @@ std::string symmetry_search_text(const SymmetrySearch& search) {
   say(search.too_many, fmt::format("were not asked about: they make more than {} maps with those "
                                    "that hold",
                                    kMostSymmetries));
-  say(search.left, "were not tried: no call was left (--calls)");
+  const char* why_left = search.stopped ? "interrupted" : "no call was left (--calls)";
+  say(search.left, fmt::format("were not tried: {}", why_left));
   text += fmt::format("{} calls were made\n", search.calls);
+  if (search.rows.empty()) return text + fmt::format("\nNothing was tried: {}.\n", why_left);
+  if (search.nothing_told()) return text + "\nNothing could be told: every call failed.\n";
   if (!search.unmirrored.empty() && search.left == 0)
     text += fmt::format(
         "\nNo mirror of {} was found. One about another place than 0, as walls and forcings may "
@@ -62,12 +65,6 @@ std::string symmetry_search_text(const SymmetrySearch& search) {
         "\n{} {} 0 in all initial conditions that were tried: what is said here is not said of "
         "states in which that is not so.\n",
         fmt::join(search.unseen, ", "), search.unseen.size() == 1 ? "is" : "are");
-  const auto failed = [](const SymmetryTried& row) {
-    return row.verdict == SymmetryTried::Verdict::failed;
-  };
-  if (std::ranges::all_of(search.rows, failed))
-    return text + (search.rows.empty() ? "\nNothing was tried: no call was left (--calls).\n"
-                                       : "\nNothing could be told: every call failed.\n");
   if (search.found.empty())
     return text + "\nNone of those that were tried is a symmetry of this solver.\n";
   return text + fmt::format(
@@ -94,6 +91,7 @@ config::Value to_value(const SymmetrySearch& search) {
   value.set("decided", search.decided);
   value.set("too_many", search.too_many);
   value.set("not_tried", search.left);
+  value.set("interrupted", search.stopped);
   value.set("states", search.states);
   value.set("unseen_channels", Value(Value::List(search.unseen.begin(), search.unseen.end())));
   value.set("symmetries", Value(Value::List(search.found.begin(), search.found.end())));

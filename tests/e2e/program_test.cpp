@@ -151,6 +151,33 @@ TEST(Program, CheckSaysHowMuchMemoryAStudyTakes) {
   EXPECT_FALSE(contains(part.err, "memory"));
 }
 
+// Eight maps of 4 bytes a value, and images of 32 rows, inputs and targets, for one thread.
+TEST(Program, CheckCountsTheMemoryOfSymmetries) {
+  const auto training = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"check",
+                                   "as-coded/cns",
+                                   "device=cpu",
+                                   "pde.points=[1024, 1024]",
+                                   "network.width=4",
+                                   "network.layers=1",
+                                   "network.lifting=4",
+                                   "network.projection=4",
+                                   "members=2",
+                                   "--threads",
+                                   "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string said = run_stap(words).err, before = "pool and test set, ";
+    const std::size_t at = said.find(before);
+    return at == std::string::npos ? 0.0 : std::stod(said.substr(at + before.size()));
+  };
+
+  const double plain = training({}), with = training({"--with", "symmetries/cns"});
+
+  // Both are rounded to a tenth of a GiB.
+  EXPECT_GT(plain, 1.0);
+  EXPECT_NEAR(with - plain, (8 + 2 * 32) * 4.0 * 4 / 1024, 0.1001);
+}
+
 TEST(Program, CheckShowsAllProblemsAtOnce) {
   const TemporaryFolder folder;
   const std::string file = folder.file("run.yaml",

@@ -67,6 +67,18 @@ method: random
         {"/bin/sh", "-c", "PATH=/usr/bin:$PATH; cd '" + folder_.path("mine") + "' && " + command});
   }
 
+  /// A project of `stap init` whose solver does what these lines say from its n-th call on.
+  void starter_that_from_call(int n, const std::string& lines) const {
+    const Finished made = run_stap(
+        {"init", folder_.path("mine"), "--from", "command", "--language", "c", "--points", "32"});
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    ASSERT_EQ(in_folder("make && mv solver makes_steps").exit_code, 0);
+    const std::string calls = folder_.path("calls");
+    script("mine/solver", "echo call >> " + calls + "\nif [ $(wc -l < " + calls + ") -ge " +
+                              std::to_string(n) + " ]; then " + lines + "; fi\nexec " +
+                              folder_.path("mine/makes_steps") + " \"$@\"\n");
+  }
+
   TemporaryFolder folder_;
 };
 
@@ -308,6 +320,64 @@ TEST_F(SolverProgram, SymmetriesOfASolverThatFailsAreNotSearched) {
   EXPECT_EQ(result.exit_code, 7);
   EXPECT_TRUE(contains(result.err, "initial condition 0 fails: exit code 4: no licence"));
   EXPECT_EQ(content(folder_.path("calls")), "call\ncall\ncall\n");
+}
+
+// The program makes one step, of the initial condition, and fails then.
+TEST_F(SolverProgram, SymmetriesOfWhichNoneCanBeToldAreExitCode7) {
+  starter_that_from_call(2, "echo no licence >&2; exit 4");
+
+  const Finished result =
+      in_folder(std::string(STAP_TEST_PROGRAM) + " solver symmetries study.yaml");
+
+  EXPECT_EQ(result.exit_code, 7) << result.err;
+  EXPECT_TRUE(contains(result.out, "failed  fails: exit code 4: no licence"));
+  EXPECT_TRUE(
+      result.out.ends_with("8 calls were made\n\nNothing could be told: every call failed.\n"))
+      << result.out;
+  EXPECT_TRUE(contains(result.err, "exit code 4: no licence"));
+  EXPECT_TRUE(contains(result.err, "stap solver check study.yaml"));
+}
+
+// Ctrl-C comes while the fifth call is under way, by the hand of the program that is called: four
+// tell that the sign holds, two steps and their images.
+TEST_F(SolverProgram, SymmetriesFoundBeforeCtrlCAreSaid) {
+  starter_that_from_call(5, "kill -INT $(cat " + folder_.path("pid") + "); exec tail -f /dev/null");
+
+  const Finished result = in_folder("echo $$ > " + folder_.path("pid") + "; exec " +
+                                    STAP_TEST_PROGRAM + " solver symmetries study.yaml");
+
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_TRUE(contains(result.out, "u -> -u  ok "));
+  EXPECT_TRUE(contains(result.out, "more were not tried: interrupted"));
+  EXPECT_TRUE(result.out.ends_with("\n  symmetries: [\"u -> -u\"]\n")) << result.out;
+  EXPECT_TRUE(contains(result.err, "interrupted"));
+}
+
+// Networks would learn what is not so: whoever states a symmetry hears once how to try it.
+TEST_F(SolverProgram, ARunSaysThatItsSymmetriesWereNotTried) {
+  starter_that_from_call(1'000'000, "exit 1");
+  const std::string program = STAP_TEST_PROGRAM, stated = R"('train.symmetries=["x -> -x"]')";
+  const std::string sizes = " study.yaml study.rounds=0 train.epochs=1 ";
+  const std::string run = program + " run" + sizes + stated + " --quiet --no-report --out r";
+
+  const Finished first = in_folder(run);
+  const Finished axis = in_folder(program + " sweep" + sizes + "--grid " + stated +
+                                  " --grid seed=0,1 --quiet --no-report --out s");
+  const Finished none = in_folder(program + " run" + sizes + "--quiet --no-report --out n");
+  const Finished checked = in_folder(program + " solver check study.yaml " + stated);
+  const Finished again = in_folder(run);
+
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(contains(first.err, R"(train.symmetries has "x -> -x", which was not tried)"));
+  EXPECT_TRUE(
+      contains(first.err, "stap solver check study.yaml study.rounds=0 train.epochs=1 " + stated));
+  EXPECT_EQ(std::ranges::count(first.err, '\n'), 1) << first.err;
+  ASSERT_EQ(axis.exit_code, 0) << axis.err;
+  EXPECT_EQ(std::ranges::count(axis.err, '\n'), 1) << axis.err;
+  EXPECT_TRUE(contains(axis.err, stated));
+  EXPECT_EQ(none.err, "");
+  ASSERT_EQ(checked.exit_code, 0) << checked.out;
+  EXPECT_EQ(again.err, "");
 }
 
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {

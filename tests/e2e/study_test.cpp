@@ -111,6 +111,23 @@ TEST_F(StudyProgram, SameBytesForAnyThreadsAloneOrInASweep) {
   EXPECT_NE(random, stap);
 }
 
+// Texts of any kind can be an axis: folders have plain names, and everything finds the runs.
+TEST_F(StudyProgram, ASweepOverTextsHasFoldersWithPlainNames) {
+  const std::string axis = R"(train.symmetries=[],["x -> -x, u -> -u"])";
+
+  const Finished sweep = run_stap(words("sweep", "s", {"--grid", axis, "rounds=0"}));
+  const Finished table = run_stap({"table", folder_.path("s"), "--json"});
+
+  ASSERT_EQ(sweep.exit_code, 0) << sweep.err;
+  const json names = json::parse(content(folder_.path("s/sweep.json"))).at("runs");
+  ASSERT_EQ(names.size(), 2u);
+  EXPECT_EQ(names[0], "train.symmetries=[]");
+  EXPECT_EQ(names[1].get<std::string>().find_first_of(" \">"), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder_.path("s/" + names[1].get<std::string>() + "/metrics.jsonl")));
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_TRUE(contains(table.out, "x -> -x, u -> -u"));  // as configured, not as the folder says
+}
+
 // Training, rollouts and purchases all hand the time on: the networks have one input more, and it
 // makes a difference.
 TEST_F(StudyProgram, TimeCanBeAnInputOfTheNetwork) {
@@ -322,6 +339,22 @@ TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   EXPECT_EQ(run_stap(words("run", "mine")).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder_.path("mine/journal.jsonl")));
   EXPECT_EQ(run_stap({"table", folder_.path("nowhere")}).exit_code, 3);
+}
+
+// Mutation: to look when pool and test set are made, which may take days.
+TEST_F(StudyProgram, AFolderThatCannotBeWrittenIsNoticedBeforeAnythingIsSolved) {
+  std::vector<std::string> nowhere = words("run", "r"), all = words("run", "r");
+  nowhere.back() = "/proc/none";
+
+  const Finished refused = run_stap(nowhere);
+  const bool solved = fs::exists(folder_.path("cache"));
+  const Finished done = run_stap(all);
+
+  EXPECT_EQ(refused.exit_code, 6) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "cannot make /proc/none"));
+  EXPECT_FALSE(solved);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_TRUE(fs::exists(folder_.path("cache")));  // or nothing would have been seen above
 }
 
 TEST_F(StudyProgram, BadInputIsExitCode2) {

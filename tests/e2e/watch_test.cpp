@@ -88,8 +88,8 @@ class WatchProgram : public ::testing::Test {
     waitpid(std::exchange(watch_, 0), &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  // A run whose solver waits for a file "go", with both of its slots at work.
-  void start_run() {
+  // Of a run whose solver waits for a file "go".
+  void write_study(const std::string& test) const {
     folder_.file("solver.sh",
                  "touch \"$3/begun.$$\"\nwhile [ ! -e \"$3/go\" ]; do sleep 0.02; done\n"
                  "cp \"$1\" \"$2\"\n");
@@ -99,9 +99,14 @@ solver: {name: command, argv: [sh, "{here}/solver.sh", "{input}", "{output}", "{
 initial: {name: sines, warm_up: 0}
 network: {modes: [4], width: 4, lifting: 8, projection: 8, layers: 1}
 train: {epochs: 2}
-study: {steps: 3, pool: 20, test: 0, initial: 3, rounds: 1, budget: 4}
+study: {steps: 3, pool: 20, test: )" +
+                                   test + R"(, initial: 3, rounds: 1, budget: 4}
 method: random
 )");
+  }
+  // With both of its slots at work.
+  void start_run() {
+    write_study("0");
     run_ = start_stap({"run", folder_.path("study.yaml"), "--out", folder_.path("run")});
     const auto at_work = [&] {
       return fs::exists(folder_.path("run/status.json")) &&
@@ -154,6 +159,25 @@ TEST_F(WatchProgram, ShowsARunWhileItWorksAndEndsWithIt) {
   EXPECT_EQ(end_of_watch(), 0);
   EXPECT_TRUE(contains(content(folder_.path("address")), "nobody works in"));
   waitpid(std::exchange(run_, 0), nullptr, 0);
+}
+
+// The solver waits for a file "go" while the test set is made, when a run has no other file yet.
+TEST_F(WatchProgram, SaysThatPoolAndTestSetAreMade) {
+  setenv("STAP_CACHE", folder_.path("cache").c_str(), 1);
+  write_study("2");
+  run_ = start_stap({"run", folder_.path("study.yaml"), "--out", folder_.path("run")});
+  unsetenv("STAP_CACHE");
+  ASSERT_TRUE(eventually([&] { return fs::exists(folder_.path("run/status.json")); }, 30));
+
+  watch(folder_.path("run"));
+  const Value now = status();
+  const bool shown =
+      eventually([&] { return contains(get(path_, host_), "making pool and test set (process"); });
+
+  EXPECT_EQ(text(now, "state"), "\"working\"");
+  EXPECT_EQ(text(now, "phase"), "\"data\"");
+  EXPECT_TRUE(contains(text(now, "words"), "making pool and test set"));
+  EXPECT_TRUE(shown);
 }
 
 TEST_F(WatchProgram, SaysThatAFolderIsGoneAndThatItIsBack) {

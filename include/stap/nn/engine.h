@@ -110,8 +110,13 @@ std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
 /// The engine that the options ask for: on the first GPU or on the CPU.
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
                                     int members, int threads = 0);
-/// Bytes that the engine the options ask for takes to train its members; about.
+/// What happens to rows before a training sees them.
+struct RowChanges {
+  std::size_t maps = 0;  ///< FitJob::symmetries
+  bool noise = false;    ///< FitOptions::noise
+};
+/// Bytes that the engine the options ask for takes to train its members, with the maps; about.
 std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
-                           int threads = 0);
+                           const RowChanges& changes = {}, int threads = 0);
 
 }  // namespace stap

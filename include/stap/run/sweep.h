@@ -28,7 +28,12 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const std::filesystem::path& fo
               Observer& observer, const StopAsked& stop, ByHand* by_hand = nullptr,
               const Share& share = {});
 
-/// Names of a folder's runs, begun or not: "" for the run it is, else those of the sweep it is.
+/// Gives runs the names that they have in `folder`, if that is the sweep of a version which named
+/// them as they are written. Call it before drive().
+void keep_names(std::vector<SweepRun>& runs, const std::filesystem::path& folder);
+
+/// Names of a folder's runs, begun or not: "" for the run it is, or becomes when its data are made,
+/// else those of the sweep it is.
 /// Throws Error(data) if it is neither.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 

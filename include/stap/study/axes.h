@@ -28,9 +28,12 @@ std::vector<GridAxis> take_axes(config::Value& document, const std::vector<std::
 struct SweepRun {
   std::string name;  ///< of its folder: "method=sbal+stap,seed=1"
   config::Value document;
+  std::string written{};  ///< the name with all characters, as earlier versions gave it
 };
-/// Every combination, the last axis fastest. Throws Error(config), also if two runs would share a
-/// folder or there are more than 100,000.
+/// Every combination, the last axis fastest. Names are those of the keys and values, with "_" for
+/// "/"; odd values (blanks, quotes) and long names are shortened, with some digits of a hash that
+/// tells them apart. Throws Error(config), also if two runs would share a folder or there are more
+/// than 100,000.
 std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<GridAxis>& axes);
 
 /// For what works on one run: the document of the only run that `document` (called `name` by the

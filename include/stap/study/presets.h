@@ -20,7 +20,8 @@ struct Preset {
 std::span<const Preset> presets();
 /// The one of this name (`overlays/` may be left out); null if there is none.
 const Preset* find_preset(const std::string& name);
-/// What a preset's first line, a comment, says about it.
+/// What a preset says about itself: the comment in its first line, and the lines of it that go on
+/// with a small letter. One with a capital begins another sentence.
 std::string preset_summary(const Preset& preset);
 
 /// A configuration by name: a file, else a built-in preset (`overlays/` may be left out), else a

@@ -39,7 +39,11 @@ struct SymmetrySearch {
   std::string unmirrored{};  ///< "x and y": axes that none of them turns round; empty: all do
   std::size_t decided = 0;  ///< not asked: they follow from rows, or what is broken would from them
   std::size_t too_many = 0;  ///< not asked: more than kMostSymmetries maps with those found
-  std::size_t left = 0;      ///< not tried for want of calls
+  std::size_t left = 0;      ///< not tried for want of calls, or because of:
+  bool stopped = false;      ///< somebody asked for an end
+
+  /// Something was asked about, and nothing came of it: each call failed, or was refused.
+  bool nothing_told() const;
 };
 
 /// Calls that the search makes if nothing holds; what holds takes one more.
@@ -47,9 +51,9 @@ std::size_t planned_search_calls(const SolverToCheck& solver, std::size_t calls_
 /// Tries those that the study states, then the plausible ones, on a step from an initial condition,
 /// some way into a trajectory where the solver is told the time, a call each; one that holds is
 /// tried on a second one as well, lest it is the state that has the symmetry and not the solver.
-/// `calls_most` 0: no limit. Progress: phase "solver symmetries". Throws Stopped, Error(solver) if
-/// no step can be made, or none that changes anything, and Error(data) for states that are not of
-/// the grid's size.
+/// `calls_most` 0: no limit. Progress: phase "solver symmetries". A stop ends it with what it has;
+/// throws Stopped where that is nothing yet, Error(solver) if no step can be made, or none that
+/// changes anything, and Error(data) for states that are not of the grid's size.
 SymmetrySearch find_symmetries(const SolverToCheck& solver, std::size_t calls_most,
                                Observer& observer, const StopAsked& stop = {});
 

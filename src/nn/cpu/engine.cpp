@@ -286,11 +286,13 @@ class CpuEngine final : public Engine, public Gradients {
 }  // namespace
 }  // namespace cpu
 
-std::size_t cpu_training_bytes(const FnoShape& shape, int members, int threads) {
+std::size_t cpu_training_bytes(const FnoShape& shape, int members, bool augmented, int threads) {
   const cpu::Network network(shape, active_isa());
   const auto together = static_cast<std::size_t>(std::min(members, thread_count(threads)));
+  const std::size_t rows = augmented ? 2 * kBatchRows : 0;
   return sum_of(
       {product_of({together, cpu::GradientPass::batch_bytes(network)}),
+       product_of({together, rows, shape.grid.values(), sizeof(float)}),
        product_of({3, sizeof(float), network.layout.size, static_cast<std::size_t>(members)})});
 }
 

@@ -429,10 +429,13 @@ std::string cuda_name() {
   return properties.name;
 }
 
-std::size_t cuda_training_bytes(const FnoShape& shape, int members) {
+std::size_t cuda_training_bytes(const FnoShape& shape, int members, bool augmented) {
   const int branches = std::min(members, static_cast<int>(cuda::kBranches));
+  const int bundles = cuda::group_bundles(shape, members);
+  const std::size_t rows =
+      augmented ? static_cast<std::size_t>(2 * bundles * cuda::kRows) * shape.grid.values() : 0;
   return static_cast<std::size_t>(branches) *
-             cuda::Workspace::bytes(shape, cuda::group_bundles(shape, members), true) +
+             (cuda::Workspace::bytes(shape, bundles, true) + rows * sizeof(float)) +
          3 * sizeof(float) * cuda::member_size(shape) * static_cast<std::size_t>(members);
 }
 

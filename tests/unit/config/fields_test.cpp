@@ -246,6 +246,23 @@ TEST(Fields, SchemaSaysWhatTheTableSays) {
   EXPECT_EQ(properties["inner"]["additionalProperties"], false);
 }
 
+TEST(Fields, SchemaSaysWhatIsInAList) {
+  struct Options {
+    std::vector<std::string> texts;
+    std::vector<double> numbers;
+    std::vector<std::size_t> counts;
+  };
+  const Fields<Options> fields{{"texts", &Options::texts, ""},
+                               {"numbers", &Options::numbers, ""},
+                               {"counts", &Options::counts, ""}};
+
+  const auto properties = nlohmann::json::parse(json_text(schema(fields)))["properties"];
+
+  EXPECT_EQ(properties["texts"]["items"], (nlohmann::json{{"type", "string"}}));
+  EXPECT_EQ(properties["numbers"]["items"]["type"], "number");
+  EXPECT_EQ(properties["counts"]["items"]["type"], "integer");
+}
+
 // A number that has a name, and a list that has one.
 TEST(Fields, WordsMayStandForNumbersAndLists) {
   struct Options {

@@ -550,5 +550,23 @@ TEST(InitialParameters, HaveTheStatedSpread) {
   EXPECT_NE(parameters, initial_parameters(shape, Rng(2)));
 }
 
+// Images of 32 rows at most, inputs and targets, for each member that is trained at the same time,
+// and an index of 4 bytes for every value and map. On a GPU how many are depends on it.
+TEST(TrainingBytes, CountMapsAndImages) {
+  const FnoShape shape = small_shape({15, 9}, {4, 4}, 2);
+  const std::size_t values = 2 * 15 * 9, member_rows = 2 * 32 * values * 4;
+  ComputeOptions cpu;
+  cpu.device = ComputeOptions::Device::cpu;
+
+  const std::size_t plain = training_bytes(cpu, shape, 3, {}, 2);
+
+  EXPECT_EQ(training_bytes(cpu, shape, 3, {.maps = 5}, 2) - plain,
+            5 * values * 4 + 2 * member_rows);
+  EXPECT_EQ(training_bytes(cpu, shape, 3, {.noise = true}, 2) - plain, 2 * member_rows);
+  EXPECT_EQ(training_bytes(cpu, shape, 3, {.maps = 5, .noise = true}, 9) -
+                training_bytes(cpu, shape, 3, {}, 9),
+            5 * values * 4 + 3 * member_rows);
+}
+
 }  // namespace
 }  // namespace stap

@@ -134,6 +134,33 @@ TEST(LookAtLive, AFolderThatIsGoneOrDamagedIsSaidToBe) {
   EXPECT_FALSE(gone.ended || damaged.ended);
 }
 
+// Data may take days to make, and a run has no other file until then.
+TEST(LookAtLive, SaysThatPoolAndTestSetAreMade) {
+  const test::TemporaryFolder folder;
+  folder.file("sweep.json", R"({"format": "sweep/1", "runs": ["a", "b", "c"]})");
+  for (const char* name : {"a", "b", "c"}) std::filesystem::create_directory(folder.path(name));
+  const std::string before = files_seen(folder.path());
+  RunFolder(folder.path("a")).write_status({.phase = "data", .budget = 80, .spent = 20});
+  folder.file("c/status.json", "");  // as a power cut may leave it
+
+  const LiveFolder sweep = look_at_live(folder.path(), kNow);
+  const LiveFolder single = look_at_live(folder.path("a"), kNow);
+
+  ASSERT_EQ(sweep.runs.size(), 3u) << sweep.error;
+  EXPECT_EQ(sweep.runs[0].state, LiveRun::State::working);
+  EXPECT_TRUE(test::contains(sweep.runs[0].words, "making pool and test set (process "));
+  EXPECT_EQ(sweep.runs[0].status.spent, 20u);
+  EXPECT_FALSE(sweep.runs[0].seconds_left);
+  for (std::size_t r : {1, 2}) {
+    EXPECT_EQ(sweep.runs[r].state, LiveRun::State::not_begun);
+    EXPECT_EQ(sweep.runs[r].words, "not begun");
+  }
+  EXPECT_FALSE(sweep.ended);
+  ASSERT_EQ(single.runs.size(), 1u) << single.error;
+  EXPECT_EQ(single.runs[0].words, sweep.runs[0].words);
+  EXPECT_NE(files_seen(folder.path()), before);
+}
+
 TEST(LookAtLive, StatusKeepsWhatEstimatesNeed) {
   const test::TemporaryFolder folder;
   const RunFolder run(folder.path());

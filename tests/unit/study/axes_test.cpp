@@ -30,6 +30,11 @@ std::string complaint(const std::string& document, const Texts& settings, const 
     expand_grid(value, axes);
   });
 }
+// Of the folder of the only run of this axis.
+std::string name_of(const std::string& axis) {
+  const std::size_t equals = axis.find('=');
+  return expand_grid(yaml("{}"), {{axis.substr(0, equals), {axis.substr(equals + 1)}}}).at(0).name;
+}
 testing::AssertionResult says(const std::string& text, const std::string& part) {
   if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
   return testing::AssertionFailure() << "'" << part << "' is not in: " << text;
@@ -79,6 +84,45 @@ TEST(Sweep, AnyKeyCanBeAnAxis) {
   EXPECT_EQ(runs[7].document,
             yaml("network: {width: 8, modes: [4]}\nstudy: {seed: 1}\nmethod: sbal+stap\n"
                  "compute: {precision: fp32}"));
+}
+
+// Folders that older versions began go on: what is plain keeps its name, to the letter.
+TEST(Sweep, PlainValuesAreTheNamesOfFolders) {
+  for (const char* part :
+       {"method=sbal(exponent=2)+stap(proposals=10,epsilon=0.2)", "network.modes=[8,8]",
+        "device=cuda:0", "train.symmetries=[]", "pde.dt=1e-3", "network.width=8"})
+    EXPECT_EQ(name_of(part), part);
+  EXPECT_EQ(name_of("study.note=" + std::string(244, 'a')).size(), 255u);
+}
+
+TEST(Sweep, OddValuesGetNamesThatAnyShellTakes) {
+  // printf '%s' 'train.symmetries=["x -> -x, u -> -u"]' | sha256sum
+  EXPECT_EQ(name_of(R"(train.symmetries=["x -> -x, u -> -u"])"),
+            "train.symmetries=[_x_-_-x,_u_-_-u_]-be616fae");
+  // What looks alike is told apart, also where it differs only in what was cut off.
+  EXPECT_NE(name_of("study.note=a b"), name_of("study.note=a  b"));
+  EXPECT_NE(name_of("study.note=a b/c"), name_of("study.note=a b_c"));
+  EXPECT_NE(name_of("study.note=a " + std::string(99, 'b') + "c"),
+            name_of("study.note=a " + std::string(99, 'b') + "d"));
+  EXPECT_EQ(name_of("study.note=a " + std::string(99, 'b')).size(), 11u + 40u + 9u);
+  for (const char* odd : {"a b", "\"a\"", "'a'", "a\nb", "$a", "a;b", "a*", "{a: b}", "m\xc3\xbc"})
+    EXPECT_EQ(name_of(std::string("study.note=") + odd)
+                  .find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.=_-:,"),
+              std::string::npos)
+        << odd;
+}
+
+TEST(Sweep, NamesAreNoLongerThanFoldersMayHave) {
+  const std::string note(300, 'a');
+
+  const auto runs =
+      expand_grid(yaml("{}"), {parse_axis("seed=1,2"), {"study.note", {note, note + "b"}}});
+
+  ASSERT_EQ(runs.size(), 4u);  // all of them different, or it would have been refused
+  for (const SweepRun& run : runs) {
+    EXPECT_EQ(run.name.size(), 180u + 9u);
+    EXPECT_TRUE(run.name.starts_with(run.written.substr(0, 180)));
+  }
 }
 
 TEST(Sweep, ExtendsIsAnAxis) {

@@ -266,6 +266,16 @@ TEST(Presets, SettingsCannotExtend) {
   EXPECT_THROW(apply_setting(document, "extends=demo"), Error);
 }
 
+TEST(Presets, TheSummaryIsTheWholeFirstSentence) {
+  EXPECT_EQ(preset_summary({"a", "# one line\npde: {}\n# and no more\n"}), "one line");
+  EXPECT_EQ(preset_summary({"a", "# begins here,\n# goes on\n# and ends\n# Here is more.\n"}),
+            "begins here, goes on and ends");
+  EXPECT_EQ(preset_summary({"a", "# one line\n#\n# something else\n"}), "one line");
+  EXPECT_EQ(preset_summary({"a", "pde: {}\n"}), "");
+  EXPECT_TRUE(preset_summary(*find_preset("symmetries/ins"))
+                  .ends_with("both moved to where the forcing is the same again"));
+}
+
 // Every preset is a complete study, or an overlay that makes one of another: of any, or, if it
 // states symmetries, of the problem that it is named after.
 TEST(Presets, EveryOneIsWhole) {

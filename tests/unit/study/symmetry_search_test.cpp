@@ -316,6 +316,32 @@ TEST(SymmetrySearch, CanBeStopped) {
   EXPECT_THROW(find_symmetries(bench.asked, 0, nobody, [] { return true; }), Stopped);
 }
 
+// Calls may take hours. Four tell that the sign holds: two steps and their images. The fifth is
+// never answered, and the stop comes while it is waited for.
+TEST(SymmetrySearch, AStopLeavesWhatWasFound) {
+  bool waiting = false;
+  ScriptedBench bench([&](const Call& call) {
+    waiting = call.number == 5;
+    return waiting ? std::nullopt : decays(call);
+  });
+  Observer nobody;
+
+  const SymmetrySearch found = find_symmetries(bench.asked, 0, nobody, [&] { return waiting; });
+  ScriptedBench whole(decays);
+  const SymmetrySearch all = search(whole);
+
+  EXPECT_TRUE(found.stopped);
+  ASSERT_FALSE(found.rows.empty());
+  EXPECT_LT(found.rows.size(), all.rows.size());
+  EXPECT_EQ(found.found, Texts{found.rows[0].text});
+  EXPECT_EQ(candidates_of(found), candidates_of(all));
+  const std::string text = symmetry_search_text(found);
+  EXPECT_TRUE(contains(text, "more were not tried: interrupted"));
+  EXPECT_TRUE(contains(text, "symmetries: [\"" + found.rows[0].text + "\"]"));
+  EXPECT_EQ(to_value(found).find("interrupted")->boolean(), true);
+  EXPECT_EQ(to_value(all).find("interrupted")->boolean(), false);
+}
+
 TEST(SymmetrySearch, TheLastLineCanBePasted) {
   ScriptedBench bench(moves);
   const SymmetrySearch found = search(bench);
@@ -341,10 +367,13 @@ TEST(SymmetrySearch, AFailedCallProvesNothing) {
   });
 
   const SymmetrySearch found = search(flaky);
-  const std::string text = symmetry_search_text(search(dead));
+  const SymmetrySearch nothing = search(dead);
+  const std::string text = symmetry_search_text(nothing);
 
   EXPECT_EQ(found.rows[0].verdict, SymmetryTried::Verdict::failed);
   EXPECT_EQ(std::ranges::count(found.found, "x -> -x"), 1);
+  EXPECT_FALSE(found.nothing_told());
+  EXPECT_TRUE(nothing.nothing_told());
   EXPECT_TRUE(contains(text, "every call failed"));
   EXPECT_TRUE(contains(text, "no licence"));
 }
