@@ -36,13 +36,15 @@ RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
   return find_test_set(read_result(options.model), grid);
 }
 
-Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test, Observer& observer) {
+Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test, Observer& observer,
+                    int threads) {
   const TestSet& exact = test.set;
   States<float> states(exact.states.grid(), exact.states.count());
   convert(exact.states.values(), states.values());
   try {
     return evaluate(*surrogate.committee,
-                    {std::as_const(states).view(), exact.times, surrogate.cluster}, 64, &observer);
+                    {std::as_const(states).view(), exact.times, surrogate.cluster}, 64, &observer,
+                    threads);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(ErrorKind::data, fmt::format("{}: {}", test.file.string(), error.what()));
@@ -89,7 +91,7 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
   const RunTestSet test = test_set_of(options, frame_grid(surrogate.grid(), surrogate.cluster));
-  const Metrics metrics = evaluate_on(surrogate, test, console);
+  const Metrics metrics = evaluate_on(surrogate, test, console, globals.threads);
   if (!options.json) {
     print_table(metrics, model.string(), test.file.string(), out);
     return;

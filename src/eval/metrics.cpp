@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "stap/core/error.h"
 #include "stap/eval/rollout.h"
 
@@ -40,7 +41,7 @@ double mean(std::span<const double> values) {
   return sum / static_cast<double>(values.size());
 }
 
-void check(const Committee& committee, const TrajectoriesView& test) {
+void check(const Committee& committee, const TrajectoriesView& test, int threads) {
   const auto& states = test.states;
   const std::size_t k = test.cluster;
   if (states.row_size * k != committee.grid().values())
@@ -59,25 +60,28 @@ void check(const Committee& committee, const TrajectoriesView& test) {
                 fmt::format("trajectories of {} times for a model that takes {} states and makes "
                             "{} steps at once: expected a multiple of {}, at least {}",
                             test.times, k, k, k, 2 * k));
-  for (std::size_t row = 0; row < states.count; ++row)
-    for (float value : states.row(row))
-      if (!std::isfinite(value))
-        throw Error(ErrorKind::data,
-                    fmt::format("test trajectory {} is not finite at time {}; leave out "
-                                "trajectories that did not come to their end",
-                                row / test.times, row % test.times));
+  std::vector<char> finite(states.count);
+  parallel_for(threads, states.count, [&](std::size_t row, int) {
+    finite[row] = std::ranges::all_of(states.row(row), [](float x) { return std::isfinite(x); });
+  });
+  const auto bad = static_cast<std::size_t>(std::ranges::find(finite, 0) - finite.begin());
+  if (bad < states.count)
+    throw Error(ErrorKind::data, fmt::format("test trajectory {} is not finite at time {}; leave "
+                                             "out trajectories that did not come to their end",
+                                             bad / test.times, bad % test.times));
 }
 
 // sum over steps 1 .. L of ||u||^2, by trajectory.
-std::vector<double> squared_norms(const TrajectoriesView& test) {
+std::vector<double> squared_norms(const TrajectoriesView& test, int threads) {
   std::vector<double> norms(test.count(), 0.0);
-  for (std::size_t b = 0; b < test.count(); ++b)
+  parallel_for(threads, test.count(), [&](std::size_t b, int) {
     for (std::size_t t = test.cluster; t < test.times; ++t) {
       double squared = 0;
       for (float value : test.states.row(b * test.times + t))
         squared += static_cast<double>(value) * static_cast<double>(value);
       norms[b] += squared;
     }
+  });
   return norms;
 }
 
@@ -101,6 +105,7 @@ struct Rollouts {
   States<float> initial;
   std::vector<double> norms;  // squared, by trajectory
   std::size_t block;
+  int threads;
 };
 
 // Errors of one member, or of the mean model, and its RMSE by trajectory; `rolled` hears how many
@@ -117,16 +122,19 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   roll_out(
       r.committee, r.initial.view(), member, steps / k, r.block,
       [&](std::size_t call, std::size_t first, StatesView<const float> states) {
-        for (std::size_t i = 0; i < states.count * k; ++i) {
-          const std::size_t row = i / k, b = first + row, step = call * k + i % k;
-          StateError error = state_error(states.row(row).subspan(i % k * state_size, state_size),
-                                         test.states.row(b * test.times + k + step));
-          // What has diverged stays so, whatever the network makes of it.
-          if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
-          sums[b].squared += error.squared;
-          sums[b].absolute += error.absolute;
-          by_step[step][b] = std::sqrt(error.squared / points);
-        }
+        parallel_for(r.threads, states.count, [&](std::size_t row, int) {
+          const std::size_t b = first + row;
+          for (std::size_t frame = 0; frame < k; ++frame) {
+            const std::size_t step = call * k + frame;
+            StateError error = state_error(states.row(row).subspan(frame * state_size, state_size),
+                                           test.states.row(b * test.times + k + step));
+            // What has diverged stays so, whatever the network makes of it.
+            if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
+            sums[b].squared += error.squared;
+            sums[b].absolute += error.absolute;
+            by_step[step][b] = std::sqrt(error.squared / points);
+          }
+        });
         rolled(first * steps + states.count * (call + 1) * k);
       },
       test.call_times);
@@ -183,8 +191,9 @@ double Metrics::to_published(double value) const {
 }
 
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block,
-                 Observer* observer) {
-  check(committee, test);
+                 Observer* observer, int threads_asked) {
+  const int threads = thread_count(threads_asked);
+  check(committee, test, threads);
   const std::size_t members = static_cast<std::size_t>(committee.members());
   Metrics metrics;
   metrics.trajectories = test.count();
@@ -192,8 +201,9 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   metrics.steps = test.steps();
   metrics.points = committee.grid().points_total();
   metrics.rmse_by_step.assign(metrics.steps, 0.0);
-  const Rollouts rollouts{committee, test, initial_states(committee.grid(), test),
-                          squared_norms(test), block};
+  const Rollouts rollouts{
+      committee, test,   initial_states(committee.grid(), test), squared_norms(test, threads),
+      block,     threads};
   const std::size_t each = test.count() * test.steps();
   for (std::size_t m = 0; m <= members; ++m) {
     const auto rolled = [&](std::size_t done) {

@@ -135,7 +135,12 @@ void Engine::fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& st
 
 MemberState Engine::save(int member) const {
   check_member(members(), member);
-  return do_save(member);
+  return do_save(member, false);
+}
+
+MemberState Engine::save_trained(int member) const {
+  check_member(members(), member);
+  return do_save(member, true);
 }
 
 void Engine::load(int member, const MemberState& state) {
@@ -182,11 +187,6 @@ MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng)
   MemberState state;
   state.scaling = std::move(scaling);
   state.weights = initial_parameters(shape, rng);
-  return state;
-}
-
-MemberState trained_member(MemberState state) {
-  if (!state.average.empty()) state.weights = std::exchange(state.average, {});
   return state;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/parallel.h"
 #include "core/sizes.h"
 #include "stap/core/error.h"
 
@@ -173,21 +174,26 @@ Parameters initial_parameters(const FnoShape& shape, const Rng& rng) {
     // sqrt(2/(in+out)) has real and imaginary parts of sqrt(1/(in+out)) each.
     const double bound = 1.0 / std::sqrt(fan);
     const double part = std::sqrt(1.0 / (2.0 * fan)), whole = std::sqrt(2.0 / (2.0 * fan));
-    for (std::size_t i = 0; i < parameters[t].values.size(); ++i) {
-      double value = 0.0;
+    std::vector<float>& values = parameters[t].values;
+    const auto draw = [&](std::size_t i) {
       switch (plans[t].init) {
         case Init::fan_in_uniform:
-          value = stream.uniform(i, -bound, bound);
-          break;
+          return stream.uniform(i, -bound, bound);
         case Init::spectral_weight:
-          value = part * stream.normal(i);
-          break;
+          return part * stream.normal(i);
         case Init::spectral_bias:
-          value = whole * stream.normal(i);
-          break;
+          return whole * stream.normal(i);
       }
-      parameters[t].values[i] = static_cast<float>(value);
-    }
+      return 0.0;
+    };
+    // Tens of millions of draws for the largest networks: a device waits for them in every round.
+    constexpr std::size_t kAtATime = 1 << 16;
+    parallel_for(thread_count(0), (values.size() + kAtATime - 1) / kAtATime,
+                 [&](std::size_t task, int) {
+                   const std::size_t end = std::min(values.size(), (task + 1) * kAtATime);
+                   for (std::size_t i = task * kAtATime; i < end; ++i)
+                     values[i] = static_cast<float>(draw(i));
+                 });
   }
   return parameters;
 }

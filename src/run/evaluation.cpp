@@ -17,11 +17,9 @@ namespace stap {
 namespace {
 
 // Errors on the test set; extracts of it go to the folder.
-Metrics on_test_set(const Run& run, Committee& committee, const TestSet& set) {
-  States<float> states(set.states.grid(), set.states.count());
-  convert(set.states.values(), states.values());
-  const TrajectoriesView test{std::as_const(states).view(), set.times, run.study.options.cluster};
-  Metrics metrics = evaluate(committee, test);
+Metrics on_test_set(const Run& run, Committee& committee, const TrajectoriesView& test,
+                    int threads) {
+  Metrics metrics = evaluate(committee, test, 256, nullptr, threads);
   const Identity& identity = run.problem->identity;
   run.folder.write_extracts({run.round,
                              take_extracts(committee, test, metrics),
@@ -68,7 +66,8 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   return evaluate(committee, {single, 2 * k, k, times});
 }
 
-void evaluate_round(Run& run, Committee& committee) {
+void evaluate_round(Run& run, Committee& committee, StatesView<const float> test_states,
+                    int threads) {
   config::Value head;
   head.set("run", run.folder.run());
   head.set("round", run.round);
@@ -81,7 +80,9 @@ void evaluate_round(Run& run, Committee& committee) {
   if (run.study.drawn()) head.set("warm_up_steps", chosen * warm_up_steps(run.study));
   const std::optional<TestSet>& test = run.problem->test;
   const std::optional<Metrics> metrics = timed(run, "evaluate", [&]() -> std::optional<Metrics> {
-    if (test) return on_test_set(run, committee, *test);
+    if (test)
+      return on_test_set(run, committee, {test_states, test->times, run.study.options.cluster},
+                         threads);
     return on_held_back(run, committee);
   });
   if (metrics && !test) head.set("measured_on", "validation");

@@ -75,6 +75,7 @@ class Loop {
 
  private:
   using Purchases = std::vector<std::unique_ptr<RoundPurchase>>;
+  using Floats = std::map<const States<double>*, States<float>>;
 
   static void show(const Run& run, RunStatus status) {
     status.round = run.round;
@@ -112,14 +113,14 @@ class Loop {
   }
 
   void plan() {
-    std::map<const Problem*, States<float>> pools;
+    Floats pools;
     for (const auto& [group, r] : to_plan()) {
       look();
       Run& run = *group->runs[r];
       account_.say(fmt::format("{}, selecting", round_text(run)));
       show(run, {.phase = "select"});
       const auto committee = committee_of(*group, r, stop_);
-      RoundPurchase(run, *committee, pool_of(*run.problem, pools), threads_).plan();
+      RoundPurchase(run, *committee, in_floats(run.problem->pool.states, pools), threads_).plan();
     }
   }
 
@@ -128,6 +129,7 @@ class Loop {
   }
 
   void evaluate() {
+    Floats tests;
     for (Group& group : groups_)
       for (std::size_t r = 0; r < group.runs.size(); ++r) {
         Run& run = *group.runs[r];
@@ -136,13 +138,15 @@ class Loop {
         account_.say(fmt::format("{}, evaluating", round_text(run)));
         show(run, {.phase = "evaluate"});
         const auto committee = committee_of(group, r, stop_);
-        evaluate_round(run, *committee);
+        const auto& test = run.problem->test;
+        evaluate_round(run, *committee,
+                       test ? in_floats(test->states, tests) : StatesView<const float>{}, threads_);
       }
   }
 
   // All runs that want to buy do so together.
   void buy(Run::Phase phase) {
-    std::map<const Problem*, States<float>> pools;
+    Floats pools;
     std::vector<std::unique_ptr<Committee>> committees;
     Purchases purchases;
     for (Group& group : groups_)
@@ -152,7 +156,7 @@ class Loop {
         if (phase == Run::Phase::acquire) show(run, {.phase = "select"});
         committees.push_back(committee_of(group, r, stop_));
         purchases.push_back(std::make_unique<RoundPurchase>(
-            run, *committees.back(), pool_of(*run.problem, pools), threads_));
+            run, *committees.back(), in_floats(run.problem->pool.states, pools), threads_));
       }
     if (purchases.empty()) return;
     std::vector<std::pair<const Run*, std::size_t>> sizes;
@@ -203,13 +207,11 @@ class Loop {
                                          seconds.count() / static_cast<double>(purchases.size())});
   }
 
-  // As the planner wants it, once for all runs of a problem.
-  static StatesView<const float> pool_of(const Problem& problem,
-                                         std::map<const Problem*, States<float>>& pools) {
-    const States<double>& exact = problem.pool.states;
-    auto [pool, is_new] = pools.try_emplace(&problem, exact.grid(), exact.count());
-    if (is_new) convert(exact.values(), pool->second.values());
-    return std::as_const(pool->second).view();
+  // States as networks want them, once for all runs of a problem.
+  static StatesView<const float> in_floats(const States<double>& exact, Floats& made) {
+    auto [states, is_new] = made.try_emplace(&exact, exact.grid(), exact.count());
+    if (is_new) convert(exact.values(), states->second.values());
+    return std::as_const(states->second).view();
   }
 
   std::span<Run> runs_;

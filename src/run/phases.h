@@ -36,7 +36,8 @@ void save_training(Run& run);
 /// Errors of single steps on what is held back; none if nothing is.
 std::optional<Metrics> on_held_back(const Run& run, Committee& committee);
 /// Evaluates the committee, adds the line to metrics.jsonl, keeps extracts, and moves the phase on.
-void evaluate_round(Run& run, Committee& committee);
+/// `test` has the states of the problem's test set, if it has one.
+void evaluate_round(Run& run, Committee& committee, StatesView<const float> test, int threads);
 
 /// Once a round is evaluated: removes the networks of those before it, unless they are to be kept.
 void drop_old_networks(const Run& run);

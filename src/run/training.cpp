@@ -135,9 +135,9 @@ void keep_networks(Group& group, std::size_t r, Account& account) {
   Run& run = *group.runs[r];
   const bool over = run.epochs_done == run.epochs;
   for (int m = 0; m < group.members; ++m) {
-    MemberState& member = run.members[static_cast<std::size_t>(m)];
-    member = group.engine().save(group.first_member(r) + m);
-    if (over) member = trained_member(std::move(member));
+    const int member = group.first_member(r) + m;
+    run.members[static_cast<std::size_t>(m)] =
+        over ? group.engine().save_trained(member) : group.engine().save(member);
   }
   if (!over) return save_training(run);
   // Takes less than an epoch: it is not given up when all is to stop.

@@ -77,6 +77,9 @@ class Engine {
   void fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop = {});
 
   MemberState save(int member) const;
+  /// As it is used once it is trained: its weights are the averaged ones if there are any, and what
+  /// only training needs is left out.
+  MemberState save_trained(int member) const;
   /// Throws Error(data) if the state is not of this shape.
   void load(int member, const MemberState& state);
 
@@ -87,15 +90,13 @@ class Engine {
  private:
   // What a device does. Arguments are right; `stop` can be asked.
   virtual void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) = 0;
-  virtual MemberState do_save(int member) const = 0;
+  virtual MemberState do_save(int member, bool trained) const = 0;
   virtual void do_load(int member, const MemberState& state) = 0;
   virtual std::unique_ptr<Committee> do_committee(std::vector<int> members) = 0;
 };
 
 /// A fresh member: initial weights from rng, no training yet.
 MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng);
-/// A trained member as it is used from then on: its weights are the averaged ones if there are any.
-MemberState trained_member(MemberState state);
 /// The weights and the scaling alone: to be trained anew, from where another training ended.
 MemberState warm_member(MemberState state);
 

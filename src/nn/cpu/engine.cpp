@@ -129,19 +129,20 @@ class CpuEngine final : public Engine, public Gradients {
     }
   }
 
-  MemberState do_save(int member) const override {
+  MemberState do_save(int member, bool trained) const override {
     const Member& m = members_[static_cast<std::size_t>(member)];
     MemberState state;
     state.scaling = m.scaling;
     state.steps = m.steps;
-    state.weights = state.moment1 = state.moment2 = zero_parameters(net_.shape);
-    net_.layout.unpack(m.weights.data(), state.weights);
-    net_.layout.unpack(m.moment1.data(), state.moment1);
-    net_.layout.unpack(m.moment2.data(), state.moment2);
-    if (!m.average.empty()) {
-      state.average = zero_parameters(net_.shape);
-      net_.layout.unpack(m.average.data(), state.average);
-    }
+    const auto get = [&](const float* from, Parameters& to) {
+      to = zero_parameters(net_.shape);
+      net_.layout.unpack(from, to);
+    };
+    get(trained && !m.average.empty() ? m.average.data() : m.weights.data(), state.weights);
+    if (trained) return state;
+    get(m.moment1.data(), state.moment1);
+    get(m.moment2.data(), state.moment2);
+    if (!m.average.empty()) get(m.average.data(), state.average);
     return state;
   }
 

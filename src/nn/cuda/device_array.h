@@ -42,6 +42,9 @@ class DeviceArray {
     check(cudaMemcpy(data_ + at, values.data(), values.size_bytes(), cudaMemcpyHostToDevice),
           "copying to the GPU");
   }
+  void zero(std::size_t at, std::size_t count) {
+    check(cudaMemset(data_ + at, 0, count * sizeof(T)), "clearing memory of the GPU");
+  }
   void get(std::span<T> values, std::size_t at = 0) const {
     if (values.empty()) return;
     check(cudaMemcpy(values.data(), data_ + at, values.size_bytes(), cudaMemcpyDeviceToHost),

@@ -161,7 +161,7 @@ class CudaEngine final : public Engine, public Gradients {
     }
   }
 
-  MemberState do_save(int member) const override {
+  MemberState do_save(int member, bool trained) const override {
     const auto m = static_cast<std::size_t>(member);
     MemberState state;
     state.scaling = scalings_[m];
@@ -172,7 +172,8 @@ class CudaEngine final : public Engine, public Gradients {
       from.get(host, m * size_);
       unpack(shape(), host, to);
     };
-    get(weights_, state.weights);
+    get(trained && averaged_[m] ? average_ : weights_, state.weights);
+    if (trained) return state;
     get(moment1_, state.moment1);
     get(moment2_, state.moment2);
     if (averaged_[m]) get(average_, state.average);
@@ -186,11 +187,8 @@ class CudaEngine final : public Engine, public Gradients {
     put_scaling(member);
     std::vector<float> host(size_);
     const auto put = [&](const Parameters& from, DeviceArray<float>& to) {
-      if (from.empty()) {
-        std::fill(host.begin(), host.end(), 0.0f);
-      } else {
-        pack(shape(), from, host);
-      }
+      if (from.empty()) return to.zero(m * size_, size_);
+      pack(shape(), from, host);
       to.put(host, m * size_);
     };
     put(state.weights, weights_);

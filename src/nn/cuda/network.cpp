@@ -126,10 +126,11 @@ void for_each_value(const FnoShape& shape, const Function& f) {
   vector(w, kLift2Bias);
   for (std::size_t l = 0; l < o.layers; ++l, ++t) {
     const std::size_t base = size(dense_size(layers)) + l * modes * size(kModeSize);
+    // In this order both sides are read and written by whole cache lines.
     for (std::size_t a = 0; a < w; ++a)
-      for (std::size_t b = 0; b < w; ++b)
-        for (std::size_t m = 0; m < modes; ++m)
-          for (std::size_t part = 0; part < 2; ++part)
+      for (std::size_t m = 0; m < modes; ++m)
+        for (std::size_t part = 0; part < 2; ++part)
+          for (std::size_t b = 0; b < w; ++b)
             f(base + m * size(kModeSize) + part * 64 * 64 + a * 64 + b, t,
               ((a * w + b) * modes + m) * 2 + part);
   }

@@ -333,7 +333,9 @@ TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
   for (std::size_t t = 0; t < steps; ++t)
     EXPECT_NEAR(whole.rmse_by_step[t], by_step[t], tolerance * by_step[t]);
   for (const std::size_t block : {1u, 3u, 7u, 100u})
-    EXPECT_EQ(evaluate(*committee, {truth.view(), times}, block), whole) << block;
+    for (int threads : {1, 3})
+      EXPECT_EQ(evaluate(*committee, {truth.view(), times}, block, nullptr, threads), whole)
+          << block << " " << threads;
 }
 
 TEST(Metrics, ThreadsDoNotShow) {

@@ -290,7 +290,7 @@ class FakeEngine final : public Engine {
     ++calls;
     EXPECT_FALSE(stop());
   }
-  MemberState do_save(int) const override {
+  MemberState do_save(int, bool) const override {
     ++calls;
     return {};
   }
@@ -450,10 +450,11 @@ TEST(RightEngineCalls, ReachTheDevice) {
 
   engine.fit({&job, 1}, observer);
   engine.save(1);
+  engine.save_trained(1);
   engine.load(1, fresh_member(shape, unit_scaling(1), Rng(1)));
   engine.committee({1, 1});
 
-  EXPECT_EQ(engine.calls, 4);
+  EXPECT_EQ(engine.calls, 5);
 }
 
 TEST(MakeEngine, NeedsAMember) {

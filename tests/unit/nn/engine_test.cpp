@@ -374,9 +374,14 @@ TEST_P(Shapes, AverageIsThatOfTheWeightsAfterEveryStep) {
       ASSERT_NEAR(now.average[t].values[i], average[t][i], 1e-6) << now.weights[t].name << " " << i;
   EXPECT_EQ(engine->save(1).weights, now.weights);
   EXPECT_TRUE(engine->save(1).average.empty());
-  const MemberState used = trained_member(now);
+  const MemberState used = engine->save_trained(0), without = engine->save_trained(1);
   EXPECT_EQ(used.weights, now.average);
-  EXPECT_TRUE(used.average.empty());
+  EXPECT_EQ(without.weights, now.weights);
+  for (const MemberState& member : {used, without}) {
+    EXPECT_TRUE(member.average.empty() && member.moment1.empty() && member.moment2.empty());
+    EXPECT_EQ(member.steps, now.steps);
+    EXPECT_EQ(member.scaling, now.scaling);
+  }
 }
 
 // A network of zeros gives its input back: against the inputs, moved by a shift, its loss is the

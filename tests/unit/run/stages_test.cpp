@@ -96,7 +96,7 @@ ByHandRound trained_by_hand(const Study& study, const TransitionSet& set, std::s
                       order.split("member", member)});
     }
     engine->fit(jobs, quiet);
-    result.stages.push_back({engine->save(0), engine->save(1)});
+    result.stages.push_back({engine->save_trained(0), engine->save_trained(1)});
     const auto committee = engine->committee({0, 1});
     const std::vector<double> times(n, 0.0);
     result.errors.push_back(evaluate(*committee, {std::as_const(pairs).view(), 2, 1, times}).rmse);
