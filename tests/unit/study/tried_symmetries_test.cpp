@@ -6,6 +6,7 @@
 
 #include "stap/config/files.h"
 #include "stap/study/presets.h"
+#include "support/own_study.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -15,21 +16,6 @@ namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
 const std::string kBoth = R"(train.symmetries=["u -> -u", "x -> -x"])";
-
-Study own_study(const Texts& settings) {
-  config::Value document = config::parse_yaml(R"(
-pde: {name: external, label: mine, points: [16], dt: 0.25}
-solver: {name: command, argv: [/bin/cp, "{input}", "{output}"]}
-initial: {name: sines, warm_up: 0}
-network: {modes: [4], width: 4}
-study: {steps: 5, pool: 30, test: 4, initial: 3, rounds: 2, budget: 7}
-compute: {device: cpu}
-method: random
-)",
-                                              "the study of the test");
-  for (const std::string& setting : settings) apply_setting(document, setting);
-  return make_study(std::move(document));
-}
 
 class TriedSymmetries : public ::testing::Test {
  protected:
