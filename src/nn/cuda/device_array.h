@@ -44,6 +44,7 @@ class DeviceArray {
   }
   void zero(std::size_t at, std::size_t count) {
     check(cudaMemset(data_ + at, 0, count * sizeof(T)), "clearing memory of the GPU");
+    check(cudaStreamSynchronize(nullptr), "clearing memory of the GPU");  // it does not wait itself
   }
   void get(std::span<T> values, std::size_t at = 0) const {
     if (values.empty()) return;
