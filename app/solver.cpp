@@ -108,10 +108,13 @@ void run_solver_check(const SolverAskOptions& options, const Globals& globals, s
   console.finish();
   if (const auto seconds = check.median_seconds())
     keep_step_seconds(study, {*seconds, check.seconds.size(), "solver check"});
-  for (const CheckRow& row : check.rows)
-    if (row.name == "symmetries" &&
-        (row.verdict == CheckRow::Verdict::ok || row.verdict == CheckRow::Verdict::warning))
-      keep_tried_symmetries(study, study.train.symmetries);
+  for (const CheckRow& row : check.rows) {
+    if (row.name != "symmetries") continue;
+    using Verdict = CheckRow::Verdict;
+    if (row.verdict == Verdict::failed) keep_tried_symmetries(study, {}, study.train.symmetries);
+    if (row.verdict == Verdict::ok || row.verdict == Verdict::warning)
+      keep_tried_symmetries(study, study.train.symmetries, {});
+  }
   const std::vector<std::string> advice =
       check.any_failed() ? std::vector<std::string>()
                          : solver_advice(check, facts_of(study, globals, console));
@@ -149,7 +152,12 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
     interrupt.end_program();
   }
   console.finish();
-  keep_tried_symmetries(study, search.found);
+  std::vector<std::string> hold = search.found, broken;
+  for (const SymmetryTried& row : search.rows) {
+    if (row.verdict == SymmetryTried::Verdict::holds) hold.push_back(row.text);
+    if (row.verdict == SymmetryTried::Verdict::broken) broken.push_back(row.text);
+  }
+  keep_tried_symmetries(study, hold, broken);
   if (options.json)
     out << config::json_text(to_value(search)) << '\n';
   else

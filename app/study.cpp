@@ -1,4 +1,5 @@
 // `stap run` and `stap sweep`: a run is a sweep of one, in the folder itself.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -76,26 +77,66 @@ std::vector<SweepRun> runs_of(const StudyCommandOptions& options, config::Value 
   return runs;
 }
 
+// The command that tries symmetries on a run's solver. Of a preset that is an axis, what is given
+// is laid over that.
+std::string check_command(const SweepRun& run, const std::vector<std::string>& symmetries,
+                          const StudyCommandOptions& options) {
+  constexpr std::string_view kExtends = "extends=", kStated = "train.symmetries=";
+  std::string config = options.config;
+  std::vector<std::string> overlays = options.overlays, settings = options.overrides;
+  for (const std::string& setting : run.settings) {
+    if (!setting.starts_with(kExtends)) {
+      settings.push_back(setting);
+      continue;
+    }
+    if (!config.empty()) overlays.insert(overlays.begin(), config);
+    config = setting.substr(kExtends.size());
+  }
+  std::erase_if(settings, [&](const std::string& s) { return s.starts_with(kStated); });
+  const config::Value all(config::Value::List(symmetries.begin(), symmetries.end()));
+  settings.push_back(std::string(kStated) + config::json_text(all, 0));
+  std::string command = "stap solver check " + shell_quoted(config);
+  for (const std::string& name : overlays) command += " --with " + shell_quoted(name);
+  for (const std::string& setting : settings) command += " " + shell_quoted(setting);
+  return command;
+}
+
+// Symmetries of all runs of which the same is to be said, and the first run that states one.
+struct Doubt {
+  std::vector<std::string> texts{};
+  const SweepRun* run = nullptr;
+
+  void add(const std::vector<std::string>& more, const SweepRun& of) {
+    for (const std::string& text : more)
+      if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+    if (!more.empty() && run == nullptr) run = &of;
+  }
+};
+
 // Built-in equations refuse symmetries that they do not have; a solver of the user's own is asked
-// by 'stap solver check' alone. Said once, of the first run that states any.
-void warn_of_untried(const std::vector<SweepRun>& runs, const StudyCommandOptions& options,
-                     Console& console) {
+// by 'stap solver check' and 'solver symmetries' alone.
+void warn_of_doubts(const std::vector<SweepRun>& runs, const StudyCommandOptions& options,
+                    Console& console) {
+  Doubt untried, broken;
   for (const SweepRun& run : runs) {
     const config::Value* stated = config::find_path(run.document, "train.symmetries");
     if (stated == nullptr || !stated->is_list() || stated->list()->empty()) continue;
-    const std::vector<std::string> untried = untried_symmetries(make_study(run.document));
-    if (untried.empty()) continue;
-    std::string command =
-        "stap solver check " + (options.config.empty() ? "CONFIG" : shell_quoted(options.config));
-    for (const std::string& name : options.overlays) command += " --with " + shell_quoted(name);
-    for (const std::string& setting : options.overrides) command += " " + shell_quoted(setting);
-    if (!run.name.empty())  // it may be a value of an axis
-      command += " " + shell_quoted("train.symmetries=" + config::json_text(*stated, 0));
-    return console.warning(
-        fmt::format("train.symmetries has \"{}\", which was not tried on this solver: if it does "
-                    "not hold, networks learn what is not so; to try it: {}",
-                    fmt::join(untried, "\", \""), command));
+    const DoubtedSymmetries doubted = doubted_symmetries(make_study(run.document));
+    untried.add(doubted.untried, run);
+    broken.add(doubted.broken, run);
   }
+  if (broken.run != nullptr)
+    console.warning(fmt::format(
+        "train.symmetries has \"{}\", which did not hold, alone or beside others, "
+        "when last tried on this solver: networks learn what is not so; take it out, or, if the "
+        "solver was "
+        "mended, try it again: {}",
+        fmt::join(broken.texts, "\", \""), check_command(*broken.run, broken.texts, options)));
+  if (untried.run != nullptr)
+    console.warning(fmt::format(
+        "train.symmetries has \"{}\", which was not tried on this solver: if it does "
+        "not hold, networks learn what is not so; to try it: {}",
+        fmt::join(untried.texts, "\", \""), check_command(*untried.run, untried.texts, options)));
 }
 
 Until until_of(const std::string& text) {
@@ -122,7 +163,7 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
     if (share.has(r) && share.until != Until::trained) mine.push_back(runs[r]);
   show_spending(mine, options.folder, console);
   show_spools(mine, console);
-  if (share.shard == 0 && share.until != Until::trained) warn_of_untried(runs, options, console);
+  if (share.shard == 0 && share.until != Until::trained) warn_of_doubts(runs, options, console);
   const InterruptGuard interrupt(limit);
   ByHand by_hand;
   const LoopEnd end =

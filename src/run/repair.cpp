@@ -13,6 +13,7 @@
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/folder/run_id.h"
+#include "stap/nn/model_file.h"
 #include "stap/run/loop.h"
 #include "stap/study/problem.h"
 
@@ -52,6 +53,25 @@ std::size_t count_answers(const RunFolder& folder) {
     answers += line.type == "answer";
   });
   return answers;
+}
+
+// Trained networks as they are used. Earlier versions kept Adam's moments with them.
+Model without_moments(const fs::path& file) {
+  Model model = read_model(file);
+  for (MemberState& member : model.members) {
+    member.moment1.clear();
+    member.moment2.clear();
+  }
+  return model;
+}
+
+// Whether what was made again is what is there.
+bool is_same(const fs::path& here, const fs::path& again) {
+  if (read_text_file(here) == read_text_file(again)) return true;
+  if (here.filename() != "committee.safetensors") return false;
+  const Model a = without_moments(here), b = without_moments(again);
+  return a.shape == b.shape && a.cluster == b.cluster && a.origin == b.origin &&
+         a.members == b.members;
 }
 
 class Repair {
@@ -246,7 +266,7 @@ class Repair {
           file == folder_.losses_file() || file.filename() == "training.safetensors" ||
           file.filename() == "stage.safetensors" || !fs::exists(other, none))
         continue;
-      if (read_text_file(file) == read_text_file(other)) continue;
+      if (is_same(file, other)) continue;
       for (const fs::path& bad_file : files)
         say(bad_file, false,
             fmt::format("{} came out with other bits when the run was walked again: this is "

@@ -135,12 +135,15 @@ bool can_train(const Study& study) {
 
 void keep_names(std::vector<SweepRun>& runs, const fs::path& folder) {
   const auto is_renamed = [](const SweepRun& run) { return run.name != run.written; };
+  if (std::ranges::none_of(runs, is_renamed)) return;
   std::error_code error;
-  if (std::ranges::none_of(runs, is_renamed) || !fs::exists(folder / "sweep.json", error)) return;
-  const std::vector<std::string> there = read_order(folder / "sweep.json");
-  const std::set<std::string> names(there.begin(), there.end());
+  std::set<std::string> names;  // begun or not
+  if (fs::exists(folder / "sweep.json", error))
+    for (std::string& name : read_order(folder / "sweep.json")) names.insert(std::move(name));
   for (SweepRun& run : runs)
-    if (names.contains(run.written)) run.name = run.written;
+    if (is_renamed(run) &&
+        (names.contains(run.written) || fs::is_directory(folder / run.written, error)))
+      run.name = run.written;
 }
 
 std::vector<std::string> names_in(const fs::path& folder) {

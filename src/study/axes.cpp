@@ -212,7 +212,7 @@ std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<G
   if (count_runs(axes) > kMost)
     throw Error(ErrorKind::config,
                 fmt::format("the axes make more than {} runs: leave values out", kMost));
-  std::vector<SweepRun> runs{{"", base, ""}};
+  std::vector<SweepRun> runs{{.name = "", .document = base}};
   for (const GridAxis& axis : axes) {
     std::vector<SweepRun> more;
     for (const SweepRun& run : runs)
@@ -223,6 +223,7 @@ std::vector<SweepRun> expand_grid(const config::Value& base, const std::vector<G
         const std::string_view comma = next.name.empty() ? "" : ",";
         next.name += fmt::format("{}{}", comma, folder_part(written));
         next.written += fmt::format("{}{}", comma, written);
+        next.settings.push_back(written);
         more.push_back(std::move(next));
       }
     runs = std::move(more);

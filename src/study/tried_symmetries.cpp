@@ -4,6 +4,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/core/symmetry.h"
 #include "study/kept_of_solver.h"
 
 namespace stap {
@@ -12,44 +13,93 @@ namespace {
 constexpr const char* kTriedFolder = "tried-symmetries";
 constexpr const char* kTriedFormat = "tried-symmetries/1";
 
-std::vector<std::string> read_tried(const std::filesystem::path& file) {
+using Texts = std::vector<std::string>;
+
+struct Tried {
+  Texts hold, broken;
+};
+
+Tried read_tried(const std::filesystem::path& file) {
   std::error_code error;
   if (file.empty() || !std::filesystem::is_regular_file(file, error)) return {};
-  std::vector<std::string> tried;
   try {
     const config::Value value = read_json(file);
-    const config::Value* list = value.find("symmetries");
-    if (field<std::string>(value, "format", file) != kTriedFormat || list == nullptr ||
-        !list->is_list())
-      return {};
-    for (const config::Value& text : *list->list())
-      if (text.text() != nullptr) tried.push_back(*text.text());
+    if (field<std::string>(value, "format", file) != kTriedFormat) return {};
+    const auto texts = [&](const char* key) {
+      Texts found;
+      const config::Value* list = value.find(key);
+      if (list != nullptr && list->is_list())
+        for (const config::Value& text : *list->list())
+          if (text.text() != nullptr) found.push_back(*text.text());
+      return found;
+    };
+    return {texts("hold"), texts("broken")};
   } catch (const Error&) {  // a cache may hold anything
+    return {};
   }
-  return tried;
+}
+
+// Those that can be read; the same symmetry may be written in several ways.
+std::vector<Symmetry> parsed(const Texts& texts, const Study& study) {
+  std::vector<Symmetry> all;
+  for (const std::string& text : texts) try {
+      all.push_back(parse_symmetry(text, study.grid, study.channels));
+    } catch (const Error&) {
+    }
+  return all;
+}
+
+bool has(const std::vector<Symmetry>& all, const Symmetry& one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+config::Value as_list(const Texts& texts) {
+  return config::Value(config::Value::List(texts.begin(), texts.end()));
 }
 
 }  // namespace
 
-std::vector<std::string> untried_symmetries(const Study& study) {
+DoubtedSymmetries doubted_symmetries(const Study& study) {
+  DoubtedSymmetries doubted;
   if (!study.pde || !study.pde.row->outline ||
       config::find_path(study.effective, "solver.argv") == nullptr)
-    return {};
-  std::vector<std::string> untried = study.train.symmetries;
-  for (const std::string& tried : read_tried(kept_of_solver(study, kTriedFolder)))
-    std::erase(untried, tried);
-  return untried;
+    return doubted;
+  const Tried tried = read_tried(kept_of_solver(study, kTriedFolder));
+  std::vector<Symmetry> hold = parsed(tried.hold, study);
+  try {
+    hold = symmetry_group(study.grid, hold);
+  } catch (const Error&) {  // too many: themselves alone
+  }
+  const std::vector<Symmetry> broken = parsed(tried.broken, study);
+  for (const std::string& text : study.train.symmetries) {
+    const Symmetry stated = parse_symmetry(text, study.grid, study.channels);
+    if (has(broken, stated))
+      doubted.broken.push_back(text);
+    else if (!has(hold, stated))
+      doubted.untried.push_back(text);
+  }
+  return doubted;
 }
 
-void keep_tried_symmetries(const Study& study, const std::vector<std::string>& symmetries) {
-  if (symmetries.empty()) return;
+void keep_tried_symmetries(const Study& study, const Texts& hold, const Texts& broken) {
+  if (hold.empty() && broken.empty()) return;
   const std::filesystem::path file = kept_of_solver(study, kTriedFolder);
-  std::vector<std::string> all = read_tried(file);
-  for (const std::string& text : symmetries)
-    if (std::ranges::find(all, text) == all.end()) all.push_back(text);
+  Tried all = read_tried(file);
+  const auto move = [&](const Texts& texts, Texts& from, Texts& to) {
+    const std::vector<Symmetry> moved = parsed(texts, study);
+    for (Texts* list : {&from, &to})
+      std::erase_if(*list, [&](const std::string& text) {
+        const std::vector<Symmetry> one = parsed({text}, study);
+        return one.empty() || has(moved, one[0]);
+      });
+    to.insert(to.end(), texts.begin(), texts.end());
+  };
+  move(hold, all.broken, all.hold);
+  move(broken, all.hold, all.broken);
   config::Value value;
   value.set("format", kTriedFormat);
-  value.set("symmetries", config::Value(config::Value::List(all.begin(), all.end())));
+  value.set("hold", as_list(all.hold));
+  value.set("broken", as_list(all.broken));
   keep(file, value);
 }
 

@@ -380,6 +380,30 @@ TEST_F(SolverProgram, ARunSaysThatItsSymmetriesWereNotTried) {
   EXPECT_EQ(again.err, "");
 }
 
+// Of all runs at once, with a command that tries them on the very solver of these runs.
+TEST_F(SolverProgram, ASweepSaysAllThatWasNotTriedAndHowItWent) {
+  starter_that_from_call(1'000'000, "exit 1");
+  const std::string program = STAP_TEST_PROGRAM;
+  const std::string sweep =
+      program +
+      R"( sweep --grid extends=study.yaml --grid 'train.symmetries=["x -> -x"],["t -> -t"]')"
+      " --grid pde.dt=0.25 study.rounds=0 train.epochs=1 --quiet --no-report --out s";
+
+  const Finished first = in_folder(sweep);
+  const std::string command =
+      R"(solver check study.yaml study.rounds=0 train.epochs=1 pde.dt=0.25 )"
+      R"('train.symmetries=["x -> -x","t -> -t"]')";
+  const Finished checked = in_folder(program + " " + command);
+  const Finished again = in_folder(sweep);
+
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(std::ranges::count(first.err, '\n'), 1) << first.err;
+  EXPECT_TRUE(contains(first.err, R"("x -> -x", "t -> -t", which was not tried)"));
+  EXPECT_TRUE(contains(first.err, "stap " + command)) << first.err;
+  EXPECT_EQ(checked.exit_code, 7) << checked.out;  // heat does not run backwards
+  EXPECT_TRUE(contains(again.err, "which did not hold, alone or beside others")) << again.err;
+}
+
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {
   const Finished result =
       run_stap({"init", folder_.path(""), "--from", "command", "--language", "c"});

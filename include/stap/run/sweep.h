@@ -28,8 +28,8 @@ LoopEnd drive(const std::vector<SweepRun>& runs, const std::filesystem::path& fo
               Observer& observer, const StopAsked& stop, ByHand* by_hand = nullptr,
               const Share& share = {});
 
-/// Gives runs the names that they have in `folder`, if that is the sweep of a version which named
-/// them as they are written. Call it before drive().
+/// Gives runs the names that they have in `folder`, where a version that named them as they are
+/// written has begun or planned them. Call it before drive().
 void keep_names(std::vector<SweepRun>& runs, const std::filesystem::path& folder);
 
 /// Names of a folder's runs, begun or not: "" for the run it is, or becomes when its data are made,

@@ -29,6 +29,7 @@ struct SweepRun {
   std::string name;  ///< of its folder: "method=sbal+stap,seed=1"
   config::Value document;
   std::string written{};  ///< the name with all characters, as earlier versions gave it
+  std::vector<std::string> settings{};  ///< "key=value" of each axis
 };
 /// Every combination, the last axis fastest. Names are those of the keys and values, with "_" for
 /// "/"; odd values (blanks, quotes) and long names are shortened, with some digits of a hash that

@@ -10,10 +10,12 @@
 
 #include "stap/core/error.h"
 #include "stap/folder/fsck.h"
+#include "stap/nn/model_file.h"
 #include "stap/run/repair.h"
 #include "stap/run/sweep.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
+#include "support/contains.h"
 #include "support/environment.h"
 #include "support/refusals.h"
 #include "support/sanitized.h"
@@ -23,6 +25,7 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contains;
 using test::content;
 using test::ScopedVariable;
 using test::TemporaryFolder;
@@ -131,6 +134,40 @@ TEST_F(FsckTest, RepairGivesTheSameBytes) {
       EXPECT_EQ(done[0].file, path(name));
       EXPECT_EQ(files(), before) << name << (gone ? " gone" : " changed");
     }
+}
+
+// Earlier versions kept the optimiser's moments with trained networks. Broken by: comparing such a
+// file with the one that is made now byte for byte; by not comparing its weights.
+TEST_F(FsckTest, NetworksWithMomentsAreThoseThatAreMadeWithout) {
+  run();
+  const RunFolder folder(path());
+  std::size_t last = 0;
+  while (fs::exists(folder.committee_file(last + 1))) ++last;
+  const auto rewrite = [&](float more) {
+    Model model = read_model(folder.committee_file(last));
+    for (MemberState& member : model.members) {
+      member.moment1 = member.moment2 = member.weights;
+      member.weights[0].values[0] += more;
+    }
+    write_model(folder.committee_file(last), model);
+  };
+  const std::string metrics = content(folder.metrics_file());
+
+  rewrite(0);
+  fs::remove(folder.metrics_file());
+  const std::vector<RepairedFile> done = repaired();
+
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].rebuilt) << done[0].how;
+  EXPECT_EQ(content(folder.metrics_file()), metrics);
+
+  rewrite(1);
+  fs::remove(folder.metrics_file());
+  const std::vector<RepairedFile> other = repaired();
+
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_FALSE(other[0].rebuilt);
+  EXPECT_TRUE(contains(other[0].how, "came out with other bits"));
 }
 
 // Broken by: a file that is not looked at; one that is removed while what goes on from it is used.

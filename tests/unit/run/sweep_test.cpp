@@ -23,12 +23,15 @@ std::vector<SweepRun> runs_over(const std::string& axis) {
 TEST(SweepNames, RunsThatAreThereKeepTheirNames) {
   const test::TemporaryFolder folder;
   folder.file("sweep.json", R"({"format": "sweep/1", "runs": ["network.modes=[8, 8]"]})");
-  std::vector<SweepRun> runs = runs_over("network.modes=[8, 8],[4, 4],[2,2]");
+  std::vector<SweepRun> runs = runs_over("network.modes=[8, 8],[4, 4],[2,2],[1, 1]");
   const Texts fresh = names_of(runs);
+  // Begun before another grid was run there, which sweep.json then tells of.
+  std::filesystem::create_directory(folder.path("network.modes=[1, 1]"));
 
   keep_names(runs, folder.path());
 
-  EXPECT_EQ(names_of(runs), (Texts{"network.modes=[8, 8]", fresh[1], "network.modes=[2,2]"}));
+  EXPECT_EQ(names_of(runs), (Texts{"network.modes=[8, 8]", fresh[1], "network.modes=[2,2]",
+                                   "network.modes=[1, 1]"}));
   EXPECT_EQ(fresh[1].find(' '), std::string::npos);
 }
 
