@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
+#include "stap/core/symmetry.h"
 #include "stap/data/store.h"
 #include "stap/nn/compute.h"
 #include "stap/study/axes.h"
@@ -61,6 +62,15 @@ void add_time_limit(CLI::App& command, TimeLimitOptions& options);
 
 /// A run knows its equation and step, a model file alone only its grid, which is given.
 StateInfo model_info(const std::filesystem::path& model, const Grid& grid);
+
+/// What `--images` averages over: the maps of a run's symmetries that leave the direction of time,
+/// for clusters of `frames` states of the grid. Throws Error(config) where it states none, and for
+/// a model file, which knows of none.
+std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& grid,
+                                std::size_t frames);
+inline constexpr const char* kImagesHelp =
+    "Make every step the mean over the images of the state under the symmetries that the run was "
+    "trained with (train.symmetries), in as many times the computing";
 
 /// Says where the queries of runs wait for servers; nothing where they run here.
 void show_spools(const std::vector<SweepRun>& runs, Console& console);

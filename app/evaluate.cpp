@@ -21,6 +21,7 @@ namespace {
 struct EvaluateOptions {
   std::string model;  ///< a model file or a run folder
   std::string test;   ///< empty: the run's own
+  bool images = false;
   bool json = false;
 };
 
@@ -36,15 +37,15 @@ RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
   return find_test_set(read_result(options.model), grid);
 }
 
-Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test, Observer& observer,
-                    int threads) {
+Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test,
+                    std::span<const StateMap> images, Observer& observer, int threads) {
   const TestSet& exact = test.set;
   States<float> states(exact.states.grid(), exact.states.count());
   convert(exact.states.values(), states.values());
   try {
     return evaluate(*surrogate.committee,
                     {std::as_const(states).view(), exact.times, surrogate.cluster}, 64, &observer,
-                    threads);
+                    threads, images);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(ErrorKind::data, fmt::format("{}: {}", test.file.string(), error.what()));
@@ -85,20 +86,28 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
                        text(metrics.rmse_by_step[i], metrics), text(mean.rmse_by_step[i], mean));
 }
 
+std::string images_text(std::span<const StateMap> images) {
+  return images.empty() ? "" : fmt::format(", each step the mean over {} images", images.size());
+}
+
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::filesystem::path model = model_of(options.model);
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
-  const RunTestSet test = test_set_of(options, frame_grid(surrogate.grid(), surrogate.cluster));
-  const Metrics metrics = evaluate_on(surrogate, test, console, globals.threads);
+  const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
+  const RunTestSet test = test_set_of(options, grid);
+  const std::vector<StateMap> images =
+      options.images ? images_of(options.model, grid, surrogate.cluster) : std::vector<StateMap>();
+  const Metrics metrics = evaluate_on(surrogate, test, images, console, globals.threads);
   if (!options.json) {
-    print_table(metrics, model.string(), test.file.string(), out);
+    print_table(metrics, model.string() + images_text(images), test.file.string(), out);
     return;
   }
   config::Value result;
   result.set("model", model.string());
   result.set("test", test.file.string());
+  if (options.images) result.set("images", images.size());
   const config::Value numbers = to_value(metrics);
   for (const config::Value::Member& member : *numbers.map()) result.set(member.key, member.value);
   out << config::json_text(result) << '\n';
@@ -120,12 +129,14 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
       "k steps "
       "at once a multiple of k, the first k being where it starts (default: the test "
       "set of the run)");
+  command->add_flag("--images", options->images, kImagesHelp);
   command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");
   command->footer(
       "Errors of members are averaged over trajectories and members; the mean model is the\n"
       "average of the members' outputs, step by step.\n"
       "RMSE is per grid point; 'RMSE published' is the same on the scale ||e||/(L-1).\n"
-      "Example:\n  stap evaluate runs/one\n  stap evaluate runs/one --test solved.h5");
+      "Example:\n  stap evaluate runs/one\n  stap evaluate runs/one --test solved.h5\n"
+      "  stap evaluate runs/one --images");
   command->callback([options, &globals] { run_evaluate(*options, globals, std::cout); });
 }
 

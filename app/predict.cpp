@@ -30,6 +30,7 @@ struct PredictOptions {
   std::string input, output;
   std::size_t steps = 0;
   bool members = false;
+  bool images = false;
   bool json = false;
 };
 
@@ -97,6 +98,9 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t rollouts = 1 + (options.members ? members : 0);
 
+  const std::vector<StateMap> images =
+      options.images ? images_of(options.model, frame_grid(grid, k), k) : std::vector<StateMap>();
+
   const auto start = std::chrono::steady_clock::now();
   const InterruptGuard interrupt;
   std::optional<ArrayWriter> writer(std::in_place, options.output);
@@ -108,17 +112,19 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   Prediction each(initial, calls, rollouts - 1);
   std::size_t done = 0;
   const auto roll = [&](int member, Prediction& to, std::size_t n) {
-    roll_out(committee, from.view(), member, calls, kRowsAtOnce,
-             [&](std::size_t call, std::size_t first, StatesView<const float> states) {
-               for (std::size_t r = 0; r < states.count; ++r)
-                 convert(states.row(r), to.state(n, first + r, call + 1));
-               if (interrupt.requested()) throw Interrupted{};
-               done += states.count;
-               console.progress({.phase = "predicting",
-                                 .done = done,
-                                 .total = rollouts * initial.count() * calls,
-                                 .unit = "steps"});
-             });
+    roll_out(
+        committee, from.view(), member, calls, kRowsAtOnce,
+        [&](std::size_t call, std::size_t first, StatesView<const float> states) {
+          for (std::size_t r = 0; r < states.count; ++r)
+            convert(states.row(r), to.state(n, first + r, call + 1));
+          if (interrupt.requested()) throw Interrupted{};
+          done += states.count;
+          console.progress({.phase = "predicting",
+                            .done = done,
+                            .total = rollouts * initial.count() * calls,
+                            .unit = "steps"});
+        },
+        {}, images);
   };
   try {
     roll(kMean, mean, 0);
@@ -136,6 +142,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   writer->describe(model_info(options.model, frame_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
+  if (options.images) writer->add_attribute("images", static_cast<double>(images.size()));
   writer->add("mean", shape, mean.values());
   if (options.members) {
     shape.insert(shape.begin(), members);
@@ -178,6 +185,47 @@ StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
   return info;
 }
 
+std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& grid,
+                                std::size_t frames) {
+  if (!std::filesystem::is_directory(model))
+    throw Error(ErrorKind::config,
+                fmt::format("--images needs a run's folder: {} is a model file, which knows of no "
+                            "symmetries",
+                            model.string()));
+  const RunFolder folder(model);
+  const auto texts_in = [](const config::Value* list) {
+    std::vector<std::string> texts;
+    if (list != nullptr && list->is_list())
+      for (const config::Value& text : *list->list())
+        if (text.text() != nullptr) texts.push_back(*text.text());
+    return texts;
+  };
+  const config::Value document = folder.read_config().document;
+  std::vector<Symmetry> all =
+      parse_symmetries(texts_in(config::find_path(document, "train.symmetries")), grid,
+                       texts_in(folder.read_manifest().identity.find("channels")));
+  std::erase_if(all, [](const Symmetry& map) { return map.reversed; });
+  // Networks that are not told places commute with shifts: images that differ by one say the same.
+  const config::Value* placed = config::find_path(document, "network.position_input");
+  std::vector<Symmetry> seen;
+  std::vector<StateMap> maps;
+  for (const Symmetry& map : all) {
+    Symmetry kind = map;
+    if (placed == nullptr || !placed->boolean().value_or(false))
+      for (Symmetry::Axis& axis : kind.axes) axis.shift = 0;
+    if (std::ranges::find(seen, kind) != seen.end()) continue;
+    seen.push_back(std::move(kind));
+    maps.push_back(make_state_map(map, grid, frames));
+  }
+  if (maps.size() < 2)
+    throw Error(ErrorKind::config,
+                fmt::format("{} was trained without symmetries that --images could average over: "
+                            "state them in train.symmetries (those that turn time round do not "
+                            "count)",
+                            model.string()));
+  return maps;
+}
+
 void add_predict(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::App* command =
@@ -201,6 +249,7 @@ void add_predict(CLI::App& program, const Globals& globals) {
       ->required();
   command->add_flag("--members", options->members,
                     "Also write `members` [M,B,L+1,C,X...], each member by itself");
+  command->add_flag("--images", options->images, kImagesHelp);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
       "Predictions that are not finite are kept as they are, and counted.\n"

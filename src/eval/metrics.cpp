@@ -106,6 +106,7 @@ struct Rollouts {
   std::vector<double> norms;  // squared, by trajectory
   std::size_t block;
   int threads;
+  std::span<const StateMap> images;
 };
 
 // Errors of one member, or of the mean model, and its RMSE by trajectory; `rolled` hears how many
@@ -137,7 +138,7 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
         });
         rolled(first * steps + states.count * (call + 1) * k);
       },
-      test.call_times);
+      test.call_times, r.images);
 
   Errors errors;
   std::vector<double> nrmse(count), mae(count);
@@ -191,7 +192,7 @@ double Metrics::to_published(double value) const {
 }
 
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block,
-                 Observer* observer, int threads_asked) {
+                 Observer* observer, int threads_asked, std::span<const StateMap> images) {
   const int threads = thread_count(threads_asked);
   check(committee, test, threads);
   const std::size_t members = static_cast<std::size_t>(committee.members());
@@ -201,9 +202,13 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   metrics.steps = test.steps();
   metrics.points = committee.grid().points_total();
   metrics.rmse_by_step.assign(metrics.steps, 0.0);
-  const Rollouts rollouts{
-      committee, test,   initial_states(committee.grid(), test), squared_norms(test, threads),
-      block,     threads};
+  const Rollouts rollouts{.committee = committee,
+                          .test = test,
+                          .initial = initial_states(committee.grid(), test),
+                          .norms = squared_norms(test, threads),
+                          .block = block,
+                          .threads = threads,
+                          .images = images};
   const std::size_t each = test.count() * test.steps();
   for (std::size_t m = 0; m <= members; ++m) {
     const auto rolled = [&](std::size_t done) {

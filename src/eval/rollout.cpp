@@ -1,18 +1,52 @@
 #include "stap/eval/rollout.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 
 namespace stap {
+namespace {
+
+// Rows g r .. g r + g - 1 of `to` become the g images of row r.
+void make_images(StatesView<const float> states, std::span<const StateMap> maps,
+                 States<float>& to) {
+  parallel_for(thread_count(0), states.count, [&](std::size_t r, int) {
+    for (std::size_t m = 0; m < maps.size(); ++m)
+      map_state(maps[m], states.row(r).data(), to.row(r * maps.size() + m).data());
+  });
+}
+
+// The way back: row r becomes the mean of what its images were taken from.
+void average_images(const States<float>& images, std::span<const StateMap> maps, std::size_t count,
+                    States<float>& to) {
+  parallel_for(thread_count(0), count, [&](std::size_t r, int) {
+    std::vector<double> sum(to.grid().values(), 0.0);
+    for (std::size_t m = 0; m < maps.size(); ++m) {
+      const std::span<const float> image = images.row(r * maps.size() + m);
+      for (std::size_t v = 0; v < image.size(); ++v) {
+        const std::int32_t from = maps[m].from[v];
+        const auto value = static_cast<double>(image[v]);
+        sum[static_cast<std::size_t>(from < 0 ? -1 - from : from)] += from < 0 ? -value : value;
+      }
+    }
+    for (std::size_t v = 0; v < sum.size(); ++v)
+      to.row(r)[v] = static_cast<float>(sum[v] / static_cast<double>(maps.size()));
+  });
+}
+
+}  // namespace
 
 void roll_out(Committee& committee, StatesView<const float> initial, int member, std::size_t steps,
-              std::size_t block, const RolloutVisitor& visit, std::span<const double> times) {
+              std::size_t block, const RolloutVisitor& visit, std::span<const double> times,
+              std::span<const StateMap> images) {
   if (block == 0 || initial.row_size != committee.grid().values())
     throw Error(ErrorKind::internal,
                 fmt::format("a rollout in blocks of {} from states of {} values, expected {}",
@@ -20,26 +54,36 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
   if (!times.empty() && (steps != 1 || times.size() != initial.count))
     throw Error(ErrorKind::internal, fmt::format("{} times of {} rollouts of {} steps",
                                                  times.size(), initial.count, steps));
+  if (std::ranges::any_of(images, &StateMap::reversed))
+    throw Error(ErrorKind::internal, "a rollout over images that turn time round");
   const std::size_t most = std::min(block, initial.count);
-  const ResidentRows rows(committee, most);
-  States<float> states(committee.grid(), most);
-  std::vector<std::size_t> index(most);
+  const std::size_t each = std::max<std::size_t>(1, images.size());
+  const ResidentRows rows(committee, most * each);
+  States<float> states(committee.grid(), most * each);
+  States<float> means(committee.grid(), images.empty() ? 0 : most);
+  std::vector<std::size_t> index(most * each);
   std::iota(index.begin(), index.end(), std::size_t{0});
-  const std::vector<int> members(most, member);
-  std::vector<double> time(most);
+  const std::vector<int> members(most * each, member);
+  std::vector<double> time(most * each);
 
   for (std::size_t first = 0; first < initial.count; first += most) {
     const std::size_t n = std::min(most, initial.count - first);
-    const auto part = [n](const auto& all) { return std::span(all).first(n); };
-    committee.put(rows, 0, initial.rows(first, n));
+    const auto part = [&](const auto& all) { return std::span(all).first(n * each); };
+    const auto put = [&](StatesView<const float> from) {
+      if (images.empty()) return committee.put(rows, 0, from);
+      make_images(from, images, states);
+      committee.put(rows, 0, std::as_const(states).view().rows(0, n * each));
+    };
+    put(initial.rows(first, n));
     for (std::size_t step = 0; step < steps; ++step) {
-      if (times.empty())
-        std::fill(time.begin(), time.end(), input_time(step, steps));
-      else
-        std::copy_n(times.begin() + static_cast<std::ptrdiff_t>(first), n, time.begin());
+      for (std::size_t r = 0; r < n * each; ++r)
+        time[r] = times.empty() ? input_time(step, steps) : times[first + r / each];
       committee.advance(rows, part(index), part(members), part(time), rows, part(index));
-      committee.get(rows, 0, states.view().rows(0, n));
-      visit(step, first, states.view().rows(0, n));
+      committee.get(rows, 0, states.view().rows(0, n * each));
+      if (!images.empty()) average_images(states, images, n, means);
+      const auto made = std::as_const(images.empty() ? states : means).view().rows(0, n);
+      visit(step, first, made);
+      if (!images.empty() && step + 1 < steps) put(made);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "stap/data/npy.h"
 #include "stap/data/store.h"
 #include "stap/nn/model_file.h"
+#include "support/environment.h"
 #include "support/h5_writing.h"
 #include "support/networks.h"
 #include "support/process.h"
@@ -288,6 +289,57 @@ TEST_F(Evaluate, JsonHasTheMetricsOfBothScales) {
   EXPECT_EQ(json.at("diverged"), 0);
   EXPECT_EQ(json.at("rmse_by_step").size(), kSteps);
   EXPECT_EQ(json.at("model"), model_path_);
+}
+
+// The prediction of a mirrored state is the mirrored prediction, but for the rounding of three
+// steps, which it is not without images. Mutation: --images is not handed on; a run's symmetries
+// are not looked at.
+TEST_F(Evaluate, ImagesAreThoseOfTheRunsSymmetries) {
+  const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
+  const auto run = [&](const std::string& name, const std::string& symmetries) {
+    const Finished done = run_stap({"run", "demo", "pde.points=16", "network.modes=[4]",
+                                    "network.width=4", "train.epochs=1", "pool=4", "test=2",
+                                    "study.initial=1", "rounds=0", "study.steps=3", "method=random",
+                                    "--device", "cpu", "train.symmetries=" + symmetries, "--quiet",
+                                    "--no-report", "--out", folder_.path(name)});
+    ASSERT_EQ(done.exit_code, 0) << done.err;
+  };
+  run("mirrored", R"(["x -> -x, u -> -u"])");
+  run("plain", "[]");
+  const std::vector<double> state = values(kPoints);
+  std::vector<double> both = state;  // image.u(x) = -u(-x)
+  for (std::size_t x = 0; x < kPoints; ++x) both.push_back(-state[(kPoints - x) % kPoints]);
+  H5File(input_).dataset("states", {2, 1, kPoints}, both);
+  const auto far = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{
+        "predict", folder_.path("mirrored"), "--input", input_, "--steps", "3", "--output",
+        output_};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished done = run_stap(words);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    const std::vector<double> mean = read_array(output_, "mean").values;  // [2, 4, 1, 16]
+    double most = 0;
+    for (std::size_t x = 0; x < kPoints; ++x)
+      most = std::max(
+          most, std::abs(mean[3 * kPoints + x] + mean[7 * kPoints + (kPoints - x) % kPoints]));
+    return most;
+  };
+
+  EXPECT_LT(far({"--images"}), 1e-5);
+  EXPECT_GT(far({}), 1e-3);
+  const Finished with = run_stap({"evaluate", folder_.path("mirrored"), "--images", "--json"});
+  const Finished without = run_stap({"evaluate", folder_.path("mirrored"), "--json"});
+  const Finished none = run_stap({"evaluate", folder_.path("plain"), "--images"});
+  const Finished file = run_stap({"evaluate", model_path_, "--test", test_, "--images"});
+
+  ASSERT_EQ(with.exit_code, 0) << with.err;
+  EXPECT_EQ(nlohmann::json::parse(with.out).at("images"), 2);
+  EXPECT_NE(nlohmann::json::parse(with.out).at("rmse"),
+            nlohmann::json::parse(without.out).at("rmse"));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_TRUE(contains(none.err, "was trained without symmetries"));
+  EXPECT_EQ(file.exit_code, 2);
+  EXPECT_TRUE(contains(file.err, "--images needs a run's folder"));
 }
 
 TEST_F(Evaluate, TableNamesBothScales) {

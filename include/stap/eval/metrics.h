@@ -9,6 +9,7 @@
 #include "stap/core/committee.h"
 #include "stap/core/observer.h"
 #include "stap/core/states.h"
+#include "stap/core/symmetry.h"
 
 namespace stap {
 
@@ -58,11 +59,12 @@ struct Metrics : Errors {
 /// Rolls every member and the mean model out from every trajectory's first state or cluster.
 /// `times` of the network's time input run over [0, 1]. Rows in blocks; results do not depend on
 /// the block and the threads (0: all cores), bit for bit: sums are in double, over the grid, then
-/// steps, then trajectories, then members. The observer, if any, hears of phase "evaluate". Throws
-/// Error(data) unless there is at least one trajectory of at least two times (or whole clusters),
-/// of the committee's grid, all of it finite.
+/// steps, then trajectories, then members. `images`: as of roll_out(). The observer, if any, hears
+/// of phase "evaluate". Throws Error(data) unless there is at least one trajectory of at least two
+/// times (or whole clusters), of the committee's grid, all of it finite.
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block = 256,
-                 Observer* observer = nullptr, int threads = 1);
+                 Observer* observer = nullptr, int threads = 1,
+                 std::span<const StateMap> images = {});
 
 /// The value below which `percent` of the values lie, linear between order statistics (position
 /// percent/100 (n-1) of the sorted values). Infinite values sort last. Throws Error(internal) if
