@@ -148,8 +148,7 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
     search = find_symmetries(probe.solver(), options.calls, console,
                              [&] { return interrupt.requested(); });
   } catch (const Stopped&) {
-    console.note("interrupted");
-    interrupt.end_program();
+    search.stopped = true;  // before anything could be told
   }
   console.finish();
   std::vector<std::string> hold = search.found, broken;

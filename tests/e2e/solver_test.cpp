@@ -353,6 +353,19 @@ TEST_F(SolverProgram, SymmetriesFoundBeforeCtrlCAreSaid) {
   EXPECT_TRUE(contains(result.err, "interrupted"));
 }
 
+// In the first call, before anything could be told.
+TEST_F(SolverProgram, SymmetriesInterruptedAtOnceAreAResultAsWell) {
+  starter_that_from_call(1, "kill -INT $(cat " + folder_.path("pid") + "); exec tail -f /dev/null");
+
+  const Finished result = in_folder("echo $$ > " + folder_.path("pid") + "; exec " +
+                                    STAP_TEST_PROGRAM + " solver symmetries study.yaml --json");
+
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  const json said = json::parse(result.out);
+  EXPECT_EQ(said.at("interrupted"), true);
+  EXPECT_EQ(said.at("symmetries"), json::array());
+}
+
 // Networks would learn what is not so: whoever states a symmetry hears once how to try it.
 TEST_F(SolverProgram, ARunSaysThatItsSymmetriesWereNotTried) {
   starter_that_from_call(1'000'000, "exit 1");
