@@ -193,30 +193,18 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
                             "symmetries",
                             model.string()));
   const RunFolder folder(model);
-  const auto texts_in = [](const config::Value* list) {
-    std::vector<std::string> texts;
-    if (list != nullptr && list->is_list())
-      for (const config::Value& text : *list->list())
-        if (text.text() != nullptr) texts.push_back(*text.text());
-    return texts;
-  };
   const config::Value document = folder.read_config().document;
-  std::vector<Symmetry> all =
-      parse_symmetries(texts_in(config::find_path(document, "train.symmetries")), grid,
-                       texts_in(folder.read_manifest().identity.find("channels")));
-  std::erase_if(all, [](const Symmetry& map) { return map.reversed; });
+  std::vector<Symmetry> symmetries =
+      parse_symmetries(config::texts_in(config::find_path(document, "train.symmetries")), grid,
+                       config::texts_in(folder.read_manifest().identity.find("channels")));
+  std::erase_if(symmetries, [](const Symmetry& symmetry) { return symmetry.reversed; });
   // Networks that are not told places commute with shifts: images that differ by one say the same.
   const config::Value* placed = config::find_path(document, "network.position_input");
-  std::vector<Symmetry> seen;
+  if (placed == nullptr || !placed->boolean().value_or(false))
+    symmetries = without_shifts(symmetries);
   std::vector<StateMap> maps;
-  for (const Symmetry& map : all) {
-    Symmetry kind = map;
-    if (placed == nullptr || !placed->boolean().value_or(false))
-      for (Symmetry::Axis& axis : kind.axes) axis.shift = 0;
-    if (std::ranges::find(seen, kind) != seen.end()) continue;
-    seen.push_back(std::move(kind));
-    maps.push_back(make_state_map(map, grid, frames));
-  }
+  for (const Symmetry& symmetry : symmetries)
+    maps.push_back(make_state_map(symmetry, grid, frames));
   if (maps.size() < 2)
     throw Error(ErrorKind::config,
                 fmt::format("{} was trained without symmetries that --images could average over: "

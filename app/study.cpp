@@ -127,10 +127,11 @@ void warn_of_doubts(const std::vector<SweepRun>& runs, const StudyCommandOptions
   }
   if (broken.run != nullptr)
     console.warning(fmt::format(
-        "train.symmetries has \"{}\", which did not hold, alone or beside others, "
-        "when last tried on this solver: networks learn what is not so; take it out, or, if the "
-        "solver was "
-        "mended, try it again: {}",
+        "train.symmetries has \"{}\", which did not hold, alone or beside others, when last tried "
+        "on "
+        "this solver: networks learn what is not so; take it out, or, if the solver was mended, "
+        "try "
+        "it again: {}",
         fmt::join(broken.texts, "\", \""), check_command(*broken.run, broken.texts, options)));
   if (untried.run != nullptr)
     console.warning(fmt::format(

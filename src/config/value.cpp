@@ -123,6 +123,14 @@ void Value::erase(std::string_view key) {
     std::erase_if(*members, [&](const Member& member) { return member.key == key; });
 }
 
+std::vector<std::string> texts_in(const Value* list) {
+  std::vector<std::string> texts;
+  if (list != nullptr && list->is_list())
+    for (const Value& value : *list->list())
+      if (value.text() != nullptr) texts.push_back(*value.text());
+  return texts;
+}
+
 const Value* find_path(const Value& document, std::string_view path) {
   const Value* at = &document;
   while (at != nullptr && !path.empty()) {

@@ -277,6 +277,18 @@ StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t 
   return map;
 }
 
+std::vector<Symmetry> without_shifts(const std::vector<Symmetry>& symmetries) {
+  std::vector<Symmetry> kinds, first;
+  for (const Symmetry& symmetry : symmetries) {
+    Symmetry kind = symmetry;
+    for (Symmetry::Axis& axis : kind.axes) axis.shift = 0;
+    if (std::ranges::find(kinds, kind) != kinds.end()) continue;
+    kinds.push_back(std::move(kind));
+    first.push_back(symmetry);
+  }
+  return first;
+}
+
 std::vector<Symmetry> parse_symmetries(const std::vector<std::string>& texts, const Grid& grid,
                                        const std::vector<std::string>& channels) {
   std::vector<Symmetry> stated;

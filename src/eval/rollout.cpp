@@ -1,14 +1,12 @@
 #include "stap/eval/rollout.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 
@@ -18,28 +16,23 @@ namespace {
 // Rows g r .. g r + g - 1 of `to` become the g images of row r.
 void make_images(StatesView<const float> states, std::span<const StateMap> maps,
                  States<float>& to) {
-  parallel_for(thread_count(0), states.count, [&](std::size_t r, int) {
+  for (std::size_t r = 0; r < states.count; ++r)
     for (std::size_t m = 0; m < maps.size(); ++m)
       map_state(maps[m], states.row(r).data(), to.row(r * maps.size() + m).data());
-  });
 }
 
 // The way back: row r becomes the mean of what its images were taken from.
 void average_images(const States<float>& images, std::span<const StateMap> maps, std::size_t count,
                     States<float>& to) {
-  parallel_for(thread_count(0), count, [&](std::size_t r, int) {
-    std::vector<double> sum(to.grid().values(), 0.0);
-    for (std::size_t m = 0; m < maps.size(); ++m) {
-      const std::span<const float> image = images.row(r * maps.size() + m);
-      for (std::size_t v = 0; v < image.size(); ++v) {
-        const std::int32_t from = maps[m].from[v];
-        const auto value = static_cast<double>(image[v]);
-        sum[static_cast<std::size_t>(from < 0 ? -1 - from : from)] += from < 0 ? -value : value;
-      }
-    }
-    for (std::size_t v = 0; v < sum.size(); ++v)
-      to.row(r)[v] = static_cast<float>(sum[v] / static_cast<double>(maps.size()));
-  });
+  std::vector<double> sum(to.grid().values());
+  for (std::size_t r = 0; r < count; ++r) {
+    std::ranges::fill(sum, 0.0);
+    for (std::size_t m = 0; m < maps.size(); ++m)
+      add_mapped_back(maps[m], images.row(r * maps.size() + m).data(), sum.data());
+    std::ranges::transform(sum, to.row(r).begin(), [&](double x) {
+      return static_cast<float>(x / static_cast<double>(maps.size()));
+    });
+  }
 }
 
 }  // namespace

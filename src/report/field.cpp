@@ -167,11 +167,7 @@ Field make_field(const RunExtracts& extracts, ExtractKind kind,
 }
 
 std::vector<std::string> channel_names(const RunResult& run, std::size_t channels) {
-  std::vector<std::string> names;
-  const config::Value* there = run.manifest.identity.find("channels");
-  if (there != nullptr && there->list() != nullptr)
-    for (const config::Value& name : *there->list())
-      if (name.text() != nullptr) names.push_back(*name.text());
+  std::vector<std::string> names = config::texts_in(run.manifest.identity.find("channels"));
   if (names.size() == channels) return names;
   names.clear();
   for (std::size_t c = 0; c < channels; ++c)

@@ -104,10 +104,7 @@ SweepRuns runs_below(const fs::path& folder, const std::vector<RunResult>& resul
 
 // Whether it is about the runs as they are now.
 bool is_of(const Value& analysis, const SweepRuns& runs, const std::vector<RunResult>& results) {
-  std::vector<std::string> names;
-  for (const Value& name : list_in(&analysis, "runs"))
-    if (name.text() != nullptr) names.push_back(*name.text());
-  if (names != runs.names) return false;
+  if (config::texts_in(analysis.find("runs")) != runs.names) return false;
   for (const Value& method : list_in(&analysis, "methods")) {
     std::size_t incomplete = 0;
     for (std::size_t i = 0; i < runs.labels.size(); ++i)

@@ -25,15 +25,7 @@ Tried read_tried(const std::filesystem::path& file) {
   try {
     const config::Value value = read_json(file);
     if (field<std::string>(value, "format", file) != kTriedFormat) return {};
-    const auto texts = [&](const char* key) {
-      Texts found;
-      const config::Value* list = value.find(key);
-      if (list != nullptr && list->is_list())
-        for (const config::Value& text : *list->list())
-          if (text.text() != nullptr) found.push_back(*text.text());
-      return found;
-    };
-    return {texts("hold"), texts("broken")};
+    return {config::texts_in(value.find("hold")), config::texts_in(value.find("broken"))};
   } catch (const Error&) {  // a cache may hold anything
     return {};
   }

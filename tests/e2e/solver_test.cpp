@@ -78,6 +78,13 @@ method: random
                               std::to_string(n) + " ]; then " + lines + "; fi\nexec " +
                               folder_.path("mine/makes_steps") + " \"$@\"\n");
   }
+  // Ctrl-C comes by the hand of the program that is called.
+  Finished symmetries_interrupted_in_call(int n, const std::string& options = {}) const {
+    const std::string pid = folder_.path("pid");
+    starter_that_from_call(n, "kill -INT $(cat " + pid + "); exec tail -f /dev/null");
+    return in_folder("echo $$ > " + pid + "; exec " + STAP_TEST_PROGRAM +
+                     " solver symmetries study.yaml" + options);
+  }
 
   TemporaryFolder folder_;
 };
@@ -338,13 +345,9 @@ TEST_F(SolverProgram, SymmetriesOfWhichNoneCanBeToldAreExitCode7) {
   EXPECT_TRUE(contains(result.err, "stap solver check study.yaml"));
 }
 
-// Ctrl-C comes while the fifth call is under way, by the hand of the program that is called: four
-// tell that the sign holds, two steps and their images.
+// While the fifth call is under way: four tell that the sign holds, two steps and their images.
 TEST_F(SolverProgram, SymmetriesFoundBeforeCtrlCAreSaid) {
-  starter_that_from_call(5, "kill -INT $(cat " + folder_.path("pid") + "); exec tail -f /dev/null");
-
-  const Finished result = in_folder("echo $$ > " + folder_.path("pid") + "; exec " +
-                                    STAP_TEST_PROGRAM + " solver symmetries study.yaml");
+  const Finished result = symmetries_interrupted_in_call(5);
 
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_TRUE(contains(result.out, "u -> -u  ok "));
@@ -355,10 +358,7 @@ TEST_F(SolverProgram, SymmetriesFoundBeforeCtrlCAreSaid) {
 
 // In the first call, before anything could be told.
 TEST_F(SolverProgram, SymmetriesInterruptedAtOnceAreAResultAsWell) {
-  starter_that_from_call(1, "kill -INT $(cat " + folder_.path("pid") + "); exec tail -f /dev/null");
-
-  const Finished result = in_folder("echo $$ > " + folder_.path("pid") + "; exec " +
-                                    STAP_TEST_PROGRAM + " solver symmetries study.yaml --json");
+  const Finished result = symmetries_interrupted_in_call(1, " --json");
 
   EXPECT_EQ(result.exit_code, 130) << result.err;
   const json said = json::parse(result.out);

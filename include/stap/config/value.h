@@ -116,6 +116,9 @@ inline constexpr std::size_t kMaxDepth = 64;  ///< of lists and maps in each oth
 
 /// The value of "study.steps"; null where there is none.
 const Value* find_path(const Value& document, std::string_view path);
+
+/// The texts of a list, without what is none; none of what is no list, or null.
+std::vector<std::string> texts_in(const Value* list);
 /// Where it was written; where it is not, that of the nearest map around it.
 Origin origin_of(const Value& document, std::string_view path);
 /// The origin of the first of these that is there; of none, as for the first.

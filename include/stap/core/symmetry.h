@@ -53,6 +53,9 @@ std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetr
 std::vector<Symmetry> parse_symmetries(const std::vector<std::string>& texts, const Grid& grid,
                                        const std::vector<std::string>& channels);
 
+/// The first of each kind: of those that differ by shifts alone one is left.
+std::vector<Symmetry> without_shifts(const std::vector<Symmetry>& symmetries);
+
 /// A symmetry as it acts on the values of a state, or of a cluster of states.
 struct StateMap {
   /// Value v of the image is the state's value from[v], or, where that is below 0, minus the one at
@@ -75,6 +78,15 @@ void map_state(const StateMap& map, const T* state, T* image) {
   for (std::size_t v = 0; v < map.from.size(); ++v) {
     const std::int32_t from = map.from[v];
     image[v] = from < 0 ? -state[-1 - from] : state[from];
+  }
+}
+/// The way back: adds to `sum` the state that `image` is the image of.
+template <class T>
+void add_mapped_back(const StateMap& map, const T* image, double* sum) {
+  for (std::size_t v = 0; v < map.from.size(); ++v) {
+    const std::int32_t from = map.from[v];
+    const auto value = static_cast<double>(image[v]);
+    from < 0 ? sum[-1 - from] -= value : sum[from] += value;
   }
 }
 

@@ -226,6 +226,14 @@ TEST(Override, MessagesCallItWhatTheUserWrote) {
   EXPECT_EQ(document.find("study")->find("seed")->origin().text(), "seed=x");
 }
 
+TEST(Value, TextsOfAListWithoutTheRest) {
+  const Value list(Value::List{Value("a"), Value(1), Value("b")}), text("a");
+
+  EXPECT_EQ(texts_in(&list), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(texts_in(&text), std::vector<std::string>{});
+  EXPECT_EQ(texts_in(nullptr), std::vector<std::string>{});
+}
+
 TEST(Paths, FindValuesBelowAndWhereTheyAreWritten) {
   const Value document = parsed("a:\n  b: {c: 1}\n  d: 2\n");
 

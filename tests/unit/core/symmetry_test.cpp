@@ -121,6 +121,29 @@ TEST(Symmetry, GroupsAreWhole) {
   }
 }
 
+// Mutation: the map itself is taken for its inverse, which it is not of a quarter turn.
+TEST(Symmetry, StatesAreMappedBack) {
+  const std::string turn = "x -> y, y -> -x, vx -> -vy, vy -> vx";
+  const State from = numbered(kSquare);
+  const State there = image(turn, kSquare, kSquareNames);
+
+  State back(from.size(), 0.0);
+  add_mapped_back(make_state_map(parse_symmetry(turn, kSquare, kSquareNames), kSquare),
+                  there.data(), back.data());
+
+  EXPECT_EQ(back, from);
+  EXPECT_NE(there, from);
+}
+
+TEST(Symmetry, OfThoseThatDifferByShiftsTheFirstIsLeft) {
+  const auto parsed = [](const char* text) { return parse_symmetry(text, kLine, kLineNames); };
+  const Symmetry shift = parsed("x -> x + 1/3"), mirror = parsed("x -> -x"),
+                 moved = parsed("x -> 1/2 - x"), sign = parsed("u -> -u");
+
+  EXPECT_EQ(without_shifts({shift, moved, mirror, sign, shift}),
+            (std::vector<Symmetry>{shift, moved, sign}));
+}
+
 TEST(Symmetry, TooManyMapsAreRefused) {
   const Grid fine = make_grid(1, {65}, {1.0});
   const Grid less = make_grid(1, {64}, {1.0});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -62,10 +63,17 @@ TEST(Rollout, ShowsStepsFromZero) {
                                      {3, 2, {184}}}));
 }
 
-// Every turn and mirror of a square, with a vector's two channels: some are not their own inverse.
-std::vector<StateMap> turns_of(const Grid& grid) {
-  return make_state_maps({"x -> -x, u -> -u", "x -> y, y -> x, u -> v, v -> u"}, grid, {"u", "v"});
-}
+// A network on a square, and every turn and mirror of that, with a vector's two channels: some of
+// these are not their own inverse.
+struct OnASquare {
+  OnASquare() { engine->load(0, fresh_member(shape, test::some_scaling(2), Rng(3))); }
+
+  FnoShape shape = test::small_shape({6, 6}, {4, 4}, 2);
+  std::unique_ptr<Engine> engine = make_cpu_engine(shape, 1);
+  std::unique_ptr<Committee> committee = engine->committee({0});
+  std::vector<StateMap> maps = make_state_maps(
+      {"x -> -x, u -> -u", "x -> y, y -> x, u -> v, v -> u"}, shape.grid, {"u", "v"});
+};
 
 States<float> rolled(Committee& committee, StatesView<const float> initial, std::size_t steps,
                      std::span<const StateMap> images, std::size_t block = 2) {
@@ -84,11 +92,7 @@ States<float> rolled(Committee& committee, StatesView<const float> initial, std:
 // Mutation: images are taken back by their own maps instead of the inverse ones, or not at all; the
 // next step goes on from one image.
 TEST(Rollout, OverImagesIsTheMeanOfAllOfThem) {
-  const FnoShape shape = test::small_shape({6, 6}, {4, 4}, 2);
-  const auto engine = make_cpu_engine(shape, 1);
-  engine->load(0, fresh_member(shape, test::some_scaling(2), Rng(3)));
-  const auto committee = engine->committee({0});
-  const std::vector<StateMap> maps = turns_of(shape.grid);
+  const auto [shape, engine, committee, maps] = OnASquare();
   const States<float> initial = test::random_states(shape.grid, 3, Rng(4));
   ASSERT_EQ(maps.size(), 8u);
 
@@ -118,11 +122,7 @@ TEST(Rollout, OverImagesIsTheMeanOfAllOfThem) {
 
 // What the network itself does not have. Sums of other orders: 1e-5.
 TEST(Rollout, OverImagesOfAnImageIsTheImage) {
-  const FnoShape shape = test::small_shape({6, 6}, {4, 4}, 2);
-  const auto engine = make_cpu_engine(shape, 1);
-  engine->load(0, fresh_member(shape, test::some_scaling(2), Rng(3)));
-  const auto committee = engine->committee({0});
-  const std::vector<StateMap> maps = turns_of(shape.grid);
+  const auto [shape, engine, committee, maps] = OnASquare();
   const States<float> initial = test::random_states(shape.grid, 1, Rng(4));
   const auto far = [&](const StateMap& map, std::span<const StateMap> images) {
     States<float> image(shape.grid, 1), expected(shape.grid, 1);
