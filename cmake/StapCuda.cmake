@@ -19,9 +19,11 @@ if(NOT STAP_CUDA STREQUAL "OFF")
       # configured without it before.
       set(CMAKE_CUDA_ARCHITECTURES "$ENV{CUDAARCHS}" CACHE STRING "CUDA architectures" FORCE)
     elseif(NOT CMAKE_CUDA_ARCHITECTURES)
-      # What is in this machine; else H100 and H200 code, and PTX for what comes later.
-      execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE stap_no_gpu OUTPUT_QUIET ERROR_QUIET)
-      if(stap_no_gpu EQUAL 0)
+      # What is in this machine, if the kernels can run there (clusters of blocks came with 9.0);
+      # else H100 and H200 code, and PTX for what comes later.
+      execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                      OUTPUT_VARIABLE stap_capabilities ERROR_QUIET)
+      if(stap_capabilities MATCHES "^(9|[1-9][0-9]+)\\.[0-9]+\n$")
         set(CMAKE_CUDA_ARCHITECTURES native)
       else()
         set(CMAKE_CUDA_ARCHITECTURES 90)

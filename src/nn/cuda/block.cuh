@@ -12,7 +12,6 @@ namespace stap::cuda {
 inline constexpr int kThreads = 256;
 inline constexpr int kWarps = kThreads / kWarp;
 static_assert(kWarps * 16 == kTilePoints);
-inline constexpr int kChunks = kHidden / 64;            // in which hidden layers are made
 inline constexpr int kBlockFloats = 4 * kBlockVectors;  // of one 64 x 64 block of weights
 
 __device__ inline const BundleRows& bundle_rows(const BundleRows* rows) {
@@ -62,6 +61,17 @@ __device__ inline void share_tile(const Tile& tile, float* shared) {
   Tile rounded = tile;
   keep<kExact>(rounded);
   share_kept(rounded, shared);
+}
+
+// to[64] = the sums over warps of what each has from weighted_sums() (mma.cuh), by way of `shared`
+// [kWarps][64], which nobody uses.
+__device__ inline void add_up_warps(float2 sums, float* shared, float* to) {
+  *reinterpret_cast<float2*>(shared + warp_index() * 64 + channel_of_sums()) = sums;
+  __syncthreads();
+  if (threadIdx.x >= 64) return;
+  float sum = 0.0f;
+  for (int w = 0; w < kWarps; ++w) sum += shared[w * 64 + threadIdx.x];
+  to[threadIdx.x] = sum;
 }
 
 __device__ inline void copy_floats(const float* from, int n, float* to) {

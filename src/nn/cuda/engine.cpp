@@ -409,14 +409,17 @@ std::string cuda_problem() {
     return fmt::format("no GPU can be used: {}", cudaGetErrorString(status));
   }
   if (devices == 0) return "there is no GPU";
-  int shared = 0;
+  int shared = 0, capability = 0;
   cuda::check(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
               "asking the GPU");
-  if (static_cast<std::size_t>(shared) < cuda::kSharedNeeded)
+  cuda::check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, 0),
+              "asking the GPU");
+  constexpr int kClusters = 9;  // the capability with which clusters of blocks came
+  if (capability < kClusters || static_cast<std::size_t>(shared) < cuda::kSharedNeeded)
     return fmt::format(
-        "the GPU gives {} KiB of shared memory to a block, expected {} or more (NVIDIA H100, H200 "
-        "and later ones for data centres)",
-        shared / 1024, cuda::kSharedNeeded / 1024);
+        "the GPU has compute capability {} and gives {} KiB of shared memory to a block, expected "
+        "{} and {} or more (NVIDIA H100, H200 and later ones for data centres)",
+        capability, shared / 1024, kClusters, cuda::kSharedNeeded / 1024);
   return {};
 }
 

@@ -16,8 +16,9 @@ namespace stap::cuda {
 inline constexpr int kRows = 32;
 inline constexpr int kTilePoints = 128;  // that a block of threads works on at a time
 inline constexpr int kHidden = 256;
+inline constexpr int kChunks = kHidden / 64;  // in which hidden layers are made
 inline constexpr int kChannels = 16;
-inline constexpr std::size_t kSharedNeeded = 215 * 1024;  // bytes that a block must be able to have
+inline constexpr std::size_t kSharedNeeded = 132 * 1024;  // bytes that a block must be able to have
 
 // Offsets of the dense weights of a member, in floats. Matrices are [in][out], but project2, which
 // is [out][hidden].

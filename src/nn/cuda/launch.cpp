@@ -23,8 +23,8 @@ dim3 tiles_grid(const Launch& launch) {
   const int tiles_per_block = std::clamp(tiles * launch.bundles / kBlocksWanted, 2, 16);
   return dim3(as_grid((tiles + tiles_per_block - 1) / tiles_per_block), as_grid(launch.bundles));
 }
-dim3 parts_grid(const Launch& launch) {
-  return dim3(as_grid(parts_of(launch.net.points)), as_grid(launch.bundles));
+dim3 chunks_grid(const Launch& launch) {
+  return dim3(as_grid(kChunks * parts_of(launch.net.points)), as_grid(launch.bundles));
 }
 
 int layer_parts_of(int points) {
@@ -33,8 +33,8 @@ int layer_parts_of(int points) {
 }
 
 int parts_of(int points) {
-  // A block of such a part has a multiprocessor to itself. Few parts make few sums to add up, many
-  // leave less of the device idle when the last of them end: some tiles for each.
+  // Few parts make few sums to add up, many leave less of the device idle when the last of them
+  // end: some tiles for each.
   const int tiles = (kRows * points + kTilePoints - 1) / kTilePoints;
   return tiles > 128 ? std::min(tiles / 4, 64) : std::max((tiles + 4) / 5, 1);
 }

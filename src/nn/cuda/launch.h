@@ -12,6 +12,10 @@ constexpr std::size_t bytes(std::size_t floats) {
   return floats * sizeof(float);
 }
 
+/// What a block may hold where two are to fit on a multiprocessor (H100, H200: 228 KiB, of which
+/// every block takes another one).
+inline constexpr std::size_t kSharedOfTwo = 113 * 1024;
+
 /// Shared memory a block of the current device may ask for.
 std::size_t shared_limit();
 
@@ -40,8 +44,9 @@ inline unsigned as_grid(int n) {
 /// Blocks of a bundle where nothing is summed over points: enough for the device, few enough that
 /// the weights a block reads first are used often.
 dim3 tiles_grid(const Launch& launch);
-/// Blocks of a bundle where lifting and projection sum over points: one a part.
-dim3 parts_grid(const Launch& launch);
+/// Blocks of a bundle where lifting and projection sum over points: one for every chunk of a part,
+/// the chunks of a part side by side.
+dim3 chunks_grid(const Launch& launch);
 
 // Launches a kernel in the precision asked for.
 #define STAP_LAUNCH(exact, name, ...) \

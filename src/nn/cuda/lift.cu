@@ -31,20 +31,14 @@ __device__ void load_input(const Net& net, const BundleRows& rows, int first, fl
   __syncwarp();
 }
 
-// A warp's input as the products over points want it.
-template <bool kExact>
-__device__ void keep_input(const float* thin, float* to) {
-#pragma unroll 4
-  for (int i = lane_index(); i < 16 * kThinStride; i += kWarp) to[i] = kept<kExact>(thin[i]);
-}
-
-// Hidden layer of the lifting before its GELU: chunk j of 64 channels.
-__device__ void lift_hidden(const Net& net, const float* thin, const float* weights,
-                            const float* bias, int j, Tile& hidden) {
-  fill_tile(bias + 64 * j, hidden);
+// A chunk of 64 channels of the lifting's hidden layer before its GELU. weights are its columns,
+// rows `stride` apart.
+__device__ void lift_hidden(const Net& net, const float* thin, const float* weights, int stride,
+                            const float* bias, Tile& hidden) {
+  fill_tile(bias, hidden);
   const float* mine = thin + lane_group() * kThinStride;
   for (int c = 0; c < net.in; ++c)
-    add_scaled(mine[c], mine[8 * kThinStride + c], weights + c * kHidden + 64 * j, hidden);
+    add_scaled(mine[c], mine[8 * kThinStride + c], weights + c * stride, hidden);
 }
 
 // kThen: the first pass of the field's transform, to half.
@@ -73,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     fill_tile(dense + kLift2Bias, sum);
     for (int j = 0; j < kChunks; ++j) {
       Tile hidden;
-      lift_hidden(net, thin, weights1, bias1, j, hidden);
+      lift_hidden(net, thin, weights1 + 64 * j, kHidden, bias1 + 64 * j, hidden);
       transform_tile(hidden, gelu<kExact>);
       multiply<kExact>(hidden, weights2 + j * kBlockFloats, sum);
     }
@@ -84,83 +78,98 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-template <bool kExact>
-__global__ void __launch_bounds__(kThreads, 1)
+// A block works on one chunk of the hidden layer: block x is part x / kChunks, chunk x % kChunks.
+// kSingle: of a network with one input. The gradient of its first weights is then summed in
+// registers; with more, by products over points.
+template <bool kExact, bool kSingle>
+__global__ void __launch_bounds__(kThreads, 2)
     lift_back_kernel(Net net, const BundleRows* all, const float* d_field, float* partial) {
   extern __shared__ __align__(16) float shared[];
   const BundleRows& rows = bundle_rows(all);
   if (rows.rows == 0) return;
+  const int chunk = blockIdx.x % kChunks, parts = gridDim.x / kChunks;
   float* weights2 = shared;
-  float* weights1 = weights2 + kChunks * kBlockFloats;
-  float* thin = weights1 + (kChannels + 1) * kHidden;
-  float* mine = thin + warp_index() * 16 * kThinStride;
-  float* kept_thin = thin + kThinFloats;
-  float* d_tile = kept_thin + kThinFloats;
+  float* d_tile = weights2 + kBlockFloats;
   float* h_tile = d_tile + kTileFloats;
-  float* d_hidden_tile = h_tile + kTileFloats;
+  float* thin = h_tile + kTileFloats;
+  float* bias1 = thin + kThinFloats;
+  float* weights1 = bias1 + 64;  // [in][64]
+  float* mine = thin + warp_index() * 16 * kThinStride;
   const float* dense = net.weights + rows.member * net.member_size;
-  copy_blocks(fragments_of(net, rows, kLift2Back), kChunks, weights2);
-  copy_floats(dense + kLift1, (kChannels + 1) * kHidden, weights1);
-  __syncthreads();
+  copy_blocks(fragments_of(net, rows, kLift2Back + chunk), 1, weights2);
+  copy_floats(dense + kLift1Bias + 64 * chunk, 64, bias1);
+  for (int i = threadIdx.x; i < net.in * 64; i += kThreads)
+    weights1[i] = dense[kLift1 + i / 64 * kHidden + 64 * chunk + i % 64];
   d_field += blockIdx.y * net.field_size();
-  OuterShare d_weights2[kChunks] = {};  // of lift2, hidden 64 j .. x 64
-  float d_thin[kChunks][4] = {};        // of lift1 and its bias
+  OuterShare d_weights2 = {};  // of lift2, hidden 64 chunk .. x 64
+  float d_thin[4] = {};        // of lift1 and its bias
   float d_bias2[2] = {};
   const int tiles = net.tiles();
-  for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  for (int tile = blockIdx.x / kChunks; tile < tiles; tile += parts) {
     const int first = tile * kTilePoints + warp_index() * 16;
-    Tile d;
+    Tile d, d_hidden;
     load_tile(d_field + std::size_t(first) * 64, 64, d);
-    __syncthreads();  // the tiles of the round before have been read
+    __syncthreads();  // the weights are there, the tiles of the round before have been read
     load_input(net, rows, first, mine);
-    keep_input<kExact>(mine, kept_thin + warp_index() * 16 * kThinStride);
     keep<kExact>(d);
     share_kept(d, d_tile);
-    for (int j = 0; j < kChunks; ++j) {
-      Tile hidden, d_hidden;
-      lift_hidden(net, mine, weights1, weights1 + kChannels * kHidden, j, hidden);
-      zero(d_hidden);
-      multiply<kExact, true>(d, weights2 + j * kBlockFloats, d_hidden);
-      back_through_gelu<kExact>(hidden, d_hidden);
-      if (j > 0) __syncthreads();
-      share_tile<kExact>(hidden, h_tile);
-      share_tile<kExact>(d_hidden, d_hidden_tile);
+    zero(d_hidden);
+    multiply<kExact, true>(d, weights2, d_hidden);
+    Tile hidden;
+    lift_hidden(net, mine, weights1, 64, bias1, hidden);
+    back_through_gelu<kExact>(hidden, d_hidden);
+    share_tile<kExact>(hidden, h_tile);
+    if constexpr (kSingle) {
+      const float* x = mine + lane_group() * kThinStride;
+      const float2 sums = weighted_sums(d_hidden, x[0], x[8 * kThinStride]);
+      const float2 bias_sums = weighted_sums(d_hidden, 1.0f, 1.0f);
+      d_thin[0] += sums.x;
+      d_thin[1] += sums.y;
+      d_thin[2] += bias_sums.x;
+      d_thin[3] += bias_sums.y;
+    }
+    __syncthreads();
+    if (chunk == 0)
+      outer<kExact, true>(h_tile, d_tile, d_weights2, d_bias2);
+    else
+      outer<kExact>(h_tile, d_tile, d_weights2);
+    if constexpr (!kSingle) {
       __syncthreads();
-#pragma unroll
-      for (int k = 0; k < kChunks; ++k)
-        if (k == j) {
-          if (k == 0)
-            outer<kExact, true>(h_tile, d_tile, d_weights2[k], d_bias2);
-          else
-            outer<kExact>(h_tile, d_tile, d_weights2[k]);
-          thin_outer<kExact>(kept_thin, d_hidden_tile, d_thin[k]);
-        }
+      share_tile<kExact>(d_hidden, h_tile);
+      __syncthreads();
+      thin_outer<kExact, false, kThinStride>(thin, h_tile, d_thin);
     }
   }
-  partial += (blockIdx.y * gridDim.x + blockIdx.x) * std::size_t(kLayers);
-#pragma unroll
-  for (int j = 0; j < kChunks; ++j) {
-    store_outer(d_weights2[j], 64, partial + kLift2 + j * 64 * 64);
+  partial += (blockIdx.y * parts + blockIdx.x / kChunks) * std::size_t(kLayers);
+  store_outer(d_weights2, 64, partial + kLift2 + chunk * 64 * 64);
+  if (chunk == 0) store_sums(d_bias2, partial + kLift2Bias);
+  float* d_lift1 = partial + kLift1 + 64 * chunk;
+  float* d_lift1_bias = partial + kLift1Bias + 64 * chunk;
+  if constexpr (kSingle) {
+    __syncthreads();
+    add_up_warps(make_float2(d_thin[0], d_thin[1]), h_tile, d_lift1);
+    add_up_warps(make_float2(d_thin[2], d_thin[3]), d_tile, d_lift1_bias);
+  } else {
 #pragma unroll
     for (int c = 0; c < 15; ++c)
-      if (c < net.in) store_thin_row(d_thin[j], c, partial + kLift1 + c * kHidden + 64 * j);
-    store_thin_row(d_thin[j], 15, partial + kLift1Bias + 64 * j);
+      if (c < net.in) store_thin_row(d_thin, c, d_lift1 + c * kHidden);
+    store_thin_row(d_thin, 15, d_lift1_bias);
   }
-  store_sums(d_bias2, partial + kLift2Bias);
 }
 
 constexpr std::size_t lift_bytes(int in, bool then) {
   return bytes(kChunks * kBlockFloats + (in + 1) * kHidden + (then ? kTileFloats : kThinFloats));
 }
 constexpr std::size_t kLiftBackBytes =
-    bytes(kChunks * kBlockFloats + (kChannels + 1) * kHidden + 2 * kThinFloats + 3 * kTileFloats);
-static_assert(kLiftBackBytes <= kSharedNeeded);
+    bytes(kBlockFloats + 2 * kTileFloats + kThinFloats + (kChannels + 1) * 64);
+static_assert(kLiftBackBytes <= kSharedOfTwo);
 
 template <bool kExact>
 void prepare() {
   allow(lift_kernel<kExact, false>, lift_bytes(kChannels, false));
   allow(lift_kernel<kExact, true>, lift_bytes(kChannels, true));
-  allow(lift_back_kernel<kExact>, kLiftBackBytes);
+  allow(lift_back_kernel<kExact, true>, kLiftBackBytes);
+  allow(lift_back_kernel<kExact, false>, kLiftBackBytes);
 }
 
 }  // namespace
@@ -185,9 +194,16 @@ void lift(const Launch& l, float* field, const Pass* then, float* half) {
 }
 
 void lift_back(const Launch& l, const float* d_field, float* partial) {
-  STAP_LAUNCH(
-      l.exact, lift_back_kernel,
-      <<<parts_grid(l), kThreads, kLiftBackBytes, l.stream>>>(l.net, l.rows, d_field, partial));
+  const auto run = [&](auto kernel) {
+    kernel<<<chunks_grid(l), kThreads, kLiftBackBytes, l.stream>>>(l.net, l.rows, d_field, partial);
+    launched("lift_back");
+  };
+  const bool single = l.net.in == 1;
+  if (l.exact) {
+    single ? run(lift_back_kernel<true, true>) : run(lift_back_kernel<true, false>);
+  } else {
+    single ? run(lift_back_kernel<false, true>) : run(lift_back_kernel<false, false>);
+  }
 }
 
 }  // namespace stap::cuda

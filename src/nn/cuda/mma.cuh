@@ -278,6 +278,7 @@ __device__ inline float activate(float& z) {
 
 inline constexpr int kTileStride = 72;
 inline constexpr int kThinStride = 24;  // tiles of at most 16 channels
+inline constexpr int kEightStride = 8;  // tiles of at most 8
 inline constexpr int kTileFloats = kTilePoints * kTileStride;
 inline constexpr int kThinFloats = kTilePoints * kThinStride;
 
@@ -331,19 +332,23 @@ __device__ inline void outer(const float* left, const float* right, OuterShare& 
   outer<kExact, false>(left, right, share, none);
 }
 
-// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kThinStride], kept;
-// lane group g holds its channels 2 g and 2 g + 1.
-template <bool kExact>
+// A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kStride], kThinStride
+// or kEightStride, of kept values if kKept; lane group g holds its channels 2 g and 2 g + 1.
+template <bool kExact, bool kKept, int kStride>
 __device__ inline void thin_outer(const float* thin, const float* right, float (&share)[4]) {
   const int g = lane_group(), t = lane_in_group();
   const float* r = right + threadIdx.x / kWarp * 8 + g;
+  const auto pair = [&](int k) {
+    if (2 * g >= kStride) return make_float2(0.0f, 0.0f);
+    return *reinterpret_cast<const float2*>(thin + k * kStride + 2 * g);
+  };
   float parts[4][4] = {};  // one sum would wait for its own last product every time
 #pragma unroll
   for (int s = 0; s < kTilePoints / 8; ++s) {
     const int k = 8 * s + t;
-    const float2 x = *reinterpret_cast<const float2*>(thin + k * kThinStride + 2 * g);
-    const float2 y = *reinterpret_cast<const float2*>(thin + (k + 4) * kThinStride + 2 * g);
-    const auto a = Left<kExact>::of_kept(x.x, x.y, y.x, y.y);
+    const float2 x = pair(k), y = pair(k + 4);
+    const auto a =
+        kKept ? Left<kExact>::of_kept(x.x, x.y, y.x, y.y) : Left<kExact>(x.x, x.y, y.x, y.y);
     multiply(parts[s % 4], a, r[k * kTileStride], r[(k + 4) * kTileStride]);
   }
 #pragma unroll

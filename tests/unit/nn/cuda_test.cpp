@@ -39,6 +39,7 @@ std::vector<FnoShape> paper_shapes() {
           shape(4, {32, 32}, {32, 32}),
           shape(1, {32, 32}, {16, 16}, true),
           shape(2, {600}, {40}),
+          shape(9, {100}, {20}),
           shape(1, {32, 32}, {16, 16}, false, true),
           shape(4, {32, 32}, {32, 32}, true, true)};
 }
