@@ -72,6 +72,9 @@ inline constexpr const char* kImagesHelp =
     "Make every step the mean over the images of the state under the symmetries that the run was "
     "trained with (train.symmetries), in as many times the computing";
 
+/// The option --model, a name of errors_of_infos(); `more` ends its text.
+void add_model_option(CLI::App& command, const std::string& more, std::string& model);
+
 /// Says where the queries of runs wait for servers; nothing where they run here.
 void show_spools(const std::vector<SweepRun>& runs, Console& console);
 /// Says what runs will ask of a user's own solver; nothing where all equations are built in.

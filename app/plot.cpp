@@ -201,7 +201,7 @@ Figure make_figure(const PlotOptions& options) {
   std::vector<ProblemMethods> problems = methods_of(results);
   ProblemMethods& problem = choose_problem(problems, options);
   choose_methods(problem, options);
-  const ErrorsOf whose = options.model == "mean" ? ErrorsOf::mean_model : ErrorsOf::members;
+  const ErrorsOf whose = errors_named(options.model);
   const std::string& name = options.figure;
   if (name == "trajectory") return trajectory_figure(choose_run(problem, options), options);
   if (name == "activations")
@@ -254,11 +254,7 @@ void add_plot(CLI::App& program, const Globals&) {
   command->add_option("--metric", options->metric, "Which error, for errors")
       ->check(CLI::IsMember(metrics))
       ->capture_default_str();
-  command
-      ->add_option("--model", options->model,
-                   "Whose errors: of the members, or of the mean model, which is what one deploys")
-      ->check(CLI::IsMember({"members", "mean"}))
-      ->capture_default_str();
+  add_model_option(*command, "", options->model);
   command->add_option("--width", options->width,
                       "Width: 85mm (a column; default but for trajectories), 17cm, 240pt");
   command->add_option("--height", options->height, "Height; a long legend may add to it");

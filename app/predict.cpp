@@ -124,7 +124,7 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
                             .total = rollouts * initial.count() * calls,
                             .unit = "steps"});
         },
-        {}, images);
+        {}, images, globals.threads);
   };
   try {
     roll(kMean, mean, 0);
@@ -194,18 +194,12 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
                             model.string()));
   const RunFolder folder(model);
   const config::Value document = folder.read_config().document;
-  std::vector<Symmetry> symmetries =
-      parse_symmetries(config::texts_in(config::find_path(document, "train.symmetries")), grid,
-                       config::texts_in(folder.read_manifest().identity.find("channels")));
-  std::erase_if(symmetries, [](const Symmetry& symmetry) { return symmetry.reversed; });
-  // Networks that are not told places commute with shifts: images that differ by one say the same.
   const config::Value* placed = config::find_path(document, "network.position_input");
-  if (placed == nullptr || !placed->boolean().value_or(false))
-    symmetries = without_shifts(symmetries);
-  std::vector<StateMap> maps;
-  for (const Symmetry& symmetry : symmetries)
-    maps.push_back(make_state_map(symmetry, grid, frames));
-  if (maps.size() < 2)
+  std::vector<StateMap> maps =
+      make_image_maps(config::texts_in(config::find_path(document, "train.symmetries")), grid,
+                      config::texts_in(folder.read_manifest().identity.find("channels")), frames,
+                      placed != nullptr && placed->boolean().value_or(false));
+  if (maps.empty())
     throw Error(ErrorKind::config,
                 fmt::format("{} was trained without symmetries that --images could average over: "
                             "state them in train.symmetries (those that turn time round do not "

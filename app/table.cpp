@@ -21,7 +21,7 @@ struct TableOptions {
   std::vector<std::string> folders;
   std::string baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
-  std::string model = "members";  ///< or "mean"
+  std::string model = "members";  ///< a name of errors_of_infos()
   bool paper = false;
   bool json = false, latex = false;
   std::string csv;  ///< "runs", "summary" or empty. At most one of the three; none: text
@@ -81,8 +81,7 @@ void run_table(const TableOptions& options, std::ostream& out) {
     return;
   }
   const auto tables = make_tables(results, options.baseline);
-  const TableView view{chosen(options), options.paper,
-                       options.model == "mean" ? ErrorsOf::mean_model : ErrorsOf::members};
+  const TableView view{chosen(options), options.paper, errors_named(options.model)};
   if (options.json)
     out << config::json_text(tables_value(tables, view)) << '\n';
   else if (!options.csv.empty())
@@ -94,6 +93,18 @@ void run_table(const TableOptions& options, std::ostream& out) {
 }
 
 }  // namespace
+
+void add_model_option(CLI::App& command, const std::string& more, std::string& model) {
+  std::vector<std::string> names;
+  for (const ErrorsOfInfo& errors : errors_of_infos()) names.emplace_back(errors.name);
+  command
+      .add_option("--model", model,
+                  "Whose errors: of the members, as the published numbers, or of the mean model, "
+                  "which is what one deploys; with study.images also of both over images" +
+                      more)
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+}
 
 void add_table(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<TableOptions>();
@@ -110,12 +121,7 @@ void add_table(CLI::App& program, const Globals&) {
           "Which error: rmse (default), nrmse, mae, q99, q95, q50 (quantiles of the RMSE), "
           "or all (default of --csv and --json)")
       ->check(CLI::IsMember(names));
-  command
-      ->add_option("--model", options->model,
-                   "Whose errors: of the members, as the published numbers, or of the mean model, "
-                   "which is what one deploys; --json has both")
-      ->check(CLI::IsMember({"members", "mean"}))
-      ->capture_default_str();
+  add_model_option(*command, "; --json has all of them", options->model);
   command->add_flag("--paper", options->paper, "Show the published numbers beside ours");
   CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
   CLI::Option* csv = command

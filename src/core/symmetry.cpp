@@ -305,4 +305,21 @@ std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, con
   return maps;
 }
 
+std::vector<Symmetry> with_images(std::vector<Symmetry> group, bool placed) {
+  std::erase_if(group, [](const Symmetry& symmetry) { return symmetry.reversed; });
+  // Other networks commute with shifts: images that differ by one say the same.
+  if (!placed) group = without_shifts(group);
+  if (group.size() < 2) group.clear();
+  return group;
+}
+
+std::vector<StateMap> make_image_maps(const std::vector<std::string>& texts, const Grid& grid,
+                                      const std::vector<std::string>& channels, std::size_t frames,
+                                      bool placed) {
+  std::vector<StateMap> maps;
+  for (const Symmetry& symmetry : with_images(parse_symmetries(texts, grid, channels), placed))
+    maps.push_back(make_state_map(symmetry, grid, frames));
+  return maps;
+}
+
 }  // namespace stap

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/parallel.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 
@@ -14,32 +15,35 @@ namespace stap {
 namespace {
 
 // Rows g r .. g r + g - 1 of `to` become the g images of row r.
-void make_images(StatesView<const float> states, std::span<const StateMap> maps,
+void make_images(StatesView<const float> states, std::span<const StateMap> maps, int threads,
                  States<float>& to) {
-  for (std::size_t r = 0; r < states.count; ++r)
-    for (std::size_t m = 0; m < maps.size(); ++m)
-      map_state(maps[m], states.row(r).data(), to.row(r * maps.size() + m).data());
+  parallel_for(threads, states.count * maps.size(), [&](std::size_t i, int) {
+    map_state(maps[i % maps.size()], states.row(i / maps.size()).data(), to.row(i).data());
+  });
 }
 
 // The way back: row r becomes the mean of what its images were taken from.
 void average_images(const States<float>& images, std::span<const StateMap> maps, std::size_t count,
-                    States<float>& to) {
-  std::vector<double> sum(to.grid().values());
-  for (std::size_t r = 0; r < count; ++r) {
+                    int threads, States<float>& to) {
+  std::vector<std::vector<double>> sums(static_cast<std::size_t>(threads),
+                                        std::vector<double>(to.grid().values()));
+  parallel_for(threads, count, [&](std::size_t r, int thread) {
+    std::vector<double>& sum = sums[static_cast<std::size_t>(thread)];
     std::ranges::fill(sum, 0.0);
     for (std::size_t m = 0; m < maps.size(); ++m)
       add_mapped_back(maps[m], images.row(r * maps.size() + m).data(), sum.data());
     std::ranges::transform(sum, to.row(r).begin(), [&](double x) {
       return static_cast<float>(x / static_cast<double>(maps.size()));
     });
-  }
+  });
 }
 
 }  // namespace
 
 void roll_out(Committee& committee, StatesView<const float> initial, int member, std::size_t steps,
               std::size_t block, const RolloutVisitor& visit, std::span<const double> times,
-              std::span<const StateMap> images) {
+              std::span<const StateMap> images, int threads_asked) {
+  const int threads = thread_count(threads_asked);
   if (block == 0 || initial.row_size != committee.grid().values())
     throw Error(ErrorKind::internal,
                 fmt::format("a rollout in blocks of {} from states of {} values, expected {}",
@@ -64,7 +68,7 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
     const auto part = [&](const auto& all) { return std::span(all).first(n * each); };
     const auto put = [&](StatesView<const float> from) {
       if (images.empty()) return committee.put(rows, 0, from);
-      make_images(from, images, states);
+      make_images(from, images, threads, states);
       committee.put(rows, 0, std::as_const(states).view().rows(0, n * each));
     };
     put(initial.rows(first, n));
@@ -73,7 +77,7 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
         time[r] = times.empty() ? input_time(step, steps) : times[first + r / each];
       committee.advance(rows, part(index), part(members), part(time), rows, part(index));
       committee.get(rows, 0, states.view().rows(0, n * each));
-      if (!images.empty()) average_images(states, images, n, means);
+      if (!images.empty()) average_images(states, images, n, threads, means);
       const auto made = std::as_const(images.empty() ? states : means).view().rows(0, n);
       visit(step, first, made);
       if (!images.empty() && step + 1 < steps) put(made);

@@ -29,12 +29,12 @@ std::size_t numbers_in(const std::vector<Chart>& charts) {
   return count;
 }
 
-// Errors of all metrics, of the members and of the mean model.
+// Errors of all metrics, of the members, the mean model and what was measured over images.
 ReportChart errors_of(const ProblemMethods& methods, double share, ReportProblem& problem) {
   ReportChart errors{"errors", {}};
-  for (const ErrorsOf whose : {ErrorsOf::members, ErrorsOf::mean_model})
+  for (const ErrorsOfInfo& of : errors_of_infos())
     for (const MetricInfo& metric : metric_infos()) {
-      Chart chart = errors_chart(methods, metric.metric, whose);
+      Chart chart = errors_chart(methods, metric.metric, of.whose);
       if (errors.variants.empty() || !chart.series.empty())
         errors.variants.push_back(std::move(chart));
     }
@@ -174,9 +174,10 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
   for (const auto& [id, draw] :
        {std::pair("quantiles", &quantiles_chart), std::pair("by-step", &by_step_chart)}) {
     if (methods.validation && draw == &by_step_chart) continue;  // single steps
-    ReportChart chart{id, {draw(methods, ErrorsOf::members)}};
-    Chart of_mean = draw(methods, ErrorsOf::mean_model);
-    if (!of_mean.series.empty()) chart.variants.push_back(std::move(of_mean));
+    ReportChart chart{id, {}};
+    for (const ErrorsOfInfo& of : errors_of_infos())
+      if (Chart one = draw(methods, of.whose); chart.variants.empty() || !one.series.empty())
+        chart.variants.push_back(std::move(one));
     problem.charts.push_back(std::move(chart));
   }
   const Chart steps = steps_chart(methods);

@@ -14,10 +14,6 @@
 namespace stap {
 namespace {
 
-const char* whose_name(ErrorsOf whose) {
-  return whose == ErrorsOf::members ? "members" : "mean model";
-}
-
 void add_apart_note(const ProblemMethods& problem, std::string& note) {
   if (!problem.apart.empty())
     add_note(note, fmt::format("The methods differ in their {}, so that their errors do not say "
@@ -184,7 +180,7 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
     return static_cast<double>(run.solver_steps(k) + (charged ? run.chosen_warm_ups(k) : 0));
   };
   Chart chart{.id = "errors",
-              .title = fmt::format("{} of the {}", what.title, whose_name(whose)),
+              .title = fmt::format("{} of the {}", what.title, info(whose).title),
               .x = {.label = charged ? "solver steps, warm-ups of chosen trajectories included"
                                      : "solver steps bought"},
               .y = {.label = y_label(problem, what.title), .log = true}};
@@ -230,7 +226,7 @@ Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose) {
   Chart chart{
       .id = "quantiles",
       .title = fmt::format("RMSE of easy and hard {}, {}",
-                           problem.validation ? "steps" : "trajectories", whose_name(whose)),
+                           problem.validation ? "steps" : "trajectories", info(whose).title),
       .x = {.label = problem.validation ? "held-back steps with a smaller error"
                                         : "test trajectories with a smaller error",
             .log = false,
@@ -264,7 +260,7 @@ Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose) {
 
 Chart by_step_chart(const ProblemMethods& problem, ErrorsOf whose) {
   Chart chart{.id = "by-step",
-              .title = fmt::format("RMSE by rollout step of the {}", whose_name(whose)),
+              .title = fmt::format("RMSE by rollout step of the {}", info(whose).title),
               .x = {.label = "rollout step"},
               .y = {.label = "RMSE at the step", .log = true}};
   if (problem.validation) {

@@ -44,13 +44,12 @@ void add_charts(const std::string& id, const ReportProblem& problem, Value& char
 
 void add_tables(const std::string& id, const ReportProblem& problem, Value& tables) {
   const std::array one{problem.table};
-  for (const auto& [whose, name] :
-       {std::pair(ErrorsOf::members, "table"), std::pair(ErrorsOf::mean_model, "table-mean")}) {
-    const TableView view{.metric = std::nullopt, .paper = false, .whose = whose};
+  for (const ErrorsOfInfo& errors : errors_of_infos()) {
+    const TableView view{.metric = std::nullopt, .paper = false, .whose = errors.whose};
     Value table;
     table.set("csv", tables_csv(one, view));
     table.set("latex", tables_latex(one, view));
-    tables.set(fmt::format("{}-{}", id, name), std::move(table));
+    tables.set(error_table_id(id, errors.whose), std::move(table));
   }
 }
 

@@ -34,6 +34,8 @@ std::string chart_html(const std::string& id, const Chart& chart);
 
 /// Means ± deviations of all metrics; nothing where nothing was measured.
 std::string error_table_html(const std::string& id, const ProblemTable& table, ErrorsOf whose);
+/// Of that table, in the part of the page that is called `id`.
+std::string error_table_id(const std::string& id, ErrorsOf whose);
 std::string ledger_html(const std::string& id, const ReportProblem& problem);
 std::string cost_html(const std::string& id, const ReportProblem& problem);
 std::string fields_html(const std::string& id, const ReportProblem& problem);

@@ -205,8 +205,8 @@ std::string problem_html(const std::string& id, const ReportProblem& problem) {
       fmt::format("<section id=\"{}\" class=\"problem\"><h2>{}</h2>\n<p class=\"about\">{}</p>\n",
                   id, name_html(problem.table.problem), prose_html(heading(problem)));
   html += "<h3>Errors</h3>\n" + charts_html(id, problem, {"errors"});
-  html += error_table_html(id + "-table", problem.table, ErrorsOf::members);
-  html += error_table_html(id + "-table-mean", problem.table, ErrorsOf::mean_model);
+  for (const ErrorsOfInfo& errors : errors_of_infos())
+    html += error_table_html(error_table_id(id, errors.whose), problem.table, errors.whose);
   html +=
       "<div class=\"pair\">\n" + charts_html(id, problem, {"quantiles", "by-step"}) + "</div>\n";
   html += "<h3>Chosen time steps</h3>\n" + charts_html(id, problem, {"steps"});

@@ -59,6 +59,11 @@ std::string steps_html(const std::string& id, const ProblemTable& table) {
 
 }  // namespace
 
+std::string error_table_id(const std::string& id, ErrorsOf whose) {
+  const std::string table = id + "-table";
+  return whose == ErrorsOf::members ? table : fmt::format("{}-{}", table, info(whose).name);
+}
+
 std::string error_table_html(const std::string& id, const ProblemTable& table, ErrorsOf whose) {
   const auto measured = [&](const TableRow& row) { return !row.of(whose).seeds.empty(); };
   if (std::ranges::none_of(table.rows, measured)) return {};
@@ -73,7 +78,8 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       fmt::format(
           "Errors of the {}: mean over rounds of the natural logarithm, ± standard deviation "
           "over seeds; lower is better{}",
-          members ? "members" : "mean model, which is what one deploys",
+          whose == ErrorsOf::mean_model ? "mean model, which is what one deploys"
+                                        : info(whose).title,
           table.rows.size() == 1
               ? std::string()
               : fmt::format(". Differences are to {}, paired by seed, ± half the 95 % interval, "

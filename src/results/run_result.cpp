@@ -60,22 +60,6 @@ void add_errors(const Value& map, const fs::path& place, const RunResult& run, R
 
 }  // namespace
 
-std::span<const MetricInfo, kMetrics> metric_infos() {
-  static constexpr std::array<MetricInfo, kMetrics> rows{{
-      {Metric::rmse, "rmse", "rmse", "RMSE", true},
-      {Metric::nrmse, "nrmse", "nrmse", "NRMSE", false},
-      {Metric::mae, "mae", "mae", "MAE", false},
-      {Metric::q99, "q99", "rmse_q99", "RMSE 99 %", true},
-      {Metric::q95, "q95", "rmse_q95", "RMSE 95 %", true},
-      {Metric::q50, "q50", "rmse_q50", "RMSE 50 %", true},
-  }};
-  return rows;
-}
-
-const MetricInfo& info(Metric metric) {
-  return metric_infos()[static_cast<std::size_t>(metric)];
-}
-
 std::size_t RunErrors::diverged_total() const {
   std::size_t total = 0;
   for (const std::size_t n : diverged) total += std::min(n, SIZE_MAX - total);
@@ -86,6 +70,13 @@ double RunErrors::headline(Metric metric) const {
   double sum = 0;
   for (double log : logs_of(metric)) sum += log;
   return sum / static_cast<double>(logs_of(metric).size());
+}
+
+const RunErrors& RunResult::of(ErrorsOf whose) const {
+  constexpr RunErrors RunResult::*kErrors[kErrorsOf] = {&RunResult::members, &RunResult::mean_model,
+                                                        &RunResult::images,
+                                                        &RunResult::mean_model_images};
+  return this->*kErrors[static_cast<std::size_t>(whose)];
 }
 
 RunResult read_result(const fs::path& folder) {
@@ -127,11 +118,16 @@ RunResult read_result(const fs::path& folder) {
     add_errors(line, place, result, result.members);
     if (const Value* mean = line.find("mean_model"))
       add_errors(*mean, place, result, result.mean_model);
+    if (const Value* over = line.find("images")) {
+      add_errors(*over, place, result, result.images);
+      add_errors(must_have(*over, "mean_model", place), place, result, result.mean_model_images);
+    }
   }
   // Rounds from before these were counted or measured cannot be told from later ones.
   if (result.candidates.size() != result.evaluated()) result.candidates.clear();
   if (result.warm_up_steps.size() != result.evaluated()) result.warm_up_steps.clear();
-  if (result.mean_model.logs[0].size() != result.evaluated()) result.mean_model = {};
+  for (RunErrors* errors : {&result.mean_model, &result.images, &result.mean_model_images})
+    if (errors->logs[0].size() != result.evaluated()) *errors = {};
   return result;
 }
 

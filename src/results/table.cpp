@@ -203,8 +203,8 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
           continue;
         }
         row.method = r.method;
-        row.members.diverged += r.members.diverged_total();
-        row.mean_model.diverged += r.mean_model.diverged_total();
+        for (const ErrorsOfInfo& errors : errors_of_infos())
+          row.of(errors.whose).diverged += r.of(errors.whose).diverged_total();
         if (finished)
           runs.push_back(&r);
         else
@@ -215,8 +215,8 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     TableRow& row = table.rows[i];
     const TableRow& first = table.rows.front();
-    for (const ErrorsOf whose : {ErrorsOf::members, ErrorsOf::mean_model}) {
-      TableErrors& errors = whose == ErrorsOf::members ? row.members : row.mean_model;
+    for (const auto& [whose, name, key, title] : errors_of_infos()) {
+      TableErrors& errors = row.of(whose);
       const std::size_t diverged = errors.diverged;
       const bool compared = i > 0 && row.set == first.set && !first.members.seeds.empty();
       errors = errors_of(counted[i], whose, row.rounds,
@@ -224,12 +224,21 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
       errors.diverged = diverged;
     }
     set_costs(counted[i], row);
-    row.without_mean_model = row.members.seeds.size() - row.mean_model.seeds.size();
   }
   return table;
 }
 
 }  // namespace
+
+constexpr TableErrors TableRow::*kErrors[kErrorsOf] = {
+    &TableRow::members, &TableRow::mean_model, &TableRow::images, &TableRow::mean_model_images};
+
+TableErrors& TableRow::of(ErrorsOf whose) {
+  return this->*kErrors[static_cast<std::size_t>(whose)];
+}
+const TableErrors& TableRow::of(ErrorsOf whose) const {
+  return this->*kErrors[static_cast<std::size_t>(whose)];
+}
 
 std::vector<ProblemTable> make_tables(const std::vector<RunResult>& results,
                                       const std::string& baseline) {

@@ -56,8 +56,9 @@ void add_paper_notes(std::span<const ProblemTable> tables, const TableView& view
   }
   notes.push_back(
       fmt::format("paper: as printed, on the published scale; {}.", published_caveat()));
-  if (view.whose == ErrorsOf::mean_model)
-    notes.emplace_back("paper: its numbers are errors of the members, not of the mean model.");
+  if (view.whose != ErrorsOf::members)
+    notes.push_back(fmt::format("paper: its numbers are errors of the members, not of the {}.",
+                                info(view.whose).title));
   if (!sizes)
     notes.emplace_back(
         "paper: its studies have other sizes than some of these (pool 10000, 32 initial "
@@ -204,10 +205,15 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       if (row.without_errors > 0)
         notes.push_back(fmt::format("{}: {} runs have no errors: their study has no test set.",
                                     where, row.without_errors));
-      if (view.whose == ErrorsOf::mean_model && row.without_mean_model > 0)
+      if (const std::size_t without = row.without(view.whose); without > 0)
         notes.push_back(
-            fmt::format("{}: {} runs are from before the mean model was measured and not counted.",
-                        where, row.without_mean_model));
+            view.whose == ErrorsOf::mean_model
+                ? fmt::format(
+                      "{}: {} runs are from before the mean model was measured and not counted.",
+                      where, without)
+                : fmt::format("{}: {} runs were not measured over images (study.images) and are "
+                              "not counted.",
+                              where, without));
     }
   if (!useless.empty())
     notes.push_back(fmt::format(

@@ -1,4 +1,5 @@
 // Runs and tables as comma-separated values.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ std::string digits(double number) {
 }
 
 // The columns of one evaluation, each behind a comma: names, or numbers.
-std::string error_names(std::string_view prefix, std::optional<Metric> chosen) {
+std::string error_names(std::string_view key, std::optional<Metric> chosen) {
+  const std::string prefix = key.empty() ? "" : fmt::format("{}_", key);
   std::string text;
   for (const MetricInfo& metric : metric_infos())
     if (!chosen || *chosen == metric.metric) text += fmt::format(",{}{}", prefix, metric.key);
@@ -48,20 +50,30 @@ std::string number_at(const std::vector<std::uint64_t>& numbers, std::size_t k) 
 }  // namespace
 
 std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric> metric) {
+  std::vector<ErrorsOfInfo> shown;
+  for (const ErrorsOfInfo& errors : errors_of_infos())
+    if (errors.whose <= ErrorsOf::mean_model ||
+        std::ranges::any_of(
+            results, [&](const RunResult& run) { return !run.of(errors.whose).diverged.empty(); }))
+      shown.push_back(errors);
   std::string text =
-      "problem,label,method,seed,round,solver_steps,transitions,candidates,warm_up_steps" +
-      error_names("", metric) + error_names("mean_model_", metric) + "\n";
+      "problem,label,method,seed,round,solver_steps,transitions,candidates,warm_up_steps";
+  for (const ErrorsOfInfo& errors : shown) text += error_names(errors.key, metric);
+  text += '\n';
   for (const ProblemRuns& problem : by_problem(results)) {
     const std::vector<std::string> names = labels(problem.runs);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const RunResult& run = *problem.runs[i];
-      for (std::size_t k = 0; k < run.evaluated(); ++k)
+      for (std::size_t k = 0; k < run.evaluated(); ++k) {
         text +=
-            fmt::format("{},{},{},{},{},{},{},{},{}{}{}\n", quoted(problem.name), quoted(names[i]),
+            fmt::format("{},{},{},{},{},{},{},{},{}", quoted(problem.name), quoted(names[i]),
                         quoted(run.method), run.seed, k < run.measured.size() ? run.measured[k] : k,
                         run.solver_steps(k), run.transitions[k], number_at(run.candidates, k),
-                        number_at(run.warm_up_steps, k), error_numbers(run.members, k, metric),
-                        error_numbers(run.mean_model, k, metric));
+                        number_at(run.warm_up_steps, k));
+        for (const ErrorsOfInfo& errors : shown)
+          text += error_numbers(run.of(errors.whose), k, metric);
+        text += '\n';
+      }
     }
   }
   return text;
@@ -83,12 +95,12 @@ std::string tables_csv(std::span<const ProblemTable> tables, const TableView& vi
           if (on_published && !metric.two_scales) continue;
           const double mean = on_published ? on_published_scale(cell.log.mean, table, metric.metric)
                                            : cell.log.mean;
-          text += fmt::format(
-              "{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(table.problem), quoted(row.label),
-              view.whose == ErrorsOf::members ? "members" : "mean", errors.seeds.size(),
-              metric.name, on_published ? "published" : "own", digits(mean),
-              digits(cell.log.deviation), digits(cell.difference.mean), digits(cell.difference_95),
-              cell.difference.count, errors.diverged, row.incomplete);
+          text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}", quoted(table.problem),
+                              quoted(row.label), info(view.whose).name, errors.seeds.size(),
+                              metric.name, on_published ? "published" : "own", digits(mean),
+                              digits(cell.log.deviation), digits(cell.difference.mean),
+                              digits(cell.difference_95), cell.difference.count, errors.diverged,
+                              row.incomplete);
           // A published number stands in the line of its own scale.
           if (view.paper) {
             const bool here = published != nullptr && on_published == metric.two_scales;

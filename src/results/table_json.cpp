@@ -67,7 +67,7 @@ void set_errors(Value& value, const ProblemTable& table, const TableRow& row, Er
 }
 
 Value row_value(const ProblemTable& table, const TableRow& row, const TableView& view) {
-  Value value, mean_model;
+  Value value;
   value.set("problem", table.problem);
   value.set("label", row.label);
   value.set("method", row.method);
@@ -79,8 +79,13 @@ Value row_value(const ProblemTable& table, const TableRow& row, const TableView&
   value.set("candidates", row.candidates);
   value.set("warm_up_steps", row.warm_up_steps);
   set_errors(value, table, row, ErrorsOf::members, view);
-  if (!row.mean_model.seeds.empty()) set_errors(mean_model, table, row, ErrorsOf::mean_model, view);
-  value.set("mean_model", std::move(mean_model));
+  value.set("mean_model", Value());  // also where it was not measured
+  for (const ErrorsOfInfo& errors : errors_of_infos()) {
+    if (errors.whose == ErrorsOf::members || row.of(errors.whose).seeds.empty()) continue;
+    Value of;
+    set_errors(of, table, row, errors.whose, view);
+    value.set(errors.key, std::move(of));
+  }
   return value;
 }
 

@@ -49,7 +49,8 @@ std::string tabular(std::span<const Column> columns, const std::vector<std::stri
 }  // namespace
 
 std::string tables_latex(std::span<const ProblemTable> tables, const TableView& view) {
-  const std::string of = view.whose == ErrorsOf::members ? "" : ", mean model";
+  const std::string of =
+      view.whose == ErrorsOf::members ? "" : fmt::format(", {}", info(view.whose).title);
   std::string text = "% needs \\usepackage{booktabs}\n";
   if (view.metric) {
     std::vector<Column> columns;

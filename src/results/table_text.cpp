@@ -169,11 +169,10 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
                         const TextStyle& style) {
   std::string text;
   for (const ProblemTable& table : tables) {
-    const std::string head =
-        fmt::format("{}: {} steps{}; errors of the {}{}", one_line(table.problem), table.steps,
-                    table.points > 0 ? fmt::format(", {} points", table.points) : "",
-                    view.whose == ErrorsOf::members ? "members" : "mean model",
-                    table.validation ? ", single steps on what was held back" : "");
+    const std::string head = fmt::format(
+        "{}: {} steps{}; errors of the {}{}", one_line(table.problem), table.steps,
+        table.points > 0 ? fmt::format(", {} points", table.points) : "", info(view.whose).title,
+        table.validation ? ", single steps on what was held back" : "");
     if (!text.empty()) text += '\n';
     text += wrapped(head, style.columns, 2);
     text += view.metric ? compact(table, *view.metric, view, style) : full(table, view, style);

@@ -27,6 +27,17 @@ Metrics on_test_set(const Run& run, Committee& committee, const TrajectoriesView
   return metrics;
 }
 
+// The same errors where every step is the mean over the images of the state.
+config::Value over_images(const Run& run, Committee& committee, const TrajectoriesView& test,
+                          int threads) {
+  const std::vector<StateMap> maps = make_images(run.study);
+  config::Value value;
+  value.set("maps", maps.size());
+  const config::Value errors = to_value(evaluate(committee, test, 256, nullptr, threads, maps));
+  for (const config::Value::Member& error : *errors.map()) value.set(error.key, error.value);
+  return value;
+}
+
 // Trajectories of which something was bought; the first transitions are those that were there
 // before.
 std::size_t distinct_candidates(const TransitionSet& set, std::size_t first) {
@@ -86,6 +97,11 @@ void evaluate_round(Run& run, Committee& committee, StatesView<const float> test
     return on_held_back(run, committee);
   });
   if (metrics && !test) head.set("measured_on", "validation");
+  if (run.study.options.images)
+    head.set("images", timed(run, "evaluate", [&] {
+               return over_images(run, committee,
+                                  {test_states, test->times, run.study.options.cluster}, threads);
+             }));
   if (run.study.options.stages > 1) add_stages(run, head);
   std::vector<std::string> lines;
   for (JsonLine& line : run.folder.read_metrics()) lines.push_back(std::move(line.text));

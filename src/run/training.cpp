@@ -24,7 +24,7 @@ std::string first_round_key(const Run& run) {
   for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
   for (const char* key :
        {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees", "on_unstable",
-        "charge_failed", "charge_warm_up", "trust_quantile", "warm_start"})
+        "charge_failed", "charge_warm_up", "trust_quantile", "warm_start", "images"})
     document.find("study")->erase(key);
   const TransitionSet& set = run.transitions;
   return config::yaml_text(document) + fmt::format("{:016x} {:016x}",

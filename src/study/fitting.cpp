@@ -226,6 +226,16 @@ void check_symmetries(const Study& study, const Sampler* sampler, config::Compla
                    "turn time round (t -> -t), but networks are told the time, which then goes the "
                    "other way: leave it out, or network.time_input",
                    origin_of(study.given, {"train.symmetries", "network.time_input"}));
+  if (!study.options.images) return;
+  const auto origin = origin_of(study.given, {"study.images"});
+  if (study.options.test == 0 && study.test_file.empty())
+    complaints.add("study.images", "is true, but there is no test set to measure on", origin);
+  if (with_images(group, study.network.position_input).empty())
+    complaints.add(
+        "study.images",
+        "is true, but train.symmetries state nothing to average over: no mirror, turn or "
+        "swap (what turns time round does not count)",
+        origin);
 }
 
 // Sizes in bytes must not overflow, and nobody has so much room.

@@ -49,6 +49,9 @@ const config::Fields<StudyOptions>& study_fields() {
        "steps, as long as the error on what validation holds back falls by at least 5 %; the best "
        "one counts. 1: one training, whatever comes of it",
        config::between(1, 12)},
+      {"images", &O::images,
+       "every round is also measured on the test set with each step the mean over the images of "
+       "the state under train.symmetries, as stap predict --images makes it"},
   };
   return fields;
 }

@@ -253,6 +253,11 @@ std::vector<StateMap> make_symmetries(const Study& study) {
   return make_state_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster);
 }
 
+std::vector<StateMap> make_images(const Study& study) {
+  return make_image_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster,
+                         study.network.position_input);
+}
+
 std::vector<std::string> differences(const Value& here, const Value& there) {
   std::vector<std::string> list;
   add_differences(&here, &there, "", list);

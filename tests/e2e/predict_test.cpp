@@ -296,16 +296,32 @@ TEST_F(Evaluate, JsonHasTheMetricsOfBothScales) {
 // are not looked at.
 TEST_F(Evaluate, ImagesAreThoseOfTheRunsSymmetries) {
   const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
-  const auto run = [&](const std::string& name, const std::string& symmetries) {
-    const Finished done = run_stap({"run", "demo", "pde.points=16", "network.modes=[4]",
-                                    "network.width=4", "train.epochs=1", "pool=4", "test=2",
-                                    "study.initial=1", "rounds=0", "study.steps=3", "method=random",
-                                    "--device", "cpu", "train.symmetries=" + symmetries, "--quiet",
-                                    "--no-report", "--out", folder_.path(name)});
+  const auto run = [&](const std::string& name, const std::string& symmetries,
+                       const std::string& images) {
+    const Finished done = run_stap({"run",
+                                    "demo",
+                                    "pde.points=16",
+                                    "network.modes=[4]",
+                                    "network.width=4",
+                                    "train.epochs=1",
+                                    "pool=4",
+                                    "test=2",
+                                    "study.initial=1",
+                                    "rounds=0",
+                                    "study.steps=3",
+                                    "method=random",
+                                    "--device",
+                                    "cpu",
+                                    "train.symmetries=" + symmetries,
+                                    images,
+                                    "--quiet",
+                                    "--no-report",
+                                    "--out",
+                                    folder_.path(name)});
     ASSERT_EQ(done.exit_code, 0) << done.err;
   };
-  run("mirrored", R"(["x -> -x, u -> -u"])");
-  run("plain", "[]");
+  run("mirrored", R"(["x -> -x, u -> -u"])", "study.images=true");
+  run("plain", "[]", "study.images=false");
   const std::vector<double> state = values(kPoints);
   std::vector<double> both = state;  // image.u(x) = -u(-x)
   for (std::size_t x = 0; x < kPoints; ++x) both.push_back(-state[(kPoints - x) % kPoints]);
@@ -334,8 +350,14 @@ TEST_F(Evaluate, ImagesAreThoseOfTheRunsSymmetries) {
 
   ASSERT_EQ(with.exit_code, 0) << with.err;
   EXPECT_EQ(nlohmann::json::parse(with.out).at("images"), 2);
-  EXPECT_NE(nlohmann::json::parse(with.out).at("rmse"),
-            nlohmann::json::parse(without.out).at("rmse"));
+  const auto over = nlohmann::json::parse(with.out), plain = nlohmann::json::parse(without.out);
+  EXPECT_NE(over.at("rmse"), plain.at("rmse"));
+  // The run has measured the same, both ways.
+  const auto round = nlohmann::json::parse(content(folder_.path("mirrored/metrics.jsonl")));
+  EXPECT_EQ(round.at("rmse"), plain.at("rmse"));
+  EXPECT_EQ(round.at("images").at("maps"), 2);
+  EXPECT_EQ(round.at("images").at("rmse"), over.at("rmse"));
+  EXPECT_EQ(round.at("images").at("mean_model"), over.at("mean_model"));
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_TRUE(contains(none.err, "was trained without symmetries"));
   EXPECT_EQ(file.exit_code, 2);

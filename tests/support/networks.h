@@ -42,7 +42,7 @@ inline Scaling some_scaling(std::size_t channels) {
   Scaling s = unit_scaling(channels);
   for (std::size_t c = 0; c < channels; ++c) {
     s.mean[c] = 0.1f * static_cast<float>(c + 1);
-    s.deviation[c] = 1.3f - 0.2f * static_cast<float>(c);
+    s.deviation[c] = 1.3f - 0.2f * static_cast<float>(c % 6);
   }
   return s;
 }

@@ -72,6 +72,15 @@ std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, con
                                       const std::vector<std::string>& channels,
                                       std::size_t frames = 1);
 
+/// The maps of a group over whose images a prediction may average: those that do not turn time
+/// round, and of those that differ by shifts alone one, unless networks are `placed`, told where a
+/// point is. None if there is but the one that changes nothing.
+std::vector<Symmetry> with_images(std::vector<Symmetry> group, bool placed);
+/// Those of parse_symmetries(), on clusters of `frames` states. Throws Error(config).
+std::vector<StateMap> make_image_maps(const std::vector<std::string>& texts, const Grid& grid,
+                                      const std::vector<std::string>& channels, std::size_t frames,
+                                      bool placed);
+
 /// The image of a state; it must not be the state itself.
 template <class T>
 void map_state(const StateMap& map, const T* state, T* image) {

@@ -22,9 +22,9 @@ using RolloutVisitor =
 /// round, every step is the mean over the images of the state: each is advanced and taken
 /// back, so that the rollout has the symmetries exactly. Throws Error(internal) if `block` is 0,
 /// the states are not of the committee's grid or the times do not fit; what `visit` throws ends the
-/// rollout.
+/// rollout. `threads` (0: all cores) make the images; results do not depend on them.
 void roll_out(Committee& committee, StatesView<const float> initial, int member, std::size_t steps,
               std::size_t block, const RolloutVisitor& visit, std::span<const double> times = {},
-              std::span<const StateMap> images = {});
+              std::span<const StateMap> images = {}, int threads = 1);
 
 }  // namespace stap

@@ -4,35 +4,17 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "stap/config/value.h"
 #include "stap/folder/manifest.h"
+#include "stap/results/metric.h"
 #include "stap/results/round_stages.h"
 
 // What a run's folder says about its errors. Only its files are read: no solver is made and nothing
 // is computed again.
 namespace stap {
-
-/// The errors of a table, in the paper's order.
-enum class Metric { rmse, nrmse, mae, q99, q95, q50 };
-inline constexpr std::size_t kMetrics = 6;
-struct MetricInfo {
-  Metric metric;
-  std::string_view name;   ///< "q99"
-  std::string_view key;    ///< in metrics.jsonl: "rmse_q99"
-  std::string_view title;  ///< "RMSE 99 %"
-  bool two_scales;         ///< the published tables have another scale
-};
-std::span<const MetricInfo, kMetrics> metric_infos();
-const MetricInfo& info(Metric metric);
-
-/// Whose errors: of the members, each rolled out by itself, as the published tables have them; or
-/// of the mean model, which is what one deploys.
-enum class ErrorsOf { members, mean_model };
 
 /// Errors by evaluation; infinite where a rollout diverged.
 struct RunErrors {
@@ -74,11 +56,10 @@ struct RunResult {
   bool charge_warm_up = false;      ///< the budget pays for these, too
   std::vector<RoundStages> stages;  ///< of rounds that say something of them, measured or not
   RunErrors members;
-  RunErrors mean_model;  ///< empty in runs from before it was measured
+  RunErrors mean_model;                 ///< empty in runs from before it was measured
+  RunErrors images, mean_model_images;  ///< empty without study.images
 
-  const RunErrors& of(ErrorsOf whose) const {
-    return whose == ErrorsOf::members ? members : mean_model;
-  }
+  const RunErrors& of(ErrorsOf whose) const;
   /// Bought up to an evaluation, the initial trajectories included.
   std::uint64_t solver_steps(std::size_t evaluation) const {
     return transitions[evaluation] * cluster;

@@ -21,7 +21,7 @@ struct TableCell {
   std::vector<double> last;      ///< the logarithm after the last round, likewise
 };
 
-/// All metrics of one row, of the members or of the mean model.
+/// All metrics of one row, of the members, the mean model or one of them over images.
 struct TableErrors {
   std::vector<std::uint64_t> seeds;  ///< of the runs that are counted
   std::array<TableCell, kMetrics> cells;
@@ -36,22 +36,24 @@ struct TableRow {
 
   std::string label;   ///< the method, and what else differs within the problem
   std::string method;  ///< alone
-  TableErrors members, mean_model;
+  TableErrors members, mean_model, images, mean_model_images;
   /// Means over seeds after the last round that is counted; NaN: not known. Steps bought,
   /// trajectories they are of, and what the warm-ups of these come to, charged or not.
   double solver_steps = kNotKnown, candidates = kNotKnown, warm_up_steps = kNotKnown;
   /// Rows of one set have the same test set, initial trajectories and budget, so that their errors
   /// can be compared, in the rounds that all of them have.
   std::size_t set = 0;
-  std::size_t rounds = 0;              ///< that are counted, the 0th apart
-  bool cut = false;                    ///< it has more, which are not
-  std::size_t incomplete = 0;          ///< runs that are not finished, and not counted
-  std::size_t without_errors = 0;      ///< runs of a study without a test set
-  std::size_t repeated = 0;            ///< runs that are there under another name already
-  std::size_t without_mean_model = 0;  ///< finished runs from before it was measured
+  std::size_t rounds = 0;          ///< that are counted, the 0th apart
+  bool cut = false;                ///< it has more, which are not
+  std::size_t incomplete = 0;      ///< runs that are not finished, and not counted
+  std::size_t without_errors = 0;  ///< runs of a study without a test set
+  std::size_t repeated = 0;        ///< runs that are there under another name already
 
-  const TableErrors& of(ErrorsOf whose) const {
-    return whose == ErrorsOf::members ? members : mean_model;
+  const TableErrors& of(ErrorsOf whose) const;
+  TableErrors& of(ErrorsOf whose);
+  /// Finished runs in which these errors were not measured.
+  std::size_t without(ErrorsOf whose) const {
+    return members.seeds.size() - of(whose).seeds.size();
   }
 };
 

@@ -32,6 +32,7 @@ struct StudyOptions {
   double trust_quantile = 0.0;  ///< of the trust band; 0: no band
   double validation = 0.0;      ///< share of the bought candidates that is never trained on
   std::size_t stages = 1;       ///< of a round's training, at most; more need `validation`
+  bool images = false;          ///< rounds are measured over images, too
 
   /// A bit of a pattern stands for k solver steps: how many bits a trajectory has, and how many a
   /// round may buy.

@@ -86,6 +86,8 @@ std::unique_ptr<Planner> make_planner(const Study& study, int threads);
 /// The maps that training may apply to transitions (train.symmetries), on what networks take; none
 /// without symmetries. Throws Error(config) for what is no symmetry of such states.
 std::vector<StateMap> make_symmetries(const Study& study);
+/// Those over whose images its networks can be measured and predict (make_image_maps()).
+std::vector<StateMap> make_images(const Study& study);
 
 /// "study.seed: 0 here, 1 there" for every field in which two documents differ.
 std::vector<std::string> differences(const config::Value& here, const config::Value& there);

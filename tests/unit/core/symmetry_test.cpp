@@ -121,6 +121,27 @@ TEST(Symmetry, GroupsAreWhole) {
   }
 }
 
+// Mutation: maps that turn time round are kept; shifts are told apart for networks that are not
+// placed; the one map that changes nothing counts as an image.
+TEST(Symmetry, ImagesAreOfMapsThatKeepTimeAndDifferByMoreThanShifts) {
+  const auto count = [](const std::vector<std::string>& texts, bool placed) {
+    const std::vector<StateMap> maps = make_image_maps(texts, kSquare, kSquareNames, 1, placed);
+    EXPECT_TRUE(std::ranges::none_of(maps, &StateMap::reversed));
+    EXPECT_TRUE(std::ranges::all_of(
+        maps, [](const StateMap& map) { return map.from.size() == kSquare.values(); }));
+    return maps.size();
+  };
+  const std::vector<std::string> moved{"x -> 1/4 - x, y -> -y", "x -> y + 1/2, y -> x, p -> -p"};
+
+  EXPECT_EQ(count(moved, false), 4u);
+  EXPECT_EQ(count(moved, true), 16u);
+  EXPECT_EQ(count({"x -> -x, t -> -t"}, false), 0u);
+  EXPECT_EQ(count({"x -> -x, t -> -t", "y -> -y"}, false), 2u);
+  EXPECT_EQ(count({"x -> x + 1/2"}, false), 0u);
+  EXPECT_EQ(count({"x -> x + 1/2"}, true), 2u);
+  EXPECT_EQ(count({}, false), 0u);
+}
+
 // Mutation: the map itself is taken for its inverse, which it is not of a quarter turn.
 TEST(Symmetry, StatesAreMappedBack) {
   const std::string turn = "x -> y, y -> -x, vx -> -vy, vy -> vx";

@@ -76,7 +76,7 @@ struct OnASquare {
 };
 
 States<float> rolled(Committee& committee, StatesView<const float> initial, std::size_t steps,
-                     std::span<const StateMap> images, std::size_t block = 2) {
+                     std::span<const StateMap> images, std::size_t block = 2, int threads = 1) {
   States<float> last(committee.grid(), initial.count);
   roll_out(
       committee, initial, 0, steps, block,
@@ -84,7 +84,7 @@ States<float> rolled(Committee& committee, StatesView<const float> initial, std:
         for (std::size_t r = 0; r < rows.count; ++r)
           std::ranges::copy(rows.row(r), last.row(first + r).begin());
       },
-      {}, images);
+      {}, images, threads);
   return last;
 }
 
@@ -118,6 +118,17 @@ TEST(Rollout, OverImagesIsTheMeanOfAllOfThem) {
     }
   for (std::size_t v = 0; v < expected.size(); ++v)
     EXPECT_NEAR(got.values()[v], expected[v], 1e-6) << v;
+}
+
+// Mutation: threads sum up in the same place.
+TEST(Rollout, ImagesDoNotDependOnThreads) {
+  const auto [shape, engine, committee, maps] = OnASquare();
+  const States<float> initial = test::random_states(shape.grid, 9, Rng(4));
+
+  const States<float> one = rolled(*committee, initial.view(), 2, maps, 9, 1);
+  const States<float> three = rolled(*committee, initial.view(), 2, maps, 9, 3);
+
+  EXPECT_TRUE(std::ranges::equal(one.values(), three.values()));
 }
 
 // What the network itself does not have. Sums of other orders: 1e-5.

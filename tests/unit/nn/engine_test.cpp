@@ -410,7 +410,7 @@ TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
       const auto id = static_cast<std::size_t>(m);
       jobs.push_back({m, data[id].view(), short_training(), Rng(9).split("m", streams[id])});
       jobs.back().options.epochs = kEpochs;
-      jobs.back().options.learning_rate = 1e-30;  // weights stay
+      jobs.back().options.learning_rate = 1e-300;  // 0 as a float: weights stay
       jobs.back().options.noise = noise;
     }
     Recorder recorder;

@@ -237,6 +237,43 @@ TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
   EXPECT_TRUE(contains(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
 }
 
+// with_mean_model(), of which random was measured over images, too: members 4 lower, the mean model
+// 5 lower.
+std::vector<RunResult> with_images() {
+  std::vector<RunResult> results = burgers();
+  for (RunResult& r : results) {
+    if (r.method != "random") continue;
+    r.images = r.mean_model_images = r.members;
+    for (auto& logs : r.images.logs)
+      for (double& log : logs) log -= 4;
+    for (auto& logs : r.mean_model_images.logs)
+      for (double& log : logs) log -= 5;
+  }
+  return results;
+}
+
+// Mutation: the two are mixed up; rows that were not measured over images are taken for others.
+TEST(TableText, ErrorsOverImagesAreShownWhereTheyAreAskedFor) {
+  const auto all = make_tables(with_images());
+
+  const std::string members = tables_text(all, {Metric::rmse, false, ErrorsOf::members_images});
+  const std::string mean = tables_text(all, {Metric::rmse, true, ErrorsOf::mean_model_images});
+  const json table = json::parse(config::json_text(tables_value(all)));
+
+  EXPECT_TRUE(contains(members, "; errors of the members over images\n"));
+  EXPECT_TRUE(contains(members, "-6.500 ± 0.707"));
+  EXPECT_TRUE(contains(mean, "; errors of the mean model over images\n"));
+  EXPECT_TRUE(contains(mean, "-7.500 ± 0.707"));
+  EXPECT_TRUE(contains(unwrapped(mean), "errors of the members, not of the mean model over"));
+  EXPECT_TRUE(contains(unwrapped(mean),
+                       "sbal: 2 runs were not measured over images (study.images) and are not "
+                       "counted"));
+  const json& random = table.at("rows").at(0);
+  EXPECT_DOUBLE_EQ(random.at("images").at("log_rmse_mean").get<double>(), -6.5);
+  EXPECT_DOUBLE_EQ(random.at("mean_model_images").at("log_rmse_mean").get<double>(), -7.5);
+  EXPECT_FALSE(table.at("rows").at(1).contains("images"));
+}
+
 TEST(TableText, RunsFromBeforeTheMeanModelWasMeasuredAreCounted) {
   const std::string text = tables_text(tables(), {Metric::rmse, false, ErrorsOf::mean_model});
 

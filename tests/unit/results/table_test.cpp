@@ -71,7 +71,7 @@ TEST(Table, TheMeanModelHasItsOwnNumbers) {
   EXPECT_DOUBLE_EQ(sbal.mean_model.of(Metric::rmse).difference.mean, -2.5);
   EXPECT_EQ(sbal.mean_model.seeds, (std::vector<std::uint64_t>{0, 1}));
   EXPECT_EQ(sbal.members.seeds.size(), 3u);
-  EXPECT_EQ(sbal.without_mean_model, 1u);
+  EXPECT_EQ(sbal.without(ErrorsOf::mean_model), 1u);
   EXPECT_DOUBLE_EQ(sbal.members.of(Metric::rmse).difference.mean, -1.5);
 }
 

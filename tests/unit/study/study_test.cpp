@@ -6,6 +6,7 @@
 #include "stap/study/axes.h"
 #include "stap/study/method.h"
 #include "stap/study/presets.h"
+#include "support/contains.h"
 #include "support/fake_solver.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
@@ -194,7 +195,13 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
   EXPECT_TRUE(begins(complaint_about(demo, {"train.symmetries=[\"x -> -x\"]"}),
                      "train.symmetries=[\"x -> -x\"]: train.symmetries \"x -> -x\" is no symmetry "
                      "of burgers with these options: a step is off by"));
-  EXPECT_EQ(complaint_about(demo, {"train.symmetries=[\"x -> -x, u -> -u\"]"}), "");
+  const std::string mirror = "train.symmetries=[\"x -> -x, u -> -u\"]";
+  EXPECT_EQ(complaint_about(demo, {mirror}), "");
+  EXPECT_EQ(complaint_about(demo, {mirror, "study.images=true"}), "");
+  EXPECT_TRUE(
+      test::contains(complaint_about(demo, {"study.images=true"}), "nothing to average over"));
+  EXPECT_TRUE(test::contains(complaint_about(demo, {mirror, "study.images=true", "study.test=0"}),
+                             "no test set to measure on"));
   EXPECT_NE(
       complaint_about(demo + "network: {time_input: true}\n", {"train.symmetries=[\"t -> -t\"]"})
           .find("train.symmetries turn time round"),
