@@ -160,11 +160,11 @@ std::vector<ProblemMethods> methods_of(const std::vector<RunResult>& results) {
         problem.methods.push_back({names[i], run->method, static_cast<std::size_t>(group), {}});
         method = problem.methods.end() - 1;
       }
-      // The same run under two names counts once, a finished one before one that is not.
+      // The same run under two names counts once.
       const auto twin = std::ranges::find(method->runs, run->seed, &RunResult::seed);
       if (twin == method->runs.end())
         method->runs.push_back(run);
-      else if (run->complete() && !(*twin)->complete())
+      else if (run->told() > (*twin)->told())
         *twin = run;
     }
     problems.push_back(std::move(problem));

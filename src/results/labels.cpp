@@ -1,8 +1,10 @@
 #include "results/labels.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,8 +15,12 @@ namespace {
 
 using config::Value;
 
-// Leaves of a document by path, but those that the method and the seed set, and how a solver is
-// reached. Text as it is, the rest as JSON.
+// What changes nothing in a run but what is kept of it and how it is measured.
+constexpr std::array<std::string_view, 3> kSameRun = {"study.checkpoint_epochs",
+                                                      "study.keep_committees", "study.images"};
+
+// Leaves of a document by path, but those that the method and the seed set, those of kSameRun, and
+// how a solver is reached. Text as it is, the rest as JSON.
 void leaves(const Value& value, const std::string& path, std::map<std::string, std::string>& out) {
   if (value.is_map()) {
     for (const auto& member : *value.map())
@@ -22,7 +28,8 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
     return;
   }
   if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.") ||
-      path.starts_with("planner.") || path.starts_with("solver."))
+      path.starts_with("planner.") || path.starts_with("solver.") ||
+      std::ranges::find(kSameRun, path) != kSameRun.end())
     return;
   out[path] = value.text() != nullptr ? *value.text() : config::json_text(value, 0);
 }

@@ -119,8 +119,11 @@ RunResult read_result(const fs::path& folder) {
     if (const Value* mean = line.find("mean_model"))
       add_errors(*mean, place, result, result.mean_model);
     if (const Value* over = line.find("images")) {
-      add_errors(*over, place, result, result.images);
-      add_errors(must_have(*over, "mean_model", place), place, result, result.mean_model_images);
+      const fs::path inside = place + ", images";
+      if (!over->is_map())
+        throw Error(ErrorKind::data, fmt::format("{}: expected a map", inside.string()));
+      add_errors(*over, inside, result, result.images);
+      add_errors(must_have(*over, "mean_model", inside), inside, result, result.mean_model_images);
     }
   }
   // Rounds from before these were counted or measured cannot be told from later ones.

@@ -193,11 +193,10 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
     row.label = name;
     RowRuns& runs = counted.emplace_back();
     std::set<std::uint64_t> seeds;
-    // The same run under two names counts once, a finished one before one that is not.
-    for (const bool finished : {true, false})
+    for (int told = RunResult::kMostTold; told >= 0; --told)  // the same run counts once
       for (std::size_t i = 0; i < results.size(); ++i) {
         const RunResult& r = *results[i];
-        if (names[i] != name || r.complete() != finished) continue;
+        if (names[i] != name || r.told() != told) continue;
         if (!seeds.insert(r.seed).second) {
           ++row.repeated;
           continue;
@@ -205,7 +204,7 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
         row.method = r.method;
         for (const ErrorsOfInfo& errors : errors_of_infos())
           row.of(errors.whose).diverged += r.of(errors.whose).diverged_total();
-        if (finished)
+        if (r.complete())
           runs.push_back(&r);
         else
           ++(r.without_errors() ? row.without_errors : row.incomplete);

@@ -172,13 +172,57 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
   return blocks;
 }
 
+namespace {
+
+// Of one row: how much lower errors are over images, paired by seed.
+std::string images_text(const TableRow& row, ErrorsOf with, ErrorsOf without, Metric metric) {
+  const TableErrors &a = row.of(with), &b = row.of(without);
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.seeds.size(); ++i)
+    for (std::size_t j = 0; j < b.seeds.size(); ++j)
+      if (a.seeds[i] == b.seeds[j])
+        differences.push_back(a.of(metric).by_seed[i] - b.of(metric).by_seed[j]);
+  const Summary summary = summarise(differences);
+  const double half = half_interval_95(summary);
+  return fmt::format("{:+.3f}{} ({})", summary.mean,
+                     std::isfinite(half) ? fmt::format(" ± {:.3f}", half) : "",
+                     info(without).title);
+}
+
+void add_image_notes(const TableRow& row, const std::string& where, const TableView& view,
+                     std::vector<std::string>& notes) {
+  if (row.images.seeds.empty()) return;
+  const Metric metric = view.metric.value_or(Metric::rmse);
+  notes.push_back(fmt::format(
+      "{}: over images log {} is {} and {} against without them, paired by seed.", where,
+      info(metric).title, images_text(row, ErrorsOf::members_images, ErrorsOf::members, metric),
+      images_text(row, ErrorsOf::mean_model_images, ErrorsOf::mean_model, metric)));
+}
+
+// Differences need a first row that was measured.
+void add_baseline_note(const ProblemTable& table, ErrorsOf whose, std::vector<std::string>& notes) {
+  const auto measured = [&](const TableRow& row) { return !row.of(whose).seeds.empty(); };
+  if (whose == ErrorsOf::members || measured(table.rows.front()) ||
+      std::ranges::none_of(table.rows, measured))
+    return;
+  notes.push_back(
+      fmt::format("{}: no differences, since errors of the {} were not measured in the row {}; "
+                  "--baseline names another one.",
+                  table.problem, info(whose).title, table.rows.front().label));
+}
+
+}  // namespace
+
 std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const TableView& view) {
   std::vector<std::string> notes{
       "Logarithms: mean over rounds of the natural logarithm, ± standard deviation over seeds; "
       "lower is better.",
       "Differences: to the first row, paired by seed, ± half the 95 % interval, which is not "
       "corrected for the number of comparisons."};
-  for (const ProblemTable& table : tables) add_set_notes(table, notes);
+  for (const ProblemTable& table : tables) {
+    add_set_notes(table, notes);
+    add_baseline_note(table, view.whose, notes);
+  }
   add_cost_note(tables, notes);
   if (std::ranges::any_of(tables, &ProblemTable::validation))
     notes.emplace_back(
@@ -214,6 +258,7 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
                 : fmt::format("{}: {} runs were not measured over images (study.images) and are "
                               "not counted.",
                               where, without));
+      add_image_notes(row, where, view, notes);
     }
   if (!useless.empty())
     notes.push_back(fmt::format(

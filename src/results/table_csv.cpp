@@ -54,7 +54,7 @@ std::string runs_csv(const std::vector<RunResult>& results, std::optional<Metric
   for (const ErrorsOfInfo& errors : errors_of_infos())
     if (errors.whose <= ErrorsOf::mean_model ||
         std::ranges::any_of(
-            results, [&](const RunResult& run) { return !run.of(errors.whose).diverged.empty(); }))
+            results, [&](const RunResult& run) { return !run.of(errors.whose).logs[0].empty(); }))
       shown.push_back(errors);
   std::string text =
       "problem,label,method,seed,round,solver_steps,transitions,candidates,warm_up_steps";

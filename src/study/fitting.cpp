@@ -230,11 +230,12 @@ void check_symmetries(const Study& study, const Sampler* sampler, config::Compla
   const auto origin = origin_of(study.given, {"study.images"});
   if (study.options.test == 0 && study.test_file.empty())
     complaints.add("study.images", "is true, but there is no test set to measure on", origin);
-  if (with_images(group, study.network.position_input).empty())
+  const bool refused = group.empty() && !study.train.symmetries.empty();  // said already
+  if (!refused && with_images(group, study.network.position_input).empty())
     complaints.add(
         "study.images",
-        "is true, but train.symmetries state nothing to average over: no mirror, turn or "
-        "swap (what turns time round does not count)",
+        "is true, but train.symmetries state nothing to average over: no mirror, turn or swap "
+        "(what turns time round does not count, nor do shifts where networks are not told places)",
         origin);
 }
 

@@ -252,6 +252,13 @@ std::vector<RunResult> with_images() {
   return results;
 }
 
+// The same, with mean models that are no better than the members.
+std::vector<RunResult> with_both() {
+  std::vector<RunResult> results = with_images();
+  for (RunResult& r : results) r.mean_model = r.members;
+  return results;
+}
+
 // Mutation: the two are mixed up; rows that were not measured over images are taken for others.
 TEST(TableText, ErrorsOverImagesAreShownWhereTheyAreAskedFor) {
   const auto all = make_tables(with_images());
@@ -268,6 +275,13 @@ TEST(TableText, ErrorsOverImagesAreShownWhereTheyAreAskedFor) {
   EXPECT_TRUE(contains(unwrapped(mean),
                        "sbal: 2 runs were not measured over images (study.images) and are not "
                        "counted"));
+  EXPECT_TRUE(contains(unwrapped(tables_text(make_tables(with_both()))),
+                       "random: over images log RMSE is -4.000 ± 0.000 (members) and -5.000 ± "
+                       "0.000 (mean model) against without them"));
+  EXPECT_TRUE(contains(unwrapped(tables_text(make_tables(with_images(), "sbal"),
+                                             {Metric::rmse, false, ErrorsOf::members_images})),
+                       "no differences, since errors of the members over images were not measured "
+                       "in the row sbal"));
   const json& random = table.at("rows").at(0);
   EXPECT_DOUBLE_EQ(random.at("images").at("log_rmse_mean").get<double>(), -6.5);
   EXPECT_DOUBLE_EQ(random.at("mean_model_images").at("log_rmse_mean").get<double>(), -7.5);

@@ -109,6 +109,25 @@ RunResult with_study(RunResult run, const std::string& study, const std::string&
   return run;
 }
 
+// Mutation: rows are told apart by it; the run that was not measured over images counts in the
+// place of its twin that was, or both do.
+TEST(Table, HowARunIsKeptAndMeasuredMakesNoRow) {
+  RunResult measured = with_study(result("random", 0, {-1, -3}), "{images: true}");
+  measured.images = measured.mean_model_images = measured.members;
+
+  const auto tables = make_tables(
+      {with_study(result("random", 0, {-1, -3}), "{images: false}"), measured,
+       with_study(result("random", 1, {-2, -4}), "{keep_committees: all, checkpoint_epochs: 7}")});
+
+  ASSERT_EQ(tables[0].rows.size(), 1u);
+  const TableRow& row = tables[0].rows[0];
+  EXPECT_EQ(row.label, "random");
+  EXPECT_EQ(row.members.seeds, (std::vector<std::uint64_t>{0, 1}));
+  EXPECT_EQ(row.images.seeds, (std::vector<std::uint64_t>{0}));
+  EXPECT_EQ(row.repeated, 1u);
+  EXPECT_EQ(row.without(ErrorsOf::members_images), 1u);
+}
+
 // Mutations: headlines over all rounds of a run (the difference would be -1 - (-4.5)), a first row
 // that is looked up whatever the set.
 TEST(Table, OnlyWhatIsComparableIsCompared) {
