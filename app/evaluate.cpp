@@ -95,6 +95,8 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   const std::filesystem::path model = model_of(options.model);
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Console console(globals);
+  if (const std::string older = about_older_networks(options.model); !older.empty())
+    console.warning(older);
   const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
   const RunTestSet test = test_set_of(options, grid);
   const std::vector<StateMap> images =

@@ -106,6 +106,8 @@ void run_predict(const PredictOptions& options, const Globals& globals, std::ost
   std::optional<ArrayWriter> writer(std::in_place, options.output);
   writer->check_room(total_values(grid, initial.count(), calls, rollouts));
   Console console(globals);
+  if (const std::string older = about_older_networks(options.model); !older.empty())
+    console.warning(older);
   States<float> from(grid, initial.count());
   convert(initial.values(), from.values());
   Prediction mean(initial, calls, 1);

@@ -23,6 +23,7 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/report/watch.h"
+#include "stap/results/run_result.h"
 #include "watch_http.h"
 #include "watch_page.h"
 
@@ -199,14 +200,25 @@ void wait_for(const WatchOptions& options, const InterruptGuard& interrupt, Cons
   }
 }
 
+// There is a run with a configuration: its pool and test set are made.
+bool has_begun(const fs::path& folder) {
+  try {
+    return !run_folders(folder).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::string last_words(const fs::path& folder) {
   std::error_code error;
   const fs::path report = folder / "report.html";
-  return fs::exists(report, error)
-             ? fmt::format("nobody works in {} any more; its report is {}\n", folder.string(),
-                           report.string())
-             : fmt::format("nobody works in {0} any more; 'stap report {0}' makes its report\n",
-                           folder.string());
+  const std::string over = fmt::format("nobody works in {} any more; ", folder.string());
+  if (fs::exists(report, error)) return over + fmt::format("its report is {}\n", report.string());
+  if (!has_begun(folder))
+    return over +
+           "it has no results: it ended while pool and test set were made, and the same "
+           "command goes on with them\n";
+  return over + fmt::format("'stap report {}' makes its report\n", folder.string());
 }
 
 void run_watch(const WatchOptions& options, const Globals& globals, std::ostream& out) {

@@ -170,18 +170,15 @@ Value raised_config(const RunFolder& folder, const Value& document) {
   return theirs;
 }
 
-// Goes on with a run: its files as they must be now. True if it was begun on another device or with
-// another instruction set, or if some of its walks were made on another device than it is trained
-// on.
-bool go_on(const RunFolder& folder, AnswerLog& log, const Value& document, const Manifest& mine,
-           Observer& observer) {
+// Goes on with a run: its files as they must be now, but for more rounds. True if it was begun on
+// another device or with another instruction set, or if some of its walks were made on another
+// device than it is trained on.
+bool go_on(const RunFolder& folder, AnswerLog& log, const Manifest& mine, Observer& observer) {
   const Manifest now = continued(folder, mine, observer);
-  const bool raised = raises_rounds(folder, document);
-  const bool changed = manifest_text(now) != manifest_text(folder.read_manifest());
-  const Value config = raised ? raised_config(folder, document) : folder.read_config().document;
-  if (raised || changed) log.note(kRunLine, head_of(now, config));
-  if (changed) folder.write_manifest(now);
-  if (raised) folder.write_config(config);
+  if (manifest_text(now) != manifest_text(folder.read_manifest())) {
+    log.note(kRunLine, head_of(now, folder.read_config().document));
+    folder.write_manifest(now);
+  }
   for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
   return (mine.walked_on.empty() && mine.device != now.device) || !now.walked_on.empty() ||
          mine.instruction_set != now.instruction_set;
@@ -261,6 +258,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
   const bool begun = look(folder, document);  // another process may have been here until just now
   remove_leftovers(path, is_ours);
   bool elsewhere = false;
+  std::optional<Value> raised;
   if (begun) {
     if (run != folder.run())
       throw Error(ErrorKind::data,
@@ -268,7 +266,8 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
                               "place of another",
                               folder.journal_file().string(), run.empty() ? "no run" : "run " + run,
                               folder.run()));
-    elsewhere = go_on(folder, log, document, manifest, observer);
+    if (raises_rounds(folder, document)) raised = raised_config(folder, document);
+    elsewhere = go_on(folder, log, manifest, observer);
   } else {
     make_folder(path / "rounds");
     Manifest own = manifest;
@@ -279,13 +278,18 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
     folder.write_manifest(own);
     folder.write_config(document);
   }
-  return {std::move(folder), std::move(log), elsewhere, ledgers};
+  return {std::move(folder), std::move(log), elsewhere, ledgers, std::move(raised)};
 }
 
 }  // namespace
 
 void check_claim(const RunFolder& folder, const Value& document) {
   with_storage_errors([&] { look(folder, document); });
+}
+
+void raise_rounds(const RunFolder& folder, AnswerLog& log, const Value& raised) {
+  log.note(kRunLine, head_of(folder.read_manifest(), raised));
+  folder.write_config(raised);
 }
 
 ClaimedFolder claim(RunFolder folder, const Value& document, const Manifest& manifest,

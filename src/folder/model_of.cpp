@@ -22,6 +22,20 @@ fs::path model_of(const fs::path& given) {
   return RunFolder(given).newest_committee().path;
 }
 
+std::string about_older_networks(const fs::path& given) {
+  std::error_code error;
+  if (!fs::is_directory(given, error)) return {};
+  const RunFolder folder(given);
+  const std::size_t round = folder.newest_committee().round,
+                    measured = folder.read_metrics().size();
+  if (round + 1 >= measured) return {};
+  return fmt::format(
+      "{}: the networks of round {}, the last one that was measured, are missing; those of round "
+      "{} "
+      "are taken",
+      given.string(), measured - 1, round);
+}
+
 Surrogate load_surrogate(const fs::path& model_file, const ComputeOptions& compute, int threads) {
   const Model model = read_model(model_file);
   if (model.members.empty())

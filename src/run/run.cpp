@@ -211,6 +211,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
   if (run.transitions.acquisitions > 0) {
     mark_used(run);
     begin_round(run);
+    if (claimed.raised) raise_rounds(run.folder, run.answers, *claimed.raised);
     return run;
   }
   // Known before anything is paid for.
@@ -221,6 +222,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
                 fmt::format("study.validation holds back all {} initial trajectories of this seed: "
                             "choose a smaller share, more of them or another seed",
                             initial.size()));
+  if (claimed.raised) raise_rounds(run.folder, run.answers, *claimed.raised);
   return run;
 }
 

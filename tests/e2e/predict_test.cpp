@@ -364,6 +364,42 @@ TEST_F(Evaluate, ImagesAreThoseOfTheRunsSymmetries) {
   EXPECT_TRUE(contains(file.err, "--images needs a run's folder"));
 }
 
+// Mutation: nothing is said, or always something.
+TEST_F(Evaluate, NetworksOfAnEarlierRoundAreNamed) {
+  const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
+  const Finished done = run_stap({"run",
+                                  "demo",
+                                  "pde.points=16",
+                                  "network.modes=[4]",
+                                  "network.width=4",
+                                  "train.epochs=1",
+                                  "pool=4",
+                                  "test=2",
+                                  "study.initial=1",
+                                  "rounds=1",
+                                  "budget=2",
+                                  "study.steps=3",
+                                  "method=random",
+                                  "keep_committees=all",
+                                  "--device",
+                                  "cpu",
+                                  "--quiet",
+                                  "--no-report",
+                                  "--out",
+                                  folder_.path("run")});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+
+  const Finished whole = run_stap({"evaluate", folder_.path("run"), "--quiet"});
+  std::filesystem::remove(folder_.path("run/rounds/01/committee.safetensors"));
+  const Finished older = run_stap({"evaluate", folder_.path("run"), "--quiet"});
+
+  EXPECT_EQ(whole.err, "");
+  EXPECT_EQ(older.exit_code, 0) << older.err;
+  EXPECT_TRUE(contains(older.err,
+                       "the networks of round 1, the last one that was measured, are "
+                       "missing; those of round 0 are taken"));
+}
+
 TEST_F(Evaluate, TableNamesBothScales) {
   const Finished result = run_stap({"evaluate", model_path_, "--test", test_});
 

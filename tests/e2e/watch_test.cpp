@@ -178,6 +178,11 @@ TEST_F(WatchProgram, SaysThatPoolAndTestSetAreMade) {
   EXPECT_EQ(text(now, "phase"), "\"data\"");
   EXPECT_TRUE(contains(text(now, "words"), "making pool and test set"));
   EXPECT_TRUE(shown);
+  // Mutation: a report is promised that nobody can make.
+  kill(run_, SIGKILL);
+  waitpid(std::exchange(run_, 0), nullptr, 0);
+  EXPECT_EQ(end_of_watch(), 0);
+  EXPECT_TRUE(contains(content(folder_.path("address")), "it has no results"));
 }
 
 TEST_F(WatchProgram, SaysThatAFolderIsGoneAndThatItIsBack) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "stap/nn/engine.h"
 
@@ -11,6 +12,9 @@ namespace stap {
 /// rounds/NN/committee.safetensors of the highest NN that has one. Throws Error(data) if there is
 /// no such file or folder, or no committee in it.
 std::filesystem::path model_of(const std::filesystem::path& given);
+/// What is to be said where these are not the networks of the last round that was measured; empty:
+/// they are, or a file was given.
+std::string about_older_networks(const std::filesystem::path& given);
 
 /// A model file, ready to compute.
 struct Surrogate {

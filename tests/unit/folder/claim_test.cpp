@@ -115,8 +115,11 @@ TEST_F(ClaimTest, OtherConfigurationsAreRefusedWithTheDifferences) {
 TEST_F(ClaimTest, RoundsMayBeRaised) {
   { claimed(); }
 
-  const ClaimedFolder more = claimed(document(5));
+  ClaimedFolder more = claimed(document(5));
 
+  EXPECT_EQ(more.folder.read_config().document, document(2));
+  ASSERT_TRUE(more.raised);
+  raise_rounds(more.folder, more.log, *more.raised);
   EXPECT_EQ(more.folder.read_config().document, document(5));
 }
 
@@ -131,7 +134,11 @@ TEST_F(ClaimTest, OptionsThatCameLaterCountWithTheirDefaults) {
   EXPECT_EQ(claimed(now).folder.run(), run);
   Value more = now;
   more.find("study")->set("rounds", 50);
-  EXPECT_EQ(claimed(more).folder.run(), run);
+  {
+    ClaimedFolder raised = claimed(more);
+    raise_rounds(raised.folder, raised.log, *raised.raised);
+    EXPECT_EQ(raised.folder.run(), run);
+  }
   EXPECT_EQ(RunFolder(path()).run(), run);
   EXPECT_EQ(RunFolder(path()).read_config().document.find("train")->find("noise"), nullptr);
 

@@ -325,5 +325,22 @@ TEST(Loop, RaisedRoundsGoOn) {
   EXPECT_EQ(RunFolder(temporary.path("raised")).read_metrics().size(), 4u);
 }
 
+// Mutation: the configuration is replaced before the networks are looked at.
+TEST(Loop, ARefusedRunIsNotRaised) {
+  const TemporaryFolder temporary;
+  const Study two = fake_study({"rounds=2"}), three = fake_study({"rounds=3"});
+  const std::string path = temporary.path("run");
+  ASSERT_EQ(drive_fake(two, path, test::willing_solver(two)), LoopEnd::finished);
+  temporary.file("run/rounds/02/committee.safetensors", "damaged");
+  const RunFolder folder(path);
+  const std::string config = test::content(folder.config_file()),
+                    journal = test::content(folder.journal_file());
+
+  EXPECT_THROW(drive_fake(three, path, test::willing_solver(three)), Error);
+
+  EXPECT_EQ(test::content(folder.config_file()), config);
+  EXPECT_EQ(test::content(folder.journal_file()), journal);
+}
+
 }  // namespace
 }  // namespace stap
