@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -64,6 +67,20 @@ class Surrogates : public ::testing::Test {
     }
     committee->get(rows, 0, states.view());
     return {states.values().begin() + kPoints, states.values().end()};
+  }
+
+  // A run of no purpose on states of kPoints; its folder is `name`.
+  void small_run(const std::string& name, const std::vector<std::string>& settings) const {
+    const std::string text =
+        "run demo pde.points=16 network.modes=[4] network.width=4 train.epochs=1 pool=4 test=2 "
+        "study.initial=1 rounds=0 budget=2 study.steps=3 method=random --device cpu --quiet "
+        "--no-report --out";
+    std::istringstream words(text);
+    std::vector<std::string> command{std::istream_iterator<std::string>(words), {}};
+    command.push_back(folder_.path(name));
+    command.insert(command.end(), settings.begin(), settings.end());
+    const Finished done = run_stap(command);
+    ASSERT_EQ(done.exit_code, 0) << done.err;
   }
 
   void expect_refused(const Finished& result, int exit_code, const std::string& part) const {
@@ -296,32 +313,8 @@ TEST_F(Evaluate, JsonHasTheMetricsOfBothScales) {
 // are not looked at.
 TEST_F(Evaluate, ImagesAreThoseOfTheRunsSymmetries) {
   const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
-  const auto run = [&](const std::string& name, const std::string& symmetries,
-                       const std::string& images) {
-    const Finished done = run_stap({"run",
-                                    "demo",
-                                    "pde.points=16",
-                                    "network.modes=[4]",
-                                    "network.width=4",
-                                    "train.epochs=1",
-                                    "pool=4",
-                                    "test=2",
-                                    "study.initial=1",
-                                    "rounds=0",
-                                    "study.steps=3",
-                                    "method=random",
-                                    "--device",
-                                    "cpu",
-                                    "train.symmetries=" + symmetries,
-                                    images,
-                                    "--quiet",
-                                    "--no-report",
-                                    "--out",
-                                    folder_.path(name)});
-    ASSERT_EQ(done.exit_code, 0) << done.err;
-  };
-  run("mirrored", R"(["x -> -x, u -> -u"])", "study.images=true");
-  run("plain", "[]", "study.images=false");
+  small_run("mirrored", {"train.symmetries=[\"x -> -x, u -> -u\"]", "study.images=true"});
+  small_run("plain", {});
   const std::vector<double> state = values(kPoints);
   std::vector<double> both = state;  // image.u(x) = -u(-x)
   for (std::size_t x = 0; x < kPoints; ++x) both.push_back(-state[(kPoints - x) % kPoints]);
@@ -367,27 +360,7 @@ TEST_F(Evaluate, ImagesAreThoseOfTheRunsSymmetries) {
 // Mutation: nothing is said, or always something.
 TEST_F(Evaluate, NetworksOfAnEarlierRoundAreNamed) {
   const ScopedVariable cache("STAP_CACHE", folder_.path("cache"));
-  const Finished done = run_stap({"run",
-                                  "demo",
-                                  "pde.points=16",
-                                  "network.modes=[4]",
-                                  "network.width=4",
-                                  "train.epochs=1",
-                                  "pool=4",
-                                  "test=2",
-                                  "study.initial=1",
-                                  "rounds=1",
-                                  "budget=2",
-                                  "study.steps=3",
-                                  "method=random",
-                                  "keep_committees=all",
-                                  "--device",
-                                  "cpu",
-                                  "--quiet",
-                                  "--no-report",
-                                  "--out",
-                                  folder_.path("run")});
-  ASSERT_EQ(done.exit_code, 0) << done.err;
+  small_run("run", {"rounds=1", "keep_committees=all"});
 
   const Finished whole = run_stap({"evaluate", folder_.path("run"), "--quiet"});
   std::filesystem::remove(folder_.path("run/rounds/01/committee.safetensors"));
