@@ -122,6 +122,9 @@ class ProblemWords {
     if (!of_mean.empty() && std::isfinite(of_mean.back()) && std::isfinite(errors.back()))
       text += fmt::format("; that of the mean model, which is what one deploys, ends at {:.3g}",
                           of_mean.back());
+    const std::vector<double>& over = rows()[best].mean_model_images.of(Metric::rmse).by_round;
+    if (!over.empty() && std::isfinite(over.back()))
+      text += fmt::format(", over images (stap predict --images) at {:.3g}", over.back());
     say(text + ".");
   }
 

@@ -102,6 +102,19 @@ TEST(ReportWords, WhatCannotBeToldIsNotTold) {
       << one_run;
 }
 
+// Last errors exp(-1), exp(-2) and exp(-3). Mutation: the members' are taken; it is always said.
+TEST(ReportWords, TheMeanModelEndsWhereItDoesAlsoOverImages) {
+  RunResult run = result("sbal", 0, {0.0, -1.0}, 1, {0.0, -2.0});
+  const std::string without = words(report_of({run}));
+  run.images = run.members;
+  run.mean_model_images = result("sbal", 0, {0.0, -3.0}).members;
+
+  const std::string with = words(report_of({run}));
+
+  EXPECT_TRUE(contains(without, "what one deploys, ends at 0.135.\n"));
+  EXPECT_TRUE(contains(with, "ends at 0.135, over images (stap predict --images) at 0.0498.\n"));
+}
+
 TEST(ReportWords, CostSavingsTroubleAndUselessErrorsAreSaid) {
   Report report = report_of(two_methods({-0.5, -0.52, -0.48}));
   ReportMethod& sbal = report.problems[0].methods[1];
