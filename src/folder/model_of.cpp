@@ -30,9 +30,8 @@ std::string about_older_networks(const fs::path& given) {
                     measured = folder.read_metrics().size();
   if (round + 1 >= measured) return {};
   return fmt::format(
-      "{}: the networks of round {}, the last one that was measured, are missing; those of round "
-      "{} "
-      "are taken",
+      "{}: the networks of round {}, the last one that was measured, are missing; "
+      "those of round {} are taken",
       given.string(), measured - 1, round);
 }
 

@@ -5,14 +5,6 @@
 
 namespace stap::cuda {
 
-std::size_t shared_limit() {
-  int device = 0, limit = 0;
-  check(cudaGetDevice(&device), "current device");
-  check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-        "shared memory of the device");
-  return std::size_t(limit);
-}
-
 void launched(const char* name) {
   check(cudaGetLastError(), name);
 }

@@ -16,9 +16,6 @@ constexpr std::size_t bytes(std::size_t floats) {
 /// every block takes another one).
 inline constexpr std::size_t kSharedOfTwo = 113 * 1024;
 
-/// Shared memory a block of the current device may ask for.
-std::size_t shared_limit();
-
 /// Lets a kernel's blocks have `size` bytes of shared memory.
 template <class Kernel>
 void allow(Kernel kernel, std::size_t size) {

@@ -278,7 +278,6 @@ __device__ inline float activate(float& z) {
 
 inline constexpr int kTileStride = 72;
 inline constexpr int kThinStride = 24;  // tiles of at most 16 channels
-inline constexpr int kEightStride = 8;  // tiles of at most 8
 inline constexpr int kTileFloats = kTilePoints * kTileStride;
 inline constexpr int kThinFloats = kTilePoints * kThinStride;
 
@@ -333,7 +332,8 @@ __device__ inline void outer(const float* left, const float* right, OuterShare& 
 }
 
 // A warp's share of a 16 x 64 sum over points: its 8 columns. thin is [128][kStride], kThinStride
-// or kEightStride, of kept values if kKept; lane group g holds its channels 2 g and 2 g + 1.
+// or, of at most 8 channels, 8, of kept values if kKept; lane group g holds its channels 2 g and 2
+// g + 1.
 template <bool kExact, bool kKept, int kStride>
 __device__ inline void thin_outer(const float* thin, const float* right, float (&share)[4]) {
   const int g = lane_group(), t = lane_in_group();
