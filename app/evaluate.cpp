@@ -68,7 +68,8 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
   const auto row = [&](const char* name, const char* of, const Errors& e, bool published) {
     const auto shown = [&](double value) {
       if (!published) return text(value, e);
-      return metrics.steps < 2 ? std::string("-") : text(metrics.to_published(value), e);
+      return metrics.steps / metrics.cluster < 2 ? std::string("-")
+                                                 : text(metrics.to_published(value), e);
     };
     out << fmt::format(kRow, name, of, shown(e.rmse), shown(e.rmse_q50), shown(e.rmse_q95),
                        shown(e.rmse_q99));
@@ -79,6 +80,8 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
   row("", "mean model", mean, true);
   constexpr const char* kPair = "{:<18}{:>12}{:>12}\n";
   out << '\n' << fmt::format(kPair, "", "members", "mean model");
+  out << fmt::format(kPair, "RMSE, std. error", text(metrics.rmse_standard_error, metrics),
+                     text(mean.rmse_standard_error, mean));
   out << fmt::format(kPair, "NRMSE", text(metrics.nrmse, metrics), text(mean.nrmse, mean));
   out << fmt::format(kPair, "MAE", text(metrics.mae, metrics), text(mean.mae, mean));
   for (std::size_t i = 0; i < metrics.rmse_by_step.size(); ++i)

@@ -11,7 +11,7 @@
 //
 // `select_one`: the single step of largest utility (stap-one) against the search, for the same
 // order of candidates and the same budget; the first takes a step of each, so it needs more of
-// them.
+// them (`ratio_each`: the ratio of seconds for each candidate looked at).
 //
 // The memory of an order is that of 10,000 candidates of a narrow network (their sketches, the
 // distances) beyond what there was before, and it is checked beside it what the blocks of the large
@@ -247,11 +247,12 @@ void measure_one(const Problem& problem, const World& world, const char* device)
       rows[k] = committee.advanced;
     }
   fmt::print(
-      R"({{"bench":"select_one","name":"{}","device":"{}","members":{},"steps":{},"budget":{},"trajectories_stap":{},"trajectories_one":{},"seconds_stap":{:.4g},"seconds_one":{:.4g},"ratio":{:.4g},"rows_stap":{},"rows_one":{},"rows_ratio":{:.4g}}})"
+      R"({{"bench":"select_one","name":"{}","device":"{}","members":{},"steps":{},"budget":{},"trajectories_stap":{},"trajectories_one":{},"seconds_stap":{:.4g},"seconds_one":{:.4g},"ratio":{:.4g},"ratio_each":{:.4g},"rows_stap":{},"rows_one":{},"rows_ratio":{:.4g}}})"
       "\n",
       problem.name, device, kMembers, problem.steps, world.budget(), found[0], found[1], taken[0],
-      taken[1], taken[1] / taken[0], rows[0], rows[1],
-      static_cast<double>(rows[1]) / static_cast<double>(rows[0]));
+      taken[1], taken[1] / taken[0],
+      taken[1] / taken[0] * static_cast<double>(found[0]) / static_cast<double>(found[1]), rows[0],
+      rows[1], static_cast<double>(rows[1]) / static_cast<double>(rows[0]));
   std::fflush(stdout);
 }
 

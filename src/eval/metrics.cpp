@@ -11,6 +11,7 @@
 #include "core/parallel.h"
 #include "stap/core/error.h"
 #include "stap/eval/rollout.h"
+#include "stap/eval/statistics.h"
 
 namespace stap {
 namespace {
@@ -170,6 +171,12 @@ void add(Errors& sum, const Errors& one, std::size_t models) {
   sum.diverged += one.diverged;
 }
 
+double standard_error(const std::vector<double>& values) {
+  const Summary summary = summarise(values);
+  const double error = summary.deviation / std::sqrt(static_cast<double>(summary.count));
+  return std::isfinite(error) ? error : kInfinite;
+}
+
 }  // namespace
 
 double quantile(std::vector<double> values, int percent) {
@@ -186,9 +193,10 @@ double quantile(std::vector<double> values, int percent) {
 }
 
 double Metrics::to_published(double value) const {
-  if (steps < 2) return kInfinite;
+  const std::size_t calls = steps / cluster;
+  if (calls < 2) return kInfinite;
   return value * std::sqrt(static_cast<double>(steps) * static_cast<double>(points)) /
-         static_cast<double>(steps - 1);
+         static_cast<double>(calls - 1);
 }
 
 Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t block,
@@ -200,6 +208,7 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   metrics.trajectories = test.count();
   metrics.members = members;
   metrics.steps = test.steps();
+  metrics.cluster = test.cluster;
   metrics.points = committee.grid().points_total();
   metrics.rmse_by_step.assign(metrics.steps, 0.0);
   const Rollouts rollouts{.committee = committee,
@@ -210,6 +219,7 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
                           .threads = threads,
                           .images = images};
   const std::size_t each = test.count() * test.steps();
+  std::vector<double> members_by_trajectory(test.count(), 0.0);
   for (std::size_t m = 0; m <= members; ++m) {
     const auto rolled = [&](std::size_t done) {
       if (observer)
@@ -221,11 +231,17 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
     // The mean model comes last, so the errors by trajectory that stay are its.
     const int model = m == members ? kMean : static_cast<int>(m);
     Errors errors = errors_of(rollouts, model, rolled, metrics.mean_model_by_trajectory);
-    if (model == kMean)
+    const std::vector<double>& by_trajectory = metrics.mean_model_by_trajectory;
+    if (model == kMean) {
+      errors.rmse_standard_error = standard_error(by_trajectory);
       metrics.mean_model = std::move(errors);
-    else
-      add(metrics, errors, members);
+      continue;
+    }
+    add(metrics, errors, members);
+    for (std::size_t b = 0; b < test.count(); ++b)
+      members_by_trajectory[b] += by_trajectory[b] / static_cast<double>(members);
   }
+  metrics.rmse_standard_error = standard_error(members_by_trajectory);
   return metrics;
 }
 
@@ -240,6 +256,7 @@ void set_errors(config::Value& value, const Metrics& metrics, const Errors& erro
   for (const auto& [name, number] : rows) value.set(name, number);
   for (const auto& [name, number] : rows)
     value.set(std::string(name) + "_published", metrics.to_published(number));
+  value.set("rmse_standard_error", errors.rmse_standard_error);
   value.set("nrmse", errors.nrmse);
   value.set("mae", errors.mae);
   value.set("rmse_by_step",

@@ -56,6 +56,9 @@ void add_errors(const Value& map, const fs::path& place, const RunResult& run, R
   std::vector<double>& steps = errors.rmse_by_step.emplace_back();
   for (const Value& value : *by_step.list()) steps.push_back(error_in(value, kBySteps, place));
   errors.diverged.push_back(field<std::uint64_t>(map, "diverged", place));
+  constexpr const char* kStandardError = "rmse_standard_error";
+  if (const Value* value = map.find(kStandardError))
+    errors.standard_errors.push_back(error_in(*value, kStandardError, place));
 }
 
 }  // namespace
@@ -131,6 +134,9 @@ RunResult read_result(const fs::path& folder) {
   if (result.warm_up_steps.size() != result.evaluated()) result.warm_up_steps.clear();
   for (RunErrors* errors : {&result.mean_model, &result.images, &result.mean_model_images})
     if (errors->logs[0].size() != result.evaluated()) *errors = {};
+  for (RunErrors* errors :
+       {&result.members, &result.mean_model, &result.images, &result.mean_model_images})
+    if (errors->standard_errors.size() != errors->logs[0].size()) errors->standard_errors.clear();
   return result;
 }
 

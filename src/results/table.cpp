@@ -15,9 +15,10 @@
 namespace stap {
 namespace {
 
-double published_offset(std::size_t steps, std::size_t points) {
+// See Metrics::to_published; k is the cluster.
+double published_offset(std::size_t steps, std::size_t k, std::size_t points) {
   const double l = static_cast<double>(steps), n = static_cast<double>(points);
-  return 0.5 * std::log(l * n) - std::log(l - 1);
+  return 0.5 * std::log(l * n) - std::log(l / static_cast<double>(k) - 1);
 }
 
 // Of no values at all the mean is NaN.
@@ -74,6 +75,17 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, ErrorsOf whose, Met
   return cell;
 }
 
+double test_set_sd(const std::vector<const RunResult*>& runs, ErrorsOf whose, std::size_t rounds) {
+  std::vector<double> relative;
+  for (const RunResult* r : runs) {
+    const std::vector<double>& errors = r->of(whose).standard_errors;
+    if (errors.empty() || r->validation) return TableRow::kNotKnown;
+    const std::vector<double> logs = logs_until(*r, whose, Metric::rmse, rounds);
+    for (std::size_t k = 0; k < logs.size(); ++k) relative.push_back(errors[k] / std::exp(logs[k]));
+  }
+  return mean_of(relative);
+}
+
 // `counted`: the runs of a row that are complete.
 TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf whose,
                       std::size_t rounds, const FirstRow& first) {
@@ -86,6 +98,7 @@ TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf who
   }
   for (std::size_t m = 0; m < kMetrics; ++m)
     errors.cells[m] = cell_of(runs, whose, static_cast<Metric>(m), rounds, first[m]);
+  errors.test_set_sd = test_set_sd(runs, whose, rounds);
   return errors;
 }
 
@@ -170,7 +183,9 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
   for (const RunResult* r : results) table.points = std::max(table.points, r->points);
   table.validation = std::ranges::any_of(results, [](auto* r) { return r->validation; });
   // Errors of single steps have no published scale.
-  table.published_offset = published_offset(table.validation ? 1 : table.steps, table.points);
+  table.published_offset = table.validation
+                               ? published_offset(1, 1, table.points)
+                               : published_offset(table.steps, any.cluster, table.points);
   table.published_problem = published_problem(any.config);
   table.published_sizes =
       std::ranges::all_of(results, [](auto* r) { return has_published_sizes(*r); });

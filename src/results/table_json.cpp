@@ -55,6 +55,7 @@ void set_errors(Value& value, const ProblemTable& table, const TableRow& row, Er
   set_differences(value, rmse);
   value.set("rmse_by_round", list_of(rmse.by_round));
   value.set("diverged", errors.diverged);
+  value.set("log_rmse_test_set_sd", errors.test_set_sd);
   Value metrics;
   for (const MetricInfo& metric : metric_infos()) {
     if (view.metric && *view.metric != metric.metric) continue;

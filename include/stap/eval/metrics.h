@@ -33,6 +33,9 @@ struct TrajectoriesView {
 struct Errors {
   double rmse = 0, nrmse = 0, mae = 0;              ///< mean over trajectories, then models
   double rmse_q50 = 0, rmse_q95 = 0, rmse_q99 = 0;  ///< quantiles over trajectories, then mean
+  /// Of the RMSE: what another test set of as many trajectories would change, as a standard
+  /// deviation; of the models' mean by trajectory. Infinite for one trajectory.
+  double rmse_standard_error = 0;
   /// Step 1 .. L: mean over trajectories, then models, of sqrt(sum e^2 / Nx) of that step;
   /// infinite from the first step at which a rollout is not finite.
   std::vector<double> rmse_by_step{};
@@ -45,12 +48,14 @@ struct Errors {
 /// have them; and those of the mean model, rolled out step by step, which is what one deploys.
 struct Metrics : Errors {
   std::size_t trajectories = 0, members = 0, steps = 0, points = 0;
+  std::size_t cluster = 1;  ///< k; not written down, the configuration has it
   Errors mean_model{};
   /// RMSE of the mean model on each trajectory; for choosing extracts, not written down.
   std::vector<double> mean_model_by_trajectory{};
 
-  /// An RMSE on the scale of the published tables, ||e||/(L-1): value * sqrt(L Nx) / (L - 1).
-  /// Infinite for L = 1, where that scale has no meaning.
+  /// An RMSE on the scale of the published tables, ||e||/(L-1): value * sqrt(L Nx) / (L - 1), with
+  /// L/k clusters in the place of the last L where states are clusters of k (docs/evaluation.md
+  /// says how that is known). Infinite where there is one only: that scale has no meaning then.
   double to_published(double value) const;
 
   bool operator==(const Metrics&) const = default;

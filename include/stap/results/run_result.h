@@ -22,6 +22,8 @@ struct RunErrors {
   std::array<std::vector<double>, kMetrics> logs;    ///< their natural logarithms
   std::vector<std::vector<double>> rmse_by_step;     ///< of steps 1 .. L
   std::vector<std::size_t> diverged;                 ///< rollouts that were not finite
+  /// Of the RMSE, over test trajectories; empty in runs from before it was measured.
+  std::vector<double> standard_errors;
 
   const std::vector<double>& values_of(Metric metric) const {
     return values[static_cast<std::size_t>(metric)];

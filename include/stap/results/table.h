@@ -26,6 +26,9 @@ struct TableErrors {
   std::vector<std::uint64_t> seeds;  ///< of the runs that are counted
   std::array<TableCell, kMetrics> cells;
   std::size_t diverged = 0;  ///< rollouts of all runs that were not finite
+  /// Of the log RMSE over test sets of as many trajectories: the mean over runs and rounds of
+  /// standard error / RMSE. NaN: not known.
+  double test_set_sd = std::numeric_limits<double>::quiet_NaN();
 
   const TableCell& of(Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
 };

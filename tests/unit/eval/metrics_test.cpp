@@ -62,6 +62,22 @@ TEST(Metrics, OneTrajectoryByHand) {
   EXPECT_EQ(committee.blocks_in_use(), 0u);
 }
 
+// One member doubles, so that e = u and 3 u and the RMSE is sqrt(5) u; one keeps, whose RMSE is 0;
+// the mean model multiplies by 1.5, with e = 0.5 u and 1.25 u. Of 1, 2, 6 the standard deviation is
+// sqrt(7). Breaking mutation: the deviation over all (trajectory, member) pairs, which is larger.
+TEST(Metrics, TheStandardErrorIsOverTrajectories) {
+  const States<float> states = still({1, 2, 6}, 3);
+  FunctionCommittee committee(states.grid(),
+                              {[](float value, double) { return 2 * value; }, plus(0)});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 3});
+
+  EXPECT_DOUBLE_EQ(metrics.rmse_standard_error, std::sqrt(5.0 * 7 / 3) / 2);
+  EXPECT_DOUBLE_EQ(metrics.mean_model.rmse_standard_error, std::sqrt((0.25 + 1.5625) / 2 * 7 / 3));
+  // Of one trajectory nothing is known about others.
+  EXPECT_EQ(evaluate(committee, {states.view().rows(0, 3), 3}).rmse_standard_error, kInfinite);
+}
+
 // Members add 1 and 3 a step, so the mean model adds 2: e = 2 and 4, where the members have e = 1
 // and 2, and 3 and 6. Breaking mutation: the mean of the members' errors, which is (1 + 3) / 2 = 2
 // at step 1 as well, but here members and mean are told apart by a member that subtracts.
@@ -254,10 +270,11 @@ TEST(Metrics, TestsThatDoNotFitAreRefused) {
 
 // Golden: what must be added to a published log RMSE (spec: Burgers and KdV, KS, INS and CNS).
 TEST(Metrics, PublishedScale) {
-  const auto shift = [](std::size_t steps, std::size_t points) {
+  const auto shift = [](std::size_t steps, std::size_t points, std::size_t cluster = 1) {
     Metrics metrics;
     metrics.steps = steps;
     metrics.points = points;
+    metrics.cluster = cluster;
     return -std::log(metrics.to_published(1.0));
   };
 
@@ -266,6 +283,9 @@ TEST(Metrics, PublishedScale) {
   EXPECT_NEAR(shift(26, 256), -1.183, 5e-4);
   EXPECT_NEAR(shift(26, 1024), -1.876, 5e-4);
   EXPECT_EQ(shift(1, 4), -kInfinite);
+  // Clusters: 13 of 8 steps, sqrt(104 * 256) / 12; one alone has no such scale.
+  EXPECT_NEAR(shift(104, 256, 8), -2.610, 5e-4);
+  EXPECT_EQ(shift(8, 4, 8), -kInfinite);
 }
 
 // Real networks against the plain twin, and the block must not show. Breaking mutations: a sum kept
@@ -377,6 +397,7 @@ TEST(Metrics, JsonLineHasTheHeadFirstAndNullForInfinite) {
                                    .rmse_q50 = 0.5,
                                    .rmse_q95 = 2,
                                    .rmse_q99 = kInfinite,
+                                   .rmse_standard_error = 0.125,
                                    .rmse_by_step = {0.25, kInfinite},
                                    .diverged = 1};
   metrics.trajectories = 3;
@@ -390,14 +411,16 @@ TEST(Metrics, JsonLineHasTheHeadFirstAndNullForInfinite) {
   const std::string line = to_json_line(metrics, head);
 
   // sqrt(L Nx) / (L - 1) = 10 / 4.
-  EXPECT_EQ(line, R"({"round":4,"trajectories":3,"members":2,"steps":5,"points":20,"diverged":1,)"
-                  R"("rmse":null,"rmse_q50":0.5,"rmse_q95":2.0,"rmse_q99":null,)"
-                  R"("rmse_published":null,"rmse_q50_published":1.25,"rmse_q95_published":5.0,)"
-                  R"("rmse_q99_published":null,"nrmse":0.1,"mae":1e-07,"rmse_by_step":[0.25,null],)"
-                  R"("mean_model":{"diverged":0,"rmse":1.0,"rmse_q50":0.0,"rmse_q95":0.0,)"
-                  R"("rmse_q99":0.0,"rmse_published":2.5,"rmse_q50_published":0.0,)"
-                  R"("rmse_q95_published":0.0,"rmse_q99_published":0.0,"nrmse":0.0,"mae":0.0,)"
-                  R"("rmse_by_step":[]}})");
+  EXPECT_EQ(line,
+            R"({"round":4,"trajectories":3,"members":2,"steps":5,"points":20,"diverged":1,)"
+            R"("rmse":null,"rmse_q50":0.5,"rmse_q95":2.0,"rmse_q99":null,)"
+            R"("rmse_published":null,"rmse_q50_published":1.25,"rmse_q95_published":5.0,)"
+            R"("rmse_q99_published":null,"rmse_standard_error":0.125,"nrmse":0.1,"mae":1e-07,)"
+            R"("rmse_by_step":[0.25,null],)"
+            R"("mean_model":{"diverged":0,"rmse":1.0,"rmse_q50":0.0,"rmse_q95":0.0,)"
+            R"("rmse_q99":0.0,"rmse_published":2.5,"rmse_q50_published":0.0,)"
+            R"("rmse_q95_published":0.0,"rmse_q99_published":0.0,"rmse_standard_error":0.0,)"
+            R"("nrmse":0.0,"mae":0.0,"rmse_by_step":[]}})");
 }
 
 // Breaking mutation: fewer digits than a double needs.

@@ -89,6 +89,28 @@ TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
   EXPECT_EQ(read_result(folder.path("mixed")).evaluated(), 2u);
 }
 
+// A run that a version without them began has them in its later rounds only, where nobody can tell
+// which these are.
+TEST(RunResult, HasStandardErrorsWhereEveryRoundHasThem) {
+  const TemporaryFolder folder;
+  const auto with = [](int round, const std::string& error) {
+    std::string text = line(round, "0.5");
+    text.resize(text.size() - 2);
+    return text + R"(, "rmse_standard_error": )" + error + "}\n";
+  };
+  write_run_folder(folder.path("new"), "run/3", kHash, with(0, "0.125") + with(1, "null"));
+  write_run_folder(folder.path("mixed"), "run/3", kHash, line(0, "0.5") + with(1, "0.125"));
+  write_run_folder(folder.path("bad"), "run/3", kHash, with(0, "-1"));
+
+  const std::vector<double> errors = read_result(folder.path("new")).members.standard_errors;
+
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[0], 0.125);
+  EXPECT_TRUE(std::isinf(errors[1]));
+  EXPECT_TRUE(read_result(folder.path("mixed")).members.standard_errors.empty());
+  EXPECT_NE(refusal(folder.path("bad")).find("rmse_standard_error"), std::string::npos);
+}
+
 // Runs of one sweep, begun by a version without an option and continued by one with it, are seeds
 // of one method.
 TEST(RunResult, OptionsThatAnEarlierVersionDidNotKnowHaveTheirDefaults) {

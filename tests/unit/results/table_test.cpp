@@ -56,6 +56,26 @@ TEST(Table, EveryMetricHasItsOwnNumbers) {
   EXPECT_NEAR(tables[0].published_offset, 1.570, 5e-4);
 }
 
+// Standard errors of a tenth and of three tenths of the RMSE, one a round: two tenths.
+TEST(Table, SaysHowMuchIsTheTestSets) {
+  RunResult run = result("random", 0, {-1, -3});
+  EXPECT_TRUE(std::isnan(make_tables({run})[0].rows[0].members.test_set_sd));
+  run.members.standard_errors = {0.1 * std::exp(-1), 0.3 * std::exp(-3)};
+
+  EXPECT_NEAR(make_tables({run})[0].rows[0].members.test_set_sd, 0.2, 1e-12);
+  run.validation = true;
+  EXPECT_TRUE(std::isnan(make_tables({run})[0].rows[0].members.test_set_sd));
+}
+
+// 13 clusters of 8 steps: sqrt(104 * 256) / 12, as Metrics::to_published has it.
+TEST(Table, ThePublishedScaleCountsClusters) {
+  RunResult run = result("random", 0, {-1, -3});
+  run.steps = 104;
+  run.cluster = 8;
+
+  EXPECT_NEAR(make_tables({run})[0].published_offset, 2.610, 5e-4);
+}
+
 // Headlines of the mean model -3 and -5, and -4 and -9: differences -1 and -4. The run of seed 2 is
 // from before it was measured.
 TEST(Table, TheMeanModelHasItsOwnNumbers) {
