@@ -80,8 +80,10 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
   row("", "mean model", mean, true);
   constexpr const char* kPair = "{:<18}{:>12}{:>12}\n";
   out << '\n' << fmt::format(kPair, "", "members", "mean model");
-  out << fmt::format(kPair, "RMSE, std. error", text(metrics.rmse_standard_error, metrics),
-                     text(mean.rmse_standard_error, mean));
+  const auto standard_error = [&](const Errors& e) {
+    return metrics.trajectories < 2 ? std::string("-") : text(e.rmse_standard_error, e);
+  };
+  out << fmt::format(kPair, "RMSE, std. error", standard_error(metrics), standard_error(mean));
   out << fmt::format(kPair, "NRMSE", text(metrics.nrmse, metrics), text(mean.nrmse, mean));
   out << fmt::format(kPair, "MAE", text(metrics.mae, metrics), text(mean.mae, mean));
   for (std::size_t i = 0; i < metrics.rmse_by_step.size(); ++i)
@@ -140,6 +142,7 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
       "Errors of members are averaged over trajectories and members; the mean model is the\n"
       "average of the members' outputs, step by step.\n"
       "RMSE is per grid point; 'RMSE published' is the same on the scale ||e||/(L-1).\n"
+      "The RMSE's standard error over trajectories says what another test set would change.\n"
       "Example:\n  stap evaluate runs/one\n  stap evaluate runs/one --test solved.h5\n"
       "  stap evaluate runs/one --images");
   command->callback([options, &globals] { run_evaluate(*options, globals, std::cout); });

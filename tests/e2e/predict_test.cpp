@@ -377,8 +377,9 @@ TEST_F(Evaluate, TableNamesBothScales) {
   const Finished result = run_stap({"evaluate", model_path_, "--test", test_});
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  for (const char* part : {"3 trajectories of 4 steps; 0 of 6 rollouts diverged", "\nRMSE   ",
-                           "\nRMSE published   ", "\nNRMSE   ", "\nMAE   ", "\nRMSE, step 4"})
+  for (const char* part :
+       {"3 trajectories of 4 steps; 0 of 6 rollouts diverged", "\nRMSE   ", "\nRMSE published   ",
+        "\nRMSE, std. error", "\nNRMSE   ", "\nMAE   ", "\nRMSE, step 4"})
     EXPECT_TRUE(contains(result.out, part));
   EXPECT_TRUE(contains(result.err, "evaluate: "));
 }

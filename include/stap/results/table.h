@@ -66,8 +66,8 @@ struct ProblemTable {
   std::size_t steps = 0;
   std::size_t points = 0;   ///< 0: no run was evaluated
   bool validation = false;  ///< errors are of single steps on what was held back from training
-  /// What a logarithm of RMSE gets on the scale of the published tables, log(sqrt(L Nx) / (L - 1));
-  /// infinite for L = 1 and for single steps.
+  /// What a logarithm of RMSE gets on the scale of the published tables, log(sqrt(L Nx) / (L - 1)),
+  /// as Metrics::to_published has it; infinite for one call and for single steps.
   double published_offset = 0;
   std::string published_problem;  ///< its name in the published tables; empty if it is not there
   bool published_sizes = false;   ///< rounds, initial trajectories, budget and members are those
