@@ -128,7 +128,8 @@ config::Value to_json(const Checked& checked) {
 std::string memory_text(const Study& study, const Globals& globals) {
   if (!study.complete()) return {};
   const StudyOptions& o = study.options;
-  const FnoShape shape = make_shape(cluster_grid(study.grid, o.cluster), study.network);
+  const FnoShape shape =
+      make_shape(cluster_grid(study.grid, o.cluster), study.network, study.channels);
   const double cluster = static_cast<double>(shape.grid.values() * sizeof(double));
   const double data = cluster * static_cast<double>(o.pool + o.test * (o.pattern_steps() + 1));
   const std::string pool =

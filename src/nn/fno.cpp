@@ -98,7 +98,26 @@ std::size_t FnoShape::kept_total() const {
   return total;
 }
 
-FnoShape make_shape(Grid grid, FnoOptions options) {
+namespace {
+
+// The channels of these names, in every state of a cluster.
+std::vector<std::size_t> channels_called(std::span<const std::string> names,
+                                         std::span<const std::string> channels, std::size_t count) {
+  std::vector<std::size_t> called;
+  for (std::size_t c = 0; c < count; ++c)
+    if (!channels.empty() && std::ranges::find(names, channels[c % channels.size()]) != names.end())
+      called.push_back(c);
+  for (const std::string& name : names)
+    if (std::ranges::find(channels, name) == channels.end())
+      throw Error(ErrorKind::config,
+                  fmt::format("network.conserve: '{}' is no channel, expected some of [{}]", name,
+                              fmt::join(channels, ", ")));
+  return called;
+}
+
+}  // namespace
+
+FnoShape make_shape(Grid grid, FnoOptions options, std::span<const std::string> channels) {
   if (options.modes.empty())
     for (std::size_t points : grid.points)
       options.modes.push_back(std::min<std::size_t>(grid.axes() == 1 ? 32 : 16, points / 2 * 2));
@@ -130,6 +149,8 @@ FnoShape make_shape(Grid grid, FnoOptions options) {
   positive("projection", options.projection);
   positive("layers", options.layers);
   FnoShape shape{std::move(grid), std::move(options)};
+  shape.conserved = channels_called(shape.options.conserve, channels, shape.grid.channels);
+  shape.options.conserve.clear();
   check_size(shape);
   return shape;
 }

@@ -14,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char *kModelFormat = "model/2", *kUnsealedFormat = "model/1";
+// A model that conserves something is of a format of its own: older readers would not do so.
+constexpr const char *kModelFormat = "model/2", *kConservingFormat = "model/3",
+                     *kUnsealedFormat = "model/1";
 constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
 
 json shape_to_json(const FnoShape& s) {
@@ -28,7 +30,9 @@ json shape_to_json(const FnoShape& s) {
          {"layers", s.options.layers},
          {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
          {"time_input", s.options.time_input}};
-  if (s.options.position_input) j["position_input"] = true;  // else bytes are those of older files
+  // Else bytes are those of older files.
+  if (s.options.position_input) j["position_input"] = true;
+  if (!s.conserved.empty()) j["conserved"] = s.conserved;
   return j;
 }
 
@@ -48,10 +52,16 @@ FnoShape shape_from_json(const json& j) {
   options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
   options.time_input = j.at("time_input").get<bool>();
   options.position_input = j.value("position_input", false);
-  return make_shape(
+  FnoShape shape = make_shape(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),
       options);
+  shape.conserved = j.value("conserved", std::vector<std::size_t>{});
+  for (std::size_t i = 0; i < shape.conserved.size(); ++i)
+    if (shape.conserved[i] >= shape.grid.channels ||
+        (i > 0 && shape.conserved[i] <= shape.conserved[i - 1]))
+      throw Error(ErrorKind::data, "its conserved channels are not some of its channels, rising");
+  return shape;
 }
 
 // Adds parameters under a prefix; takes them out again in the order of the shape's tensors.
@@ -92,16 +102,18 @@ ModelOrigin origin_from(std::map<std::string, std::string>& metadata) {
 
 Model model_from_tensors(TensorFile file) {
   const std::string format = file.metadata["format"];
-  if (format != kModelFormat && format != kUnsealedFormat)
-    throw Error(ErrorKind::data,
-                fmt::format("its format is '{}', expected '{}'", format, kModelFormat));
-  if (format == kModelFormat && !file.sealed)
+  if (format != kModelFormat && format != kConservingFormat && format != kUnsealedFormat)
+    throw Error(ErrorKind::data, fmt::format("its format is '{}', expected '{}' or '{}'", format,
+                                             kModelFormat, kConservingFormat));
+  if (format != kUnsealedFormat && !file.sealed)
     throw Error(ErrorKind::data,
                 "it is damaged: it has no checksum, though it was written with one");
   Model model;
   model.sealed = file.sealed;
   if (!file.metadata["run"].empty()) model.origin = origin_from(file.metadata);
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
+  if (format == (model.shape.conserved.empty() ? kConservingFormat : kModelFormat))
+    throw Error(ErrorKind::data, "what it conserves is not what its format says");
   if (file.metadata.contains("cluster"))
     model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
   frame_grid(model.shape.grid, model.cluster);  // complains if it does not fit
@@ -150,7 +162,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     add(prefix + "average/", member.average, file);
     steps.push_back(member.steps);
   }
-  file.metadata = {{"format", kModelFormat},
+  file.metadata = {{"format", model.shape.conserved.empty() ? kModelFormat : kConservingFormat},
                    {"shape", shape_to_json(model.shape).dump()},
                    {"steps", steps.dump()}};
   if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();

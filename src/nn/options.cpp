@@ -24,6 +24,10 @@ const config::Fields<FnoOptions>& fno_fields() {
        "also give it the time, 0 at the start of a trajectory and 1 at its end"},
       {"position_input", &FnoOptions::position_input,
        "also tell it where each point is, for forcings, coefficients or walls that have a place"},
+      {"conserve", &FnoOptions::conserve,
+       "channels whose mean over the grid the solver never changes, [u] say: what a network makes "
+       "is shifted so that it does not either",
+       config::length(0, 1024)},
   };
   return fields;
 }

@@ -10,6 +10,7 @@
 #include "run/news.h"
 #include "run/phases.h"
 #include "stap/acquire/trust.h"
+#include "stap/core/conserved.h"
 #include "stap/core/error.h"
 #include "stap/core/resident_rows.h"
 #include "stap/study/clusters.h"
@@ -74,6 +75,21 @@ LoggedAnswer to_logged(AnswerRecord record) {
           .seconds = record.seconds,
           .attempts = record.attempts,
           .input_hash = record.input_hash};
+}
+
+// What the study says of means, held against the steps that were bought; no call is needed for it.
+void warn_of_moved_means(const Run& run, const std::string& where, Observer& observer) {
+  const TransitionSet& set = run.transitions;
+  const std::vector<std::string>& channels = run.problem->identity.channels;
+  for (const std::size_t c : run.shape.conserved) {
+    if (c >= channels.size()) continue;  // one state of a cluster tells
+    const double share = mean_change(set.grid, set.inputs, set.outputs, c).share;
+    if (share > kMeanKept)
+      observer.warning(fmt::format(
+          "{}: the solver moves the mean of {}, by {:.2g} % of what a step changes, and networks "
+          "will not (network.conserve)",
+          where, channels[c], 100.0 * share));
+  }
 }
 
 }  // namespace
@@ -280,6 +296,7 @@ void RoundPurchase::finish(Observer& observer) {
   // Of passes that were planned on failures that were revoked since.
   if (!initial_) run_.folder.remove_plans(run_.round, delivery.ledger.passes + 1);
   run_.folder.write_transitions(set);
+  if (initial_) warn_of_moved_means(run_, text(), observer);
   const Ledger ledger = in_solver_steps(delivery.ledger, run_.study.options.cluster);
   run_.answers.note("ledger", to_value(acquisition, ledger));
   if (const std::string trouble = trouble_text(ledger); !trouble.empty())

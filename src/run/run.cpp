@@ -190,7 +190,7 @@ std::vector<std::size_t> training_rows(const Run& run) {
 Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> problem,
              Observer& observer, bool only_buys) {
   check_fits(study, *problem);
-  FnoShape shape = make_shape(problem->solver->grid(), study.network);
+  FnoShape shape = make_shape(problem->solver->grid(), study.network, problem->identity.channels);
   ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
                                 manifest_of(study, *problem, only_buys), observer);
   study.options.pool = problem->pool.states.count();  // it may say: all

@@ -12,7 +12,7 @@
 #include "stap/couple/by_hand.h"
 #include "stap/study/clusters.h"
 #include "stap/study/method.h"
-#include "study/solver_asking.h"
+#include "study/statements.h"
 
 namespace stap {
 namespace {
@@ -181,64 +181,6 @@ void check_stages(const Study& study, config::Complaints& complaints) {
                                steps ? "steps" : "epochs", first, kMostCounted));
 }
 
-constexpr std::size_t kMostTried = 1 << 20;  // values of a state
-
-// Of solvers of this process it costs next to nothing to try what is stated on one drawn state.
-void try_symmetries(const Study& study, const Sampler& sampler, config::Complaints& complaints) {
-  const auto solver = make_solver(study, 1);
-  const double time =
-      later_time(0.0, static_cast<double>(study.options.steps) * study.dt, study.dt);
-  const auto solved = [&](const std::vector<double>& state) {
-    const Query query{.state = state, .time = time};
-    Answer answer;
-    solver->solve({&query, 1}, {&answer, 1});
-    return answer.status == Answer::Status::ok ? answer.states : std::vector<double>();
-  };
-  SolverStep step{std::vector<double>(study.grid.values()), {}};
-  sampler.draw(Rng(study.options.data_seed).split("pool"), 0, step.from);
-  step.to = solved(step.from);
-  if (step.to.empty()) return;
-  for (const std::string& text : study.train.symmetries) {
-    const StateMap map =
-        make_state_map(parse_symmetry(text, study.grid, study.channels), study.grid);
-    const SolverStep image = image_of(map, step);
-    const std::vector<double> made = solved(image.from);
-    if (made.empty()) continue;
-    const double off = share_of_change(study.grid, image, made, image.to);
-    if (off > kNearlySymmetry)
-      complaints.add("train.symmetries",
-                     fmt::format("\"{}\" is no symmetry of {} with these options: a step is off by "
-                                 "{:.2g} % of what it changes",
-                                 text, study.pde.row->name, 100.0 * off));
-  }
-}
-
-void check_symmetries(const Study& study, const Sampler* sampler, config::Complaints& complaints) {
-  // Groups, not maps: those of a large grid take gigabytes.
-  const auto group = attempt("train.symmetries", complaints, [&] {
-    return parse_symmetries(study.train.symmetries, study.grid, study.channels);
-  });
-  if (!group.empty() && sampler != nullptr && study.initial && !study.pde.row->outline &&
-      study.grid.values() <= kMostTried)
-    try_symmetries(study, *sampler, complaints);
-  if (study.network.time_input && std::ranges::any_of(group, &Symmetry::reversed))
-    complaints.add("train.symmetries",
-                   "turn time round (t -> -t), but networks are told the time, which then goes the "
-                   "other way: leave it out, or network.time_input",
-                   origin_of(study.given, {"train.symmetries", "network.time_input"}));
-  if (!study.options.images) return;
-  const auto origin = origin_of(study.given, {"study.images"});
-  if (study.options.test == 0 && study.test_file.empty())
-    complaints.add("study.images", "is true, but there is no test set to measure on", origin);
-  const bool refused = group.empty() && !study.train.symmetries.empty();  // said already
-  if (!refused && with_images(group, study.network.position_input).empty())
-    complaints.add(
-        "study.images",
-        "is true, but train.symmetries state nothing to average over: no mirror, turn or swap "
-        "(what turns time round does not count, nor do shifts where networks are not told places)",
-        origin);
-}
-
 // Sizes in bytes must not overflow, and nobody has so much room.
 void check_bytes(const Study& study, config::Complaints& complaints) {
   const StudyOptions& o = study.options;
@@ -295,11 +237,13 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);
   if (purpose == Purpose::generate) return;
   try {
-    make_shape(study.grid, study.network);
+    FnoOptions network = study.network;
+    network.conserve.clear();  // looked at below
+    make_shape(study.grid, std::move(network));
   } catch (const Error& error) {  // its message names the key
     complaints.add("", error.what(), origin_of(study.given, {"network.modes", "pde"}));
   }
-  check_symmetries(study, sampler.get(), complaints);
+  check_statements(study, sampler.get(), complaints);
   if (!study.has_method()) return;
   check_sizes(study, complaints);
   check_stages(study, complaints);

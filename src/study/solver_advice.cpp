@@ -164,7 +164,8 @@ AdviceFacts advice_facts(const Study& study) {
 }
 
 double measure_training(const Study& study, int threads) {
-  const FnoShape shape = make_shape(cluster_grid(study.grid, study.options.cluster), study.network);
+  const FnoShape shape =
+      make_shape(cluster_grid(study.grid, study.options.cluster), study.network, study.channels);
   const int members = study.options.members;
   const auto engine = make_engine(study.compute, shape, members, threads);
   States<float> inputs(shape.grid, kTimedRows), targets(shape.grid, kTimedRows);

@@ -48,9 +48,11 @@ SolverCheck SolverChecking::run() && {
     another_time();
     another_place();
     symmetries();
+    another_mean();
     scaled();
     several_steps();
     more_states();
+    means();
     ended_early();
   }
   queue_.reset();  // what follows starts programs of its own
@@ -85,6 +87,8 @@ std::vector<SolverTold> SolverChecking::ask(const Solver& solver, SolverQueue& q
                                             const std::vector<double>& times, std::size_t steps) {
   std::vector<Told> told = ask_solver(solver, queue, states, times, steps, stop_, found_.calls);
   observer_.progress({"solver check", std::min(found_.calls, planned_), planned_, "calls"});
+  for (std::size_t i = 0; i < told.size(); ++i)
+    if (told[i].ok() && steps == 1) note_means(states[i], told[i].answer.states);
   return told;
 }
 

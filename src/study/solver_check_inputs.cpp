@@ -141,6 +141,74 @@ void SolverChecking::symmetries() {
   row(name, Verdict::ok, fmt::format("the solver has them: {}", fmt::join(held, "; ")));
 }
 
+void SolverChecking::note_means(const State& from, const State& to) {
+  const Grid& grid = solver_->grid();
+  means_.resize(grid.channels);
+  for (std::size_t c = 0; c < grid.channels; ++c) {
+    const MeanChange step = mean_change(grid, from, to, c);
+    means_[c].share = std::max(means_[c].share, step.share);
+    means_[c].told = means_[c].told || step.told;
+  }
+}
+
+// Drawn states often have no mean, and then most solvers seem to keep it.
+void SolverChecking::another_mean() {
+  const auto decided = [](const MeanChange& one) {
+    return one.told || one.share > kLeastOfSymmetry;
+  };
+  if (std::ranges::all_of(means_, decided) || found_.calls >= most_ ||
+      !(distance(answer_, input_) > 0))
+    return;
+  State state = input_;
+  const std::size_t points = solver_->grid().points_total();
+  for (std::size_t first = 0; first < state.size(); first += points) {
+    const auto channel = std::span(state).subspan(first, points);
+    const auto [low, high] = std::ranges::minmax(channel);
+    for (double& value : channel) value += 0.25 * (high - low);
+  }
+  const Told told = ask(state, asked_.time);
+  if (told.ok()) found_.seconds.push_back(told.answer.seconds);
+}
+
+void SolverChecking::means() {
+  const char* name = "means";
+  const std::vector<std::string> channels = solver_->channels();
+  const auto is_stated = [&](const std::string& channel) {
+    return std::ranges::find(asked_.conserve, channel) != asked_.conserve.end();
+  };
+  std::vector<std::string> kept, nearly, moved, untold;
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const auto& [share, told] = means_[c];
+    const std::string by =
+        fmt::format("{}, by {:.2g} % of what a step changes", channels[c], 100.0 * share);
+    if (share <= kMeanKept)
+      (told ? kept : untold).push_back(channels[c]);
+    else if (is_stated(channels[c]))
+      (share > kLeastOfSymmetry ? moved : nearly).push_back(by);
+  }
+  if (!moved.empty())
+    return row(name, Verdict::failed,
+               fmt::format("the solver moves the mean of {}; networks would not: mend "
+                           "network.conserve",
+                           fmt::join(moved, "; ")));
+  if (!nearly.empty())
+    return row(name, Verdict::warning,
+               fmt::format("the solver moves the mean of {}: little, but perhaps because of these "
+                           "states; without a reason why it stays, mend network.conserve",
+                           fmt::join(nearly, "; ")));
+  const std::string unknown = fmt::format(
+      "whether it keeps that of {} cannot be told: it is 0 in all states, or nothing changes",
+      fmt::join(untold, ", "));
+  if (std::ranges::any_of(untold, is_stated)) return row(name, Verdict::warning, unknown);
+  if (kept.empty())
+    return untold.empty() ? row(name, Verdict::ok, "a step moves the mean of every channel")
+                          : row(name, Verdict::not_checked, unknown);
+  std::string text = fmt::format("a step keeps the mean of {}", fmt::join(kept, ", "));
+  if (!std::ranges::all_of(kept, is_stated))
+    text += fmt::format("; with network.conserve: [{}] networks do, too", fmt::join(kept, ", "));
+  row(name, Verdict::ok, std::move(text));
+}
+
 void SolverChecking::perturbed() {
   const char* name = "perturbed";
   if (!can(1, name)) return;

@@ -9,15 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "stap/core/conserved.h"
 #include "stap/study/solver_check.h"
 #include "study/solver_asking.h"
 
 namespace stap {
 
 inline constexpr double kLeastToTell = 0.05;  // seconds; of shorter calls chance is what is seen
-// First, second step, again, perturbed, another time and place, scaled; one that is ended, two at a
-// time.
-inline constexpr std::size_t kCallsBefore = 7, kCallsBehind = 3, kCallsOfHalfSteps = 2;
+// First, second step, again, perturbed, another time, place and mean, scaled; one that is ended,
+// two at a time.
+inline constexpr std::size_t kCallsBefore = 8, kCallsBehind = 3, kCallsOfHalfSteps = 2;
 
 /// "u from 0 to 1, v from -1 to 3"
 std::string range_text(const Solver& solver, const std::vector<double>& state);
@@ -58,7 +59,10 @@ class SolverChecking {
   void several_steps();
   void another_time();
   void another_place();
-  void symmetries();  // one call for each that is stated
+  void symmetries();    // one call for each that is stated
+  void another_mean();  // the state shifted, for:
+  void means();
+  void note_means(const State& from, const State& to);
   void perturbed();
   void scaled();
   void not_a_number();
@@ -72,6 +76,7 @@ class SolverChecking {
   std::unique_ptr<SolverQueue> queue_;
   SolverCheck found_;
   State input_, answer_, second_;  // a trajectory
+  std::vector<MeanChange> means_;  // of the channels, the most of all steps that were made
   State later_;                    // the answer to input_ at later(); empty if there is none
   std::size_t tried_ = 0;          // initial conditions
   double first_wall_ = 0.0, first_cpu_ = 0.0;

@@ -161,7 +161,9 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.time_input = study.network.time_input;
   solver_.position_input = study.network.position_input;
   solver_.symmetries = study.train.symmetries;
-  // Throws now, not when calls were made.
+  solver_.conserve = study.network.conserve;
+  // These throw now, not when calls were made.
+  make_shape(study.grid, study.network, study.channels);
   parse_symmetries(study.train.symmetries, study.grid, study.channels);
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 

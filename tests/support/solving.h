@@ -7,6 +7,7 @@
 
 #include "stap/core/error.h"
 #include "stap/pde/burgers.h"
+#include "stap/study/study.h"
 
 namespace stap::test {
 
@@ -25,6 +26,14 @@ inline std::vector<double> solve_row(const Solver& solver, const std::vector<dou
   Answer answer = solve_rows(solver, {row})[0];
   if (answer.status != Answer::Status::ok) throw std::runtime_error(answer.reason);
   return answer.states;
+}
+
+/// An initial condition of a study, drawn and warmed up.
+inline std::vector<double> initial_condition(const Study& study, const Solver& solver) {
+  const auto sampler = make_sampler(study, study.grid);
+  std::vector<double> drawn(study.grid.values());
+  sampler->draw(Rng(3).split("pool"), 0, drawn);
+  return solve_row(*solver.with_step(sampler->warm_up()), drawn);
 }
 
 /// The kind of error that a solver's make_...() throws for its default options after

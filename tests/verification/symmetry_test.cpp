@@ -54,10 +54,7 @@ TEST_P(StatedSymmetries, HoldForTheSolver) {
     SCOPED_TRACE(family + problem);
     const Study study = make_study(load_config(family + problem, {"symmetries/" + problem}));
     const auto solver = make_solver(study, 1);
-    const auto sampler = make_sampler(study, study.grid);
-    State drawn(study.grid.values());
-    sampler->draw(Rng(3).split("pool"), 0, drawn);
-    const State u = test::solve_row(*solver->with_step(sampler->warm_up()), drawn);
+    const State u = test::initial_condition(study, *solver);
     const State v = test::solve_row(*solver, u);
 
     ASSERT_FALSE(study.train.symmetries.empty());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace stap {
 struct FnoShape {
   Grid grid;
   FnoOptions options;
+  /// Channels of the grid whose mean a step keeps: it is shifted so, once it is made, wherever
+  /// networks are used. Training knows nothing of it. Rising.
+  std::vector<std::size_t> conserved{};
 
   /// The state's channels, then the time's, then those of position_inputs().
   std::size_t in_channels() const {
@@ -29,9 +33,11 @@ struct FnoShape {
   bool operator==(const FnoShape&) const = default;
 };
 
-/// A checked shape. Throws Error(config) unless there is one even number of modes per axis, none of
-/// them beyond the grid, and every width is at least 1.
-FnoShape make_shape(Grid grid, FnoOptions options);
+/// A checked shape; options.conserve becomes `conserved`, by the names of a state's `channels`, of
+/// which the grid may have several one after the other (clusters). Throws Error(config) unless
+/// there is one even number of modes per axis, none of them beyond the grid, every width is at
+/// least 1, and what is conserved is a channel.
+FnoShape make_shape(Grid grid, FnoOptions options, std::span<const std::string> channels = {});
 
 /// Channels [position_channels][points]: per axis of N points the sine and the cosine of 2 pi i /
 /// N. They go round with the grid, as the Fourier modes do, and tell all of its points apart.

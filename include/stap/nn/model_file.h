@@ -30,11 +30,11 @@ struct Model {
   bool sealed = false;  ///< of one that was read: its file has a checksum
 };
 
-/// Writes a safetensors file (format "model/2", with a seal): member m's weights as "m/NAME", its
-/// optimiser as "m/adam1/NAME" and "m/adam2/NAME", its running average, where there is one, as
-/// "m/average/NAME", its scaling as "m/mean" and "m/deviation"; shape, step counts, origin (of
-/// stages, where there are any) and the cluster, where it is not 1, as metadata. Written aside and
-/// renamed. Throws Error(storage).
+/// Writes a safetensors file (format "model/2", or "model/3" of networks that conserve something;
+/// with a seal): member m's weights as "m/NAME", its optimiser as "m/adam1/NAME" and
+/// "m/adam2/NAME", its running average, where there is one, as "m/average/NAME", its scaling as
+/// "m/mean" and "m/deviation"; shape, step counts, origin (of stages, where there are any) and the
+/// cluster, where it is not 1, as metadata. Written aside and renamed. Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 
 /// Reads it back, bit for bit; also files of "model/1", which have no seal. Throws Error(data) if

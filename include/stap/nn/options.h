@@ -22,6 +22,9 @@ struct FnoOptions {
   Target target = Target::delta;  ///< what the network predicts
   bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]
   bool position_input = false;  ///< two more an axis, saying where a point is: position_inputs()
+  /// Names of channels whose mean over the grid no step changes; FnoShape::conserved are the
+  /// channels.
+  std::vector<std::string> conserve{};
 
   bool operator==(const FnoOptions&) const = default;
 };

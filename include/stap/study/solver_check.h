@@ -17,7 +17,7 @@
 namespace stap {
 
 /// At most, unless told otherwise, and one more for every symmetry that is stated.
-inline constexpr std::size_t kSolverCheckCalls = 13;
+inline constexpr std::size_t kSolverCheckCalls = 14;
 
 /// Another version of the solver that is checked.
 struct SolverVariant {
@@ -36,6 +36,7 @@ struct SolverToCheck {
   bool time_input = false;                    ///< networks will know the time,
   bool position_input = false;                ///< and where a point is
   std::vector<std::string> symmetries{};      ///< that training takes for granted
+  std::vector<std::string> conserve{};        ///< channels whose mean networks will keep
   double grace = 10.0;                        ///< seconds that it may take to end
   /// Describes new files that nobody will remove. Empty: nobody looks.
   std::function<std::vector<std::string>()> left_behind{};

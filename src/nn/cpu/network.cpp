@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 namespace stap::cpu {
@@ -115,6 +116,24 @@ void Network::unscale(const MemberView& member, const float* state, const float*
   }
 }
 
+void Network::conserved_means(const float* state, double* means) const {
+  for (const std::size_t c : shape.conserved) {
+    const float* values = state + c * layout.points;
+    *means++ =
+        std::accumulate(values, values + layout.points, 0.0) / static_cast<double>(layout.points);
+  }
+}
+
+void Network::restore_means(const double* means, float* state) const {
+  for (std::size_t i = 0; i < shape.conserved.size(); ++i) {
+    float* values = state + shape.conserved[i] * layout.points;
+    const double shift = means[i] - std::accumulate(values, values + layout.points, 0.0) /
+                                        static_cast<double>(layout.points);
+    for (std::size_t p = 0; p < layout.points; ++p)
+      values[p] = static_cast<float>(static_cast<double>(values[p]) + shift);
+  }
+}
+
 ForwardMemory::ForwardMemory(const Network& n)
     : fields((kForwardRows + 1) * n.field_size()),
       input(n.layout.points * n.layout.in),
@@ -122,7 +141,8 @@ ForwardMemory::ForwardMemory(const Network& n)
       output(kChunk * n.layout.out),
       spectra(n.layout.modes * kForwardRows * n.spectrum_row()),
       products(n.layout.modes * kForwardRows * n.spectrum_row()),
-      scratch(n.transform.scratch_size(n.layout.width_padded)) {}
+      scratch(n.transform.scratch_size(n.layout.width_padded)),
+      means(kForwardRows * n.shape.conserved.size()) {}
 
 void forward(const Network& net, const MemberView& member, std::span<const float* const> states,
              const float* times, std::span<float* const> advanced, ForwardMemory& memory,
@@ -142,7 +162,10 @@ void forward(const Network& net, const MemberView& member, std::span<const float
                           memory.scratch.data());
   };
 
+  const std::size_t conserved = net.shape.conserved.size();
   for (std::size_t r = 0; r < rows; ++r) {
+    // Before anything is written: a state may be advanced in its place.
+    net.conserved_means(states[r], memory.means.data() + r * conserved);
     net.scale_input(member, states[r], times != nullptr ? times[r] : 0.0f, memory.input.data());
     net.lift(member, memory.input.data(), memory.hidden.data(), field[r]);
     to_modes(r);
@@ -166,7 +189,7 @@ void forward(const Network& net, const MemberView& member, std::span<const float
       if (!last) to_modes(r);
     }
   }
-  for (std::size_t r = 0; r < rows; ++r)
+  for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t p = 0; p < y.points; p += kChunk) {
       const std::size_t n = std::min(kChunk, y.points - p);
       const Dense d =
@@ -186,6 +209,8 @@ void forward(const Network& net, const MemberView& member, std::span<const float
                           memory.output.data());
       net.unscale(member, states[r], memory.output.data(), p, n, advanced[r]);
     }
+    net.restore_means(memory.means.data() + r * conserved, advanced[r]);
+  }
 }
 
 }  // namespace stap::cpu

@@ -62,6 +62,10 @@ class Network {
   /// The dense part of Fourier layer l for all points: everything set but the slope.
   Dense layer(const MemberView& member, std::size_t l, const float* x, const float* add,
               float* y) const;
+  /// Means over the grid of the conserved channels of a state, as many doubles.
+  void conserved_means(const float* state, double* means) const;
+  /// Shifts these channels of a state so that they have the means again.
+  void restore_means(const double* means, float* state) const;
   /// Network output [points][C] of some points -> advanced state there.
   void unscale(const MemberView& member, const float* state, const float* output,
                std::size_t first_point, std::size_t count, float* advanced) const;
@@ -71,6 +75,7 @@ class Network {
 struct ForwardMemory {
   explicit ForwardMemory(const Network& network);
   Buffer<float> fields, input, hidden, output, spectra, products, scratch;
+  std::vector<double> means;  ///< of the rows' conserved channels
 };
 
 /// Advances up to kForwardRows states by one learned step with one member. states[r] and

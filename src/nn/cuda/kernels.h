@@ -90,6 +90,7 @@ struct Net {
   int placed;      ///< and from this channel on `positions`
   int projection;  ///< channels of the projection's hidden layer, rounded up to a multiple of 64
   bool delta;
+  unsigned conserved;                  ///< bit c: a step keeps the mean of channel c
   float *weights, *moment1, *moment2;  ///< [member][member_size]: dense, then [layer][mode]
   float* average;                      ///< likewise, or null: running one of the weights
   std::size_t member_size;
@@ -214,6 +215,12 @@ void lift_back(const Launch& launch, const float* d_field, float* partial);
 /// leaves the weights.
 void dense_step(const Launch& launch, const float* ends, const float* layers, const double* losses,
                 double* squares, float* gradient);
+
+/// Means over the grid of the conserved channels of the rows' inputs, [bundle][row][kChannels],
+/// and, once the rows are advanced, what gives the outputs the same means: a row may be advanced in
+/// its place.
+void conserved_means(const Launch& launch, double* means);
+void restore_means(const Launch& launch, const double* means);
 
 // Rows of the committee: `values` each, addressed by pointers.
 void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,

@@ -144,6 +144,14 @@ void for_each_value(const FnoShape& shape, const Function& f) {
   vector(out, kProject2Bias);
 }
 
+// More channels than kernels hold are refused (check_limits()).
+unsigned bits_of(const std::vector<std::size_t>& channels) {
+  unsigned bits = 0;
+  for (const std::size_t c : channels)
+    if (c < kChannels) bits |= 1u << c;
+  return bits;
+}
+
 }  // namespace
 
 Net make_net(const FnoShape& shape) {
@@ -156,6 +164,7 @@ Net make_net(const FnoShape& shape) {
           .placed = static_cast<int>(shape.in_channels() - shape.position_channels()),
           .projection = static_cast<int>((shape.options.projection + 63) / 64 * 64),
           .delta = shape.options.target == FnoOptions::Target::delta,
+          .conserved = bits_of(shape.conserved),
           .weights = nullptr,
           .moment1 = nullptr,
           .moment2 = nullptr,
@@ -293,7 +302,8 @@ Transform::Field Transform::to_field(Kind kind, const Launch& launch, const floa
 namespace {
 
 struct WorkspaceSizes {
-  std::size_t fields, field, spectra, spectrum, half, gradients, partial, layer_partial, losses;
+  std::size_t fields, field, spectra, spectrum, half, gradients, partial, layer_partial, losses,
+      means;
 };
 
 WorkspaceSizes sizes(const FnoShape& shape, int bundles, bool training) {
@@ -310,7 +320,8 @@ WorkspaceSizes sizes(const FnoShape& shape, int bundles, bool training) {
           .gradients = training ? n * net.field_size() : 0,
           .partial = training ? n * parts * kLayers : 0,
           .layer_partial = training ? n * layer_parts * layers * kLayerSize : 0,
-          .losses = training ? n * parts : 0};
+          .losses = training ? n * parts : 0,
+          .means = training || shape.conserved.empty() ? 0 : n * kRows * kChannels};
 }
 
 }  // namespace
@@ -319,7 +330,7 @@ std::size_t Workspace::bytes(const FnoShape& shape, int bundles, bool training) 
   const WorkspaceSizes s = sizes(shape, bundles, training);
   return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + 2 * s.half +
                           s.gradients + s.partial + s.layer_partial) +
-         sizeof(double) * s.losses;
+         sizeof(double) * (s.losses + s.means);
 }
 
 Workspace::Workspace(const FnoShape& shape, int bundle_count, bool training)
@@ -335,6 +346,7 @@ Workspace::Workspace(const FnoShape& shape, int bundle_count, bool training)
   partial = DeviceArray<float>(s.partial);
   layer_partial = DeviceArray<float>(s.layer_partial);
   losses = DeviceArray<double>(s.losses);
+  means = DeviceArray<double>(s.means);
 }
 
 // Lifting and Fourier layers; returns the last field. The way back needs fields before their GELU;
@@ -364,7 +376,9 @@ static const float* forward_fields(const Launch& launch, const Transform& transf
 }
 
 void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden) {
+  if (launch.net.conserved != 0) conserved_means(launch, work.means.data());
   project(launch, forward_fields(launch, transform, work, false), hidden);
+  if (launch.net.conserved != 0) restore_means(launch, work.means.data());
 }
 
 void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,

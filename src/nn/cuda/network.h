@@ -64,6 +64,7 @@ struct Workspace {
   std::vector<DeviceArray<float>> fields, spectra;
   DeviceArray<float> product, half, next_half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
+  DeviceArray<double> means;  ///< of conserved channels; not for training
   /// In the place of rows (augment()); empty unless the owner makes them.
   DeviceArray<float> inputs, targets;
 };

@@ -104,6 +104,54 @@ __global__ void __launch_bounds__(kSumThreads)
   if (threadIdx.x < n) out[first + threadIdx.x] = sum / members;
 }
 
+// The mean of some values, to all threads of a block; the order of the sum depends on how many they
+// are and on nothing else.
+constexpr int kMeanThreads = 128;
+__device__ double mean_of(const float* values, int count) {
+  __shared__ double parts[kMeanThreads / kWarp];
+  double sum = 0.0;
+  for (int v = threadIdx.x; v < count; v += kMeanThreads) sum += double(values[v]);
+#pragma unroll
+  for (int lanes = kWarp / 2; lanes > 0; lanes /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
+  if (lane_index() == 0) parts[warp_index()] = sum;
+  __syncthreads();
+  sum = 0.0;
+  for (const double part : parts) sum += part;
+  __syncthreads();  // all have read the parts, and the values
+  return sum / count;
+}
+
+// A block a row. work(first value of a conserved channel, its place among the means).
+template <class Work>
+__device__ void for_conserved(const Net& net, Work work) {
+  for (unsigned left = net.conserved; left != 0; left &= left - 1) {
+    const std::size_t c = std::size_t(__ffs(int(left)) - 1);
+    work(c * net.points, (std::size_t(blockIdx.y) * kRows + blockIdx.x) * kChannels + c);
+  }
+}
+
+__global__ void __launch_bounds__(kMeanThreads)
+    conserved_means_kernel(Net net, const BundleRows* all, double* means) {
+  const BundleRows& rows = bundle_rows(all);
+  if (int(blockIdx.x) >= rows.rows) return;
+  for_conserved(net, [&](std::size_t first, std::size_t at) {
+    const double mean = mean_of(rows.in[blockIdx.x] + first, net.points);
+    if (threadIdx.x == 0) means[at] = mean;
+  });
+}
+
+__global__ void __launch_bounds__(kMeanThreads)
+    restore_means_kernel(Net net, const BundleRows* all, const double* means) {
+  const BundleRows& rows = bundle_rows(all);
+  if (int(blockIdx.x) >= rows.rows) return;
+  for_conserved(net, [&](std::size_t first, std::size_t at) {
+    float* x = rows.out[blockIdx.x] + first;
+    const double shift = means[at] - mean_of(x, net.points);
+    for (int p = threadIdx.x; p < net.points; p += kMeanThreads) x[p] = float(double(x[p]) + shift);
+  });
+}
+
 // A thread sums a coordinate of kSketchRows rows: a term's entry, read once, serves all of them,
 // and so does one 16-byte read of shared memory. What bounds the kernel are these reads.
 constexpr int kSketchRows = 4, kSketchThreads = kSketchCoordinates;
@@ -197,6 +245,18 @@ void spreads(const float* const* x, int groups, int members, int values, double*
   spreads_kernel<<<as_grid((groups + kSumsPerBlock - 1) / kSumsPerBlock), kSumThreads, 0, stream>>>(
       x, groups, members, values, out);
   launched("spreads");
+}
+
+void conserved_means(const Launch& l, double* means) {
+  conserved_means_kernel<<<dim3(kRows, as_grid(l.bundles)), kMeanThreads, 0, l.stream>>>(
+      l.net, l.rows, means);
+  launched("conserved_means");
+}
+
+void restore_means(const Launch& l, const double* means) {
+  restore_means_kernel<<<dim3(kRows, as_grid(l.bundles)), kMeanThreads, 0, l.stream>>>(
+      l.net, l.rows, means);
+  launched("restore_means");
 }
 
 void sketch(const Launch& l, const BundleSketch* sketches, const float* hidden, double* out) {

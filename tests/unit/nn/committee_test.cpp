@@ -74,6 +74,69 @@ TEST_F(CommitteeTest, MixedCallsEqualSeparateCalls) {
   }
 }
 
+double mean_of(std::span<const float> values) {
+  double sum = 0.0;
+  for (const float v : values) sum += static_cast<double>(v);
+  return sum / static_cast<double>(values.size());
+}
+
+// The same weights with and without: a conserved channel is what it would be, shifted to the mean
+// it had before, and the others are untouched. Shapes of one and two axes, channels in the middle,
+// both targets; more rows than a bundle has, in the place of their states, by members and by the
+// mean model. 2e-6: values of about 1 are rounded once more.
+TEST(CommitteeConserves, WhatIsNamedAndNothingElse) {
+  std::vector<FnoShape> shapes = {
+      small_shape({12}, {4}), small_shape({129}, {6}, 3, 5, 7, false, FnoOptions::Target::state),
+      small_shape({9, 15}, {4, 6}, 4)};
+  const std::vector<std::vector<std::size_t>> conserved = {{0}, {1}, {0, 3}};
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const FnoShape& free = shapes[s];
+    SCOPED_TRACE(free.grid.shape_text());
+    FnoShape kept = free;
+    kept.conserved = conserved[s];
+    const std::size_t rows = 35, points = free.grid.points_total();
+    const auto in = test::random_states(free.grid, rows, Rng(s));
+    std::vector<std::size_t> index(rows);
+    std::vector<int> member(rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+      index[r] = r;
+      member[r] = r % 3 == 2 ? kMean : static_cast<int>(r % 3);
+    }
+    std::vector<States<float>> made;
+    for (const FnoShape& shape : {free, kept}) {
+      const auto engine = test::make_engine_under_test(shape, 2, 2);
+      for (int m = 0; m < 2; ++m)
+        engine->load(m, fresh_member(shape, test::some_scaling(shape.grid.channels),
+                                     Rng(7).split("m", static_cast<std::uint64_t>(m))));
+      const auto committee = engine->committee({0, 1});
+      const RowsId x = committee->rows(rows), y = committee->rows(rows);
+      committee->put(x, 0, in.view());
+      committee->advance(x, index, member, {}, y, index);
+      committee->advance(x, index, member, {}, x, index);
+      States<float> apart(shape.grid, rows), &in_place = made.emplace_back(shape.grid, rows);
+      committee->get(y, 0, apart.view());
+      committee->get(x, 0, in_place.view());
+      EXPECT_EQ(std::vector<float>(apart.values().begin(), apart.values().end()),
+                std::vector<float>(in_place.values().begin(), in_place.values().end()));
+    }
+
+    double moved = 0.0;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t c = 0; c < free.grid.channels; ++c) {
+        const auto channel = [&](const States<float>& states) {
+          return states.row(r).subspan(c * points, points);
+        };
+        const std::span<const float> without = channel(made[0]), with = channel(made[1]);
+        const bool is_kept = std::ranges::find(kept.conserved, c) != kept.conserved.end();
+        const double shift = is_kept ? mean_of(channel(in)) - mean_of(without) : 0.0;
+        moved = std::max(moved, std::abs(shift));
+        for (std::size_t p = 0; p < points; ++p)
+          ASSERT_NEAR(with[p], static_cast<double>(without[p]) + shift, is_kept ? 2e-6 : 0.0);
+      }
+    EXPECT_GT(moved, 1e-2);  // else nothing was shown
+  }
+}
+
 TEST_F(CommitteeTest, DistancesAndSpread) {
   const std::vector<std::size_t> i = {0, 3}, j = {1, 3}, group = {0, 1, 2, 4, 4, 4};
   double distance[2], spread[2];

@@ -528,6 +528,21 @@ TEST(FnoShape, RefusesImpossibleNetworks) {
   EXPECT_THROW(make_shape(line, with({4}, 0)), Error);     // zero width
 }
 
+// A cluster has each channel once for every state; a name that is stated twice counts once.
+TEST(FnoShape, FindsWhatItConservesByName) {
+  const std::vector<std::string> channels = {"density", "vx", "pressure"};
+  const Grid cluster = make_grid(6, {16}, {1.0});
+  FnoOptions options{.conserve = {"pressure", "density", "density"}};
+
+  const FnoShape shape = make_shape(cluster, options, channels);
+
+  EXPECT_EQ(shape.conserved, (std::vector<std::size_t>{0, 2, 3, 5}));
+  EXPECT_TRUE(shape.options.conserve.empty());  // said once
+  options.conserve = {"density", "vy"};
+  EXPECT_THROW(make_shape(cluster, options, channels), Error);
+  EXPECT_THROW(make_shape(cluster, options), Error);
+}
+
 // Deviations of the spec, at five standard errors of the sample (4,096 and more values each).
 TEST(InitialParameters, HaveTheStatedSpread) {
   FnoOptions options;

@@ -20,6 +20,7 @@ Model some_model() {
   Model model;
   model.shape = test::with_positions(
       test::small_shape({6, 10}, {4, 6}, 2, 5, 7, true, FnoOptions::Target::state));
+  model.shape.conserved = {1};
   for (std::uint64_t m = 0; m < 2; ++m) {
     MemberState member = fresh_member(model.shape, test::some_scaling(2), Rng(m));
     member.moment1 = initial_parameters(model.shape, Rng(10 + m));
@@ -59,6 +60,19 @@ TEST(ModelFile, ComesBackBitForBit) {
 
   EXPECT_EQ(back.shape, model.shape);
   EXPECT_EQ(back.members, model.members);
+}
+
+// Older programs, which would not conserve anything, do not read what does.
+TEST(ModelFile, ThatConservesIsOfAnotherFormat) {
+  const test::TemporaryFolder folder;
+  Model model = some_model();
+  write_model(folder.path() / "conserves", model);
+  model.shape.conserved.clear();
+  write_model(folder.path() / "plain", model);
+
+  EXPECT_NE(content(folder.path() / "conserves").find("model/3"), std::string::npos);
+  EXPECT_NE(content(folder.path() / "plain").find("model/2"), std::string::npos);
+  EXPECT_EQ(content(folder.path() / "plain").find("conserved"), std::string::npos);
 }
 
 // Models of single steps are written as they were before there were others.
@@ -119,7 +133,7 @@ TEST(ModelFile, NoChangeOfAByteIsBelieved) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < good.size(); i += i < data ? 97 : 9973) places.push_back(i);
   for (std::size_t i = 0; i < 26; ++i) places.push_back(seal + i);
-  places.push_back(good.find("model/2") + 6);  // model/1 has no seal
+  places.push_back(good.find("model/3") + 6);  // model/1 has no seal
 
   for (const std::size_t i : places)
     for (const int bits : {1, 3}) {
@@ -136,7 +150,7 @@ TEST(ModelFile, DamageIsFound) {
   const fs::path path = folder.path() / "m";
   write_model(path, some_model());
   std::string good = content(path);
-  good.replace(good.find("model/2"), 7, "model/1");
+  good.replace(good.find("model/3"), 7, "model/1");
   good.replace(good.find("\"seal\""), 6, "\"else\"");
   auto damaged = [&](const std::string& bytes) {
     overwrite(path, bytes);
@@ -161,6 +175,7 @@ TEST(ModelFile, DamageIsFound) {
   EXPECT_EQ(damaged(with("0/mean", "0/maen")), ErrorKind::data);
   EXPECT_EQ(damaged(with("\\\"width\\\":5", "\\\"width\\\":6")), ErrorKind::data);
   EXPECT_EQ(damaged(with("\\\"layers\\\":4", "\\\"layers\\\":9")), ErrorKind::data);
+  EXPECT_EQ(damaged(with("\\\"conserved\\\":[1]", "\\\"conserved\\\":[2]")), ErrorKind::data);
   overwrite(path, good);
   EXPECT_EQ(read_model(path).members.size(), 2u);
 }

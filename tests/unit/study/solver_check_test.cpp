@@ -58,7 +58,7 @@ TEST(SolverCheck, AGoodSolverPassesAndIsAskedAsOftenAsWasSaid) {
         "two at a time", "two half steps", "seconds a step", "not a number", "files left behind"})
     EXPECT_TRUE(found(check, name, Verdict::ok));
   EXPECT_FALSE(check.any_failed());
-  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 13u);
+  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 14u);
   EXPECT_EQ(check.calls, 12u);  // a call of 0.01 s need not be ended
   EXPECT_EQ(bench.calls, check.calls);
 }
@@ -291,6 +291,63 @@ TEST(SolverCheck, StatedSymmetriesAreTried) {
   more.asked.symmetries = {"x -> -x", "u -> -u"};
   EXPECT_EQ(usual_calls(more.asked.symmetries), kSolverCheckCalls + 2);
   EXPECT_EQ(more.run(usual_calls(more.asked.symmetries)).calls, without + 2);
+}
+
+// The first channel is moved on, which keeps its mean, and the second decays by a tenth. Breaks if
+// channels are mixed up, a share of the state is taken for one of its change, or only some of the
+// steps that were made are looked at.
+TEST(SolverCheck, TellsWhichMeansAreKept) {
+  const auto first_moves = [](const Call& call) {
+    const State& from = call.query.state;
+    State next = from;
+    for (std::size_t i = 0; i < 3; ++i) next[(i + 1) % 3] = from[i];
+    for (std::size_t i = 3; i < 6; ++i) next[i] = 0.9 * from[i];
+    return answered(next);
+  };
+  const auto leaks = [&](double by) {
+    return [=](const Call& call) {
+      auto answer = first_moves(call);
+      for (std::size_t i = 0; i < 3; ++i) answer.states[i] += by;
+      return answer;
+    };
+  };
+  const auto stated = [](const Behaviour& behaviour, std::vector<std::string> conserve,
+                         std::vector<State> states = {{1.0, 2.0, 6.0, 1.0, 2.0, 3.0}},
+                         std::size_t calls = kSolverCheckCalls) {
+    Bench bench(behaviour);
+    bench.grid = make_grid(2, {3}, {1.0});
+    bench.asked.states = std::move(states);
+    bench.asked.conserve = std::move(conserve);
+    return bench.run(calls);
+  };
+  // A step changes the first channel by 1, 4, -5: 3.7 in the root of the mean square. The second
+  // step of leaks() is of a state that is larger.
+
+  EXPECT_TRUE(found(stated(first_moves, {}), "means", Verdict::ok, "network.conserve: [u0]"));
+  EXPECT_TRUE(found(stated(first_moves, {"u0"}), "means", Verdict::ok, "keeps the mean of u0"));
+  EXPECT_TRUE(
+      found(stated(first_moves, {"u0", "u1"}), "means", Verdict::failed, "the mean of u1, by 9"));
+  EXPECT_TRUE(found(stated(leaks(0.02), {"u0"}), "means", Verdict::warning, "u0, by 0.5"));
+  EXPECT_TRUE(found(stated(leaks(0.8), {"u0"}), "means", Verdict::failed, "u0, by 2"));
+  EXPECT_TRUE(found(stated(leaks(0.02), {}), "means", Verdict::ok, "the mean of every channel"));
+  const auto later = [&](const Call& call) {  // from the second step on
+    return call.query.state[0] == 1.0 ? first_moves(call) : leaks(0.8)(call);
+  };
+  EXPECT_TRUE(found(stated(later, {"u0"}), "means", Verdict::failed, "u0, by 2"));
+  // A state without a mean tells nothing of a decay; one that is shifted does, and another one.
+  const State none = {1.0, 2.0, -3.0, 1.0, -3.0, 2.0}, has = {1.0, 2.0, -3.0, 1.0, 2.0, 3.0};
+  EXPECT_TRUE(found(stated(first_moves, {}, {none}), "means", Verdict::ok, "conserve: [u0]"));
+  EXPECT_TRUE(found(stated(first_moves, {"u1"}, {none}), "means", Verdict::failed, "u1, by"));
+  const auto not_shifted = [&](const Call& call) {
+    const State& u = call.query.state;
+    const bool shifted = std::abs(u[3] + u[4] + u[5]) > 1e-3 && u[0] + u[1] + u[2] > 1e-3;
+    return shifted ? broken("shifted") : first_moves(call);
+  };
+  EXPECT_TRUE(found(stated(not_shifted, {}, {none}), "means", Verdict::not_checked, "u0, u1"));
+  EXPECT_TRUE(found(stated(not_shifted, {"u1"}, {none}), "means", Verdict::warning, "u0, u1"));
+  EXPECT_TRUE(found(stated(not_shifted, {"u1"}, {none, has}, 20), "means", Verdict::failed, "u1"));
+  const State zero(6, 0.0);
+  EXPECT_TRUE(found(stated(first_moves, {}, {zero}), "means", Verdict::not_checked, "u0, u1"));
 }
 
 // Breaks if states are moved by a third of an axis, or by the same part of both.

@@ -195,6 +195,16 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
   EXPECT_TRUE(begins(complaint_about(demo, {"train.symmetries=[\"x -> -x\"]"}),
                      "train.symmetries=[\"x -> -x\"]: train.symmetries \"x -> -x\" is no symmetry "
                      "of burgers with these options: a step is off by"));
+  EXPECT_TRUE(begins(complaint_about(demo, {"network.conserve=[v]"}),
+                     "network.conserve=[v]: network.conserve names 'v', which is no channel: there "
+                     "is u"));
+  EXPECT_TRUE(begins(complaint_about(demo, {"network.conserve=[u, u]"}),
+                     "network.conserve=[u, u]: network.conserve names 'u' twice"));
+  EXPECT_NE(complaint_about("extends: as-coded/cns\n", {"network.conserve=[density, pressure]"})
+                .find("network.conserve names pressure, whose mean cns does not keep"),
+            std::string::npos);
+  EXPECT_TRUE(begins(complaint_about(demo, {"network.conserve=[u]", "train.symmetries=[\"x\"]"}),
+                     "train.symmetries=[\"x\"]: train.symmetries"));
   const std::string mirror = "train.symmetries=[\"x -> -x, u -> -u\"]";
   EXPECT_EQ(complaint_about(demo, {mirror}), "");
   EXPECT_EQ(complaint_about(demo, {mirror, "study.images=true"}), "");
