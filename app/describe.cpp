@@ -4,10 +4,12 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "stap/core/error.h"
+#include "stap/pde/pde.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
@@ -23,7 +25,13 @@ struct Match {
   std::string title;  ///< pde.burgers, or train
   std::string text;
   std::vector<config::Row> rows;
+  std::vector<std::string> channels{};  ///< of a built-in solver's states
 };
+
+std::vector<std::string> channels_of(const config::Family& family, const config::Entry& entry) {
+  const PdeRow* row = family.name == "pde" ? pde_table().find(entry.name) : nullptr;
+  return row != nullptr && row->make ? row->make({}, {})->channels() : std::vector<std::string>();
+}
 
 /// All entries that the name may mean: family.entry, an entry of any family, or a whole family.
 std::vector<Match> find(const std::string& name) {
@@ -35,7 +43,8 @@ std::vector<Match> find(const std::string& name) {
       const std::string title = family.named ? family.name + "." + entry.name : family.name;
       if (family.named) known.insert(known.end(), {entry.name, title});
       if (name == title || name == entry.name || name == family.name)
-        matches.push_back({title, entry.text, config::describe(*entry.fields)});
+        matches.push_back(
+            {title, entry.text, config::describe(*entry.fields), channels_of(family, entry)});
     }
   }
   for (const Preset& preset : presets()) known.push_back(preset.name);
@@ -61,6 +70,9 @@ config::Value to_json(const Match& match) {
   result.set("name", match.title);
   result.set("text", match.text);
   result.set("fields", config::Value(std::move(fields)));
+  if (!match.channels.empty())
+    result.set("channels",
+               config::Value(config::Value::List(match.channels.begin(), match.channels.end())));
   return result;
 }
 
@@ -116,6 +128,8 @@ void run_describe(const DescribeOptions& options, std::ostream& out) {
       out << "  (no options)\n";
     else
       print_table(matches[i].rows, out);
+    if (!matches[i].channels.empty())
+      out << fmt::format("\n  channels: {}\n", fmt::join(matches[i].channels, ", "));
   }
 }
 

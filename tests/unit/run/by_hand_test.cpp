@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "run/correspondence.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
 #include "stap/run/loop.h"
@@ -257,6 +258,28 @@ TEST(ByHand, QuestionsSayWhoseTheyAre) {
     ASSERT_EQ(test::drive_fake(study, alone, test::willing_solver(study)), LoopEnd::finished);
     EXPECT_TRUE(lasting_bytes(alone) == lasting_bytes(temporary.path(name))) << name;
   }
+}
+
+// A later version knows an option more, so that the configuration is another one. Breaks if ids
+// hold what the program knows and not what the run's folder says.
+TEST(ByHandIds, AreThoseOfTheFolder) {
+  const TemporaryFolder temporary;
+  const Study study = fake_study();
+  Observer quiet;
+  const auto opened = [&](const char* name) {
+    return open_run(study, temporary.path(name), fake_problem(study, person(study)), quiet);
+  };
+  stap::Run run = opened("run"), other = opened("other");
+  const std::uint64_t before = run_key(run);
+
+  run.study.effective.find("network")->set("unheard_of", 1);
+
+  EXPECT_EQ(run_key(run), before);
+  EXPECT_EQ(run_key(other), before);  // of the same configuration and pool
+  Study more = fake_study({"seed=1"});
+  const stap::Run third =
+      open_run(more, temporary.path("third"), fake_problem(more, person(more)), quiet);
+  EXPECT_NE(run_key(third), before);
 }
 
 }  // namespace

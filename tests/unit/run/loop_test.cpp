@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "stap/core/error.h"
+#include "support/data_making.h"
 #include "support/fake_study.h"
 #include "support/refusals.h"
 #include "support/small_disk.h"
@@ -82,6 +83,27 @@ TEST(Loop, TheOrderOfAnswersAndTheSizeOfCallsDoNotShow) {
       EXPECT_LT(solver->calls.size(), plain->calls.size()) << i;
     }
   }
+}
+
+// The fakes add a third to what they are given, and more.
+TEST(Loop, WarnsIfTheFirstStepsMoveAMeanThatIsStated) {
+  const auto warned = [](const std::vector<std::string>& settings) {
+    const TemporaryFolder temporary;
+    const Study study = fake_study(settings);
+    test::Recorder heard;
+    test::Runs runs;
+    runs.push_back(open_run(study, temporary.path("run"),
+                            fake_problem(study, std::make_shared<FarSolver>(study.grid, study.dt,
+                                                                            trouble_by_state(0.0))),
+                            heard));
+    run_loop(runs, 1, heard);
+    return std::ranges::count_if(heard.warnings, [](const std::string& text) {
+      return text.find("the solver moves the mean of u, by ") != std::string::npos;
+    });
+  };
+
+  EXPECT_EQ(warned({"network.conserve=[u]"}), 1);
+  EXPECT_EQ(warned({}), 0);
 }
 
 TEST(Loop, LedgersAddUpToWhatIsInTheFiles) {
