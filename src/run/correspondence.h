@@ -12,8 +12,9 @@
 
 namespace stap {
 
-/// What tells runs apart: a hash of all that is chosen but where and how it is computed and how far
-/// it goes, and of the states it begins with.
+/// What tells runs apart: a hash of what the run's folder calls it (run_id.h); where it is older
+/// than that, of all that is chosen but where and how it is computed and how far it goes, and of
+/// the states it begins with.
 std::uint64_t run_key(const Run& run);
 /// The id of a question (Question::id) of such a run. `input_hash` is that of its record.
 std::uint64_t question_id(std::uint64_t run, std::size_t acquisition, std::size_t candidate,
