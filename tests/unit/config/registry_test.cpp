@@ -9,11 +9,11 @@
 namespace stap::config {
 namespace {
 
-struct Wave {
+struct Tide {
   int points = 64;
 };
-const Fields<Wave>& wave_fields() {
-  static const Fields<Wave> fields{{"points", &Wave::points, "grid points", at_least(8)}};
+const Fields<Tide>& tide_fields() {
+  static const Fields<Tide> fields{{"points", &Tide::points, "grid points", at_least(8)}};
   return fields;
 }
 struct Bad {
@@ -30,8 +30,8 @@ struct Row : Entry {
 Registry<Row> table() {
   return Registry<Row>(
       "pde", "the equation",
-      {{{"wave", "wave equation", &wave_fields()},
-        [](const AnyOptions& options) { return options.as(wave_fields()).points; }}},
+      {{{"wave", "wave equation", &tide_fields()},
+        [](const AnyOptions& options) { return options.as(tide_fields()).points; }}},
       {"file"});
 }
 
@@ -50,8 +50,8 @@ std::string refusal(const Row& row) {
 TEST(Registry, RowsAreAddedFoundAndChosen) {
   Registry<Row> rows = table();
   int made = 0;
-  rows.add({{"heat", "heat equation", &wave_fields()}, [&](const AnyOptions& options) {
-              made = options.as(wave_fields()).points;
+  rows.add({{"heat", "heat equation", &tide_fields()}, [&](const AnyOptions& options) {
+              made = options.as(tide_fields()).points;
               return made;
             }});
 
@@ -70,19 +70,19 @@ TEST(Registry, RowsKeepTheirPlacesWhenMoreAreAdded) {
   Registry<Row> rows = table();
   const Row* wave = rows.find("wave");
 
-  for (int i = 0; i < 1000; ++i) rows.add({{"more-" + std::to_string(i), "x", &wave_fields()}, {}});
+  for (int i = 0; i < 1000; ++i) rows.add({{"more-" + std::to_string(i), "x", &tide_fields()}, {}});
 
   EXPECT_EQ(rows.find("wave"), wave);
   EXPECT_EQ(wave->name, "wave");
 }
 
 TEST(Registry, NamesAreGivenOnce) {
-  EXPECT_EQ(refusal({{"wave", "again", &wave_fields()}, {}}),
+  EXPECT_EQ(refusal({{"wave", "again", &tide_fields()}, {}}),
             "the row 'wave' cannot be added to pde: it has a name that is taken: choose another");
-  EXPECT_NE(refusal({{"file", "reserved", &wave_fields()}, {}}).find("taken"), std::string::npos);
-  EXPECT_NE(refusal({{"", "no name", &wave_fields()}, {}}).find("expected letters"),
+  EXPECT_NE(refusal({{"file", "reserved", &tide_fields()}, {}}).find("taken"), std::string::npos);
+  EXPECT_NE(refusal({{"", "no name", &tide_fields()}, {}}).find("expected letters"),
             std::string::npos);
-  EXPECT_NE(refusal({{"a(b)", "a method's bracket", &wave_fields()}, {}}).find("expected letters"),
+  EXPECT_NE(refusal({{"a(b)", "a method's bracket", &tide_fields()}, {}}).find("expected letters"),
             std::string::npos);
   EXPECT_NE(refusal({{"none", "no fields", nullptr}, {}}).find("no field table"),
             std::string::npos);

@@ -19,7 +19,7 @@ namespace {
 using test::FunctionCommittee;
 using test::random_states;
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kDivergedError = std::numeric_limits<double>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 FunctionCommittee::Function plus(float shift) {
@@ -75,7 +75,7 @@ TEST(Metrics, TheStandardErrorIsOverTrajectories) {
   EXPECT_DOUBLE_EQ(metrics.rmse_standard_error, std::sqrt(5.0 * 7 / 3) / 2);
   EXPECT_DOUBLE_EQ(metrics.mean_model.rmse_standard_error, std::sqrt((0.25 + 1.5625) / 2 * 7 / 3));
   // Of one trajectory nothing is known about others.
-  EXPECT_EQ(evaluate(committee, {states.view().rows(0, 3), 3}).rmse_standard_error, kInfinite);
+  EXPECT_EQ(evaluate(committee, {states.view().rows(0, 3), 3}).rmse_standard_error, kDivergedError);
 }
 
 // Members add 1 and 3 a step, so the mean model adds 2: e = 2 and 4, where the members have e = 1
@@ -151,14 +151,14 @@ TEST(Quantile, IsLinearBetweenOrderStatistics) {
 
 TEST(Quantile, InfiniteValuesSortLast) {
   // 101 values 0 .. 99 and infinity: the 99 % quantile is exactly the largest finite one.
-  std::vector<double> values{kInfinite};
+  std::vector<double> values{kDivergedError};
   for (int i = 0; i < 100; ++i) values.push_back(i);
 
   EXPECT_EQ(quantile(values, 99), 99.0);
-  EXPECT_EQ(quantile(values, 100), kInfinite);
-  EXPECT_EQ(quantile({1, kInfinite}, 50), kInfinite);
-  EXPECT_EQ(quantile({1, 2, kInfinite}, 50), 2.0);
-  EXPECT_EQ(quantile({1, kInfinite, kInfinite, kInfinite}, 95), kInfinite);
+  EXPECT_EQ(quantile(values, 100), kDivergedError);
+  EXPECT_EQ(quantile({1, kDivergedError}, 50), kDivergedError);
+  EXPECT_EQ(quantile({1, 2, kDivergedError}, 50), 2.0);
+  EXPECT_EQ(quantile({1, kDivergedError, kDivergedError, kDivergedError}, 95), kDivergedError);
 }
 
 // The first member loses trajectory 1 (above 3) at its second step; it comes back to finite numbers
@@ -174,14 +174,14 @@ TEST(Metrics, ADivergedTrajectoryHasInfiniteError) {
   const Metrics metrics = evaluate(committee, {states.view(), 4});
 
   EXPECT_EQ(metrics.diverged, 1u);
-  EXPECT_EQ(metrics.rmse, kInfinite);
-  EXPECT_EQ(metrics.nrmse, kInfinite);
-  EXPECT_EQ(metrics.mae, kInfinite);
+  EXPECT_EQ(metrics.rmse, kDivergedError);
+  EXPECT_EQ(metrics.nrmse, kDivergedError);
+  EXPECT_EQ(metrics.mae, kDivergedError);
   // e = 1, 2, 3 for the others: RMSE = sqrt(14/3).
   EXPECT_DOUBLE_EQ(metrics.rmse_q50, std::sqrt(14.0 / 3.0));
-  EXPECT_EQ(metrics.rmse_q99, kInfinite);
-  EXPECT_EQ(metrics.rmse_by_step, (std::vector<double>{1, kInfinite, kInfinite}));
-  EXPECT_EQ(metrics.to_published(metrics.rmse), kInfinite);
+  EXPECT_EQ(metrics.rmse_q99, kDivergedError);
+  EXPECT_EQ(metrics.rmse_by_step, (std::vector<double>{1, kDivergedError, kDivergedError}));
+  EXPECT_EQ(metrics.to_published(metrics.rmse), kDivergedError);
 }
 
 TEST(Metrics, AnInfinitePredictionCountsAsDiverged) {
@@ -192,7 +192,7 @@ TEST(Metrics, AnInfinitePredictionCountsAsDiverged) {
   const Metrics metrics = evaluate(committee, {states.view(), 2});
 
   EXPECT_EQ(metrics.diverged, 1u);
-  EXPECT_EQ(metrics.rmse_q50, kInfinite);
+  EXPECT_EQ(metrics.rmse_q50, kDivergedError);
 }
 
 // Huge but finite predictions are errors, not divergence: sums are in double.
@@ -211,7 +211,7 @@ TEST(Metrics, ZeroTruthHasNoRelativeErrorUnlessThereIsAnError) {
   FunctionCommittee right(states.grid(), {plus(0)}), wrong(states.grid(), {plus(1)});
 
   EXPECT_EQ(evaluate(right, {states.view(), 2}).nrmse, 0.0);
-  EXPECT_EQ(evaluate(wrong, {states.view(), 2}).nrmse, kInfinite);
+  EXPECT_EQ(evaluate(wrong, {states.view(), 2}).nrmse, kDivergedError);
 }
 
 TEST(Metrics, TimeRunsOverZeroToOne) {
@@ -282,10 +282,10 @@ TEST(Metrics, PublishedScale) {
   EXPECT_NEAR(shift(13, 256), -1.570, 5e-4);
   EXPECT_NEAR(shift(26, 256), -1.183, 5e-4);
   EXPECT_NEAR(shift(26, 1024), -1.876, 5e-4);
-  EXPECT_EQ(shift(1, 4), -kInfinite);
+  EXPECT_EQ(shift(1, 4), -kDivergedError);
   // Clusters: 13 of 8 steps, sqrt(104 * 256) / 12; one alone has no such scale.
   EXPECT_NEAR(shift(104, 256, 8), -2.610, 5e-4);
-  EXPECT_EQ(shift(8, 4, 8), -kInfinite);
+  EXPECT_EQ(shift(8, 4, 8), -kDivergedError);
 }
 
 // Real networks against the plain twin, and the block must not show. Breaking mutations: a sum kept
@@ -391,14 +391,14 @@ TEST(Metrics, ProgressEndsAtItsTotal) {
 
 TEST(Metrics, JsonLineHasTheHeadFirstAndNullForInfinite) {
   Metrics metrics;
-  static_cast<Errors&>(metrics) = {.rmse = kInfinite,
+  static_cast<Errors&>(metrics) = {.rmse = kDivergedError,
                                    .nrmse = 0.1,
                                    .mae = 1e-7,
                                    .rmse_q50 = 0.5,
                                    .rmse_q95 = 2,
-                                   .rmse_q99 = kInfinite,
+                                   .rmse_q99 = kDivergedError,
                                    .rmse_standard_error = 0.125,
-                                   .rmse_by_step = {0.25, kInfinite},
+                                   .rmse_by_step = {0.25, kDivergedError},
                                    .diverged = 1};
   metrics.trajectories = 3;
   metrics.members = 2;

@@ -16,7 +16,7 @@ namespace {
 using Matrix = std::vector<double>;
 
 // Both methods are backward stable: errors are a small multiple of epsilon times size and norm.
-constexpr double kRounding = 1e-13;
+constexpr double kEigenRounding = 1e-13;
 
 // Largest |A v - lambda v| and |v_a . v_b - delta_ab|.
 double flaw(const Matrix& a, const SymmetricEigen& e) {
@@ -41,12 +41,12 @@ double flaw(const Matrix& a, const SymmetricEigen& e) {
 TEST(SymmetricEigen, TwoByTwoByHand) {
   const SymmetricEigen e = symmetric_eigen(Matrix{2, 1, 1, 2}, 2);
 
-  EXPECT_NEAR(e.values[0], 3.0, kRounding);
-  EXPECT_NEAR(e.values[1], 1.0, kRounding);
-  EXPECT_NEAR(e.vectors[0], std::sqrt(0.5), kRounding);
-  EXPECT_NEAR(e.vectors[1], std::sqrt(0.5), kRounding);
-  EXPECT_NEAR(std::abs(e.vectors[2]), std::sqrt(0.5), kRounding);
-  EXPECT_NEAR(e.vectors[2] + e.vectors[3], 0.0, kRounding);
+  EXPECT_NEAR(e.values[0], 3.0, kEigenRounding);
+  EXPECT_NEAR(e.values[1], 1.0, kEigenRounding);
+  EXPECT_NEAR(e.vectors[0], std::sqrt(0.5), kEigenRounding);
+  EXPECT_NEAR(e.vectors[1], std::sqrt(0.5), kEigenRounding);
+  EXPECT_NEAR(std::abs(e.vectors[2]), std::sqrt(0.5), kEigenRounding);
+  EXPECT_NEAR(e.vectors[2] + e.vectors[3], 0.0, kEigenRounding);
 }
 
 // 2 on the diagonal, -1 beside it: 2 - 2 cos(k pi / (n + 1)), vectors sin(k pi i / (n + 1)).
@@ -62,7 +62,7 @@ TEST(SymmetricEigen, SecondDifferencesHaveKnownValuesAndVectors) {
 
   for (std::size_t k = 0; k < n; ++k) {
     const double wave = static_cast<double>(n - k) * std::numbers::pi / (n + 1);
-    EXPECT_NEAR(e.values[k], 2 - 2 * std::cos(wave), kRounding);
+    EXPECT_NEAR(e.values[k], 2 - 2 * std::cos(wave), kEigenRounding);
     double product = 0, norm = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const double s = std::sin(wave * static_cast<double>(i + 1));
@@ -84,8 +84,8 @@ TEST(SymmetricEigen, AgreesWithJacobiRotations) {
 
     const std::vector<double> expected = reference::jacobi_eigenvalues(a, n);
     for (std::size_t k = 0; k < n; ++k)
-      EXPECT_NEAR(e.values[k], expected[k], static_cast<double>(n) * kRounding) << n;
-    EXPECT_LT(flaw(a, e), static_cast<double>(n) * kRounding) << n;
+      EXPECT_NEAR(e.values[k], expected[k], static_cast<double>(n) * kEigenRounding) << n;
+    EXPECT_LT(flaw(a, e), static_cast<double>(n) * kEigenRounding) << n;
   }
 }
 
@@ -103,9 +103,10 @@ TEST(SymmetricEigen, DegenerateMatrices) {
 
   for (const Matrix& a : {identity, rank_one, graded, zero}) {
     const SymmetricEigen e = symmetric_eigen(a, n);
-    EXPECT_LT(flaw(a, e), 100 * kRounding);  // the norm of rank_one is 91
+    EXPECT_LT(flaw(a, e), 100 * kEigenRounding);  // the norm of rank_one is 91
   }
-  EXPECT_NEAR(symmetric_eigen(rank_one, n).values[0], 1 + 4 + 9 + 16 + 25 + 36, 100 * kRounding);
+  EXPECT_NEAR(symmetric_eigen(rank_one, n).values[0], 1 + 4 + 9 + 16 + 25 + 36,
+              100 * kEigenRounding);
 }
 
 TEST(SymmetricEigen, RefusesWhatIsNoMatrix) {

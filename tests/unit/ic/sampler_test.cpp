@@ -25,7 +25,7 @@ SinesOptions with_warm_up() {
 }
 
 template <class Act>
-ErrorKind kind_of(Act act) {
+ErrorKind refusal_of(Act act) {
   try {
     act();
   } catch (const Error& error) {
@@ -82,9 +82,9 @@ TEST(DrawInitial, AnotherTimeOrGridIsABug) {
   other_grid.points = 32;
   other_grid.dt = 0.6;
 
-  EXPECT_EQ(kind_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_time)); }),
+  EXPECT_EQ(refusal_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_time)); }),
             ErrorKind::internal);
-  EXPECT_EQ(kind_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_grid)); }),
+  EXPECT_EQ(refusal_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_grid)); }),
             ErrorKind::internal);
 }
 
@@ -101,16 +101,16 @@ TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
   backwards.warm_up = -1;
   blunt.window_width = 0;
 
-  EXPECT_EQ(kind_of([&] { make_sines({}, square); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_burgers_as_coded({}, two); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_sines(no_terms, kLine); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_sines(upside_down, kLine); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_gaussian_field({}, two); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_gaussian_field(no_shift, kLine); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_gaussian_field(half, square); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_burgers_as_coded(unlikely, kLine); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_burgers_as_coded(backwards, kLine); }), ErrorKind::config);
-  EXPECT_EQ(kind_of([&] { make_burgers_as_coded(blunt, kLine); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_sines({}, square); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded({}, two); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_sines(no_terms, kLine); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_sines(upside_down, kLine); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_gaussian_field({}, two); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_gaussian_field(no_shift, kLine); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_gaussian_field(half, square); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded(unlikely, kLine); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded(backwards, kLine); }), ErrorKind::config);
+  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded(blunt, kLine); }), ErrorKind::config);
 }
 
 // The benchmark page's values.
@@ -129,7 +129,8 @@ TEST(SamplerTable, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
 
     EXPECT_EQ(row.make({}, {.grid = &grid})->name(), row.name);
     EXPECT_FALSE(row.text.empty());
-    EXPECT_EQ(kind_of([&] { config::read(*row.fields, misspelt, "initial"); }), ErrorKind::config)
+    EXPECT_EQ(refusal_of([&] { config::read(*row.fields, misspelt, "initial"); }),
+              ErrorKind::config)
         << row.name;
   }
 }

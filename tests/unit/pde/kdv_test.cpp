@@ -22,9 +22,9 @@ using std::numbers::pi;
 using test::random_waves;
 using test::solve_row;
 using test::solve_rows;
-using Scheme = KdvOptions::Scheme;
+using KdvScheme = KdvOptions::Scheme;
 
-KdvOptions small(std::size_t points, Scheme scheme) {
+KdvOptions small(std::size_t points, KdvScheme scheme) {
   KdvOptions options;
   options.points = points;
   options.length = 0.5 * static_cast<double>(points);
@@ -87,7 +87,7 @@ TEST(KdvKernel, AgreesWithThePlainTwinOnEveryInstructionSet) {
 // Rounding only, of a few steps.
 TEST(Kdv, ExponentialStepsAgreeWithThePlainTwin) {
   for (std::size_t n : {8u, 10u, 22u, 32u}) {
-    KdvOptions options = small(n, Scheme::etdrk4);
+    KdvOptions options = small(n, KdvScheme::etdrk4);
     options.step = 0.03;  // 7 steps of 0.2 / 7
     std::vector<std::vector<double>> rows;
     for (std::uint64_t seed = 0; seed < 5; ++seed) rows.push_back(random_waves(n, seed));
@@ -108,7 +108,7 @@ TEST(Kdv, TellsItsGridStepAndName) {
   options.points = 64;
   options.length = 32.0;
   options.dt = 0.1;
-  for (Scheme scheme : {Scheme::dopri5, Scheme::etdrk4}) {
+  for (KdvScheme scheme : {KdvScheme::dopri5, KdvScheme::etdrk4}) {
     options.scheme = scheme;
 
     const auto solver = make_kdv(options);
@@ -121,7 +121,7 @@ TEST(Kdv, TellsItsGridStepAndName) {
 
 // Exact: constants solve the equation, and sums of 2^n equal values have no rounding.
 TEST(Kdv, ConstantStatesStay) {
-  for (Scheme scheme : {Scheme::dopri5, Scheme::etdrk4})
+  for (KdvScheme scheme : {KdvScheme::dopri5, KdvScheme::etdrk4})
     for (double value : {0.0, 1.5, -2.0}) {
       const std::vector<double> state(32, value);
 
@@ -130,7 +130,7 @@ TEST(Kdv, ConstantStatesStay) {
 }
 
 TEST(Kdv, GuardRefusesLargeStatesWithoutCallingTheSolver) {
-  for (Scheme scheme : {Scheme::dopri5, Scheme::etdrk4}) {
+  for (KdvScheme scheme : {KdvScheme::dopri5, KdvScheme::etdrk4}) {
     KdvOptions options = small(16, scheme);
     options.max_abs = 3;
     std::vector<double> state(16, 0.0);
@@ -146,7 +146,7 @@ TEST(Kdv, GuardRefusesLargeStatesWithoutCallingTheSolver) {
 
 // A long wave of amplitude 1 breaks up into solitons that are twice as tall.
 TEST(Kdv, RowThatPassesTheBoundFails) {
-  for (Scheme scheme : {Scheme::dopri5, Scheme::etdrk4}) {
+  for (KdvScheme scheme : {KdvScheme::dopri5, KdvScheme::etdrk4}) {
     KdvOptions options;
     options.points = 64;
     options.length = 40;
@@ -168,7 +168,7 @@ TEST(Kdv, RowThatPassesTheBoundFails) {
 }
 
 TEST(Kdv, RowThatNeedsTooManyStepsFails) {
-  KdvOptions options = small(32, Scheme::dopri5);
+  KdvOptions options = small(32, KdvScheme::dopri5);
   options.max_steps = 10;
   const std::vector<double> still(32, 1.0);
 
@@ -183,7 +183,7 @@ TEST(Kdv, RowThatNeedsTooManyStepsFails) {
 
 // Rounding alone is above such a tolerance, however small the step.
 TEST(Kdv, RowWhoseStepVanishesFails) {
-  KdvOptions options = small(16, Scheme::dopri5);
+  KdvOptions options = small(16, KdvScheme::dopri5);
   options.atol = 1e-40;
   options.rtol = 0;
 
@@ -212,7 +212,7 @@ TEST(Kdv, RefusesImpossibleOptions) {
   EXPECT_EQ(kind_of([](auto& o) { o.max_abs = 0; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.max_steps = 0; }), config);
   EXPECT_EQ(kind_of([](auto& o) {
-              o.scheme = Scheme::etdrk4;
+              o.scheme = KdvScheme::etdrk4;
               o.step = 1e-3;
               o.max_steps = 3999;
             }),

@@ -17,8 +17,8 @@ using test::FarSolver;
 using test::lasting_bytes;
 using test::TemporaryFolder;
 
-const std::vector<std::string> kSettings{"pool=40",  "study.initial=12", "budget=24",
-                                         "rounds=1", "method=sbal",      "on_unstable=refill"};
+const std::vector<std::string> kManyQueries{"pool=40",  "study.initial=12", "budget=24",
+                                            "rounds=1", "method=sbal",      "on_unstable=refill"};
 
 // Its answers take half a second each; what runs says how long it has.
 std::shared_ptr<FarSolver> slow_solver(const Study& study, double running, double share = 0.05) {
@@ -46,7 +46,7 @@ StopAsked after_looks(std::size_t looks) {
 
 TEST(Stragglers, TheSlowestAreGivenBackAndCostNothing) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kSettings);
+  const Study study = fake_study(kManyQueries);
   const auto solver = slow_solver(study, 4.0);
   solver->hangs = first_hang(study, 2);
 
@@ -66,7 +66,7 @@ TEST(Stragglers, TheSlowestAreGivenBackAndCostNothing) {
 
 TEST(Stragglers, WhatIsNotMuchSlowerIsWaitedFor) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kSettings);
+  const Study study = fake_study(kManyQueries);
   const auto solver = slow_solver(study, 1.5);  // 3 times half a second, and no more
   solver->hangs = first_hang(study, 1);
 
@@ -78,7 +78,7 @@ TEST(Stragglers, WhatIsNotMuchSlowerIsWaitedFor) {
 
 TEST(Stragglers, AreFew) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kSettings);
+  const Study study = fake_study(kManyQueries);
   for (const double share : {0.05, 0.0}) {
     const auto solver = slow_solver(study, 1e6, share);
     solver->hangs = first_hang(study, 3);  // of 9 x 4 + 3 x 2 queries
@@ -92,7 +92,7 @@ TEST(Stragglers, AreFew) {
 
 TEST(Stragglers, NobodyIsOneWhileOthersWaitForASlot) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kSettings);
+  const Study study = fake_study(kManyQueries);
   const auto solver =
       test::willing_solver(study, {.slots = 1, .running = 1e6, .policy = {.stragglers = 0.4}});
   const auto hangs = first_hang(study, 2);  // the second one waits behind the first
@@ -106,7 +106,7 @@ TEST(Stragglers, NobodyIsOneWhileOthersWaitForASlot) {
 // Broken by: a query that is given back before that is on disk, or is asked again later.
 TEST(Stragglers, ALaterProcessDoesTheSame) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kSettings);
+  const Study study = fake_study(kManyQueries);
   const auto slow = slow_solver(study, 4.0), whole = slow_solver(study, 4.0);
   slow->hangs = whole->hangs = first_hang(study, 1);
   ASSERT_EQ(drive_fake(study, temporary.path("whole"), whole), LoopEnd::finished);
@@ -124,7 +124,7 @@ TEST(Stragglers, ALaterProcessDoesTheSame) {
 
 TEST(Stragglers, TheirStepsAreSpentOnOthers) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(kSettings);
+  const Study study = fake_study(kManyQueries);
   ASSERT_EQ(drive_fake(study, temporary.path("quick"), slow_solver(study, 0.0)), LoopEnd::finished);
   std::size_t chosen = 0;
   for (const Provenance& origin : RunFolder(temporary.path("quick")).read_transitions().origins)

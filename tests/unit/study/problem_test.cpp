@@ -35,10 +35,10 @@ using test::Recorder;
 using test::ScopedVariable;
 using test::TemporaryFolder;
 
-constexpr double kDt = 0.05;
+constexpr double kProblemDt = 0.05;
 
 // One thread: some tests fork, and a pool of threads does not survive that.
-std::shared_ptr<const Solver> burgers(double dt = kDt) {
+std::shared_ptr<const Solver> burgers(double dt = kProblemDt) {
   BurgersOptions options;
   options.points = 16;
   options.dt = dt;
@@ -138,7 +138,7 @@ TEST_F(ProblemTest, KnowsWhatItIs) {
   EXPECT_EQ(identity.name, "burgers");
   EXPECT_EQ(identity.channels, std::vector<std::string>{"u"});
   EXPECT_EQ(identity.grid, burgers()->grid());
-  EXPECT_EQ(identity.dt, kDt);
+  EXPECT_EQ(identity.dt, kProblemDt);
   EXPECT_EQ(identity.steps, 3u);
   EXPECT_EQ(identity.cluster, 1u);
   EXPECT_EQ(identity.pool_sha256, problem.pool.sha256);
@@ -394,9 +394,10 @@ TEST_F(ProblemTest, ASolverThatIsNotTheStudysIsRefused) {
     });
   };
 
-  EXPECT_TRUE(contains(message(make_grid(1, {8}, {1.0}), kDt), "fake works on states of 1 x 8"));
-  EXPECT_TRUE(contains(message(make_grid(2, {16}, {1.0}), kDt), "study's are 1 x 16"));
-  EXPECT_TRUE(contains(message(make_grid(1, {16}, {2.0}), kDt), "lengths [2]"));
+  EXPECT_TRUE(
+      contains(message(make_grid(1, {8}, {1.0}), kProblemDt), "fake works on states of 1 x 8"));
+  EXPECT_TRUE(contains(message(make_grid(2, {16}, {1.0}), kProblemDt), "study's are 1 x 16"));
+  EXPECT_TRUE(contains(message(make_grid(1, {16}, {2.0}), kProblemDt), "lengths [2]"));
   EXPECT_TRUE(contains(message(burgers()->grid(), 0.1), "steps of 0.1, but the study's are 0.05"));
   EXPECT_FALSE(fs::exists(cache_));
 }
