@@ -21,7 +21,7 @@ using test::error_text;
 using test::TemporaryFolder;
 using Sizes = std::vector<std::size_t>;
 
-void write(const std::string& path) {
+void write_sample(const std::string& path) {
   const std::vector<double> values{1, 0.1, -3, std::nan(""), 5, 6}, one{7};
   ArrayWriter writer(path);
   writer.add("b", {2, 1, 3}, values);
@@ -36,7 +36,7 @@ TEST(ArrayFile, HoldsWhatWasAdded) {
   const TemporaryFolder folder;
   const std::string path = folder.path("a.h5");
 
-  write(path);
+  write_sample(path);
 
   EXPECT_EQ(list_datasets(path), (std::vector<std::string>{"a", "b"}));
   const Array<double> b = read_array(path, "b");
@@ -113,7 +113,7 @@ TEST(ArrayFile, SaysWhatItsStatesAre) {
   EXPECT_EQ(info.equation, "burgers");
   EXPECT_EQ(info.grid, grid);
   EXPECT_EQ(info.dt, 0.25);
-  write(folder.path("b.h5"));
+  write_sample(folder.path("b.h5"));
   EXPECT_NE(error_text(ErrorKind::data, [&] { read_state_info(folder.path("b.h5")); })
                 .find("names no grid"),
             std::string::npos);
@@ -146,8 +146,8 @@ TEST(ArrayFile, TextsHaveAFixedLength) {
 TEST(ArrayFile, EqualContentGivesEqualBytes) {
   const TemporaryFolder folder;
 
-  write(folder.path("a.h5"));
-  write(folder.path("b.h5"));
+  write_sample(folder.path("a.h5"));
+  write_sample(folder.path("b.h5"));
 
   EXPECT_EQ(content(folder.path("a.h5")), content(folder.path("b.h5")));
   const hid_t file = H5Fopen(folder.path("a.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
