@@ -9,9 +9,10 @@
 // searches more candidates than it would with trained ones. States advanced are counted too: unlike
 // seconds they do not depend on what else the machine does.
 //
-// `select_one`: the single step of largest utility (stap-one) against the search, for the same
-// order of candidates and the same budget; the first takes a step of each, so it needs more of
-// them (`ratio_each`: the ratio of seconds for each candidate looked at).
+// `select_one`: the single step of largest utility (stap-one, by an exact and by a quick search)
+// against the search, for the same order of candidates and the same budget; the first takes a step
+// of each, so it needs more of them (`ratio_each`: the ratio of seconds for each candidate looked
+// at). `same`: for how many candidates the quick search finds the exact one's step.
 //
 // The memory of an order is that of 10,000 candidates of a narrow network (their sketches, the
 // distances) beyond what there was before, and it is checked beside it what the blocks of the large
@@ -229,30 +230,41 @@ struct World {
   std::size_t steps;
 };
 
-// stap-one against the search, in turn.
+// stap-one, in both ways, against the search, in turn.
 void measure_one(const Problem& problem, const World& world, const char* device) {
+  struct Measured {
+    std::string name;
+    std::unique_ptr<StepChooser> chooser;
+    double seconds = 0.0;
+    std::size_t rows = 0;
+    std::vector<Pattern> found{};
+  };
   const Candidates candidates = world.candidates();
   const std::vector<std::size_t> ids =
       make_random()->order(*world.committee, candidates, world.budget(), Rng(3)).ids;
-  double taken[2] = {};
-  std::size_t rows[2] = {}, found[2] = {};
-  const auto stap = make_stap({}), one = make_stap_one();
+  Measured all[] = {{"stap", make_stap({})},
+                    {"exact", make_stap_one()},
+                    {"quick", make_stap_one({.search = StapOneOptions::Search::quick})}};
   for (int i = 0; i < (device == std::string("cuda") ? 4 : 1); ++i)  // the first is to warm up
-    for (const StepChooser* chooser : {stap.get(), one.get()}) {
-      const std::size_t k = chooser == one.get() ? 1 : 0;
+    for (Measured& m : all) {
       Counting committee(*world.committee);
-      taken[k] = seconds([&] {
-        found[k] = chooser->choose(committee, candidates, ids, world.budget(), Rng(3)).size();
-      });
-      rows[k] = committee.advanced;
+      m.seconds = seconds(
+          [&] { m.found = m.chooser->choose(committee, candidates, ids, world.budget(), Rng(3)); });
+      m.rows = committee.advanced;
     }
-  fmt::print(
-      R"({{"bench":"select_one","name":"{}","device":"{}","members":{},"steps":{},"budget":{},"trajectories_stap":{},"trajectories_one":{},"seconds_stap":{:.4g},"seconds_one":{:.4g},"ratio":{:.4g},"ratio_each":{:.4g},"rows_stap":{},"rows_one":{},"rows_ratio":{:.4g}}})"
-      "\n",
-      problem.name, device, kMembers, problem.steps, world.budget(), found[0], found[1], taken[0],
-      taken[1], taken[1] / taken[0],
-      taken[1] / taken[0] * static_cast<double>(found[0]) / static_cast<double>(found[1]), rows[0],
-      rows[1], static_cast<double>(rows[1]) / static_cast<double>(rows[0]));
+  const Measured& stap = all[0];
+  for (const Measured& one : std::span(all).subspan(1)) {
+    std::size_t same = 0;
+    for (std::size_t k = 0; k < one.found.size(); ++k) same += one.found[k] == all[1].found[k];
+    const double ratio = one.seconds / stap.seconds;
+    fmt::print(
+        R"({{"bench":"select_one","name":"{}","device":"{}","search":"{}","members":{},"steps":{},"budget":{},"trajectories_stap":{},"trajectories_one":{},"same":{},"seconds_stap":{:.4g},"seconds_one":{:.4g},"ratio":{:.4g},"ratio_each":{:.4g},"rows_stap":{},"rows_one":{},"rows_ratio":{:.4g}}})"
+        "\n",
+        problem.name, device, one.name, kMembers, problem.steps, world.budget(), stap.found.size(),
+        one.found.size(), same, stap.seconds, one.seconds, ratio,
+        ratio * static_cast<double>(stap.found.size()) / static_cast<double>(one.found.size()),
+        stap.rows, one.rows, static_cast<double>(one.rows) / static_cast<double>(stap.rows));
+  }
   std::fflush(stdout);
 }
 

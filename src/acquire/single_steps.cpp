@@ -5,9 +5,12 @@
 
 #include "acquire/candidate_rows.h"
 #include "acquire/utility.h"
+#include "stap/acquire/methods.h"
 
 namespace stap {
 namespace {
+
+using StepSearch = StapOneOptions::Search;
 
 // Good batches that a call is filled with, as far as there are steps to roll out. Most must be seen
 // nearly to their end, so little is made in vain, and calls are fewer.
@@ -18,11 +21,12 @@ constexpr std::size_t kBatches = 4;
 class SingleSteps {
  public:
   SingleSteps(Committee& committee, const Candidates& candidates, std::span<const std::size_t> ids,
-              const StepKey& key, double least)
+              const StepKey& key, double least, StepSearch search)
       : committee_(committee),
         ids_(ids),
         key_(key),
         least_(least),
+        quick_(search == StepSearch::quick),
         steps_(candidates.steps),
         members_(static_cast<std::size_t>(committee.members())),
         pairs_(ordered_pairs(committee.members())),
@@ -30,6 +34,7 @@ class SingleSteps {
         distances_(ids.size() * steps_ * pairs_.size()),
         rest_(ids.size() * (steps_ + 1), 0.0),
         reductions_(ids.size() * steps_ * pairs_.size(), 0.0),
+        carried_(ids.size() * steps_, 1.0),
         open_(ids.size()),
         best_(ids.size()) {
     put_candidates(committee, rows_, candidates, ids);
@@ -46,6 +51,7 @@ class SingleSteps {
       if (std::isfinite(rest(c, 0)))
         for (std::size_t step = 0; step < steps_; ++step)
           open_[c].push_back({c, step, step, bound({c, step, step})});
+    if (quick_) begin_all();
     for (std::vector<OneStep*> chosen = most_promising(); !chosen.empty();
          chosen = most_promising())
       advance(chosen);
@@ -56,8 +62,25 @@ class SingleSteps {
   // Step `step` of a candidate, rolled out to the input of step `next`.
   struct OneStep {
     std::size_t candidate, step, next;
-    double bound = 0.0;  // no less than its key
+    double bound = 0.0;  // no less than its key; in a quick search what that is likely to be
+    // At the last known time, as parts of the distance between the members: what the step has taken
+    // off it, and how far it has moved b's rollout.
+    double gained = 0.0, moved = 0.0;
   };
+
+  // The first mixed state of every step, which tells what each has of the members' difference.
+  void begin_all() {
+    std::vector<OneStep*> all;
+    for (std::vector<OneStep>& steps : open_)
+      for (OneStep& t : steps) all.push_back(&t);
+    if (all.empty()) return;
+    advance(all);
+    for (OneStep* t : all)
+      if (const double before = 1.0 - aligned(*t); std::isfinite(before))
+        carried(t->candidate, t->step) = std::clamp(before, 0.0, 1.0);
+    for (OneStep* t : all)
+      if (t->next < steps_) t->bound = bound(*t);
+  }
 
   void roll_out() {
     for (std::size_t step = 0; step < steps_; ++step) {
@@ -99,8 +122,12 @@ class SingleSteps {
     }
     std::vector<OneStep*> chosen;
     if (candidates == 0) return chosen;
-    const std::size_t each = std::clamp<std::size_t>(
-        kBatches * committee_.rows_at_once() / (candidates * pairs_.size()), 1, steps_);
+    // In a quick search one, since what is rolled out decides about what is found.
+    const std::size_t each =
+        quick_
+            ? 1
+            : std::clamp<std::size_t>(
+                  kBatches * committee_.rows_at_once() / (candidates * pairs_.size()), 1, steps_);
     for (std::vector<OneStep>& trials : open_) {
       const std::size_t count = std::min(each, trials.size());
       std::partial_sort(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(count),
@@ -130,6 +157,7 @@ class SingleSteps {
     committee_.advance(rows_, from, model, time, rows_, to);
     std::vector<double> distances(to.size());
     committee_.distance2(rows_, target, rows_, to, distances);
+    if (quick_) look_at_shares(trials, to, distances);
     auto mixed = distances.begin();
     for (OneStep* t : trials) {
       for (std::size_t p = 0; p < pairs_.size(); ++p)
@@ -137,6 +165,29 @@ class SingleSteps {
       ++t->next;
       t->bound = bound(*t);
       if (t->next == steps_) finish(*t);
+    }
+  }
+
+  // `to`: the rows that were made, [step][pair]; `left`: their distances to a's rollout.
+  void look_at_shares(std::span<OneStep* const> trials, std::span<const std::size_t> to,
+                      std::span<const double> left) {
+    std::vector<std::size_t> from;
+    for (const OneStep* t : trials)
+      for (const ModelPair& pair : pairs_)
+        from.push_back(rollout_row(t->candidate, static_cast<std::size_t>(pair.b), t->next));
+    std::vector<double> moved(to.size());
+    committee_.distance2(rows_, from, rows_, to, moved);
+    for (std::size_t k = 0; k < trials.size(); ++k) {
+      const double own = of_pairs(trials[k]->candidate, trials[k]->next);
+      trials[k]->gained = trials[k]->moved = 0.0;
+      if (own == 0.0) continue;  // members agree: there is nothing to have a part of
+      double sums[2] = {0.0, 0.0};
+      for (std::size_t p = 0; p < pairs_.size(); ++p) {
+        sums[0] += left[k * pairs_.size() + p];
+        sums[1] += moved[k * pairs_.size() + p];
+      }
+      trials[k]->gained = 1.0 - sums[0] / own;
+      trials[k]->moved = sums[1] / own;
     }
   }
 
@@ -158,8 +209,20 @@ class SingleSteps {
       known += reduction(t, p);
       size += std::abs(reduction(t, p));
     }
-    const double most = known + rest(t.candidate, t.next) + rounding * size;
+    double most = known + rest(t.candidate, t.next) + rounding * size;
+    if (quick_ && t.next > t.step) most = std::min(known + likely(t), most);
     return key_(ids_[t.candidate], t.step, most / static_cast<double>(pairs_.size()));
+  }
+  // The part of the members' difference that the step has made: what it moves, along that.
+  static double aligned(const OneStep& t) { return (t.gained + t.moved) / 2; }
+  // What the steps that are not rolled out yet are likely to give.
+  double likely(const OneStep& t) const {
+    double part = 1.0, sum = 0.0;
+    for (std::size_t k = t.next; k < steps_; ++k) {
+      part *= carried(t.candidate, k);
+      sum += of_pairs(t.candidate, k) * part * (2 * aligned(t) - t.moved * part);
+    }
+    return sum;
   }
   double utility(const OneStep& t) const {
     double total = 0.0;
@@ -182,7 +245,15 @@ class SingleSteps {
   double distance(std::size_t c, std::size_t pair, std::size_t step) const {
     return distances_[(c * pairs_.size() + pair) * steps_ + step];
   }
-  // Their sum over pairs and the steps from `step` on.
+  double of_pairs(std::size_t c, std::size_t step) const {
+    double sum = 0.0;
+    for (std::size_t p = 0; p < pairs_.size(); ++p) sum += distance(c, p, step);
+    return sum;
+  }
+  // The part of the members' difference after a step that was there before it.
+  double& carried(std::size_t c, std::size_t step) { return carried_[c * steps_ + step]; }
+  double carried(std::size_t c, std::size_t step) const { return carried_[c * steps_ + step]; }
+  // Sums of distances over pairs and the steps from `step` on.
   double& rest(std::size_t c, std::size_t step) { return rest_[c * (steps_ + 1) + step]; }
   double rest(std::size_t c, std::size_t step) const { return rest_[c * (steps_ + 1) + step]; }
   double& reduction(const OneStep& t, std::size_t pair) {
@@ -196,19 +267,18 @@ class SingleSteps {
   std::span<const std::size_t> ids_;
   const StepKey& key_;
   double least_;
+  bool quick_;
   std::size_t steps_, members_;
   std::vector<ModelPair> pairs_;
   ResidentRows rows_;
-  std::vector<double> distances_, rest_, reductions_;
+  std::vector<double> distances_, rest_, reductions_, carried_;
   std::vector<std::vector<OneStep>> open_;
   std::vector<BestStep> best_;
 };
 
-}  // namespace
-
-std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& candidates,
-                                        std::span<const std::size_t> ids, const StepKey& key,
-                                        double least) {
+std::vector<BestStep> find_steps(Committee& committee, const Candidates& candidates,
+                                 std::span<const std::size_t> ids, const StepKey& key, double least,
+                                 StepSearch search) {
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t each =
       committee.grid().values() *
@@ -217,10 +287,25 @@ std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& 
   std::vector<BestStep> best;
   for (std::size_t first = 0; first < ids.size(); first += block) {
     const auto some = ids.subspan(first, std::min(block, ids.size() - first));
-    const auto found = SingleSteps(committee, candidates, some, key, least).find();
+    const auto found = SingleSteps(committee, candidates, some, key, least, search).find();
     best.insert(best.end(), found.begin(), found.end());
   }
   return best;
+}
+
+}  // namespace
+
+std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& candidates,
+                                        std::span<const std::size_t> ids, const StepKey& key,
+                                        double least) {
+  return find_steps(committee, candidates, ids, key, least, StepSearch::exact);
+}
+
+std::vector<BestStep> likely_best_steps(Committee& committee, const Candidates& candidates,
+                                        std::span<const std::size_t> ids) {
+  const StepKey utility_itself = [](std::size_t, std::size_t, double utility) { return utility; };
+  return find_steps(committee, candidates, ids, utility_itself,
+                    -std::numeric_limits<double>::infinity(), StepSearch::quick);
 }
 
 }  // namespace stap

@@ -28,4 +28,22 @@ std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& 
                                         std::span<const std::size_t> ids, const StepKey& key,
                                         double least = -std::numeric_limits<double>::infinity());
 
+/// The same by utility itself, for a fraction of the states: steps are rolled out and given up by
+/// what they are likely to be worth, so that it may be another step than the best. After one state
+/// of every step is known, each candidate's most promising step goes on by one state at a time; it
+/// ends when that is known to its end. `key` is the utility of the step. A candidate's answer
+/// depends on nothing but itself.
+///
+/// With D(t) = sum over pairs of |u_a - u_b|^2, and D_i(t), N_i(t) those of |u_a - u_i|^2 and
+/// |u_b - u_i|^2, u_i being the mixed rollout of step i, known up to time s:
+///
+///     likely(i) = sum_{t<=s} (D - D_i)(t) + sum_{t>s} D(t) (2 a A(t) - n A(t)^2)
+///     a = a_i(s) = (1 - D_i(s)/D(s) + n) / 2, n = N_i(s)/D(s)
+///     A(t) = prod_{s<k<=t} c_k, c_k = 1 - a_k(k) within [0, 1]
+///
+/// a is the part of the members' difference that step i has made, and c_k the part of it after step
+/// k that was there before: step i makes up less of it as later steps add their own.
+std::vector<BestStep> likely_best_steps(Committee& committee, const Candidates& candidates,
+                                        std::span<const std::size_t> ids);
+
 }  // namespace stap

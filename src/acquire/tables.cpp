@@ -61,8 +61,10 @@ config::Registry<ChooserRow>& choosers() {
           {{"stap", "search for the steps of largest variance reduction per step bought",
             &stap_fields()},
            made(&stap_fields, &make_stap)},
-          {{"stap-one", "the single step of largest variance reduction", &no_fields()},
-           made(&make_stap_one)},
+          {{"stap-one",
+            "the single step of largest variance reduction, or one that is likely to be",
+            &stap_one_fields()},
+           made(&stap_one_fields, &make_stap_one)},
           {{"stap-mf",
             "as stap, with the mean model in the place of the other members: M rollouts a "
             "pattern instead of M(M-1)",

@@ -67,6 +67,17 @@ void write_out(Value& document, const std::string& whole, const config::Origin& 
   document.set("steps", std::move(steps));
 }
 
+// As one types it: words without quotes.
+std::string option_text(const Value& value) {
+  const auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  const std::string* text = value.text();
+  const bool word = text != nullptr && !text->empty() && text->front() >= 'a' &&
+                    text->front() <= 'z' && std::ranges::all_of(*text, in_word);
+  return word ? *text : config::json_text(value, 0);
+}
+
 template <class Row>
 std::string part_text(const config::Registry<Row>& table, const Value& section) {
   const Value* named = section.find("name");
@@ -79,8 +90,8 @@ std::string part_text(const config::Registry<Row>& table, const Value& section) 
   for (const Value::Member& member : *section.map()) {
     const Value* same = usual.find(member.key);
     if (member.key == "name" || (same != nullptr && *same == member.value)) continue;
-    options += fmt::format("{}{}={}", options.empty() ? "" : ",", member.key,
-                           config::json_text(member.value, 0));
+    options +=
+        fmt::format("{}{}={}", options.empty() ? "" : ",", member.key, option_text(member.value));
   }
   return options.empty() ? name : fmt::format("{}({})", name, options);
 }

@@ -149,6 +149,69 @@ inline Best best_single(const std::vector<Model>& members, std::size_t steps, co
   return best;
 }
 
+/// The single step that is likely to be the best, by the rule of acquire/single_steps.h, over
+/// tables in which everything is known from the start. `value` is its utility; `looked_at` how many
+/// mixed states of a pair the rule has asked for.
+struct LikelyBest {
+  std::size_t step = 0;
+  double value = 0.0;
+  std::size_t looked_at = 0;
+};
+inline LikelyBest likely_best(const std::vector<Model>& members, std::size_t steps,
+                              const State& u0) {
+  using Table = std::vector<std::vector<double>>;  // [step][time]
+  std::vector<double> own(steps, 0.0);             // D
+  Table left(steps, own), moved(steps, own);       // D_i, N_i
+  for (std::size_t a = 0; a < members.size(); ++a)
+    for (std::size_t b = 0; b < members.size(); ++b) {
+      if (a == b) continue;
+      const auto ua = rollout(members[a], steps, u0), ub = rollout(members[b], steps, u0);
+      for (std::size_t t = 0; t < steps; ++t) own[t] += distance2(ua[t], ub[t]);
+      for (std::size_t i = 0; i < steps; ++i) {
+        Pattern s(steps);
+        s.set(i, true);
+        const auto mixed = mixed_rollout(members[a], members[b], s, u0);
+        for (std::size_t t = i; t < steps; ++t) {
+          left[i][t] += distance2(ua[t], mixed[t]);
+          moved[i][t] += distance2(ub[t], mixed[t]);
+        }
+      }
+    }
+  const auto part_made = [&](std::size_t i, std::size_t t) {
+    return own[t] == 0.0 ? 0.0 : (1.0 - left[i][t] / own[t] + moved[i][t] / own[t]) / 2;
+  };
+  const auto score = [&](std::size_t i, std::size_t known) {  // known: states of step i
+    double sum = 0.0, later = 0.0, rest = 0.0, carried = 1.0;
+    for (std::size_t t = i; t < i + known; ++t) sum += own[t] - left[i][t];
+    const std::size_t last = i + known - 1;
+    const double n = own[last] == 0.0 ? 0.0 : moved[i][last] / own[last];
+    for (std::size_t t = i + known; t < steps; ++t) {
+      carried *= std::clamp(1.0 - part_made(t, t), 0.0, 1.0);
+      later += own[t] * (2 * part_made(i, last) * carried - n * carried * carried);
+      rest += own[t];
+    }
+    return sum + std::min(later, rest);
+  };
+  std::vector<std::size_t> known(steps, 1);
+  while (true) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < steps; ++i) {
+      const double of_best = score(best, known[best]), of_i = score(i, known[i]);
+      const bool both = best + known[best] == steps && i + known[i] == steps;
+      // Of equals the one that is not finished, then the earlier; of finished ones the last.
+      if (of_i > of_best || (of_i == of_best && (both || best + known[best] == steps))) best = i;
+    }
+    if (best + known[best] == steps) {
+      Pattern s(steps);
+      s.set(best, true);
+      std::size_t states = 0;
+      for (const std::size_t k : known) states += k;
+      return {best, utility(members, s, u0), states};
+    }
+    ++known[best];
+  }
+}
+
 /// The members' spread after one step from each state of the mean model's rollout.
 inline std::vector<double> spread_along_mean(const Model& mean, const std::vector<Model>& members,
                                              std::size_t steps, State state) {

@@ -23,6 +23,12 @@ struct StapOptions {
   std::size_t proposals = 100;
   double epsilon = 0.1;
 };
+/// How the best single step is looked for: until no other can be better, or until no other is
+/// likely to be (docs/methods.md), for a fraction of the cost.
+struct StapOneOptions {
+  enum class Search : unsigned char { exact, quick };
+  Search search = Search::exact;
+};
 /// Every step with probability p, by itself.
 struct BernoulliOptions {
   double p = 0.125;
@@ -37,6 +43,7 @@ struct NoOptions {};
 const config::Fields<SbalOptions>& sbal_fields();
 const config::Fields<SketchOptions>& sketch_fields();
 const config::Fields<StapOptions>& stap_fields();
+const config::Fields<StapOneOptions>& stap_one_fields();
 const config::Fields<BernoulliOptions>& bernoulli_fields();
 const config::Fields<EveryOptions>& every_fields();
 const config::Fields<NoOptions>& no_fields();
@@ -77,7 +84,7 @@ std::unique_ptr<StepChooser> make_first();
 /// One step, each with the same probability.
 std::unique_ptr<StepChooser> make_uniform_one();
 /// The single step of largest utility, STAP's; of equals the last, as of make_exact(). The first
-/// one where rollouts are not finite.
-std::unique_ptr<StepChooser> make_stap_one();
+/// one where rollouts are not finite. With Search::quick mostly that step or one nearly as good.
+std::unique_ptr<StepChooser> make_stap_one(const StapOneOptions& options = {});
 
 }  // namespace stap

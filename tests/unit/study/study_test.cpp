@@ -81,7 +81,7 @@ TEST(Study, BadInputIsSaidClearly) {
       std::string::npos);
   EXPECT_EQ(complaint({"method=sbal+exact", "study.steps=16"}), "");
   EXPECT_NE(complaint({"method=lcmd(sketch=gaussian)", "device=cuda"})
-                .find("device=cuda: compute.device is cuda, but lcmd(sketch=\"gaussian\") asks"),
+                .find("device=cuda: compute.device is cuda, but lcmd(sketch=gaussian) asks"),
             std::string::npos);
   EXPECT_EQ(complaint({"method=lcmd(sketch=gaussian)", "device=cpu"}), "");
   EXPECT_EQ(complaint({"method=lcmd", "device=cuda"}), "");
