@@ -24,7 +24,11 @@ Value parse_part(std::string_view text, const config::Origin& origin) {
     std::string_view rest = text.substr(open + 1, text.size() - open - 2);
     while (!rest.empty()) {
       const std::size_t comma = rest.find(',');
-      config::apply_override(options, rest.substr(0, comma));
+      const std::string_view option = rest.substr(0, comma);
+      const std::string_view key = option.substr(0, option.find('='));
+      if (options.find(key) != nullptr)
+        throw Error(ErrorKind::config, fmt::format("{} is given twice", key));
+      config::apply_override(options, option);
       rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
     }
   }

@@ -77,6 +77,9 @@ TEST(Study, BadInputIsSaidClearly) {
   EXPECT_NE(complaint({"method=sbal+"}).find("a name is missing"), std::string::npos);
   EXPECT_NE(complaint({"method=sbal+stap(proposals=1"}).find("not closed"), std::string::npos);
   EXPECT_NE(
+      complaint({"method=sbal+stap(proposals=1,proposals=2)"}).find("proposals is given twice"),
+      std::string::npos);
+  EXPECT_NE(
       complaint({"method=sbal+exact", "study.steps=26"}).find("study.steps is 26, but sbal+exact"),
       std::string::npos);
   EXPECT_EQ(complaint({"method=sbal+exact", "study.steps=16"}), "");
