@@ -19,6 +19,7 @@
 // network take.
 //
 // Usage: select_bench [candidates] [threads]     one JSON object a line
+//        select_bench one [threads]              `select_one` alone, minutes
 //        select_bench cuda                       a whole selection (SBAL+STAP) from 10,000 on the
 //        GPU
 #include <algorithm>
@@ -243,19 +244,20 @@ void measure_one(const Problem& problem, const World& world, const char* device)
   const std::vector<std::size_t> ids =
       make_random()->order(*world.committee, candidates, world.budget(), Rng(3)).ids;
   Measured all[] = {{"stap", make_stap({})},
-                    {"exact", make_stap_one()},
-                    {"quick", make_stap_one({.search = StapOneOptions::Search::quick})}};
+                    {"quick", make_stap_one({.search = StapOneOptions::Search::quick})},
+                    {"exact", make_stap_one()}};
   for (int i = 0; i < (device == std::string("cuda") ? 4 : 1); ++i)  // the first is to warm up
     for (Measured& m : all) {
       Counting committee(*world.committee);
       m.seconds = seconds(
           [&] { m.found = m.chooser->choose(committee, candidates, ids, world.budget(), Rng(3)); });
       m.rows = committee.advanced;
+      fmt::print(stderr, "{}: {} {:.4g} s\n", problem.name, m.name, m.seconds);
     }
   const Measured& stap = all[0];
   for (const Measured& one : std::span(all).subspan(1)) {
     std::size_t same = 0;
-    for (std::size_t k = 0; k < one.found.size(); ++k) same += one.found[k] == all[1].found[k];
+    for (std::size_t k = 0; k < one.found.size(); ++k) same += one.found[k] == all[2].found[k];
     const double ratio = one.seconds / stap.seconds;
     fmt::print(
         R"({{"bench":"select_one","name":"{}","device":"{}","search":"{}","members":{},"steps":{},"budget":{},"trajectories_stap":{},"trajectories_one":{},"same":{},"seconds_stap":{:.4g},"seconds_one":{:.4g},"ratio":{:.4g},"ratio_each":{:.4g},"rows_stap":{},"rows_one":{},"rows_ratio":{:.4g}}})"
@@ -369,6 +371,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "cuda") {
     stap::measure_on_gpu(burgers);
     stap::measure_on_gpu(ins);
+    return 0;
+  }
+  if (argc > 1 && std::string(argv[1]) == "one") {
+    const int threads = stap::thread_count(argc > 2 ? std::atoi(argv[2]) : 0);
+    for (const stap::Problem& problem : {burgers, ins})
+      stap::measure_one(problem, stap::World(problem, 0, 8 * problem.steps, threads, false), "cpu");
     return 0;
   }
   const std::size_t count = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 500;
