@@ -16,12 +16,12 @@
 #include "stap/data/store.h"
 #include "stap/study/axes.h"
 #include "stap/study/presets.h"
-#include "stap/study/solver_advice.h"
-#include "stap/study/solver_probe.h"
-#include "stap/study/solver_replay.h"
 #include "stap/study/spending.h"
-#include "stap/study/symmetry_search.h"
-#include "stap/study/tried_symmetries.h"
+#include "stap/trial/solver_advice.h"
+#include "stap/trial/solver_probe.h"
+#include "stap/trial/solver_replay.h"
+#include "stap/trial/symmetry_search.h"
+#include "stap/trial/tried_symmetries.h"
 
 namespace stap::app {
 namespace {

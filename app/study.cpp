@@ -19,7 +19,7 @@
 #include "stap/run/sweep.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
-#include "stap/study/tried_symmetries.h"
+#include "stap/trial/tried_symmetries.h"
 #include "study_end.h"
 
 namespace stap::app {

@@ -1,4 +1,4 @@
-#include "study/kept_of_solver.h"
+#include "stap/study/kept_of_solver.h"
 
 #include <span>
 

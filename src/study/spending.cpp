@@ -14,8 +14,8 @@
 #include "stap/study/clusters.h"
 #include "stap/study/data_files.h"
 #include "stap/study/generate.h"
+#include "stap/study/kept_of_solver.h"
 #include "stap/study/problem.h"
-#include "study/kept_of_solver.h"
 
 namespace stap {
 namespace {

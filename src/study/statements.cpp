@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/solver_asking.h"
 #include "stap/core/conserved.h"
 #include "stap/core/error.h"
 #include "stap/core/symmetry.h"
-#include "study/solver_asking.h"
 
 namespace stap {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stap/core/solver_queue.h"
-#include "stap/study/solver_check.h"
+#include "stap/trial/solver_check.h"
 
 namespace stap::test {
 

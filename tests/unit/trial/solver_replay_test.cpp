@@ -1,4 +1,4 @@
-#include "stap/study/solver_replay.h"
+#include "stap/trial/solver_replay.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "stap/core/rng.h"
-#include "study/solver_checking.h"
+#include "trial/solver_checking.h"
 
 namespace stap {
 namespace {

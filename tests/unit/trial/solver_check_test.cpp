@@ -1,5 +1,5 @@
 // Every check of `stap solver check`, each with a solver that passes it and one that does not.
-#include "stap/study/solver_check.h"
+#include "stap/trial/solver_check.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "stap/study/presets.h"
-#include "stap/study/solver_advice.h"
+#include "stap/trial/solver_advice.h"
 #include "support/contains.h"
 #include "support/scripted_solver.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "stap/study/solver_check.h"
 #include "stap/study/study.h"
+#include "stap/trial/solver_check.h"
 
 namespace stap {
 

@@ -1,4 +1,4 @@
-#include "stap/study/solver_advice.h"
+#include "stap/trial/solver_advice.h"
 
 #include <algorithm>
 #include <chrono>

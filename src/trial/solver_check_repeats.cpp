@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "study/solver_checking.h"
+#include "trial/solver_checking.h"
 
 namespace stap {
 namespace {

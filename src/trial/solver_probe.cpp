@@ -1,4 +1,4 @@
-#include "stap/study/solver_probe.h"
+#include "stap/trial/solver_probe.h"
 
 #include <algorithm>
 #include <numeric>

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "stap/study/solver_check.h"
 #include "stap/study/study.h"
+#include "stap/trial/solver_check.h"
 
 namespace stap {
 

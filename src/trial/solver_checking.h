@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/solver_asking.h"
 #include "stap/core/conserved.h"
-#include "stap/study/solver_check.h"
-#include "study/solver_asking.h"
+#include "stap/trial/solver_check.h"
 
 namespace stap {
 

@@ -8,7 +8,7 @@
 
 #include "stap/config/value.h"
 #include "stap/core/grid.h"
-#include "stap/study/solver_check.h"
+#include "stap/trial/solver_check.h"
 
 namespace stap {
 

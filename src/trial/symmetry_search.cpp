@@ -1,4 +1,4 @@
-#include "stap/study/symmetry_search.h"
+#include "stap/trial/symmetry_search.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "core/solver_asking.h"
 #include "stap/core/error.h"
 #include "stap/core/symmetry.h"
-#include "study/solver_asking.h"
 
 namespace stap {
 namespace {

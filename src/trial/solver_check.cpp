@@ -1,4 +1,4 @@
-#include "stap/study/solver_check.h"
+#include "stap/trial/solver_check.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/solver_checking.h"
+#include "trial/solver_checking.h"
 
 namespace stap {
 std::string range_text(const Solver& solver, const std::vector<double>& state) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "stap/study/solver_check.h"
+#include "stap/trial/solver_check.h"
 
 namespace stap {
 namespace {

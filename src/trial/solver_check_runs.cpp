@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "study/solver_checking.h"
+#include "trial/solver_checking.h"
 
 namespace stap {
 namespace {

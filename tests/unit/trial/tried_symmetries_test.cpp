@@ -1,4 +1,4 @@
-#include "stap/study/tried_symmetries.h"
+#include "stap/trial/tried_symmetries.h"
 
 #include <gtest/gtest.h>
 

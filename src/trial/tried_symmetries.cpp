@@ -1,11 +1,11 @@
-#include "stap/study/tried_symmetries.h"
+#include "stap/trial/tried_symmetries.h"
 
 #include <algorithm>
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/symmetry.h"
-#include "study/kept_of_solver.h"
+#include "stap/study/kept_of_solver.h"
 
 namespace stap {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/solver_asking.h"
+#include "core/solver_asking.h"
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "stap/study/symmetry_search.h"
+#include "stap/trial/symmetry_search.h"
 
 namespace stap {
 namespace {

@@ -1,5 +1,5 @@
 // Which symmetries `stap solver symmetries` finds, with solvers whose symmetries are known.
-#include "stap/study/symmetry_search.h"
+#include "stap/trial/symmetry_search.h"
 
 #include <gtest/gtest.h>
 
