@@ -23,20 +23,15 @@ Delivery buy(const Plan& plan, std::size_t budget, StatesView<const double> init
              const Solver& solver, SolverQueue& queue, Committee& committee, const BuyHooks& hooks,
              const BuyRules& rules) {
   Buyer buyer(plan, budget, initial, solver, committee, rules, hooks.recorded);
-  try {
-    for (;;) {
-      for (Query& query : buyer.ask()) queue.submit(std::move(query));
-      if (buyer.done()) return buyer.deliver();
-      const std::vector<Reply> replies = ready_replies(queue);
-      if (hooks.record)
-        for (const Reply& reply : replies)
-          for (const AnswerRecord& record : buyer.records_of(reply)) hooks.record(record);
-      if (hooks.commit) hooks.commit();
-      for (const Reply& reply : replies) buyer.take(reply);
-    }
-  } catch (...) {
-    queue.cancel();
-    throw;
+  for (;;) {
+    for (Query& query : buyer.ask()) queue.submit(std::move(query));
+    if (buyer.done()) return buyer.deliver();
+    const std::vector<Reply> replies = ready_replies(queue);
+    if (hooks.record)
+      for (const Reply& reply : replies)
+        for (const AnswerRecord& record : buyer.records_of(reply)) hooks.record(record);
+    if (hooks.commit) hooks.commit();
+    for (const Reply& reply : replies) buyer.take(reply);
   }
 }
 

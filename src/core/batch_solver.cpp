@@ -25,7 +25,7 @@ class BatchSolver::Queue final : public SolverQueue {
 
   void submit(Query query) override { waiting_.push_back(std::move(query)); }
   std::size_t open() const override { return waiting_.size() + solved_.size(); }
-  bool ready() const override { return !solved_.empty(); }
+  Outlook outlook() const override { return solved_.empty() ? Outlook::later : Outlook::ready; }
 
   std::optional<Reply> next(Clock::time_point) override {
     if (solved_.empty() && held_) return std::nullopt;
@@ -35,17 +35,12 @@ class BatchSolver::Queue final : public SolverQueue {
     return reply;
   }
 
-  void cancel() override {
-    waiting_.clear();
-    solved_.clear();
-  }
-
   bool give_back(std::uint64_t id) override {
     return std::erase_if(waiting_, [&](const Query& query) { return query.id == id; }) > 0 ||
            std::erase_if(solved_, [&](const Reply& reply) { return reply.id == id; }) > 0;
   }
 
-  void hold() override { held_ = true; }
+  void close(const Closing& closing) override { held_ = held_ || closing.hold; }
 
  private:
   void solve_block() {

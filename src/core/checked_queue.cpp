@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/queue_around.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -43,10 +44,10 @@ void keep_sound(Answer& answer, std::size_t steps, std::size_t values) {
   answer.states.resize(std::min(flaw.before, steps - 1) * values);
 }
 
-class CheckedQueue final : public SolverQueue {
+class CheckedQueue final : public QueueAround {
  public:
   CheckedQueue(const Solver& solver, std::unique_ptr<SolverQueue> inner)
-      : solver_(solver), values_(solver.grid().values()), inner_(std::move(inner)) {}
+      : QueueAround(std::move(inner)), solver_(solver), values_(solver.grid().values()) {}
 
   void submit(Query query) override {
     const std::uint64_t id = query.id;
@@ -66,7 +67,10 @@ class CheckedQueue final : public SolverQueue {
 
   std::size_t open() const override { return open_.size(); }
   // Where a query is not asked to its end yet, what is ready inside may be but a part of it.
-  bool ready() const override { return !refused_.empty() || (cut_ == 0 && inner_->ready()); }
+  Outlook outlook() const override {
+    if (!refused_.empty()) return Outlook::ready;
+    return cut_ > 0 && inner().ready() ? Outlook::later : inner().outlook();
+  }
 
   std::optional<Reply> next(Clock::time_point until) override {
     if (open_.empty())
@@ -78,7 +82,7 @@ class CheckedQueue final : public SolverQueue {
       return reply;
     }
     do {
-      std::optional<Reply> part = inner_->next(until);
+      std::optional<Reply> part = inner().next(until);
       if (!part) return std::nullopt;
       const auto found = open_.find(part->id);
       if (found == open_.end())
@@ -89,39 +93,24 @@ class CheckedQueue final : public SolverQueue {
         open_.erase(found);
         return reply;
       }
-    } while (inner_->ready() || Clock::now() < until);
+    } while (inner().ready() || Clock::now() < until);
     return std::nullopt;
-  }
-
-  void cancel() override {
-    inner_->cancel();
-    open_.clear();
-    refused_.clear();
-    cut_ = 0;
   }
 
   bool give_back(std::uint64_t id) override {
     const auto found = open_.find(id);
     if (found == open_.end()) return false;
     if (std::erase_if(refused_, [&](const Reply& reply) { return reply.id == id; }) == 0) {
-      if (!inner_->give_back(id)) return false;
+      if (!inner().give_back(id)) return false;
       cut_ -= found->second.cut ? 1 : 0;
     }
     open_.erase(found);
     return true;
   }
 
-  void hold() override { inner_->hold(); }
-  void recorded() override { inner_->recorded(); }
-  void end_by(Clock::time_point time) override { inner_->end_by(time); }
-  void expect(double seconds) override { inner_->expect(seconds); }
-  bool over() const override { return refused_.empty() && inner_->over(); }
-  std::vector<const Query*> questions() const override { return inner_->questions(); }
-  bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
-
   // A query that is asked in parts has been running since its first.
   std::vector<Running> running() const override {
-    std::vector<Running> all = inner_->running();
+    std::vector<Running> all = inner().running();
     for (Running& one : all)
       if (const auto found = open_.find(one.id); found != open_.end())
         one.seconds += found->second.answer.seconds;
@@ -155,7 +144,7 @@ class CheckedQueue final : public SolverQueue {
     query.behind = open.query.steps - made(open) - query.steps;
     open.cut = made(open) + query.steps < open.query.steps;
     cut_ += open.cut ? 1 : 0;
-    inner_->submit(std::move(query));
+    inner().submit(std::move(query));
   }
 
   // Adds an answer to what was asked for; true if that is all.
@@ -199,7 +188,6 @@ class CheckedQueue final : public SolverQueue {
 
   const Solver& solver_;
   std::size_t values_;
-  std::unique_ptr<SolverQueue> inner_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::deque<Reply> refused_;
   std::size_t cut_ = 0;  // open queries of which some steps are not asked for yet

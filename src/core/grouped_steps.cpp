@@ -5,27 +5,26 @@
 
 #include <fmt/format.h>
 
+#include "core/queue_around.h"
+
 namespace stap {
 namespace {
 
-class GroupedQueue final : public SolverQueue {
+class GroupedQueue final : public QueueAround {
  public:
   GroupedQueue(const Solver& solver, StepGroup group)
-      : solver_(solver), group_(group), inner_(solver.open()) {}
+      : QueueAround(solver.open()), solver_(solver), group_(group) {}
 
   void submit(Query query) override {
     Query single = first_of_group(solver_, query);
     single.steps = query.steps * group_.size;
     query.state = {};
     asked_.insert_or_assign(query.id, std::move(query));
-    inner_->submit(std::move(single));
+    inner().submit(std::move(single));
   }
 
-  std::size_t open() const override { return inner_->open(); }
-  bool ready() const override { return inner_->ready(); }
-
   std::optional<Reply> next(Clock::time_point until) override {
-    std::optional<Reply> reply = inner_->next(until);
+    std::optional<Reply> reply = inner().next(until);
     if (!reply) return std::nullopt;
     const auto query = asked_.find(reply->id);
     group_up(query->second, reply->answer);
@@ -33,27 +32,17 @@ class GroupedQueue final : public SolverQueue {
     return reply;
   }
 
-  void cancel() override {
-    inner_->cancel();
-    asked_.clear();
-  }
-
   bool give_back(std::uint64_t id) override {
-    if (!inner_->give_back(id)) return false;
+    if (!inner().give_back(id)) return false;
     asked_.erase(id);
     return true;
   }
 
-  void hold() override { inner_->hold(); }
-  void recorded() override { inner_->recorded(); }
-  void end_by(Clock::time_point time) override { inner_->end_by(time); }
-  void expect(double seconds) override {
-    inner_->expect(seconds / static_cast<double>(group_.size));
+  void close(const Closing& closing) override {
+    Closing single = closing;
+    single.usual /= static_cast<double>(group_.size);
+    inner().close(single);
   }
-  bool over() const override { return inner_->over(); }
-  std::vector<Running> running() const override { return inner_->running(); }
-  std::vector<const Query*> questions() const override { return inner_->questions(); }
-  bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
 
  private:
   // Turns an answer in single steps into one in groups.
@@ -86,7 +75,6 @@ class GroupedQueue final : public SolverQueue {
 
   const Solver& solver_;
   StepGroup group_;
-  std::unique_ptr<SolverQueue> inner_;
   std::unordered_map<std::uint64_t, Query> asked_;  // without their states
 };
 

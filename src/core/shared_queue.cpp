@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/queue_around.h"
 #include "stap/core/sha256.h"
 
 namespace stap {
@@ -23,9 +24,9 @@ std::string key_of(const Query& query) {
   return sha256.hex();
 }
 
-class SharedQueue final : public SolverQueue {
+class SharedQueue final : public QueueAround {
  public:
-  explicit SharedQueue(std::unique_ptr<SolverQueue> inner) : inner_(std::move(inner)) {}
+  using QueueAround::QueueAround;
 
   void submit(Query query) override {
     std::string key = key_of(query);
@@ -35,18 +36,18 @@ class SharedQueue final : public SolverQueue {
       return;
     }
     const std::uint64_t id = query.id;
-    inner_->submit(std::move(query));
+    inner().submit(std::move(query));
     ++open_;
     by_key_.emplace(key, id);
     asked_.emplace(id, Asked{std::move(key), {id}});
   }
 
   std::size_t open() const override { return open_; }
-  bool ready() const override { return !replies_.empty() || inner_->ready(); }
+  Outlook outlook() const override { return replies_.empty() ? inner().outlook() : Outlook::ready; }
 
   std::optional<Reply> next(Clock::time_point until) override {
     if (replies_.empty()) {
-      std::optional<Reply> reply = inner_->next(until);
+      std::optional<Reply> reply = inner().next(until);
       if (!reply) return std::nullopt;
       const auto asked = asked_.find(reply->id);
       for (const std::uint64_t id : asked->second.ids) replies_.push_back({id, reply->answer});
@@ -59,19 +60,11 @@ class SharedQueue final : public SolverQueue {
     return first;
   }
 
-  void cancel() override {
-    inner_->cancel();
-    by_key_.clear();
-    asked_.clear();
-    replies_.clear();
-    open_ = 0;
-  }
-
   bool give_back(std::uint64_t id) override {
     for (auto& [first, asked] : asked_) {
       const auto found = std::ranges::find(asked.ids, id);
       if (found == asked.ids.end()) continue;
-      if (asked.ids.size() == 1 && !inner_->give_back(first)) return false;
+      if (asked.ids.size() == 1 && !inner().give_back(first)) return false;
       asked.ids.erase(found);
       --open_;
       if (!asked.ids.empty()) return true;
@@ -82,26 +75,19 @@ class SharedQueue final : public SolverQueue {
     return false;
   }
 
-  void hold() override { inner_->hold(); }
   // Of an answer for several, those that nobody has taken yet are not.
   void recorded() override {
-    if (replies_.empty()) inner_->recorded();
+    if (replies_.empty()) inner().recorded();
   }
-  void end_by(Clock::time_point time) override { inner_->end_by(time); }
-  void expect(double seconds) override { inner_->expect(seconds); }
-  bool over() const override { return replies_.empty() && inner_->over(); }
 
   std::vector<Running> running() const override {
     std::vector<Running> all;
-    for (const Running& one : inner_->running())
+    for (const Running& one : inner().running())
       if (const auto asked = asked_.find(one.id); asked != asked_.end())
         for (const std::uint64_t id : asked->second.ids)
           all.push_back({id, one.seconds, one.where});
     return all;
   }
-
-  std::vector<const Query*> questions() const override { return inner_->questions(); }
-  bool answer(Reply reply) override { return inner_->answer(std::move(reply)); }
 
  private:
   struct Asked {
@@ -109,7 +95,6 @@ class SharedQueue final : public SolverQueue {
     std::vector<std::uint64_t> ids;  // of the queries it is for
   };
 
-  std::unique_ptr<SolverQueue> inner_;
   std::unordered_map<std::string, std::uint64_t> by_key_;  // those that are open
   std::unordered_map<std::uint64_t, Asked> asked_;         // by the id of the first of them
   std::deque<Reply> replies_;

@@ -59,7 +59,7 @@ void Solver::solve(std::span<const Query> queries, std::span<Answer> answers) co
   while (queue->open() > 0) {
     if (auto reply = queue->next(SolverQueue::Clock::now() + std::chrono::seconds(1)))
       answers[reply->id] = std::move(reply->answer);
-    else if (!queue->questions().empty() && queue->running().empty())
+    else if (queue->people() != nullptr)
       throw Error(ErrorKind::config,
                   fmt::format("{} is asked by hand: nobody answers while one waits", name_));
   }

@@ -9,14 +9,14 @@
 namespace stap {
 namespace {
 
-class ByHandQueue final : public SolverQueue {
+class ByHandQueue final : public SolverQueue, public People {
  public:
   void submit(Query query) override {
     const std::uint64_t id = query.id;
     waiting_.insert_or_assign(id, std::move(query));
   }
   std::size_t open() const override { return waiting_.size() + answered_.size(); }
-  bool ready() const override { return !answered_.empty(); }
+  Outlook outlook() const override { return answered_.empty() ? Outlook::later : Outlook::ready; }
 
   // Does not wait: nothing comes while nobody brings it.
   std::optional<Reply> next(Clock::time_point) override {
@@ -26,15 +26,12 @@ class ByHandQueue final : public SolverQueue {
     return reply;
   }
 
-  void cancel() override {
-    waiting_.clear();
-    answered_.clear();
-  }
-
   bool give_back(std::uint64_t id) override {
     return waiting_.erase(id) > 0 ||
            std::erase_if(answered_, [&](const Reply& reply) { return reply.id == id; }) > 0;
   }
+
+  People* people() override { return this; }
 
   std::vector<const Query*> questions() const override {
     std::vector<const Query*> all;

@@ -16,9 +16,11 @@ SolverQueue::Clock::duration ticks(double seconds) {
       std::chrono::duration<double>(std::min(seconds, 1e9)));
 }
 
-void QueryTimes::end_by(Clock::time_point time) {
-  const Clock::duration left = std::max(time - Clock::now(), Clock::duration{});
-  back_by_ = std::min(back_by_, time - std::min(ticks(grace_ + kTidyUp), left / 2));
+void QueryTimes::close(const Closing& closing) {
+  if (closing.usual > 0) expected_ = closing.usual;
+  if (!closing.by) return;
+  const Clock::duration left = std::max(*closing.by - Clock::now(), Clock::duration{});
+  back_by_ = std::min(back_by_, *closing.by - std::min(ticks(grace_ + kTidyUp), left / 2));
 }
 
 bool QueryTimes::in_time(const Query& query) const {

@@ -19,11 +19,10 @@ class QueryTimes {
   QueryTimes(SolverLimits limits, double grace) : limits_(limits), grace_(grace) {}
 
   void add(double seconds, std::size_t steps) { times_.add(seconds, steps); }
-  void expect(double seconds_of_a_step) { expected_ = seconds_of_a_step; }
 
-  /// When all must be over; never later than it was. What runs is given back before: by the grace
-  /// and two seconds, but at most half of the time there is.
-  void end_by(Clock::time_point time);
+  /// Takes over what is usual, and when all must be over. What runs is given back before: by the
+  /// grace and two seconds, but at most half of the time there is.
+  void close(const Closing& closing);
   Clock::time_point back_by() const { return back_by_; }
   /// Whether a query that begins now would be answered before that.
   bool in_time(const Query& query) const;

@@ -45,7 +45,9 @@ class SlotQueue final : public SolverQueue {
   // What runs is ended, and waited for as long as that may take, so that its folders can go; so is
   // what stays between queries.
   ~SlotQueue() override {
-    cancel();
+    for (Place& place : places_) give_up(place);
+    waiting_.clear();
+    jobs_.clear();
     const auto until = Clock::now() + ticks(rules_.grace + kTidyUp);
     while (busy_ > 0 && Clock::now() < until) pump(until);
     const auto is_gone = [](Place& place) { return place.busy || place.slot->let_go(); };
@@ -64,7 +66,13 @@ class SlotQueue final : public SolverQueue {
   }
 
   std::size_t open() const override { return jobs_.size() + replies_.size(); }
-  bool ready() const override { return !replies_.empty(); }
+  Outlook outlook() const override {
+    if (!replies_.empty()) return Outlook::ready;
+    const auto runs = [](const Place& place) { return place.id.has_value(); };
+    return first_to_begin() == waiting_.end() && std::ranges::none_of(places_, runs)
+               ? Outlook::never
+               : Outlook::later;
+  }
 
   std::optional<Reply> next(Clock::time_point until) override {
     for (;;) {
@@ -80,13 +88,6 @@ class SlotQueue final : public SolverQueue {
     }
   }
 
-  void cancel() override {
-    waiting_.clear();
-    for (Place& place : places_) give_up(place);
-    jobs_.clear();
-    replies_.clear();
-  }
-
   bool give_back(std::uint64_t id) override {
     if (!jobs_.contains(id)) return false;
     std::erase(waiting_, id);
@@ -96,13 +97,9 @@ class SlotQueue final : public SolverQueue {
     return true;
   }
 
-  void hold() override { held_ = true; }
-  void end_by(Clock::time_point time) override { times_.end_by(time); }
-  void expect(double seconds) override { times_.expect(seconds); }
-
-  bool over() const override {
-    return replies_.empty() && first_to_begin() == waiting_.end() &&
-           std::ranges::none_of(places_, [](const Place& place) { return place.id.has_value(); });
+  void close(const Closing& closing) override {
+    held_ = held_ || closing.hold;
+    times_.close(closing);
   }
 
   std::vector<Running> running() const override {

@@ -69,7 +69,7 @@ class SpoolQueue final : public SolverQueue, private SpoolAsker {
   }
 
   std::size_t open() const override { return open_.size() + replies_.size(); }
-  bool ready() const override { return !replies_.empty(); }
+  Outlook outlook() const override { return replies_.empty() ? Outlook::later : Outlook::ready; }
 
   std::optional<Reply> next(Clock::time_point until) override {
     for (;;) {
@@ -90,26 +90,19 @@ class SpoolQueue final : public SolverQueue, private SpoolAsker {
     }
   }
 
-  void cancel() override {
-    const std::lock_guard lock(session_->mutex);
-    for (const auto& [id, open] : open_) forget(id, open);
-    for (const Ready& ready : replies_)
-      for (const std::string& key : ready.keys) session_->release(key, false);
-    open_.clear();
-    replies_.clear();
-  }
-
   bool give_back(std::uint64_t id) override {
     const std::lock_guard lock(session_->mutex);
     const auto found = open_.find(id);
     if (found == open_.end()) return false;
-    forget(id, found->second);
+    session_->leave(*this, id, found->second.key, true);
+    for (const std::string& key : found->second.before) session_->release(key, false);
     open_.erase(found);
     return true;
   }
 
   // What servers work on needs nobody who waits: the next process takes it.
-  void hold() override {
+  void close(const Closing& closing) override {
+    if (!closing.hold) return;
     const std::lock_guard lock(session_->mutex);
     held_ = true;
     session_->withdraw();
@@ -150,11 +143,6 @@ class SpoolQueue final : public SolverQueue, private SpoolAsker {
     keys.push_back(key);
     open_.erase(found);
     replies_.push_back({{id, answer}, std::move(keys)});
-  }
-
-  void forget(std::uint64_t id, const Open& open) {
-    session_->leave(*this, id, open.key, true);
-    for (const std::string& key : open.before) session_->release(key, false);
   }
 
   std::shared_ptr<SpoolSession> session_;

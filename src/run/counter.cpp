@@ -49,7 +49,7 @@ void Counter::serve(Clock::time_point until) {
 }
 
 bool Counter::waits_for_people() const {
-  return open() && !queue_->ready() && queue_->running().empty() && !queue_->questions().empty();
+  return open() && !queue_->ready() && queue_->people() != nullptr;
 }
 
 std::vector<Question> Counter::questions(std::span<const Run> runs) {
@@ -57,7 +57,9 @@ std::vector<Question> Counter::questions(std::span<const Run> runs) {
   std::vector<std::uint64_t> keys;
   for (const RoundPurchase* purchase : purchases_) keys.push_back(run_key(purchase->run()));
   std::vector<Question> all;
-  for (const Query* query : queue_->questions()) {
+  const People* people = queue_->people();
+  if (people == nullptr) return all;
+  for (const Query* query : people->questions()) {
     const auto [owner, id, steps] = asked_.at(query->id);
     const Run& run = purchases_[owner]->run();
     const AnswerRecord subject = purchases_[owner]->subject(id);
@@ -76,7 +78,7 @@ bool Counter::answer(Reply reply) {
   if (found == people_.end()) return false;
   reply.id = found->second;
   people_.erase(found);
-  return queue_->answer(std::move(reply));
+  return queue_->people()->answer(std::move(reply));
 }
 
 void Counter::collect(Clock::time_point until) {
@@ -87,10 +89,11 @@ void Counter::collect(Clock::time_point until) {
 
 void Counter::end_by(Clock::time_point time) {
   if (end_ == time) return;
+  Closing closing{.by = time};
   if (!end_ && !purchases_.empty())
-    if (const auto seconds = purchases_.front()->known_seconds()) queue_->expect(*seconds);
+    closing.usual = purchases_.front()->known_seconds().value_or(0.0);
   end_ = time;
-  queue_->end_by(time);
+  queue_->close(closing);
 }
 
 void Counter::count_running(WindingDown& end) const {

@@ -53,7 +53,7 @@ class Counter {
   /// Adds what runs, and what waits to, to the status of the runs it is for.
   void add_open(std::map<const Run*, RunStatus>& statuses) const;
   /// From now on nothing is begun.
-  void hold() { queue_->hold(); }
+  void hold() { queue_->close({.hold = true}); }
   /// Begins nothing more that would not be answered by then, if it takes what was usual until now,
   /// also before this process.
   void end_by(Clock::time_point time);

@@ -92,13 +92,12 @@ class RowWalk {
         queue_(leg.solver.open()) {}
 
   void go() {
-    expect();
     enter();
     observer_.progress(progress_);
     while (!trips_.empty() || next_ < end_) {
       look();
       std::vector<Reply> replies = receive();
-      if (replies.empty() && queue_->running().empty() && !queue_->questions().empty())
+      if (replies.empty() && queue_->people() != nullptr)
         throw Error(ErrorKind::config,
                     fmt::format("the {} needs {}, but it answers by hand: give a file of states, "
                                 "and of trajectories for a test set, or none of these",
@@ -116,7 +115,7 @@ class RowWalk {
     if (!stop_) return;
     if (const auto end = stop_.deadline(); end && end != end_by_) {
       end_by_ = end;
-      queue_->end_by(*end);
+      queue_->close({.by = *end, .usual = usual_before()});
     }
     if (end_by_ && queue_->open() > 0 && queue_->over()) {
       observer_.note("stopping: no query that waits would be answered in time");
@@ -151,11 +150,11 @@ class RowWalk {
   }
 
   // What a step of this leg took so far.
-  void expect() {
+  double usual_before() const {
     AnswerTimes before;
     for (std::size_t index = 0; index < std::min(end_, kKnown); ++index)
       if (const auto last = before_.find(index, leg_.end)) before.add(last->seconds, 1);
-    if (const auto usual = before.usual(1)) queue_->expect(*usual);
+    return before.usual(1).value_or(0.0);
   }
 
   void ask(const Trip& trip) {
@@ -238,7 +237,7 @@ class RowWalk {
 
   // Begins nothing more and waits for what runs.
   void wind_down() {
-    queue_->hold();
+    queue_->close({.hold = true});
     for (bool said = false; !stop_.now(); said = true) {
       WindingDown end;
       for (const Running& one : queue_->running())

@@ -113,12 +113,11 @@ class FarSolver final : public Solver {
   /// Once there is a deadline, whether a query would be answered too late, and is not begun.
   std::function<bool()> too_late{};
 
-  mutable std::size_t computed = 0;             ///< steps
-  mutable std::vector<std::size_t> calls;       ///< steps of each
-  mutable std::vector<std::uint64_t> answered;  ///< ids, in the order of the answers
-  mutable std::size_t cancelled = 0;            ///< queries that were open when cancel() came
-  mutable std::vector<std::uint64_t> returned;  ///< ids that were given back
-  mutable std::size_t opened = 0;               ///< queues
+  mutable std::size_t computed = 0;                           ///< steps
+  mutable std::vector<std::size_t> calls;                     ///< steps of each
+  mutable std::vector<std::uint64_t> answered;                ///< ids, in the order of the answers
+  mutable std::vector<std::uint64_t> returned;                ///< ids that were given back
+  mutable std::size_t opened = 0;                             ///< queues
   mutable std::optional<SolverQueue::Clock::time_point> end;  ///< that the last queue was told
   mutable double expected = 0.0;                              ///< seconds of a step, likewise
 
@@ -132,10 +131,11 @@ class FarSolver final : public Solver {
       open_.push_back(std::move(query));
     }
     std::size_t open() const override { return open_.size(); }
-    bool ready() const override {
-      if (polled_ < solver_.manners_.polls || answerable().empty()) return false;
+    Outlook outlook() const override {
+      if (late() || (held_ && begun_ == 0)) return Outlook::never;
+      if (polled_ < solver_.manners_.polls || answerable().empty()) return Outlook::later;
       const std::optional<Rng>& rng = solver_.manners_.shuffle;
-      return !rng || rng->split("ready").uniform(draws_) < 0.5;
+      return !rng || rng->split("ready").uniform(draws_) < 0.5 ? Outlook::ready : Outlook::later;
     }
     std::optional<Reply> next(Clock::time_point) override {
       if (solver_.watch) solver_.watch(open_);
@@ -151,11 +151,6 @@ class FarSolver final : public Solver {
       solver_.answered.push_back(query.id);
       return Reply{query.id, solver_.answer(query)};
     }
-    void cancel() override {
-      solver_.cancelled += open_.size();
-      open_.clear();
-      begun_ = 0;
-    }
     bool give_back(std::uint64_t id) override {
       const auto found = std::ranges::find(open_, id, &Query::id);
       if (found == open_.end()) return false;
@@ -164,16 +159,14 @@ class FarSolver final : public Solver {
       solver_.returned.push_back(id);
       return true;
     }
-    void hold() override {
-      begin();
-      held_ = true;
-    }
-    void end_by(Clock::time_point time) override {
+    void close(const Closing& closing) override {
+      if (closing.hold) begin();
+      held_ = held_ || closing.hold;
+      if (!closing.by) return;
       ends_ = true;
-      solver_.end = time;
+      solver_.end = closing.by;
+      if (closing.usual > 0) solver_.expected = closing.usual;
     }
-    void expect(double seconds) override { solver_.expected = seconds; }
-    bool over() const override { return late() || (held_ && begun_ == 0); }
     std::vector<Running> running() const override {
       std::vector<Running> all;
       if (late()) return all;

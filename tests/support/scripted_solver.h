@@ -89,10 +89,6 @@ class ScriptedSolver final : public Solver {
       --open_;
       return reply;
     }
-    void cancel() override {
-      open_ = 0;
-      replies_.clear();
-    }
 
    private:
     const ScriptedSolver& solver_;

@@ -14,8 +14,7 @@ struct BuyHooks {
 };
 
 /// Buys a plan from one queue, that of `solver`, and waits for the answers: what is ready together
-/// is recorded and committed together. The queue must have nothing open, and has nothing open
-/// afterwards, also if a hook or the committee throws. Throws as Buyer does.
+/// is recorded and committed together. The queue must have nothing open. Throws as Buyer does.
 Delivery buy(const Plan& plan, std::size_t budget, StatesView<const double> initial,
              const Solver& solver, SolverQueue& queue, Committee& committee,
              const BuyHooks& hooks = {}, const BuyRules& rules = {});

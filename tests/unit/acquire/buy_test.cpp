@@ -213,10 +213,8 @@ TEST(Buy, CommitsOnceForAllAnswersOfABlock) {
   EXPECT_EQ(seen, (std::vector<std::string>{"0.0", "1.0", "committed", "0.1", "committed"}));
 }
 
-TEST(Buy, AHookThatThrowsStopsAndLeavesNothingOpen) {
+TEST(Buy, AHookThatThrowsLeavesNoRows) {
   Shop shop(always_ok);
-  const test::FarSolver solver(kGrid, 0.5);
-  const auto queue = solver.open();
   const Plan plan{{{0, Pattern::parse("11")}, {1, Pattern::parse("11")}}, 0, 0};
   for (const bool in_commit : {true, false}) {
     const auto full = [] { throw Error(ErrorKind::storage, "disk full"); };
@@ -226,9 +224,8 @@ TEST(Buy, AHookThatThrowsStopsAndLeavesNothingOpen) {
     else
       hooks.record = [&](const AnswerRecord&) { full(); };
 
-    EXPECT_THROW(buy(plan, 4, shop.pool.view(), solver, *queue, shop.committee, hooks), Error);
+    EXPECT_THROW(shop.buy_all(plan.purchases, 4, hooks), Error);
     EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
-    EXPECT_EQ(queue->open(), 0u);
   }
 }
 

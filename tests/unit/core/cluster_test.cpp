@@ -206,9 +206,9 @@ TEST(ClusteredSolver, WorksOverAnyQueue) {
         partly += status != Answer::Status::ok && !expected.empty() ? 1 : 0;
       }
       queue->submit(query(2, 2));
-      queue->cancel();
+      EXPECT_TRUE(queue->give_back(2));
       EXPECT_EQ(queue->open(), 0u);
-      EXPECT_EQ(far->cancelled, 1u);
+      EXPECT_EQ(far->returned, std::vector<std::uint64_t>{2});
     }
   EXPECT_GT(ok, 0u);
   EXPECT_GT(partly, 0u);
@@ -223,8 +223,7 @@ TEST(Cluster, WhatATimeLimitNeedsReachesTheSolver) {
   single->too_late = [&] { return late; };
   const auto end = SolverQueue::Clock::now() + std::chrono::hours(1);
 
-  queue->expect(6.0);
-  queue->end_by(end);
+  queue->close({.by = end, .usual = 6.0});
   queue->submit({.id = 1, .state = std::vector<double>(6)});
 
   EXPECT_EQ(single->expected, 2.0);

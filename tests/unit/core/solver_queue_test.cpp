@@ -85,11 +85,6 @@ TEST(BatchQueue, WorksInBlocks) {
   wait_for_reply(*queue);
   EXPECT_EQ(solver.computed, 32u);
   EXPECT_EQ(queue->open(), 99u);
-  queue->cancel();
-
-  EXPECT_EQ(queue->open(), 0u);
-  EXPECT_FALSE(queue->ready());
-  EXPECT_EQ(solver.computed, 32u);
 }
 
 // Steps of one query come one behind the other, those of several are solved together.
@@ -111,7 +106,7 @@ TEST(BatchQueue, HeldItBeginsNothingMore) {
   for (std::uint64_t id = 0; id < 40; ++id) queue->submit({.id = id, .state = {1.0, 0.0}});
   wait_for_reply(*queue);
 
-  queue->hold();
+  queue->close({.hold = true});
 
   EXPECT_TRUE(queue->running().empty());
   std::size_t replies = 1;
@@ -181,25 +176,6 @@ TEST(CheckedQueue, MisuseIsABug) {
             ErrorKind::internal);
   EXPECT_EQ(kind_of([&] { queue->submit({.id = 3, .state = {1.0}}); }), ErrorKind::data);
   EXPECT_EQ(queue->open(), 2u);
-}
-
-TEST(CheckedQueue, CancelForgetsEverything) {
-  const FarSolver solver(kGrid, kDt, one_is(5, 0, Fate::refused), {.steps_at_once = 2});
-  const auto queue = solver.open();
-  for (std::uint64_t id : {1u, 2u, 5u})
-    queue->submit({.id = id, .state = {static_cast<double>(id), 0.0}, .steps = 5});
-
-  queue->cancel();
-
-  EXPECT_EQ(queue->open(), 0u);
-  EXPECT_FALSE(queue->ready());
-  EXPECT_EQ(solver.cancelled, 2u);
-  EXPECT_THROW(queue->next(SolverQueue::Clock::now()), Error);
-  queue->submit({.id = 2, .state = {7.0, 0.0}});  // its id is free again, and its answer its own
-  const Reply reply = wait_for_reply(*queue);
-  EXPECT_EQ(reply.id, 2u);
-  EXPECT_EQ(reply.answer.states, test::fake_next(std::vector{7.0, 0.0}, 0.0));
-  EXPECT_EQ(queue->open(), 0u);
 }
 
 // --- checks: several steps -----------------------------------------------------------------------
@@ -308,7 +284,7 @@ TEST(CheckedQueue, IsNotReadyWhileAQueryIsAskedInParts) {
   queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 3});
 
   EXPECT_FALSE(queue->ready());
-  queue->cancel();
+  EXPECT_TRUE(queue->give_back(1));
   queue->submit({.id = 1, .state = {1.0, 0.1}, .steps = 2});
   EXPECT_TRUE(queue->ready());
 }
@@ -344,7 +320,6 @@ class Scripted final : public Solver {
       replies_.erase(replies_.begin());
       return reply;
     }
-    void cancel() override { open_ = 0; }
 
    private:
     std::vector<Reply> replies_;
@@ -400,7 +375,7 @@ TEST(CheckedQueue, HeldItEndsWhatRunsAndKeepsTheRestOpen) {
   queue->submit({.id = 2, .state = {2.0, 0.1}, .steps = 2});
   queue->submit({.id = 3, .state = {3.0, 0.1}, .steps = 2});  // has no slot
 
-  queue->hold();
+  queue->close({.hold = true});
 
   EXPECT_EQ(queue->running().size(), 2u);
   std::vector<std::uint64_t> replies;

@@ -133,7 +133,7 @@ TEST(WarmUp, IsGivenBackHeldAndSeenAsTheQueryItIs) {
   EXPECT_FALSE(queue->give_back(3));
   ASSERT_EQ(queue->running().size(), 1u);
   EXPECT_EQ(queue->running()[0].id, 8u);
-  queue->hold();
+  queue->close({.hold = true});
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(queue->next(SolverQueue::Clock::now()));
   EXPECT_EQ(inner->computed, 1u);  // of four steps
   EXPECT_EQ(queue->open(), 1u);

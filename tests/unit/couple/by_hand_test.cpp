@@ -31,8 +31,8 @@ TEST(ByHandQueue, WaitsForSomebodyAndNeverAnswersByItself) {
   EXPECT_EQ(queue->next(Clock::now())->answer.status, Status::refused);
   EXPECT_FALSE(queue->next(Clock::now() + std::chrono::hours(1)));
   EXPECT_TRUE(queue->running().empty());
-  ASSERT_EQ(queue->questions().size(), 1u);
-  const Query& question = *queue->questions()[0];
+  ASSERT_EQ(queue->people()->questions().size(), 1u);
+  const Query& question = *queue->people()->questions()[0];
   EXPECT_EQ(question.id, 4u);
   EXPECT_EQ(question.state, (std::vector<double>{1, 2}));
   EXPECT_EQ(question.time, 1.5);
@@ -44,13 +44,14 @@ TEST(ByHandQueue, AnAnswerIsCheckedLikeAnyOther) {
   const auto queue = solver->open();
   queue->submit({.id = 1, .state = {1, 2}, .steps = 2});
   queue->submit({.id = 2, .state = {1, 2}, .steps = 3});
-  EXPECT_FALSE(queue->answer({7, {}}));
+  EXPECT_FALSE(queue->people()->answer({7, {}}));
 
-  EXPECT_TRUE(queue->answer({2, {Status::ok, "", {1, 2, 12, 2, 3, 4}}}));  // the guard ends it
-  EXPECT_TRUE(queue->answer({1, {Status::ok, "", {1, 2, 3, 4}}}));
-  EXPECT_FALSE(queue->answer({1, {Status::ok, "", {1, 2, 3, 4}}}));
+  EXPECT_TRUE(
+      queue->people()->answer({2, {Status::ok, "", {1, 2, 12, 2, 3, 4}}}));  // the guard ends it
+  EXPECT_TRUE(queue->people()->answer({1, {Status::ok, "", {1, 2, 3, 4}}}));
+  EXPECT_FALSE(queue->people()->answer({1, {Status::ok, "", {1, 2, 3, 4}}}));
 
-  EXPECT_TRUE(queue->questions().empty());
+  EXPECT_TRUE(queue->people()->questions().empty());
   const auto first = queue->next(Clock::now()), second = queue->next(Clock::now());
   EXPECT_EQ(first->answer.status, Status::failed);
   EXPECT_EQ(first->answer.states, (std::vector<double>{1, 2, 12, 2}));
@@ -73,14 +74,14 @@ TEST(ByHandQueue, GivesBackWhatNobodyWantsAnyMore) {
   const auto queue = solver->open();
   queue->submit({.id = 1, .state = {1, 2}});
   queue->submit({.id = 2, .state = {1, 2}});
-  queue->answer({2, {Status::ok, "", {1, 2}}});
+  queue->people()->answer({2, {Status::ok, "", {1, 2}}});
 
   EXPECT_TRUE(queue->give_back(1));
   EXPECT_TRUE(queue->give_back(2));
   EXPECT_FALSE(queue->give_back(2));
 
   EXPECT_EQ(queue->open(), 0u);
-  EXPECT_TRUE(queue->questions().empty());
+  EXPECT_TRUE(queue->people()->questions().empty());
 }
 
 // Clusters ask for single states, in one question.
@@ -89,10 +90,10 @@ TEST(ByHandQueue, IsAskedAboutSingleStates) {
   const auto queue = solver->open();
   queue->submit({.id = 5, .state = {1, 2, 3, 4}, .steps = 2});
 
-  ASSERT_EQ(queue->questions().size(), 1u);
-  EXPECT_EQ(queue->questions()[0]->state, (std::vector<double>{3, 4}));
-  EXPECT_EQ(queue->questions()[0]->steps, 4u);
-  EXPECT_TRUE(queue->answer({5, {Status::ok, "", {1, 1, 2, 2, 3, 3, 4, 4}}}));
+  ASSERT_EQ(queue->people()->questions().size(), 1u);
+  EXPECT_EQ(queue->people()->questions()[0]->state, (std::vector<double>{3, 4}));
+  EXPECT_EQ(queue->people()->questions()[0]->steps, 4u);
+  EXPECT_TRUE(queue->people()->answer({5, {Status::ok, "", {1, 1, 2, 2, 3, 3, 4, 4}}}));
   const auto reply = queue->next(Clock::now());
   EXPECT_EQ(reply->answer.status, Status::ok);
   EXPECT_EQ(reply->answer.states, (std::vector<double>{1, 1, 2, 2, 3, 3, 4, 4}));

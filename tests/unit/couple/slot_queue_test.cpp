@@ -312,7 +312,7 @@ TEST(SlotQueue, BeginsOnlyWhatWouldEndInTime) {
   queue->submit(query(0));
   ASSERT_EQ(replies_of(*queue).size(), 1u);
 
-  queue->end_by(Clock::now() + seconds(250));  // 238 of them for queries
+  queue->close({.by = Clock::now() + seconds(250)});  // 238 of them for queries
   queue->submit(query(1, 3));
   queue->submit({.id = 2, .state = {0.0}, .steps = 1, .behind = 2});
   queue->submit(query(3, 2));
@@ -333,8 +333,7 @@ TEST(SlotQueue, BeforeTheFirstAnswerItGoesByWhatIsExpected) {
   for (const double expected : {0.0, 10.0, 1000.0}) {
     World world;
     const auto queue = queue_of(world, {});
-    queue->expect(expected);
-    queue->end_by(Clock::now() + seconds(100));
+    queue->close({.by = Clock::now() + seconds(100), .usual = expected});
 
     queue->submit(query(1));
 
@@ -351,8 +350,8 @@ TEST(SlotQueue, GivesBackWhatStillRunsBeforeTheEnd) {
   const auto begun = Clock::now();
   queue->submit(query(1));
   queue->submit(query(2));
-  queue->end_by(begun + milliseconds(100));
-  queue->end_by(begun + seconds(50));  // it never moves away
+  queue->close({.by = begun + milliseconds(100)});
+  queue->close({.by = begun + seconds(50)});  // it never moves away
 
   while (!queue->over()) EXPECT_FALSE(queue->next(Clock::now() + milliseconds(5)));
 
@@ -515,7 +514,7 @@ TEST(SlotQueue, HoldingBeginsNothingMore) {
   const auto queue = queue_of(world, {.slots = 2, .retries = 3});
   for (std::uint64_t id : {1, 2, 3}) queue->submit(query(id));
 
-  queue->hold();
+  queue->close({.hold = true});
   queue->submit(query(4));
   const auto replies = replies_of(*queue, milliseconds(50));
 
@@ -525,7 +524,7 @@ TEST(SlotQueue, HoldingBeginsNothingMore) {
   EXPECT_TRUE(queue->running().empty());
 }
 
-TEST(SlotQueue, CancelForgetsEverything) {
+TEST(SlotQueue, WhatIsGivenBackIsForgotten) {
   World world;
   world.fate = [](const Query& q, int) -> std::optional<Outcome> {
     return q.id < 100 ? std::nullopt : std::optional(ok());
@@ -533,7 +532,7 @@ TEST(SlotQueue, CancelForgetsEverything) {
   const auto queue = queue_of(world, {.slots = 2});
   for (std::uint64_t id : {1, 2, 3}) queue->submit(query(id));
 
-  queue->cancel();
+  for (std::uint64_t id : {1, 2, 3}) EXPECT_TRUE(queue->give_back(id));
   EXPECT_EQ(queue->open(), 0u);
   EXPECT_FALSE(queue->ready());
   EXPECT_EQ(world.ended.size(), 2u);
@@ -551,7 +550,7 @@ TEST(SlotQueue, TellsSlotsThatNobodyWantsIt) {
   const auto queue = queue_of(world, {});
   queue->submit(query(1));
 
-  queue->cancel();
+  EXPECT_TRUE(queue->give_back(1));
 
   EXPECT_EQ(world.ended, std::vector<std::string>{kNotWanted});
 }

@@ -330,7 +330,7 @@ TEST_F(Spool, HoldingTakesBackWhatNobodyHasAndGivingBackTellsTheServer) {
 
   EXPECT_TRUE(queue->give_back(1));
   EXPECT_EQ(in("claimed"), std::vector{key(2) + ".s1"});
-  queue->hold();
+  queue->close({.hold = true});
 
   EXPECT_TRUE(in("queries").empty());
   EXPECT_TRUE(queue->running().empty());  // nobody has to wait
