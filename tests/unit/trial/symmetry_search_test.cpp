@@ -16,14 +16,14 @@ namespace stap::test {
 namespace {
 
 using Texts = std::vector<std::string>;
-using Verdict = SymmetryTried::Verdict;
+using Found = SymmetryTried::Verdict;
 
 SymmetrySearch search(const ScriptedBench& bench, std::size_t most = 0) {
   Observer nobody;
   return find_symmetries(bench.asked, most, nobody);
 }
 
-std::optional<Verdict> verdict_of(const SymmetrySearch& found, const std::string& text) {
+std::optional<Found> verdict_of(const SymmetrySearch& found, const std::string& text) {
   for (const SymmetryTried& row : found.rows)
     if (row.text == text) return row.verdict;
   return std::nullopt;
@@ -117,8 +117,8 @@ TEST(SymmetrySearch, WhatMovesHasItsMirrorOnlyWithTime) {
   const SymmetrySearch found = search(bench);
 
   EXPECT_EQ(found.found, (Texts{"u -> -u", "x -> -x, t -> -t"}));
-  EXPECT_EQ(verdict_of(found, "x -> -x"), Verdict::broken);
-  EXPECT_EQ(verdict_of(found, "t -> -t"), Verdict::broken);
+  EXPECT_EQ(verdict_of(found, "x -> -x"), Found::broken);
+  EXPECT_EQ(verdict_of(found, "t -> -t"), Found::broken);
   EXPECT_EQ(verdict_of(found, "x -> -x, u -> -u"), std::nullopt) << "x -> -x would follow from it";
   EXPECT_EQ(found.calls, 8u);
   EXPECT_EQ(bench.calls, found.calls);
@@ -132,7 +132,7 @@ TEST(SymmetrySearch, WhatDecaysHasAllButTime) {
   const SymmetrySearch found = search(bench);
 
   EXPECT_EQ(found.found, (Texts{"u -> -u", "x -> -x"}));
-  EXPECT_EQ(verdict_of(found, "t -> -t"), Verdict::broken);
+  EXPECT_EQ(verdict_of(found, "t -> -t"), Found::broken);
   EXPECT_EQ(found.rows.size(), 3u) << "the others follow";
 }
 
@@ -161,7 +161,7 @@ TEST(SymmetrySearch, VelocitiesTurnWithTheirAxes) {
   const SymmetrySearch found = search(bench);
 
   EXPECT_EQ(found.found, (Texts{"x -> -x, vx -> -vx", "x -> y, y -> x, vx -> vy, vy -> vx"}));
-  EXPECT_EQ(verdict_of(found, "y -> -y, vy -> -vy"), Verdict::holds);
+  EXPECT_EQ(verdict_of(found, "y -> -y, vy -> -vy"), Found::holds);
   const std::size_t all = symmetry_candidates(bench.grid, bench.channels).size();
   EXPECT_EQ(candidates_of(found), all);
   EXPECT_EQ(planned_search_calls(bench.asked, 0), all + 2);
@@ -180,7 +180,7 @@ TEST(SymmetrySearch, AStateThatTheSolverCannotTakeIsNoSymmetry) {
 
   EXPECT_EQ(found.found, Texts{"x -> -x"});
   EXPECT_EQ(found.rows.front().text, "u -> -u");
-  EXPECT_EQ(found.rows.front().verdict, Verdict::failed);
+  EXPECT_EQ(found.rows.front().verdict, Found::failed);
   EXPECT_EQ(found.rows.front().trouble, "fails: below 0");
   EXPECT_TRUE(contains(symmetry_search_text(found), "failed  fails: below 0\n"));
 }
@@ -213,9 +213,9 @@ TEST(SymmetrySearch, ASymmetricStateTellsNothing) {
   const SymmetrySearch found = search(bench), unseen = search(blind);
 
   EXPECT_EQ(found.found, Texts{"u -> -u"});
-  EXPECT_EQ(verdict_of(found, "x -> -x"), Verdict::broken);
+  EXPECT_EQ(verdict_of(found, "x -> -x"), Found::broken);
   EXPECT_EQ(unseen.found, Texts{"u -> -u"});
-  EXPECT_EQ(verdict_of(unseen, "x -> -x"), Verdict::untold);
+  EXPECT_EQ(verdict_of(unseen, "x -> -x"), Found::untold);
   EXPECT_TRUE(contains(symmetry_search_text(unseen), "cannot be told with these initial"));
 }
 
@@ -229,8 +229,8 @@ TEST(SymmetrySearch, AChannelThatIsNothingTellsNothing) {
   const SymmetrySearch found = search(bench);
 
   EXPECT_EQ(found.found, (Texts{"u -> -u", "x -> -x"}));
-  EXPECT_EQ(verdict_of(found, "w -> -w"), Verdict::untold);
-  EXPECT_EQ(verdict_of(found, "x -> -x, w -> -w"), Verdict::untold);
+  EXPECT_EQ(verdict_of(found, "w -> -w"), Found::untold);
+  EXPECT_EQ(verdict_of(found, "x -> -x, w -> -w"), Found::untold);
 }
 
 // Large values are cut off, and only the second state has some. Breaks if one state is enough.
@@ -245,7 +245,7 @@ TEST(SymmetrySearch, WhatHoldsIsTriedOnASecondState) {
   const SymmetrySearch found = search(bench);
 
   EXPECT_EQ(found.found, Texts{"x -> -x"});
-  EXPECT_EQ(verdict_of(found, "u -> -u"), Verdict::broken);
+  EXPECT_EQ(verdict_of(found, "u -> -u"), Found::broken);
 }
 
 // The velocity follows the gradient of a pressure that is larger by far. Breaks if all channels are
@@ -272,7 +272,7 @@ TEST(SymmetrySearch, AVelocityIsSeenBesideAPressure) {
   const SolverCheck check = check_solver(bench.asked, kSolverCheckCalls, nobody);
 
   EXPECT_EQ(found.found, (Texts{"p -> -p, v -> -v", "x -> -x, p -> -p"}));
-  EXPECT_EQ(verdict_of(found, "x -> -x"), Verdict::broken);
+  EXPECT_EQ(verdict_of(found, "x -> -x"), Found::broken);
   EXPECT_TRUE(check.any_failed()) << "the check compares as the search does";
 }
 
