@@ -9,9 +9,9 @@
 #include "interrupt.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "stap/market/generate.h"
 #include "stap/study/axes.h"
 #include "stap/study/presets.h"
-#include "stap/study/problem.h"
 #include "stap/study/study.h"
 #include "study_end.h"
 

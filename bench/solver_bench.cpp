@@ -31,8 +31,9 @@
 #include "stap/core/fft.h"
 #include "stap/core/isa.h"
 #include "stap/core/warm_up.h"
+#include "stap/market/problem.h"
+#include "stap/study/data_request.h"
 #include "stap/study/presets.h"
-#include "stap/study/problem.h"
 #include "stap/study/study.h"
 
 namespace stap {

@@ -11,7 +11,7 @@
 #include "stap/core/error.h"
 #include "stap/data/well_file.h"
 #include "stap/folder/run_folder.h"
-#include "stap/study/problem.h"
+#include "stap/study/identity.h"
 #include "stap/study/study.h"
 
 namespace stap {

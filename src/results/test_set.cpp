@@ -4,7 +4,7 @@
 
 #include "stap/core/error.h"
 #include "stap/folder/manifest.h"
-#include "stap/study/problem.h"
+#include "stap/study/data_request.h"
 #include "stap/study/study.h"
 
 namespace stap {

@@ -13,9 +13,9 @@
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 #include "stap/folder/run_id.h"
+#include "stap/market/problem.h"
 #include "stap/nn/model_file.h"
 #include "stap/run/loop.h"
-#include "stap/study/problem.h"
 
 namespace stap {
 namespace {

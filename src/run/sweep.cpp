@@ -14,7 +14,8 @@
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
 #include "stap/folder/claim.h"
-#include "stap/study/problem.h"
+#include "stap/market/problem.h"
+#include "stap/study/data_request.h"
 #include "stap/study/study.h"
 
 namespace stap {

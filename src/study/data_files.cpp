@@ -14,7 +14,6 @@
 #include "stap/core/sha256.h"
 #include "stap/data/npy.h"
 #include "stap/data/store.h"
-#include "stap/study/generate.h"
 
 namespace stap {
 namespace {
@@ -91,11 +90,6 @@ void check_own_hash(const fs::path& file, std::span<const double> values) {
 }
 
 }  // namespace
-
-fs::path cached_file(const std::string& data_key, const char* file) {
-  const fs::path cache = cache_folder();
-  return cache.empty() ? fs::path() : cache / data_key / file;
-}
 
 States<double> read_initial(const fs::path& file, const Grid& grid, std::size_t cluster) {
   return is_npy(file) ? read_npy_states(file, grid, false).states

@@ -2,7 +2,7 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/study/problem.h"
+#include "stap/study/identity.h"
 
 namespace stap {
 namespace {

@@ -5,7 +5,7 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
-#include "stap/study/problem.h"
+#include "stap/study/data_request.h"
 
 namespace stap {
 

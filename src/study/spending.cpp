@@ -12,10 +12,8 @@
 #include "stap/core/error.h"
 #include "stap/journal/answer_log.h"
 #include "stap/study/clusters.h"
-#include "stap/study/data_files.h"
-#include "stap/study/generate.h"
+#include "stap/study/data_request.h"
 #include "stap/study/kept_of_solver.h"
-#include "stap/study/problem.h"
 
 namespace stap {
 namespace {

@@ -13,8 +13,8 @@
 #include "stap/data/transitions.h"
 #include "stap/folder/run_folder.h"
 #include "stap/journal/answer_log.h"
+#include "stap/market/problem.h"
 #include "stap/nn/engine.h"
-#include "stap/study/problem.h"
 #include "stap/study/study.h"
 
 namespace stap {

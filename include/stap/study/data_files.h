@@ -55,8 +55,4 @@ FirstTransitions read_first(const std::filesystem::path& file, const Grid& grid,
                             std::size_t cluster, std::size_t steps, std::size_t pool,
                             bool keep_times);
 
-/// Where a file (pool.h5, test.h5) of a data key (generate.h) is in the cache, or would be; empty
-/// if there is no cache.
-std::filesystem::path cached_file(const std::string& data_key, const char* file);
-
 }  // namespace stap

@@ -6,7 +6,8 @@
 
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
-#include "stap/study/problem.h"
+#include "stap/market/problem.h"
+#include "stap/study/data_request.h"
 #include "stap/study/study.h"
 #include "support/contains.h"
 #include "support/environment.h"

@@ -7,8 +7,9 @@
 
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/market/problem.h"
+#include "stap/study/data_request.h"
 #include "stap/study/presets.h"
-#include "stap/study/problem.h"
 #include "stap/study/study.h"
 #include "support/contains.h"
 #include "support/environment.h"

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "stap/core/error.h"
-#include "stap/study/problem.h"
+#include "stap/study/identity.h"
 #include "support/contains.h"
 
 namespace stap {

@@ -7,9 +7,9 @@
 
 #include "stap/config/files.h"
 #include "stap/journal/answer_log.h"
-#include "stap/study/generate.h"
+#include "stap/market/problem.h"
+#include "stap/study/data_request.h"
 #include "stap/study/presets.h"
-#include "stap/study/problem.h"
 #include "support/contains.h"
 #include "support/own_study.h"
 #include "support/temporary_folder.h"

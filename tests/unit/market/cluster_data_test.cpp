@@ -5,9 +5,10 @@
 
 #include "stap/data/store.h"
 #include "stap/ic/sines.h"
+#include "stap/market/generate.h"
+#include "stap/market/problem.h"
 #include "stap/pde/burgers.h"
 #include "stap/study/presets.h"
-#include "stap/study/problem.h"
 #include "support/data_making.h"
 #include "support/environment.h"
 #include "support/fake_solver.h"

@@ -1,13 +1,15 @@
-// What decides about the bits of data, and where they are kept.
+#include "stap/study/data_request.h"
+
 #include <cstdlib>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "stap/config/value.h"
 #include "stap/core/isa.h"
 #include "stap/core/sha256.h"
 #include "stap/core/version.h"
-#include "stap/study/generate.h"
 
 namespace stap {
 
@@ -45,6 +47,28 @@ std::string data_key(const DataRequest& request) {
   return sha256_hex(std::as_bytes(std::span(text)));
 }
 
+DataRequest data_request(const Study& study) {
+  const StudyOptions& o = study.options;
+  DataRequest request;
+  request.pde = *study.effective.find("pde");
+  request.foreign = study.pde && study.pde.row->outline != nullptr;
+  if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
+  if (study.initial_program) {  // the same program, wherever it lies
+    std::vector<std::string> words = study.initial_program->argv.words;
+    for (std::string& word : words)
+      if (fs::path(word).is_absolute()) word = fs::path(word).filename().string();
+    request.initial.set("argv", config::Value::List(words.begin(), words.end()));
+    request.initial.erase("scratch");
+    request.initial.erase("seconds");
+  }
+  request.pool = study.initial_file.empty() ? o.pool : 0;
+  request.test = study.test_file.empty() ? o.test : 0;
+  request.steps = o.steps;
+  request.cluster = o.cluster;
+  request.data_seed = o.data_seed;
+  return request;
+}
+
 fs::path cache_folder() {
   if (const char* own = std::getenv("STAP_CACHE"))
     return std::string_view(own) == "off" ? fs::path() : fs::path(own);
@@ -54,6 +78,11 @@ fs::path cache_folder() {
   };
   const fs::path shared = below("XDG_CACHE_HOME", "stap");
   return shared.empty() ? below("HOME", ".cache/stap") : shared;
+}
+
+fs::path cached_file(const std::string& data_key, const char* file) {
+  const fs::path cache = cache_folder();
+  return cache.empty() ? fs::path() : cache / data_key / file;
 }
 
 }  // namespace stap

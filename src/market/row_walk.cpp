@@ -1,4 +1,4 @@
-#include "study/row_walk.h"
+#include "market/row_walk.h"
 
 #include <algorithm>
 #include <chrono>

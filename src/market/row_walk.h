@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "market/make_rows.h"
+#include "market/tally.h"
 #include "stap/core/observer.h"
 #include "stap/core/solver.h"
 #include "stap/core/stop.h"
 #include "stap/ic/sampler.h"
 #include "stap/journal/answer_log.h"
-#include "study/make_rows.h"
-#include "study/tally.h"
 
 namespace stap {
 

@@ -4,8 +4,8 @@
 
 #include "stap/core/observer.h"
 #include "stap/core/stop.h"
-#include "stap/study/generate.h"
-#include "stap/study/problem.h"
+#include "stap/market/generate.h"
+#include "stap/market/problem.h"
 
 namespace stap {
 

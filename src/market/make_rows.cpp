@@ -1,4 +1,4 @@
-#include "study/make_rows.h"
+#include "market/make_rows.h"
 
 #include <algorithm>
 #include <span>
@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "market/row_walk.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 #include "stap/core/warm_up.h"
 #include "stap/study/clusters.h"
-#include "study/row_walk.h"
 
 namespace stap {
 

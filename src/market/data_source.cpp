@@ -1,4 +1,4 @@
-#include "study/data_source.h"
+#include "market/data_source.h"
 
 #include <filesystem>
 #include <functional>

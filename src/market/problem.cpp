@@ -1,4 +1,4 @@
-#include "stap/study/problem.h"
+#include "stap/market/problem.h"
 
 #include <filesystem>
 #include <utility>
@@ -6,14 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "market/data_source.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
-#include "stap/core/stop.h"
 #include "stap/couple/by_hand.h"
-#include "stap/data/store.h"
+#include "stap/market/generate.h"
 #include "stap/study/data_check.h"
-#include "stap/study/generate.h"
-#include "study/data_source.h"
+#include "stap/study/data_request.h"
 
 namespace stap {
 namespace {
@@ -40,28 +39,6 @@ bool data_are_made(const Study& study) {
   if (request.pool == 0 && request.test == 0) return true;
   const fs::path cache = cache_folder();
   return !cache.empty() && is_generated(request, cache / data_key(request));
-}
-
-DataRequest data_request(const Study& study) {
-  const StudyOptions& o = study.options;
-  DataRequest request;
-  request.pde = *study.effective.find("pde");
-  request.foreign = study.pde && study.pde.row->outline != nullptr;
-  if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
-  if (study.initial_program) {  // the same program, wherever it lies
-    std::vector<std::string> words = study.initial_program->argv.words;
-    for (std::string& word : words)
-      if (fs::path(word).is_absolute()) word = fs::path(word).filename().string();
-    request.initial.set("argv", config::Value::List(words.begin(), words.end()));
-    request.initial.erase("scratch");
-    request.initial.erase("seconds");
-  }
-  request.pool = study.initial_file.empty() ? o.pool : 0;
-  request.test = study.test_file.empty() ? o.test : 0;
-  request.steps = o.steps;
-  request.cluster = o.cluster;
-  request.data_seed = o.data_seed;
-  return request;
 }
 
 namespace {

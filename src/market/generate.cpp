@@ -1,4 +1,4 @@
-#include "stap/study/generate.h"
+#include "stap/market/generate.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/turn.h"
+#include "market/make_rows.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
@@ -20,7 +21,6 @@
 #include "stap/journal/lock_holder.h"
 #include "stap/study/clusters.h"
 #include "stap/study/study.h"
-#include "study/make_rows.h"
 
 namespace stap {
 namespace {

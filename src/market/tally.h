@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/breaker.h"
+#include "market/make_rows.h"
 #include "stap/core/solver.h"
 #include "stap/journal/answer_log.h"
-#include "study/make_rows.h"
 
 namespace stap {
 

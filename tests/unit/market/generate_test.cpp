@@ -1,4 +1,4 @@
-#include "stap/study/generate.h"
+#include "stap/market/generate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "study/tally.h"
+#include "market/tally.h"
 
 #include <algorithm>
 

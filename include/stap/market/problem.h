@@ -1,41 +1,17 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "stap/core/observer.h"
 #include "stap/core/solver.h"
-#include "stap/core/states.h"
 #include "stap/core/stop.h"
+#include "stap/data/transitions.h"
 #include "stap/study/data_files.h"
-#include "stap/study/generate.h"
+#include "stap/study/identity.h"
 #include "stap/study/study.h"
 
 namespace stap {
-
-/// What a problem is, in words and as hashes. Every run keeps it, so that results can be looked at
-/// without the problem, and another problem under the same folder is refused.
-struct Identity {
-  std::string name;                   ///< of the solver
-  std::vector<std::string> channels;  ///< their names
-  Grid grid;                          ///< of single states
-  double dt = 0.0;                    ///< of one learned step
-  std::size_t steps = 0;              ///< L of a trajectory
-  std::size_t cluster = 1;            ///< k: states of an initial condition
-  std::string pool_sha256;            ///< of the values as little-endian doubles
-  std::string test_sha256;            ///< empty: there is no test set
-  std::size_t test_trajectories = 0;
-  std::string pool_file, test_file;  ///< where they were read; empty: they are in the cache
-  std::string first_sha256{};        ///< of transitions there were before; empty: none
-  std::string first_file{};
-  std::string data_key;  ///< their name there; empty if nothing was made
-};
-config::Value to_value(const Identity& identity);
-/// The way back; `where` is for messages. Throws Error(data) for what is missing or no problem.
-Identity read_identity(const config::Value& value, const std::string& where);
 
 /// All that a study needs and that is no choice of method. Runs of a sweep share it.
 struct Problem {
@@ -47,9 +23,6 @@ struct Problem {
   /// 0 and of candidates behind the pool. May be none.
   TransitionSet first{};
 };
-
-/// What must be made for a study: nothing of what comes from files.
-DataRequest data_request(const Study& study);
 
 /// Whether make_problem() would have nothing to make: all is in files or in the cache.
 bool data_are_made(const Study& study);

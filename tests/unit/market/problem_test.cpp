@@ -1,4 +1,4 @@
-#include "stap/study/problem.h"
+#include "stap/market/problem.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -13,7 +13,9 @@
 #include "stap/data/store.h"
 #include "stap/ic/sines.h"
 #include "stap/journal/answer_log.h"
+#include "stap/market/generate.h"
 #include "stap/pde/burgers.h"
+#include "stap/study/data_request.h"
 #include "stap/study/presets.h"
 #include "support/contains.h"
 #include "support/data_making.h"
