@@ -11,8 +11,22 @@
 
 #include "stap/core/observer.h"
 #include "stap/ic/sampler.h"
+#include "stap/pde/burgers.h"
+#include "support/fake_solver.h"
 
 namespace stap::test {
+
+/// 16 points; one thread: some tests fork, and a pool of threads does not survive that.
+inline std::shared_ptr<const Solver> small_burgers(double dt) {
+  BurgersOptions options;
+  options.points = 16;
+  options.dt = dt;
+  return make_burgers(options, 1);
+}
+
+inline std::vector<double> advanced(const Solver& by, std::span<const double> state) {
+  return ask(by, {.state = {state.begin(), state.end()}}).states;
+}
 
 /// Value 0 is a random whole number, which the fake solvers hand on; the others are uniform.
 class NamingSampler final : public Sampler {

@@ -7,7 +7,6 @@
 #include "stap/ic/sines.h"
 #include "stap/market/generate.h"
 #include "stap/market/problem.h"
-#include "stap/pde/burgers.h"
 #include "stap/study/presets.h"
 #include "support/data_making.h"
 #include "support/environment.h"
@@ -17,19 +16,14 @@
 namespace stap {
 namespace {
 
-constexpr double kDt = 0.05;
-
-std::shared_ptr<const Solver> burgers(double dt) {
-  BurgersOptions options;
-  options.points = 16;
-  options.dt = dt;
-  return make_burgers(options, 1);
-}
+constexpr double kSingleDt = 0.05;
 
 // Hands queries on and keeps their times.
 class Listening final : public BatchSolver {
  public:
-  Listening() : BatchSolver("listening", burgers(kDt)->grid(), kDt), inner_(burgers(kDt)) {}
+  Listening()
+      : BatchSolver("listening", test::small_burgers(kSingleDt)->grid(), kSingleDt),
+        inner_(test::small_burgers(kSingleDt)) {}
   mutable std::vector<double> times;  // one a call
   std::unique_ptr<Solver> with_step(double dt) const override { return inner_->with_step(dt); }
 
@@ -42,10 +36,6 @@ class Listening final : public BatchSolver {
   }
   std::shared_ptr<const Solver> inner_;
 };
-
-std::vector<double> advanced(const Solver& by, std::span<const double> state) {
-  return test::ask(by, {.state = {state.begin(), state.end()}}).states;
-}
 
 class ClusterData : public ::testing::Test {
  protected:
@@ -67,15 +57,16 @@ class ClusterData : public ::testing::Test {
 
 // Against the parts: a draw, a warm-up that ends 2 dt early, then single steps.
 TEST_F(ClusterData, AnInitialConditionIsTheLastStatesOfItsWarmUp) {
-  const auto sampler = make_sines({.warm_up = 0.22}, burgers(kDt)->grid());
-  const auto warm_up = burgers(0.22 - 2 * kDt), solver = burgers(kDt);
+  const auto sampler = make_sines({.warm_up = 0.22}, test::small_burgers(kSingleDt)->grid());
+  const auto warm_up = test::small_burgers(0.22 - 2 * kSingleDt),
+             solver = test::small_burgers(kSingleDt);
   const auto trajectory = [&](const char* stream, std::size_t id, std::size_t states) {
     std::vector<double> state(16), all;
     sampler->draw(Rng(0).split(stream), id, state);
-    state = advanced(*warm_up, state);
+    state = test::advanced(*warm_up, state);
     for (std::size_t s = 0; s < states; ++s) {
       all.insert(all.end(), state.begin(), state.end());
-      state = advanced(*solver, state);
+      state = test::advanced(*solver, state);
     }
     return all;
   };
@@ -107,26 +98,27 @@ TEST_F(ClusterData, WarmUpStepsAreAtNegativeTimes) {
   const std::vector<double> expected{-2, -1, 0, 1, 2, 3, 4, 5};
   ASSERT_EQ(solver->times.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
-    EXPECT_DOUBLE_EQ(solver->times[i], expected[i] * kDt) << i;
+    EXPECT_DOUBLE_EQ(solver->times[i], expected[i] * kSingleDt) << i;
 }
 
 TEST_F(ClusterData, TheWarmUpMayBeJustLongEnough) {
-  const Problem problem = make_problem(study(3, "0.1"), burgers(kDt), silent_);
+  const Problem problem = make_problem(study(3, "0.1"), test::small_burgers(kSingleDt), silent_);
 
   std::vector<double> drawn(16);
-  make_sines({.warm_up = 0.1}, burgers(kDt)->grid())->draw(Rng(0).split("pool"), 0, drawn);
+  make_sines({.warm_up = 0.1}, test::small_burgers(kSingleDt)->grid())
+      ->draw(Rng(0).split("pool"), 0, drawn);
   EXPECT_TRUE(std::ranges::equal(problem.pool.states.row(0).first(16), drawn));
 }
 
 TEST_F(ClusterData, IsReadAgainAndGeneratedAlike) {
   const Study of = study(2, "0.22");
   const auto sampler = make_sines({.warm_up = 0.22}, of.grid);
-  const Problem made = make_problem(of, burgers(kDt), silent_);
+  const Problem made = make_problem(of, test::small_burgers(kSingleDt), silent_);
 
   test::Recorder record;
-  const Problem read = make_problem(of, burgers(kDt), record);
-  const Generated generated =
-      generate(data_request(of), *sampler, burgers(kDt), folder_.path("g"), silent_, {});
+  const Problem read = make_problem(of, test::small_burgers(kSingleDt), record);
+  const Generated generated = generate(data_request(of), *sampler, test::small_burgers(kSingleDt),
+                                       folder_.path("g"), silent_, {});
 
   EXPECT_TRUE(record.events.empty());
   EXPECT_TRUE(std::ranges::equal(read.pool.states.values(), made.pool.states.values()));

@@ -14,7 +14,6 @@
 #include "stap/ic/sines.h"
 #include "stap/journal/answer_log.h"
 #include "stap/market/generate.h"
-#include "stap/pde/burgers.h"
 #include "stap/study/data_request.h"
 #include "stap/study/presets.h"
 #include "support/contains.h"
@@ -38,18 +37,6 @@ using test::ScopedVariable;
 using test::TemporaryFolder;
 
 constexpr double kProblemDt = 0.05;
-
-// One thread: some tests fork, and a pool of threads does not survive that.
-std::shared_ptr<const Solver> burgers(double dt = kProblemDt) {
-  BurgersOptions options;
-  options.points = 16;
-  options.dt = dt;
-  return make_burgers(options, 1);
-}
-
-std::vector<double> advanced(const Solver& by, std::span<const double> state) {
-  return test::ask(by, {.state = {state.begin(), state.end()}}).states;
-}
 
 bool same(const States<double>& a, const States<double>& b) {
   return a.grid() == b.grid() && std::ranges::equal(a.values(), b.values());
@@ -93,7 +80,7 @@ class ProblemTest : public ::testing::Test {
   }
 
   Problem make(const Study& of, Observer& observer, const StopAsked& stop = {}) const {
-    return make_problem(of, burgers(), observer, stop);
+    return make_problem(of, test::small_burgers(kProblemDt), observer, stop);
   }
   Problem make(const Study& of) const {
     Observer silent;
@@ -109,7 +96,7 @@ class ProblemTest : public ::testing::Test {
 // Against the parts it is made of: draws, a warm-up by a solver of that step, then learned steps.
 // The rows looked at are not in the first block: one that is filled like the first would show.
 TEST_F(ProblemTest, DataAreDrawnWarmedUpAndSolved) {
-  const auto warm_up = burgers(0.02), solver = burgers();
+  const auto warm_up = test::small_burgers(0.02), solver = test::small_burgers(kProblemDt);
   const auto sampler = make_sines({.warm_up = 0.02}, solver->grid());
 
   const Problem problem = make(study({"pool=300", "test=258"}));
@@ -119,12 +106,12 @@ TEST_F(ProblemTest, DataAreDrawnWarmedUpAndSolved) {
   EXPECT_EQ(problem.test->trajectories(), 258u);
   std::vector<double> state(16);
   sampler->draw(Rng(0).split("pool"), 299, state);
-  EXPECT_TRUE(std::ranges::equal(problem.pool.states.row(299), advanced(*warm_up, state)));
+  EXPECT_TRUE(std::ranges::equal(problem.pool.states.row(299), test::advanced(*warm_up, state)));
   sampler->draw(Rng(0).split("test"), 257, state);
-  state = advanced(*warm_up, state);
+  state = test::advanced(*warm_up, state);
   EXPECT_TRUE(std::ranges::equal(problem.test->states.row(257 * 4), state));
   for (std::size_t t = 1; t < 4; ++t) {
-    state = advanced(*solver, state);
+    state = test::advanced(*solver, state);
     EXPECT_TRUE(std::ranges::equal(problem.test->states.row(257 * 4 + t), state)) << t;
   }
   EXPECT_EQ(problem.pool.sha256, sha256_hex(std::as_bytes(problem.pool.states.values())));
@@ -139,7 +126,7 @@ TEST_F(ProblemTest, KnowsWhatItIs) {
   const Identity& identity = problem.identity;
   EXPECT_EQ(identity.name, "burgers");
   EXPECT_EQ(identity.channels, std::vector<std::string>{"u"});
-  EXPECT_EQ(identity.grid, burgers()->grid());
+  EXPECT_EQ(identity.grid, test::small_burgers(kProblemDt)->grid());
   EXPECT_EQ(identity.dt, kProblemDt);
   EXPECT_EQ(identity.steps, 3u);
   EXPECT_EQ(identity.cluster, 1u);
@@ -400,7 +387,8 @@ TEST_F(ProblemTest, ASolverThatIsNotTheStudysIsRefused) {
       contains(message(make_grid(1, {8}, {1.0}), kProblemDt), "fake works on states of 1 x 8"));
   EXPECT_TRUE(contains(message(make_grid(2, {16}, {1.0}), kProblemDt), "study's are 1 x 16"));
   EXPECT_TRUE(contains(message(make_grid(1, {16}, {2.0}), kProblemDt), "lengths [2]"));
-  EXPECT_TRUE(contains(message(burgers()->grid(), 0.1), "steps of 0.1, but the study's are 0.05"));
+  EXPECT_TRUE(contains(message(test::small_burgers(kProblemDt)->grid(), 0.1),
+                       "steps of 0.1, but the study's are 0.05"));
   EXPECT_FALSE(fs::exists(cache_));
 }
 
@@ -416,15 +404,17 @@ TEST_F(ProblemTest, ASolverOfOnesOwnHasDataOfItsOwn) {
   EXPECT_NE(own.pool.sha256, equation.pool.sha256);
   EXPECT_EQ(own.solver, solver);
   EXPECT_EQ(solver->computed, 20u + 5 * 4);
-  EXPECT_EQ(make_problem(of, burgers(), silent).identity.data_key, equation.identity.data_key);
+  EXPECT_EQ(make_problem(of, test::small_burgers(kProblemDt), silent).identity.data_key,
+            equation.identity.data_key);
 }
 
 class ProblemFiles : public ProblemTest {
  protected:
   ProblemFiles() {
     Observer silent;
-    const auto sampler = make_sines({.warm_up = 0.02}, burgers()->grid());
-    made_ = generate(data_request(study()), *sampler, burgers(), folder_.path("made"), silent, {});
+    const auto sampler = make_sines({.warm_up = 0.02}, test::small_burgers(kProblemDt)->grid());
+    made_ = generate(data_request(study()), *sampler, test::small_burgers(kProblemDt),
+                     folder_.path("made"), silent, {});
   }
   std::string pool_file() const { return folder_.path("made/pool.h5"); }
   std::string test_file() const { return folder_.path("made/test.h5"); }
