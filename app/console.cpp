@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "duration.h"
 #include "standard_streams.h"
 #include "stap/core/shown_text.h"
 
@@ -20,14 +21,15 @@ bool is_terminal() {
   return isatty(STDERR_FILENO) == 1 && (!kind || std::string_view(kind) != "dumb");
 }
 
-// Asked for every line: windows change. One less than there are, as the last one wraps.
-std::size_t terminal_columns() {
-  winsize size{};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-  return (known ? size.ws_col : 80u) - 1u;
-}
-
 }  // namespace
+
+std::optional<TerminalSize> terminal_size() {
+  if (!is_terminal()) return std::nullopt;
+  winsize size{};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  return TerminalSize{(known && size.ws_col > 1 ? size.ws_col : 80u) - 1u,
+                      known && size.ws_row > 0 ? size.ws_row : 24u};
+}
 
 std::string painted(std::string_view word, int ansi_colour) {
   const char* no_color = std::getenv("NO_COLOR");
@@ -84,16 +86,14 @@ std::string Console::time_left(std::size_t done, std::size_t total, Clock::time_
   const double seconds = std::chrono::duration<double>(now - since_).count();
   if (part - since_part_ < 0.01 || seconds < 0.5 || done == total) return "";
   const double left = seconds * (1 - part) / (part - since_part_);
-  return left < 100    ? fmt::format("{:.0f} s", left)
-         : left < 6000 ? fmt::format("{:.0f} min", left / 60)
-                       : fmt::format("{:.1f} h", left / 3600);
+  return duration_text(left);
 }
 
 void Console::draw(const ProgressText& text, Clock::time_point now) {
   const bool complete = text.done == text.total;
   const bool soon = now - drawn_at_ < std::chrono::milliseconds(100);
   if (soon && !complete && text.phase == drawn_phase_) return;
-  const std::string line = bar_line(text, terminal_columns());
+  const std::string line = bar_line(text, terminal_size().value_or(TerminalSize{}).columns);
   if (line == drawn_) return;
   write_to_terminal("\r\033[K" + line);
   bar_open_ = true;

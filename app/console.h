@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -48,6 +49,13 @@ class Console : public Observer {
   double since_part_ = 1.0;
   std::size_t since_total_ = 0;
 };
+
+/// Of stderr, if that is a terminal that can colour words and overwrite lines. Asked for whatever
+/// is drawn: windows change. One column less than there are, as the last one wraps.
+struct TerminalSize {
+  std::size_t columns = 79, rows = 24;
+};
+std::optional<TerminalSize> terminal_size();
 
 /// The word in an ANSI colour if stderr may have one: a terminal, and NO_COLOR unset or empty.
 std::string painted(std::string_view word, int ansi_colour);

@@ -33,4 +33,10 @@ std::optional<double> seconds_of(const std::string& text, const std::string& opt
   return number * factor;
 }
 
+std::string duration_text(double seconds) {
+  return seconds < 100    ? fmt::format("{:.0f} s", seconds)
+         : seconds < 6000 ? fmt::format("{:.0f} min", seconds / 60)
+                          : fmt::format("{:.1f} h", seconds / 3600);
+}
+
 }  // namespace stap::app

@@ -13,4 +13,7 @@ std::string complaint_if_empty(const std::string& text);
 /// option.
 std::optional<double> seconds_of(const std::string& text, const std::string& option);
 
+/// "12 s", "3 min", "1.5 h".
+std::string duration_text(double seconds);
+
 }  // namespace stap::app

@@ -15,14 +15,6 @@ std::size_t width(const std::string& text) {
       std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::string cut(std::string text, std::size_t columns) {
-  while (width(text) > columns) {
-    while ((text.back() & 0xC0) == 0x80) text.pop_back();
-    text.pop_back();
-  }
-  return text;
-}
-
 std::string count_text(const ProgressText& text) {
   return fmt::format("{} of {}{}{}", text.done, text.total, text.unit.empty() ? "" : " ",
                      text.unit);
@@ -33,6 +25,14 @@ std::string left_text(const ProgressText& text) {
 }
 
 }  // namespace
+
+std::string cut_to(std::string text, std::size_t columns) {
+  while (width(text) > columns) {
+    while ((text.back() & 0xC0) == 0x80) text.pop_back();
+    text.pop_back();
+  }
+  return text;
+}
 
 std::string log_line(const ProgressText& text) {
   return fmt::format("{}: {}{}", text.phase, count_text(text), left_text(text));
@@ -55,8 +55,8 @@ std::string bar_line(const ProgressText& text, std::size_t columns) {
   for (const std::string& end : {": " + counted, ": " + count_text(text)})
     if (width(text.phase) + width(end) <= columns) return text.phase + end;
   const std::string end = "..: " + count_text(text);
-  if (width(end) >= columns) return cut(count_text(text), columns);
-  return cut(text.phase, columns - width(end)) + end;
+  if (width(end) >= columns) return cut_to(count_text(text), columns);
+  return cut_to(text.phase, columns - width(end)) + end;
 }
 
 LogPace::Verdict LogPace::judge(const std::string& phase, std::size_t done, std::size_t total,

@@ -17,6 +17,9 @@ struct ProgressText {
   std::string last_warning = {};  ///< empty: none
 };
 
+/// At most its first `columns` characters.
+std::string cut_to(std::string text, std::size_t columns);
+
 /// "pool: 12 of 30 trajectories, 12 s left".
 std::string log_line(const ProgressText& text);
 

@@ -1,16 +1,11 @@
-// `stap watch`: the report of runs while they work, for a browser of this machine.
-#include <fcntl.h>
-#include <spawn.h>
-#include <unistd.h>
-
-#include <atomic>
+// `stap watch`: how runs are doing, in the terminal, and their report while it grows.
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -19,165 +14,157 @@
 
 #include "commands.h"
 #include "console.h"
-#include "interrupt.h"
+#include "duration.h"
+#include "progress_text.h"
+#include "report_file.h"
+#include "standard_streams.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/core/shown_text.h"
 #include "stap/data/store.h"
+#include "stap/report/page.h"
 #include "stap/report/watch.h"
-#include "stap/results/run_result.h"
-#include "watch_http.h"
-#include "watch_page.h"
-
-extern char** environ;
 
 namespace stap::app {
 namespace {
 
 struct WatchOptions {
   std::string folder;
-  int port = 0;  ///< 0: any
-  bool no_open = false;
   bool wait = false;  ///< for the folder
   bool stay = false;  ///< when the runs have ended
 };
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-using Seconds = std::chrono::duration<double>;
 
-constexpr std::chrono::milliseconds kLookEvery{1000}, kNap{50};
-constexpr std::chrono::seconds kLastView{10};  // for a browser to hear of the end,
-constexpr std::chrono::seconds kLastPage{3};   // and to ask for the last page then
-constexpr int kRest = 4;                       // times what making a page took
+constexpr std::chrono::milliseconds kLookEvery{1000}, kPageEvery{3000};
+constexpr int kRest = 4;  // times what making a page took
 
-double time_of_day() {
-  return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-// What is served; the threads of the server read it, others replace it.
-class Board {
+// The folder's report.html, made again when what it shows has changed: every few seconds at most,
+// and for at most a fifth of the time, so that the runs keep their cores.
+class ReportWriter {
  public:
-  void set_page(LivePage page) {
-    const std::lock_guard guard(mutex_);
-    page_ = std::make_shared<const LivePage>(std::move(page));
-    ++version_;
-  }
-  std::string version() const {
-    const std::lock_guard guard(mutex_);
-    return fmt::format("{}", version_);
-  }
-  void set_status(std::string status, bool ended) {
-    const std::lock_guard guard(mutex_);
-    status_ = std::make_shared<const std::string>(std::move(status));
-    ended_ = ended;
-  }
-  bool has_page() const {
-    const std::lock_guard guard(mutex_);
-    return page_ != nullptr;
-  }
-  WebAnswer page() {
-    const std::lock_guard guard(mutex_);
-    if (page_ == nullptr) return {};
-    // Whoever has heard of the end asks for the last page, and for nothing more.
-    if ((page_->waiting && page_->last) || end_told_) end_seen_ = true;
-    return {200, "text/html; charset=utf-8", page_->text, {}, page_->policy};
-  }
-  WebAnswer status() {
-    const std::lock_guard guard(mutex_);
-    if (ended_ && !end_told_) end_told_ = Clock::now();
-    return {200, "application/json; charset=utf-8", *status_};
-  }
-  /// Somebody was told that all has ended, and has the last page or does not want it.
-  bool end_seen() const {
-    const std::lock_guard guard(mutex_);
-    return end_seen_ || (end_told_ && Clock::now() - *end_told_ > kLastPage);
-  }
+  explicit ReportWriter(const fs::path& folder)
+      : folder_(folder), file_(report_file(folder)), page_(text_of(file_)) {}
 
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const LivePage> page_;
-  std::shared_ptr<const std::string> status_ = std::make_shared<const std::string>("{}");
-  std::size_t version_ = 0;
-  bool ended_ = false;
-  std::optional<Clock::time_point> end_told_;
-  bool end_seen_ = false;
-};
-
-// Makes the page, and makes it again when files have changed: at most once a second, and at most a
-// fifth of the time, so that the runs keep their cores.
-class PageMaker {
- public:
-  PageMaker(fs::path folder, Board& board)
-      : folder_(std::move(folder)), board_(board), thread_([this](const std::stop_token& stop) {
-          do {
-            make(false);
-            std::this_thread::sleep_for(kNap);
-          } while (!stop.stop_requested());
-          next_ = {};
-          make(true);
-          finished_ = true;
-        }) {}
-
-  /// Only what has changed until now is made; finished() says when that is done.
-  void finish() { thread_.request_stop(); }
-  bool finished() const { return finished_; }
-
- private:
-  void make(bool last) {
+  void follow(const LiveFolder& live) {
+    std::string seen = files_seen(folder_) + (live.ended ? "ended\n" : "\n");
+    for (const LiveRun& run : live.runs) seen += run.words + '\n';
+    if (seen == seen_ || (!live.ended && Clock::now() < next_)) return;
     const auto start = Clock::now();
-    if (start < next_) return;
-    const std::string seen = files_seen(folder_);
-    if (seen != seen_ || (last && waiting_)) {
-      LivePage page = live_page(folder_, time_of_day(), last);
-      waiting_ = page.waiting;
-      board_.set_page(std::move(page));
+    try {
+      std::string page = page_text(gather_report(std::span(&folder_, 1)), !live.ended);
+      check_report_output(file_, std::span(&folder_, 1));
+      if (page != page_) write_text(file_, page);
+      page_ = std::move(page);
+      words_ = fmt::format("report: {}", file_.string());
+    } catch (const std::exception& problem) {  // files may change while they are read
+      words_ = fmt::format("no report: {}", problem.what());
     }
-    seen_ = seen;
-    next_ = Clock::now() + std::max<Clock::duration>(kLookEvery, kRest * (Clock::now() - start));
+    seen_ = std::move(seen);
+    next_ = Clock::now() + std::max<Clock::duration>(kPageEvery, kRest * (Clock::now() - start));
+  }
+  /// Where it is, or why there is none.
+  const std::string& words() const { return words_; }
+
+ private:
+  static std::string text_of(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  fs::path folder_;
-  Board& board_;
-  std::string seen_ = "nothing";
-  bool waiting_ = false;  // what is shown says that there is nothing yet
+  fs::path folder_, file_;
+  std::string page_, words_ = "no report yet", seen_ = "nothing";
   Clock::time_point next_{};
-  std::atomic<bool> finished_ = false;
-  std::jthread thread_;
 };
 
-// A browser is given a ticket that is good for once, since other users can see what programs are
-// started with.
-class Ticket {
- public:
-  bool use(std::string_view given) {
-    return same_secret(given, "/" + text_) && !used_.exchange(true);
+std::string queries_text(const LiveRun& run) {
+  const RunStatus& status = run.status;
+  std::string text;
+  if (status.open > 0)
+    text += fmt::format(", {} open {} ({} running)", status.open,
+                        status.open == 1 ? "query" : "queries", status.running.size());
+  if (status.failed > 0) text += fmt::format(", {} failed", status.failed);
+  if (status.refused > 0) text += fmt::format(", {} refused", status.refused);
+  return text;
+}
+
+// "random-0: training, round 2 of 5 (process 77): 12 of 72 epochs, 3 min left".
+std::string run_text(const LiveRun& run) {
+  const RunStatus& status = run.status;
+  std::string text = fmt::format("{}: {}", run.name, run.words);
+  if (run.works()) {
+    if (status.epochs > 0)
+      text += fmt::format(": {} of {} epochs", status.epochs_done, status.epochs);
+    else if (status.budget > 0)
+      text += fmt::format(": {} of {} solver steps", status.spent, status.budget);
+    text += queries_text(run);
+    if (run.seconds_left)
+      text += fmt::format(", {} left", duration_text(*run.seconds_left));
+    else if (run.phase_seconds_left)
+      text += fmt::format(", {} left of this part", duration_text(*run.phase_seconds_left));
   }
-  void open(int port) {
-    std::string url = fmt::format("http://127.0.0.1:{}/{}", port, text_), program = "xdg-open";
-    posix_spawn_file_actions_t quiet;
-    posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    char* words[] = {program.data(), url.data(), nullptr};
-    pid_t process = 0;
-    if (posix_spawnp(&process, program.c_str(), &quiet, nullptr, words, environ) == 0)
-      used_ = false;
-    posix_spawn_file_actions_destroy(&quiet);
+  return status.error.empty() ? text : text + "; " + status.error;
+}
+
+std::string head_text(const std::string& folder, const LiveFolder& live) {
+  if (!live.error.empty()) return live.error;
+  const auto working = std::ranges::count_if(live.runs, &LiveRun::works);
+  return fmt::format("{}: {} of {} {} working", folder, working, live.runs.size(),
+                     live.runs.size() == 1 ? "run" : "runs");
+}
+
+// A few lines in the place of those before on a terminal; elsewhere a line where what a run does
+// has changed.
+class View {
+ public:
+  explicit View(const Globals& globals) : quiet_(globals.quiet) {}
+
+  void show(const std::string& folder, const LiveFolder& live, const std::string& report,
+            std::ostream& out) {
+    if (quiet_) return;
+    if (const auto terminal = terminal_size())
+      draw(*terminal, folder, live, report);
+    else
+      log(folder, live, out);
   }
 
  private:
-  std::string text_ = random_token();
-  std::atomic<bool> used_ = true;  // until it is given away
-};
+  void draw(const TerminalSize& terminal, const std::string& folder, const LiveFolder& live,
+            const std::string& report) {
+    std::vector<const LiveRun*> runs;
+    for (const LiveRun& run : live.runs) runs.push_back(&run);
+    const std::size_t most = std::max<std::size_t>(terminal.rows, 6) - 4;
+    if (runs.size() > most) std::ranges::stable_partition(runs, &LiveRun::works);
+    std::vector<std::string> lines{head_text(folder, live)};
+    for (const LiveRun* run : runs) {
+      if (lines.size() > most) break;
+      lines.push_back("  " + run_text(*run));
+    }
+    if (runs.size() > most) lines.push_back(fmt::format("  and {} more", runs.size() - most));
+    lines.push_back(report);
+    std::string text = lines_ > 0 ? fmt::format("\033[{}A", lines_) : std::string();
+    for (std::string& line : lines) {
+      std::ranges::replace(line, '\n', ' ');
+      text += "\033[K" + cut_to(printable(line), terminal.columns) + "\n";
+    }
+    write_to_terminal(text + "\033[J");
+    lines_ = lines.size();
+  }
 
-// Somebody sits before a screen of this machine.
-bool has_screen() {
-  const auto set = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0';
-  };
-  return isatty(STDOUT_FILENO) == 1 && (set("DISPLAY") || set("WAYLAND_DISPLAY")) &&
-         !set("SSH_CONNECTION");
-}
+  void log(const std::string& folder, const LiveFolder& live, std::ostream& out) {
+    const auto tell = [&](const std::string& name, const std::string& words,
+                          const std::string& line) {
+      if (std::exchange(told_[name], words) != words) out << line << std::endl;
+    };
+    tell("", live.error, live.error.empty() ? head_text(folder, live) : live.error);
+    for (const LiveRun& run : live.runs) tell(run.name, run.words, run_text(run));
+  }
+
+  bool quiet_;
+  std::size_t lines_ = 0;                    // on the terminal
+  std::map<std::string, std::string> told_;  // words by run
+};
 
 bool is_there(const fs::path& folder) {
   std::error_code error;
@@ -185,82 +172,35 @@ bool is_there(const fs::path& folder) {
          fs::exists(folder / "status.json", error);  // while pool and test set are made
 }
 
-void wait_for(const WatchOptions& options, const InterruptGuard& interrupt, Console& console) {
-  const fs::path folder = options.folder;
-  if (is_there(folder)) return;
+void wait_for(const WatchOptions& options, Console& console) {
+  if (is_there(options.folder)) return;
   if (!options.wait)
     throw Error(ErrorKind::data,
                 fmt::format("there is no run or sweep in {0} yet: 'stap watch {0} --wait' waits "
                             "for it",
-                            folder.string()));
-  console.note(fmt::format("waiting for {}", folder.string()));
-  while (!is_there(folder)) {
-    if (interrupt.requested()) interrupt.end_program();
-    std::this_thread::sleep_for(kNap);
-  }
+                            options.folder));
+  console.note(fmt::format("waiting for {}", options.folder));
+  while (!is_there(options.folder)) std::this_thread::sleep_for(kLookEvery);
 }
 
-// There is a run with a configuration: its pool and test set are made.
-bool has_begun(const fs::path& folder) {
-  try {
-    return !run_folders(folder).empty();
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-std::string last_words(const fs::path& folder) {
-  std::error_code error;
-  const fs::path report = folder / "report.html";
-  const std::string over = fmt::format("nobody works in {} any more; ", folder.string());
-  if (fs::exists(report, error)) return over + fmt::format("its report is {}\n", report.string());
-  if (!has_begun(folder))
-    return over +
-           "it has no results: it ended while pool and test set were made, and the same "
-           "command goes on with them\n";
-  return over + fmt::format("'stap report {}' makes its report\n", folder.string());
-}
-
+// Ctrl-C ends it as it ends any program: there is nothing to tidy.
 void run_watch(const WatchOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const fs::path folder = options.folder;
   Console console(globals);
-  const InterruptGuard interrupt;
-  const std::string token = random_token();
-  Ticket ticket;
-  Board board;
-  const LoopbackServer server(options.port, [&](const std::string& target) -> WebAnswer {
-    if (same_secret(target, "/" + token + "/")) return board.page();
-    if (same_secret(target, "/" + token + "/status.json")) return board.status();
-    if (ticket.use(target)) return {302, "text/plain; charset=utf-8", "", "/" + token + "/"};
-    return {};
-  });
-  wait_for(options, interrupt, console);
-  PageMaker pages(folder, board);
-  const auto nap = [&] {
-    if (interrupt.requested()) interrupt.end_program();
-    std::this_thread::sleep_for(kNap);
-  };
-  // A browser asks no more once it has heard of the end: not before the last page is there.
-  const auto look = [&](bool last) {
-    LiveFolder live = look_at_live(folder, time_of_day());
-    const bool over = std::exchange(live.ended, last);
-    board.set_status(config::json_text(to_value(live, board.version()), 0) + "\n", last);
-    return over;
-  };
-  while (!board.has_page()) nap();
-  bool ended = look(false);
-  out << fmt::format("http://127.0.0.1:{}/{}/", server.port(), token) << std::endl;
-  if (!options.no_open && has_screen()) ticket.open(server.port());
-  for (auto next = Clock::now() + kLookEvery; !ended || options.stay; nap()) {
-    if (Clock::now() < next) continue;
-    ended = look(false);
-    next = Clock::now() + kLookEvery;
+  check_report_output(report_file(folder), std::span(&folder, 1));
+  wait_for(options, console);
+  ReportWriter report(folder);
+  View view(globals);
+  for (;;) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const LiveFolder live = look_at_live(folder, std::chrono::duration<double>(now).count());
+    report.follow(live);
+    view.show(options.folder, live, report.words(), out);
+    if (live.ended && !options.stay) break;
+    std::this_thread::sleep_for(kLookEvery);
   }
-  for (pages.finish(); !pages.finished();) nap();
-  look(true);
-  for (const auto end = Clock::now() + kLastView; Clock::now() < end && !board.end_seen();) nap();
-  out << last_words(folder);
+  out << fmt::format("all runs have ended; {}\n", report.words());
 }
 
 }  // namespace
@@ -268,17 +208,14 @@ void run_watch(const WatchOptions& options, const Globals& globals, std::ostream
 void add_watch(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<WatchOptions>();
   CLI::App* command = program.add_subcommand(
-      "watch", "Show the report of runs while they work, in a browser of this machine");
+      "watch", "Show how runs are doing, and keep their report.html up to date while they work");
   command->add_option("folder", options->folder, "Folder of a run or a sweep")->required();
-  command->add_option("--port", options->port, "Port of 127.0.0.1 (default: any that is free)")
-      ->check(CLI::Range(0, 65535));
-  command->add_flag("--no-open", options->no_open, "Print the address and start no browser");
   command->add_flag("--wait", options->wait, "Wait for a folder that is not there yet");
-  command->add_flag("--stay", options->stay, "Go on when nobody works in the folder any more");
+  command->add_flag("--stay", options->stay, "Continue when all runs have ended");
   command->footer(
-      "Only reads, only on the loopback interface, and only for who knows the address, which is "
-      "another one\nevery time. From elsewhere: ssh -L PORT:127.0.0.1:PORT HOST, with --port. Ends "
-      "with the runs.\nExample:\n  stap watch my-run\n  stap watch my-sweep --port 8642 --no-open");
+      "Open FOLDER/report.html in a browser: it reloads itself while runs work. Reads their files "
+      "only, so it works\non any machine that sees the folder, and may be stopped at any time. "
+      "Ends with the runs.\nExample:\n  stap watch my-run");
   command->callback([options, &globals] { run_watch(*options, globals, std::cout); });
 }
 

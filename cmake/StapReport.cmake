@@ -1,8 +1,11 @@
 # Scripts and styles of the report become a source file of the library, so that the program needs no
 # files of its own.
 
-# Parts of one function; tests/browser reads their order here.
-set(script_parts basics chart_values chart_paint charts tables costs fields live start)
+# Parts of one function, and of one style sheet; tests/browser reads their order here.
+set(script_parts basics chart_values chart_paint charts tables costs fields start)
+set(style_parts base figures tables print)
+list(TRANSFORM style_parts PREPEND src/report/style/)
+list(TRANSFORM style_parts APPEND .css)
 list(TRANSFORM script_parts PREPEND src/report/script/)
 list(TRANSFORM script_parts APPEND .js)
 
@@ -21,7 +24,7 @@ stap_asset(uplot_script "" "" third_party/uplot/uPlot.iife.min.js)
 stap_asset(uplot_style "" "" third_party/uplot/uPlot.min.css)
 stap_asset(uplot_licence "" "" third_party/uplot/LICENSE)
 stap_asset(page_script "(() => {\n\"use strict\";\n" "})();\n" ${script_parts})
-stap_asset(page_style "" "" src/report/page.css)
+stap_asset(page_style "" "" ${style_parts})
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/report_assets.cpp @ONLY CONTENT
 "#include \"report/assets.h\"
 

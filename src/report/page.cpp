@@ -43,17 +43,19 @@ std::string title_of(const Report& report) {
   return shortened(fmt::format("{}", fmt::join(names, ", ")));
 }
 
+constexpr const char* kReload = "<meta http-equiv=\"refresh\" content=\"5\">\n";  // seconds
+
 std::size_t shown_problems(const Report& report, const PageRoom& room) {
   return std::min(room.problems, report.problems.size());
 }
 
-std::string header_html(const Report& report, const PageRoom& room) {
+std::string header_html(const Report& report, const PageRoom& room, bool live) {
   std::string html = fmt::format(
-      "<header><h1>{}</h1>\n<p class=\"subtitle\">{} {} of {} {}, by stap {}</p>\n<nav><a "
+      "<header><h1>{}</h1>\n<p class=\"subtitle\">{} {} of {} {}, by stap {}{}</p>\n<nav><a "
       "href=\"#summary\">Summary</a>",
       escaped(title_of(report)), report.runs.size(), report.runs.size() == 1 ? "run" : "runs",
       report.problems.size(), report.problems.size() == 1 ? "problem" : "problems",
-      escaped(version()));
+      escaped(version()), live ? "; runs are working, and this page reloads itself" : "");
   for (std::size_t p = 0; p < shown_problems(report, room); ++p)
     html += fmt::format(" <a href=\"#p{}\">{}</a>", p + 1,
                         escaped(shortened(report.problems[p].table.problem, 40)));
@@ -143,40 +145,23 @@ std::string reading_html(const Report& report) {
                     fields ? ", and a few states of test trajectories" : "");
 }
 
-}  // namespace
-
-std::string page_policy(bool live) {
+std::string page_policy() {
   return fmt::format(
       "default-src 'none'; script-src {} {}; style-src 'unsafe-inline'; img-src data:; base-uri "
-      "'none'; form-action 'none'{}",
-      source_of(uplot_script()), source_of(page_script()), live ? "; connect-src 'self'" : "");
+      "'none'; form-action 'none'",
+      source_of(uplot_script()), source_of(page_script()));
 }
-
-std::string waiting_page(const std::string& title, const std::string& why, bool last) {
-  return fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n{}"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>stap watch</title>\n<style>{}</style></head>\n<body><main><h1>{}</h1>\n<p>{}</p>\n"
-      "<p>{}</p></main></body></html>\n",
-      last ? "" : "<meta http-equiv=\"refresh\" content=\"2\">\n", page_style(),
-      escaped(shortened(title)), escaped(shortened(why, 400)),
-      last ? "Nobody works here any more; this page stays as it is."
-           : "This page asks again by itself. <a href=\"status.json\">status.json</a>");
-}
-
-namespace {
 
 std::string whole_page(const Report& report, const PageRoom& room, bool live) {
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"generator\" content=\"stap\">\n<meta "
-      "http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<meta name=\"viewport\" "
+      "http-equiv=\"Content-Security-Policy\" content=\"{}\">\n{}<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" "
       "content=\"no-referrer\">\n<title>{}</title>\n<style>{}</style>\n<style>{}</style>\n</head>\n"
       "<body>\n",
-      page_policy(live), escaped(title_of(report)), uplot_style(), page_style());
-  html += header_html(report, room) + "<main>\n";
-  if (live) html += "<section id=\"live\"></section>\n";
+      page_policy(), live ? kReload : "", escaped(title_of(report)), uplot_style(), page_style());
+  html += header_html(report, room, live) + "<main>\n";
   html += summary_html(report, room);
   for (std::size_t p = 0; p < shown_problems(report, room); ++p)
     html += problem_html(fmt::format("p{}", p + 1), report.problems[p]);
@@ -188,7 +173,7 @@ std::string whole_page(const Report& report, const PageRoom& room, bool live) {
       "</section>\n</main>\n",
       escaped(uplot_licence()));
   html += fmt::format("<script type=\"application/json\" id=\"report-data\">{}</script>\n",
-                      page_data(report, shown_problems(report, room), live));
+                      page_data(report, shown_problems(report, room)));
   html += fmt::format("<script>{}</script>\n<script>{}</script>\n</body>\n</html>\n",
                       uplot_script(), page_script());
   return html;

@@ -186,7 +186,7 @@ std::string script_json(const Value& value) {
   return out;
 }
 
-std::string page_data(const Report& report, std::size_t problems, bool live) {
+std::string page_data(const Report& report, std::size_t problems) {
   Value charts = empty_map(), tables = empty_map(), costs = empty_map(), fields = empty_map();
   for (std::size_t p = 0; p < problems; ++p) {
     const std::string id = fmt::format("p{}", p + 1);
@@ -201,11 +201,6 @@ std::string page_data(const Report& report, std::size_t problems, bool live) {
   data.set("tables", std::move(tables));
   data.set("costs", std::move(costs));
   data.set("fields", std::move(fields));
-  if (live) {
-    Value status;
-    status.set("status", "status.json");
-    data.set("live", std::move(status));
-  }
   return script_json(data);
 }
 

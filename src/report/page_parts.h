@@ -45,7 +45,7 @@ std::string problem_html(const std::string& id, const ReportProblem& problem);
 std::string runs_html(const Report& report, std::size_t most);
 
 /// What scripts need, as JSON that may stand in a <script> element; of the first `problems`.
-std::string page_data(const Report& report, std::size_t problems, bool live);
+std::string page_data(const Report& report, std::size_t problems);
 
 /// "p1-m0-worst".
 std::string field_id(const std::string& problem, std::size_t method, const Field& field);

@@ -17,7 +17,6 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
-using config::Value;
 
 constexpr double kSilence = 60.0;  // seconds, of who holds no lock and is not here
 // A process that has said its last word still writes analyses and a report.
@@ -31,17 +30,6 @@ bool is_end(const std::string& phase) {
 bool is_of_this_host(const RunStatus& status) {
   static const std::string host = Owner::here().host;
   return status.host == host;
-}
-
-// The solver's slots, if that is a number in its section.
-std::optional<std::size_t> slots_in(const RunFolder& folder) {
-  const Value document = folder.read_config().document;
-  const Value* name = config::find_path(document, "pde.name");
-  const Value* slots = config::find_path(document, "solver.slots");
-  if (name == nullptr || name->text() == nullptr || *name->text() != "external" || slots == nullptr)
-    return std::nullopt;
-  const auto number = slots->integer<std::size_t>();
-  return number.value_or(0) > 0 ? number : std::nullopt;
 }
 
 void judge_life(const fs::path& folder, double now, LiveRun& run) {
@@ -103,8 +91,6 @@ LiveRun look_at_run(const fs::path& path, std::string name, double now) {
     }
     run.status = folder.read_status().value_or(RunStatus{});
     run.timings = folder.read_timings();
-    // A configuration takes long to read, and solvers of ours have no slots.
-    if (!run.status.running.empty()) run.slots = slots_in(folder);
     judge_life(path, now, run);
   } catch (const std::exception& damage) {  // also of files that go while they are read
     run.state = LiveRun::State::damaged;
@@ -124,11 +110,6 @@ void see(const fs::path& file, std::string& text) {
 }
 
 }  // namespace
-
-std::string_view to_string(LiveRun::State state) {
-  constexpr std::array words{"not begun", "working", "silent", "ended", "dead", "damaged"};
-  return words[static_cast<std::size_t>(state)];
-}
 
 LiveFolder look_at_live(const fs::path& folder, double now) {
   LiveFolder live;

@@ -7,8 +7,9 @@ import { pngOf } from "./png.mjs";
 const root = new URL("../../", import.meta.url);
 const read = (path) => readFileSync(new URL(path, root), "utf8");
 // As cmake/StapReport.cmake puts it together.
-const parts = read("cmake/StapReport.cmake").match(/set\(script_parts ([^)]+)\)/)[1].split(" ");
-const script = '(() => {\n"use strict";\n' + parts.map((part) => read(`src/report/script/${part}.js`)).join("") + "})();\n";
+const parts = (name) => read("cmake/StapReport.cmake").match(new RegExp(`set\\(${name}_parts ([^)]+)\\)`))[1].split(" ");
+const script = '(() => {\n"use strict";\n' + parts("script").map((part) => read(`src/report/script/${part}.js`)).join("") + "})();\n";
+const style = parts("style").map((part) => read(`src/report/style/${part}.css`)).join("");
 const hash = (text) => "'sha256-" + createHash("sha256").update(text).digest("base64") + "'";
 const escaped = (text) => String(text).replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";");
 
@@ -120,10 +121,8 @@ export const kCosts = { baseline: "random", methods: [
   { label: "unknown", initial: 100, budget: 100, rounds: 5, efficiency: null, train_seconds_per_step: 0.02,
     select_seconds_per_round: 4, acquire_seconds_per_step: 0.05 }] };
 
-/// names: of three methods. data: a function that may change or replace report-data. live: as in
-/// `stap watch`.
-export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = (d) => d, live = false,
-  mark = "" } = {}) {
+/// names: of three methods. data: a function that may change or replace report-data.
+export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = (d) => d } = {}) {
   const made = charts(names);
   const fields = {
     "p1-m0-worst": { dimensions: 1, times: Array.from({ length: kFlat.times }, (_, i) => 0.1 * i), time_unit: "s",
@@ -140,7 +139,6 @@ export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = 
   const csv = "method,log RMSE\r\nrandom,-1.2345\r\n";
   let data = { format: "report-data/1", charts: made, tables: { "p1-table": { csv, latex: "\\begin{tabular}{lr}" } },
     costs: { "p1-cost": kCosts }, fields };
-  if (live) data.live = { status: "status.json" };
   data = changed(structuredClone(data));
   const json = (typeof data === "string" ? data : JSON.stringify(data)).replace(/</g, "\\u003c")
     .replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029");
@@ -151,12 +149,12 @@ export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = 
       what}</p><img src="${uri}" alt="${what} of channel ${c}"></div>`).join("")).join("") + "</figure>";
   const plot = read("third_party/uplot/uPlot.iife.min.js");
   return `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>${escaped(names[0])}</title>
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${hash(plot)} ${hash(script)}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'${live ? "; connect-src 'self'" : ""}">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${hash(plot)} ${hash(script)}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>${read("third_party/uplot/uPlot.min.css")}</style><style>${read("src/report/page.css")}</style></head>
-<body><header><h1>A study by hand ${escaped(mark)}</h1><p class="subtitle">Three methods, three seeds</p>
+<style>${read("third_party/uplot/uPlot.min.css")}</style><style>${style}</style></head>
+<body><header><h1>A study by hand</h1><p class="subtitle">Three methods, three seeds</p>
 <nav aria-label="Sections"><a href="#summary">Summary</a> <a href="#p1">Burgers</a> <a href="#runs">Runs</a></nav><div class="tools"></div></header>
-<main>${live ? '<section id="live"></section>' : ""}
+<main>
 <section id="summary"><h2>Summary</h2><ul class="findings"><li>${escaped(names[2])} ends lowest.</li><li>${escaped(names[1])} cannot be told apart.</li></ul></section>
 <section id="p1" class="problem"><h2>Burgers</h2>
 ${Object.keys(made).map(figure).join("\n")}

@@ -73,6 +73,26 @@ TEST(Messages, BarsAreAsWideAsTheTerminal) {
   }
 }
 
+// Lines that are wider than the terminal would break, and the next view overwrite others.
+TEST(Messages, AWatchDrawsWithinTheTerminal) {
+  const TemporaryFolder folder;
+  const ScopedVariable cache("STAP_CACHE", folder.path("cache"));
+  ASSERT_EQ(run_process(study(folder, "r")).exit_code, 0);
+
+  const std::string text = on_terminal({STAP_TEST_PROGRAM, "watch", folder.path("r")}, 40);
+
+  const std::string start = "\033[K";
+  std::size_t lines = 0;
+  for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at)) {
+    at += start.size();
+    EXPECT_LT(text.find('\r', at) - at, 40u) << text;
+    ++lines;
+  }
+  EXPECT_EQ(lines, 3u) << text;
+  EXPECT_TRUE(contains(text, "\033[J"));
+  EXPECT_TRUE(contains(text, "all runs have ended; report: ")) << text;
+}
+
 TEST(Messages, ALogIsShort) {
   const TemporaryFolder folder;
   const ScopedVariable cache("STAP_CACHE", folder.path("cache"));

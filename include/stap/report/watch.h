@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "stap/config/value.h"
 #include "stap/folder/run_records.h"
 
 // How the runs of a folder are doing now, by their files. Nothing is written, so that a run never
@@ -21,16 +20,14 @@ struct LiveRun {
 
   std::string name;  ///< in the sweep; of a run by itself its folder
   State state = State::not_begun;
-  std::string words{};                 ///< what it does, for people: "training, round 2 of 5"
-  RunStatus status{};                  ///< empty phase: there is none yet
-  std::vector<Timing> timings{};       ///< of rounds so far
-  std::optional<std::size_t> slots{};  ///< of the user's solver, where the configuration says
+  std::string words{};            ///< what it does, for people: "training, round 2 of 5"
+  RunStatus status{};             ///< empty phase: there is none yet
+  std::vector<Timing> timings{};  ///< of rounds so far
   std::optional<double> seconds_left{};
   std::optional<double> phase_seconds_left{};  ///< of the phase under way, by its pace
 
   bool works() const { return state == State::working || state == State::silent; }
 };
-std::string_view to_string(LiveRun::State state);
 
 struct LiveFolder {
   std::vector<LiveRun> runs{};
@@ -45,9 +42,6 @@ LiveFolder look_at_live(const std::filesystem::path& folder, double now);
 /// Fills in what is left for the process of each run that works: runs of one process work side by
 /// side and end together. Empty where something must be done that was never timed.
 void estimate_time_left(std::span<LiveRun> runs, double now);
-
-/// What a browser polls; `version` is that of the page it should show.
-config::Value to_value(const LiveFolder& live, const std::string& version);
 
 /// Times and sizes of all files from which a page is made, as text: another one means another page.
 std::string files_seen(const std::filesystem::path& folder);

@@ -7,9 +7,7 @@ const listOf = (value) => (Array.isArray(value) ? value : []);
 const textOf = (value) => (typeof value === "string" ? value : "");
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
 const byId = (id) => document.getElementById(id);
-const undo = []; // ends what belongs to the present <main>
 const redraws = new Set(); // called when colours change
-const remembered = new Map(); // choices of the reader by the figure's id: live pages are replaced
 const colourOf = (name) => getComputedStyle(root).getPropertyValue(name).trim() || "#888";
 
 function make(name, attributes, ...children) {
@@ -117,5 +115,4 @@ function whenSeen(element, act) {
     act();
   }, { rootMargin: "400px" });
   watcher.observe(element);
-  undo.push(() => watcher.disconnect());
 }

@@ -5,9 +5,7 @@ function enhanceChart(figure, variants) {
   const charts = variants.map(checkedChart);
   if (!fixed || !charts.length || !charts[0]) return;
   const usable = charts.map((chart, i) => [chart, i]).filter(([chart]) => chart);
-  const state = remembered.get(figure.id) || { variant: 0, log: null, seeds: null, hidden: new Set() };
-  remembered.set(figure.id, state);
-  if (!usable[state.variant]) state.variant = 0;
+  const state = { variant: 0, log: null, seeds: null, hidden: new Set() };
 
   const controls = make("div", { class: "controls" });
   const canvas = make("div", { class: "canvas", tabindex: "0", role: "group" });
@@ -209,12 +207,6 @@ function enhanceChart(figure, variants) {
       u.setSize(sizeNow());
     });
     watcher.observe(plot);
-    const redraw = () => u.redraw(false, true);
-    redraws.add(redraw);
-    undo.push(() => {
-      watcher.disconnect();
-      redraws.delete(redraw);
-      u.destroy();
-    });
+    redraws.add(() => u.redraw(false, true));
   });
 }

@@ -65,7 +65,6 @@ function enhanceCost(box, cost) {
       item.className = kind;
       if (words.textContent !== sentence) words.textContent = sentence;
     }
-    remembered.set(box.id, seconds);
   }
   const write = (seconds) => {
     exact.value = seconds < 1e-3 ? seconds.toExponential(2) : Number(seconds.toPrecision(3));
@@ -94,6 +93,5 @@ function enhanceCost(box, cost) {
   const bar = make("div", { class: "controls" }, make("label", { class: "exact" }, "If a solver step took ", exact, " s"),
     slider, shown, jumps);
   box.append(make("div", { class: "whatif" }, bar, verdicts));
-  const again = remembered.get(box.id);
-  set(finite(again) ? again : measured || 10 ** Math.round((low + high) / 2));
+  set(measured || 10 ** Math.round((low + high) / 2));
 }

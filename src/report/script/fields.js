@@ -72,10 +72,7 @@ function enhanceField(figure, raw) {
   });
 
   function build() {
-    const state = remembered.get(figure.id) || { time: Math.round(last / 2), channel: 0 };
-    remembered.set(figure.id, state);
-    state.time = clamp(state.time, 0, last);
-    if (!field.channels[state.channel]) state.channel = 0;
+    const state = { time: Math.round(last / 2), channel: 0 };
     const points = panes[0].image.naturalHeight;
     const timeText = () => "t = " + numberText(field.times[state.time], 3) + (field.unit ? " " + field.unit : "");
     const scaleOf = (p) => {
@@ -103,7 +100,6 @@ function enhanceField(figure, raw) {
       play.textContent = "Pause";
       timer = setInterval(() => (state.time >= last ? stop() : show(state.time + 1)), clamp(6000 / last, 40, 400));
     }
-    undo.push(stop);
     slider.addEventListener("input", () => { stop(); show(Number(slider.value)); });
     const track = make("div", { class: "long" }, slider);
     const bar = make("div", { class: "controls" }, play, track, shown);
@@ -224,9 +220,7 @@ function enhanceField(figure, raw) {
       key.append(swatch({ group: 0, mark: "line", guide: false }), " truth  ",
         swatch({ group: 1, mark: "line", guide: false }), " prediction");
       const watcher = new ResizeObserver(() => { if (u && box.clientWidth && u.width !== size().width) u.setSize(size()); });
-      const redraw = () => u && u.redraw(false, true);
-      redraws.add(redraw);
-      undo.push(() => { watcher.disconnect(); redraws.delete(redraw); if (u) u.destroy(); });
+      redraws.add(() => u && u.redraw(false, true));
       return { box: make("div", { class: "curves" }, key, box), draw: () => { draw(); watcher.observe(box); },
         update: () => u && u.setData(data()) };
     }

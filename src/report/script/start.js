@@ -50,12 +50,11 @@ function markPlace() {
   };
   mark();
   window.addEventListener("scroll", later, { passive: true });
-  undo.push(() => window.removeEventListener("scroll", later));
 }
 
-function readData(from) {
+function readData() {
   try {
-    const data = JSON.parse(from.getElementById("report-data").textContent);
+    const data = JSON.parse(byId("report-data").textContent);
     return data && data.format === "report-data/1" ? data : null;
   } catch (odd) {
     return null;
@@ -86,7 +85,7 @@ function enhance(data) {
   each(data.fields, enhanceField);
 }
 
-// On paper nothing can be opened. page.css does this, too, for browsers that let it.
+// On paper nothing can be opened. style/print.css does this, too, for browsers that let it.
 function openForPrint() {
   let closed = [];
   window.addEventListener("beforeprint", () => {
@@ -100,11 +99,8 @@ function openForPrint() {
 }
 
 function start() {
-  const data = readData(document);
   openForPrint();
   themeButton();
-  enhance(data);
-  const address = data && data.live && textOf(data.live.status);
-  if (address && /^[\w.-]+$/.test(address)) watch(address);
+  enhance(readData());
 }
 start();

@@ -314,7 +314,14 @@ TEST(ReportPage, OnlyItsOwnTwoScriptsMayRun) {
     script = page.find("<script>", script + 1);
     ++hash;
   }
-  EXPECT_TRUE(contains(page_text(report_of(two_methods({-0.5})), true), "; connect-src 'self'\">"));
+}
+
+TEST(ReportPage, ReloadsItselfWhileRunsWorkAndOnlyThen) {
+  const Report report = report_of(two_methods({-0.5}));
+  const std::string reload = "http-equiv=\"refresh\"";
+
+  EXPECT_EQ(count_of(page_text(report, true), reload), 1u);
+  EXPECT_EQ(count_of(page_text(report, false), reload), 0u);
 }
 
 TEST(ReportPage, NamesStayTextHoweverTheyLook) {

@@ -108,20 +108,6 @@ TEST(TimeLeft, OfThePhaseIsKnownInTheFirstRound) {
   }
 }
 
-TEST(LiveValue, ShortensWhatProgramsHaveSaid) {
-  LiveRun run = run_at("failed");
-  run.state = LiveRun::State::ended;
-  run.status.error = std::string(10'000, 'x') + "the end";
-
-  const config::Value value = to_value(LiveFolder{.runs = {run}}, "1");
-
-  const config::Value& first = value.find("runs")->list()->front();
-  const std::string error = *first.find("error")->text();
-  EXPECT_LT(error.size(), 500u);
-  EXPECT_TRUE(error.ends_with("the end"));
-  EXPECT_TRUE(first.find("phase_seconds_left")->is_null());
-}
-
 TEST(LookAtLive, AFolderThatIsGoneOrDamagedIsSaidToBe) {
   const test::TemporaryFolder folder;
   folder.file("sweep.json", "{\"format\": ");
