@@ -39,13 +39,6 @@ config::Registry<SelectorRow>& selectors() {
           {{"core-set", "greedy k-centre: the candidate farthest from all that are known",
             &sketch_fields()},
            made(&sketch_fields, &make_core_set)},
-          {{"residual",
-            "rollouts farthest from obeying du/dt = F(u) first; experimental: at large learned "
-            "steps mostly time-differencing error",
-            &no_fields()},
-           [](const AnyOptions&, const MakeContext& context) {
-             return make_residual(context.needed_rhs("residual"));
-           }},
       });
   return rows;
 }

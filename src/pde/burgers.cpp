@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
 #include "pde/burgers_kernels.h"
 #include "pde/lane_blocks.h"
 #include "stap/core/error.h"
@@ -68,30 +67,6 @@ class Burgers final : public BatchSolver {
   const BurgersKernel& kernel_;
 };
 
-class BurgersRightHandSide final : public RightHandSide {
- public:
-  BurgersRightHandSide(const BurgersOptions& options, int threads)
-      : RightHandSide(grid_of(options), options.dt),
-        step_(step_of(options)),
-        threads_(thread_count(threads)),
-        kernel_(STAP_CHOOSE_ISA(active_isa(), kBurgersKernel)) {}
-
- private:
-  void compute(double, StatesView<const double> states, StatesView<double> rates) const override {
-    const std::size_t lanes = kernel_.lanes;
-    const LaneBlocks blocks{
-        .lanes = lanes, .values = step_.points, .margin = kBurgersGhosts, .threads = threads_};
-
-    rates_in_lanes(blocks, states, rates, [&](double* state, double*) {
-      kernel_.rate(step_, state - kBurgersGhosts * lanes);
-    });
-  }
-
-  BurgersStep step_;
-  int threads_;
-  const BurgersKernel& kernel_;
-};
-
 }  // namespace
 
 const config::Fields<BurgersOptions>& burgers_fields() {
@@ -126,12 +101,6 @@ std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads)
                             "or a larger max_steps",
                             o.dt, o.points, least, o.max_steps));
   return std::make_unique<Burgers>(o, threads);
-}
-
-std::unique_ptr<RightHandSide> make_burgers_rhs(const BurgersOptions& options, int threads) {
-  const auto& fields = burgers_fields();
-  const BurgersOptions o = config::read(fields, config::to_value(fields, options), "burgers");
-  return std::make_unique<BurgersRightHandSide>(o, threads);
 }
 
 }  // namespace stap

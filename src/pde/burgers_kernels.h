@@ -30,8 +30,6 @@ struct BurgersKernel {
   /// not depend on the others; `ends` has `rows` entries.
   void (*advance)(const BurgersStep& step, std::size_t rows, double* u, double* work,
                   LaneEnd* ends);
-  /// Puts du/dt in the place of u, in the layout of advance(); uses points, dx and diffusion.
-  void (*rate)(const BurgersStep& step, double* u);
 };
 
 STAP_DECLARE_PER_ISA(BurgersKernel, kBurgersKernel);

@@ -131,21 +131,8 @@ void advance(const BurgersStep& step, std::size_t count, double* u, double* half
   }
 }
 
-// In place: when a cell is written, its faces hold all that is still needed of it.
-void rate(const BurgersStep& step, double* u) {
-  const V dx = broadcast(step.dx);
-  wrap(u, step.points);
-  Faces faces(u, broadcast(step.diffusion / step.dx));
-  V left = faces.flux();
-  for (std::size_t i = kBurgersGhosts; i < step.points + kBurgersGhosts; ++i) {
-    const V right = faces.flux();
-    store(u + i * kRows, (left - right) / dx);
-    left = right;
-  }
-}
-
 }  // namespace
 
-const BurgersKernel kBurgersKernel = {kRows, advance, rate};
+const BurgersKernel kBurgersKernel = {kRows, advance};
 
 }  // namespace stap::STAP_ISA

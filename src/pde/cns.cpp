@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
 #include "pde/cns_kernels.h"
 #include "pde/lane_blocks.h"
 #include "stap/core/error.h"
@@ -121,32 +120,6 @@ class Cns final : public BatchSolver {
   const CnsKernel& kernel_;
 };
 
-class CnsRightHandSide final : public RightHandSide {
- public:
-  CnsRightHandSide(const CnsOptions& options, int threads)
-      : RightHandSide(grid_of(options), options.dt),
-        step_(step_of(options)),
-        threads_(thread_count(threads)),
-        kernel_(STAP_CHOOSE_ISA(active_isa(), kCnsKernel)) {}
-
- private:
-  bool defined(std::span<const double> state) const override { return not_a_gas(state).empty(); }
-
-  void compute(double, StatesView<const double> states, StatesView<double> rates) const override {
-    const LaneBlocks blocks{.lanes = kernel_.lanes,
-                            .values = grid().values(),
-                            .work = kernel_.work(step_.points[0], step_.points[1]),
-                            .threads = threads_};
-
-    rates_in_lanes(blocks, states, rates,
-                   [&](double* state, double* work) { kernel_.rate(step_, state, work); });
-  }
-
-  CnsStep step_;
-  int threads_;
-  const CnsKernel& kernel_;
-};
-
 }  // namespace
 
 const config::Fields<CnsOptions>& cns_fields() {
@@ -200,12 +173,6 @@ std::unique_ptr<Solver> make_cns(const CnsOptions& options, int threads) {
                             "or a larger max_steps",
                             o.dt, o.points[0], o.points[1], least, o.max_steps));
   return std::make_unique<Cns>(o, threads);
-}
-
-std::unique_ptr<RightHandSide> make_cns_rhs(const CnsOptions& options, int threads) {
-  const auto& fields = cns_fields();
-  const CnsOptions o = config::read(fields, config::to_value(fields, options), "cns");
-  return std::make_unique<CnsRightHandSide>(o, threads);
 }
 
 }  // namespace stap

@@ -34,10 +34,6 @@ struct CnsKernel {
   /// others; `ends` has `rows` entries. A density that is not above 0 ends a row as `unbounded`.
   void (*advance)(const CnsStep& step, std::size_t rows, double* state, double* work,
                   LaneEnd* ends);
-  /// Puts the rates of change of all channels in the place of a state, in the layout of
-  /// advance(); dt, cfl, bound and max_steps do not matter. Pressures below the floor count as the
-  /// floor.
-  void (*rate)(const CnsStep& step, double* state, double* work);
 };
 
 STAP_DECLARE_PER_ISA(CnsKernel, kCnsKernel);

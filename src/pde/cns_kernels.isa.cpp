@@ -249,16 +249,6 @@ class Block {
     give(now_, state);
   }
 
-  void rate(double* state) {
-    take(state);
-    wrap(layout_, now_);
-    if (step_.full_tensor)
-      rate_with<true>();
-    else
-      rate_with<false>();
-    give(half_, state);
-  }
-
  private:
   static constexpr std::size_t kLines = 7;
   static std::size_t line(std::size_t y) { return (y + 2) * kCell; }
@@ -343,23 +333,6 @@ class Block {
     });
   }
 
-  // The rates of the primitive variables of `now` from those of the conserved ones.
-  template <bool kFull>
-  void rate_with() {
-    const double per_x = 1.0 / step_.dx[0], per_y = 1.0 / step_.dx[1];
-    for_cells<kFull>(now_, [&](std::size_t at, const Flux& x, const Flux& y) {
-      const Cell cell = cell_at<0>(now_ + at);
-      const V mass = per_x * x.mass + per_y * y.mass;
-      const V momentum_x = per_x * x.n + per_y * y.t, momentum_y = per_x * x.t + per_y * y.n;
-      const V energy = per_x * x.energy + per_y * y.energy;
-      const V of_motion = (cell.n * momentum_x + cell.t * momentum_y) -
-                          0.5 * (cell.n * cell.n + cell.t * cell.t) * mass;
-      put(half_ + at, Cell{-mass, (cell.n * mass - momentum_x) / cell.rho,
-                           (cell.t * mass - momentum_y) / cell.rho,
-                           (step_.gamma - 1.0) * (of_motion - energy)});
-    });
-  }
-
   // visit(at, x, y) for every cell: where it lies, and what flows out of it along x and along y.
   template <bool kFull, class Visit>
   void for_cells(const double* from, const Visit& visit) {
@@ -420,12 +393,8 @@ void advance(const CnsStep& step, std::size_t rows, double* state, double* work,
   Block(step, work).advance(rows, state, ends);
 }
 
-void rate(const CnsStep& step, double* state, double* work) {
-  Block(step, work).rate(state);
-}
-
 }  // namespace
 
-const CnsKernel kCnsKernel = {kRows, Block::work, advance, rate};
+const CnsKernel kCnsKernel = {kRows, Block::work, advance};
 
 }  // namespace stap::STAP_ISA

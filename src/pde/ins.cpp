@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "core/parallel.h"
 #include "pde/ins_tables.h"
 #include "pde/lane_blocks.h"
 #include "stap/core/error.h"
@@ -57,32 +56,6 @@ class Ins final : public BatchSolver {
   const InsKernel& kernel_;
 };
 
-class InsRightHandSide final : public RightHandSide {
- public:
-  InsRightHandSide(const InsOptions& options, int threads)
-      : RightHandSide(make_grid(1, options.points, options.lengths), options.dt),
-        tables_(options, active_isa()),
-        threads_(thread_count(threads)),
-        kernel_(ins_kernel(active_isa())) {}
-
- private:
-  void compute(double time, StatesView<const double> states,
-               StatesView<double> rates) const override {
-    const LaneBlocks blocks{.lanes = kernel_.lanes,
-                            .values = grid().values(),
-                            .work = kernel_.work(tables_.step),
-                            .threads = threads_};
-
-    rates_in_lanes(blocks, states, rates, [&](double* state, double* work) {
-      kernel_.rate(tables_.step, time, state, work);
-    });
-  }
-
-  InsTables tables_;
-  int threads_;
-  const InsKernel& kernel_;
-};
-
 }  // namespace
 
 const config::Fields<InsOptions>& ins_fields() {
@@ -127,12 +100,6 @@ std::unique_ptr<Solver> make_ins(const InsOptions& options, int threads) {
                             "max_steps",
                             o.dt, ins_largest_step(o), ins_steps(o), o.max_steps));
   return std::make_unique<Ins>(o, threads);
-}
-
-std::unique_ptr<RightHandSide> make_ins_rhs(const InsOptions& options, int threads) {
-  const auto& fields = ins_fields();
-  const InsOptions o = config::read(fields, config::to_value(fields, options), "ins");
-  return std::make_unique<InsRightHandSide>(o, threads);
 }
 
 }  // namespace stap

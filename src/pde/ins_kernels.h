@@ -24,7 +24,6 @@ struct InsStep {
   const double* slope_x = nullptr;  ///< [nx] 2 pi kx/X, 0 at Nyquist
   const double* slope_y = nullptr;  ///< [ny/2 + 1]
   const double* inverse = nullptr;  ///< 1/kappa^2, 0 for k = 0
-  const double* damping = nullptr;  ///< viscosity kappa^2
   double velocity_x = 0.0, velocity_y = 0.0;
   double forcing = 0.0, forcing_rate = 0.0;
   double bound = 0.0;  ///< a row ends as `unbounded` when its rms(w) (every h) or |w| (end) passes
@@ -49,9 +48,6 @@ struct InsKernel {
   /// others; lanes without a row repeat row 0. `ends` has `rows` entries. work: work(step) doubles.
   void (*advance)(const InsStep& step, const double* times, std::size_t rows, double* w,
                   double* work, LaneEnd* ends);
-  /// Puts dw/dt at `time` in the place of w, in the layout of advance(); step, bound and scheme do
-  /// not matter.
-  void (*rate)(const InsStep& step, double time, double* w, double* work);
 };
 
 STAP_DECLARE_PER_ISA(InsKernel, kInsKernel);

@@ -366,25 +366,8 @@ void advance(const InsStep& step, const double* times, std::size_t count, double
     if (ends[r].how == LaneEnd::How::finished && !inside[r]) ends[r].how = LaneEnd::How::unbounded;
 }
 
-void rate(const InsStep& step, double time, double* w, double* base) {
-  const std::size_t nx = step.nx;
-  Work work;
-  lay_out(step, base, work);
-  analyse(step, w, work);
-  product_rate(step, work.modes, work);
-  add_forcing(step, broadcast(time), work);
-  for (std::size_t ky = 0; ky < modes_y(step); ++ky)
-    for (std::size_t kx = 0; kx < nx; ++kx) {
-      const std::size_t k = ky * nx + kx;
-      const Complex rest = ky <= step.box_y ? get(work.rate + k * kPair) : Complex{V{}, V{}};
-      double* const mode = work.modes + k * kPair;
-      put(mode, axpy(broadcast(-step.damping[k]), get(mode), rest));
-    }
-  synthesise(step, work, w);
-}
-
 }  // namespace
 
-const InsKernel kInsKernel = {kRows, work_size, advance, rate};
+const InsKernel kInsKernel = {kRows, work_size, advance};
 
 }  // namespace stap::STAP_ISA

@@ -67,7 +67,6 @@ InsTables::InsTables(const InsOptions& options, Isa isa)
     return table.data();
   };
   step.inverse = over_modes(inverse_, [](double k2) { return k2 > 0.0 ? 1.0 / k2 : 0.0; });
-  step.damping = over_modes(damping_, [&](double k2) { return options.viscosity * k2; });
   const double half = 0.5 * step.h * options.viscosity;
   if (options.scheme == InsOptions::Scheme::crank_nicolson) {
     step.decay = over_modes(decay_, [=](double k2) { return (1 - half * k2) / (1 + half * k2); });

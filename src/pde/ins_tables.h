@@ -33,7 +33,7 @@ struct InsTables {
 
  private:
   FftPlan<double> along_x_, along_y_;
-  std::vector<double> slope_x_, slope_y_, inverse_, damping_, decay_, gain_, factor_x_, factor_y_;
+  std::vector<double> slope_x_, slope_y_, inverse_, decay_, gain_, factor_x_, factor_y_;
 };
 
 }  // namespace stap

@@ -7,7 +7,6 @@
 
 #include "pde/etdrk4.h"
 #include "pde/kdv_kernels.h"
-#include "pde/line_rate.h"
 #include "pde/line_solver.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
@@ -103,13 +102,6 @@ std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads) {
   return std::make_unique<LineSolver<Etdrk4, KdvOptions>>(
       "kdv", grid, o, make_kdv, threads, grid, kdv_linear(grid), o.dt / steps,
       static_cast<std::size_t>(steps), o.max_abs);
-}
-
-std::unique_ptr<RightHandSide> make_kdv_rhs(const KdvOptions& options, int threads) {
-  const auto& fields = kdv_fields();
-  const KdvOptions o = config::read(fields, config::to_value(fields, options), "kdv");
-  const Grid grid = grid_of(o);
-  return make_line_rhs(grid, o.dt, kdv_linear(grid), threads);
 }
 
 }  // namespace stap

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "pde/etdrk4.h"
-#include "pde/line_rate.h"
 #include "pde/line_solver.h"
 #include "stap/core/error.h"
 
@@ -61,13 +60,6 @@ std::unique_ptr<Solver> make_ks(const KsOptions& options, int threads) {
   return std::make_unique<LineSolver<Etdrk4, KsOptions>>(
       "ks", grid, o, make_ks, threads, grid, ks_linear(grid), o.dt / steps,
       static_cast<std::size_t>(steps), o.max_abs);
-}
-
-std::unique_ptr<RightHandSide> make_ks_rhs(const KsOptions& options, int threads) {
-  const auto& fields = ks_fields();
-  const KsOptions o = config::read(fields, config::to_value(fields, options), "ks");
-  const Grid grid = grid_of(o);
-  return make_line_rhs(grid, o.dt, ks_linear(grid), threads);
 }
 
 }  // namespace stap

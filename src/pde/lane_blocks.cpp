@@ -35,14 +35,13 @@ void conclude(const LaneEnd& end, const std::string& bound, double dt, Answer& a
   answer.states.clear();
 }
 
-// Cuts `count` rows into blocks and calls visit(first row, rows, state, work) for each on one of
-// the threads. Rows come from row(i); what is left in their place goes to result(i). Returns the
-// seconds each row took.
-template <class Row, class Result, class Visit>
-std::vector<double> through_lanes(const LaneBlocks& blocks, std::size_t count, const Row& row,
-                                  const Result& result, const Visit& visit) {
+}  // namespace
+
+void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> queries,
+                      std::span<Answer* const> answers,
+                      const std::function<void(const LaneBlock&)>& advance) {
   using Clock = std::chrono::steady_clock;
-  const std::size_t lanes = blocks.lanes;
+  const std::size_t lanes = blocks.lanes, count = queries.size();
   const std::size_t tasks = (count + lanes - 1) / lanes;
   const int team = static_cast<int>(std::min(tasks, static_cast<std::size_t>(blocks.threads)));
   // All memory is had here: work on other threads must not throw.
@@ -50,7 +49,8 @@ std::vector<double> through_lanes(const LaneBlocks& blocks, std::size_t count, c
   const std::size_t state = (blocks.values + 2 * blocks.margin) * lanes;
   const std::size_t own = ((state + kLine - 1) / kLine + (blocks.work + kLine - 1) / kLine) * kLine;
   Buffer<double> memory(static_cast<std::size_t>(team) * own);
-  std::vector<double> seconds(count);
+  for (Answer* answer : answers) answer->states.resize(blocks.values);
+  std::vector<LaneEnd> ends(count);
 
   parallel_for(team, tasks, [&](std::size_t index, int thread) {
     const Clock::time_point start = Clock::now();
@@ -58,52 +58,24 @@ std::vector<double> through_lanes(const LaneBlocks& blocks, std::size_t count, c
     double* const values = mine + blocks.margin * lanes;
     const std::size_t first = index * lanes, rows = std::min(lanes, count - first);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const std::span<const double> from = row(first + (lane < rows ? lane : 0));
+      const std::vector<double>& from = queries[first + (lane < rows ? lane : 0)]->state;
       for (std::size_t i = 0; i < blocks.values; ++i) values[i * lanes + lane] = from[i];
     }
 
-    visit(first, rows, values, mine + (state + kLine - 1) / kLine * kLine);
+    advance({.queries = queries.subspan(first, rows),
+             .state = values,
+             .work = mine + (state + kLine - 1) / kLine * kLine,
+             .ends = ends.data() + first});
 
     for (std::size_t lane = 0; lane < rows; ++lane) {
-      const std::span<double> to = result(first + lane);
+      std::vector<double>& to = answers[first + lane]->states;
       for (std::size_t i = 0; i < blocks.values; ++i) to[i] = values[i * lanes + lane];
     }
     const std::chrono::duration<double> taken = Clock::now() - start;
     for (std::size_t lane = 0; lane < rows; ++lane)
-      seconds[first + lane] = taken.count() / static_cast<double>(rows);
+      answers[first + lane]->seconds = taken.count() / static_cast<double>(rows);
   });
-  return seconds;
-}
-
-}  // namespace
-
-void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> queries,
-                      std::span<Answer* const> answers,
-                      const std::function<void(const LaneBlock&)>& advance) {
-  for (Answer* answer : answers) answer->states.resize(blocks.values);
-  std::vector<LaneEnd> ends(queries.size());
-  const std::vector<double> seconds = through_lanes(
-      blocks, queries.size(), [&](std::size_t i) { return std::span(queries[i]->state); },
-      [&](std::size_t i) { return std::span(answers[i]->states); },
-      [&](std::size_t first, std::size_t rows, double* state, double* work) {
-        advance({.queries = queries.subspan(first, rows),
-                 .state = state,
-                 .work = work,
-                 .ends = ends.data() + first});
-      });
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    answers[i]->seconds = seconds[i];
-    conclude(ends[i], blocks.bound, blocks.dt, *answers[i]);
-  }
-}
-
-void rates_in_lanes(const LaneBlocks& blocks, StatesView<const double> states,
-                    StatesView<double> rates,
-                    const std::function<void(double* state, double* work)>& rate) {
-  through_lanes(
-      blocks, states.count, [&](std::size_t i) { return states.row(i); },
-      [&](std::size_t i) { return rates.row(i); },
-      [&](std::size_t, std::size_t, double* state, double* work) { rate(state, work); });
+  for (std::size_t i = 0; i < count; ++i) conclude(ends[i], blocks.bound, blocks.dt, *answers[i]);
 }
 
 std::string refusal_above(std::string_view symbol, double max_abs, std::span<const double> state) {

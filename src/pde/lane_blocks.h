@@ -10,7 +10,6 @@
 
 #include "pde/lane_end.h"
 #include "stap/core/solver.h"
-#include "stap/core/states.h"
 
 namespace stap {
 
@@ -40,13 +39,6 @@ struct LaneBlock {
 void advance_in_lanes(const LaneBlocks& blocks, std::span<const Query* const> queries,
                       std::span<Answer* const> answers,
                       const std::function<void(const LaneBlock&)>& advance);
-
-/// Rows of `rates` from those of `states` by a kernel that turns a block into its rates, in place:
-/// value i of lane r is state[i * lanes + r]; lanes without a row repeat row 0. `blocks.dt` and
-/// `.bound` are not used. `rate` must not throw and must treat lanes as independent.
-void rates_in_lanes(const LaneBlocks& blocks, StatesView<const double> states,
-                    StatesView<double> rates,
-                    const std::function<void(double* state, double* work)>& rate);
 
 /// Why a state with max|value| above max_abs is refused; empty if it is not. `symbol` names the
 /// field.

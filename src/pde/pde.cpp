@@ -1,12 +1,7 @@
 #include "stap/pde/pde.h"
 
-#include <string>
-#include <vector>
+#include <utility>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "stap/core/error.h"
 #include "stap/pde/burgers.h"
 #include "stap/pde/cns.h"
 #include "stap/pde/external.h"
@@ -19,9 +14,9 @@ namespace stap {
 namespace {
 
 // A maker of options of one type, as a row keeps it.
-template <class Options, class Made>
+template <class Options>
 auto made(const config::Fields<Options>& (*fields)(),
-          std::unique_ptr<Made> (*make)(const Options&, int threads)) {
+          std::unique_ptr<Solver> (*make)(const Options&, int threads)) {
   return [fields, make](const config::AnyOptions& options, const MakeContext& context) {
     return make(options.as(fields()), context.threads);
   };
@@ -33,26 +28,20 @@ config::Registry<PdeRow>& table() {
       {
           {{"burgers", "u_t + u u_x = (viscosity/pi) u_xx on a periodic interval",
             &burgers_fields()},
-           made(&burgers_fields, &make_burgers),
-           made(&burgers_fields, &make_burgers_rhs)},
+           made(&burgers_fields, &make_burgers)},
           {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)",
             &kdv_fields()},
-           made(&kdv_fields, &make_kdv),
-           made(&kdv_fields, &make_kdv_rhs)},
+           made(&kdv_fields, &make_kdv)},
           {{"ks", "u_t + u_xx + u_xxxx + u u_x = 0 on a periodic interval (Kuramoto-Sivashinsky)",
             &ks_fields()},
-           made(&ks_fields, &make_ks),
-           made(&ks_fields, &make_ks_rhs)},
+           made(&ks_fields, &make_ks)},
           {{"ins", "vorticity of an incompressible flow on a periodic rectangle", &ins_fields()},
-           made(&ins_fields, &make_ins),
-           made(&ins_fields, &make_ins_rhs)},
+           made(&ins_fields, &make_ins)},
           {{"cns", "compressible Navier-Stokes for an ideal gas on a periodic rectangle",
             &cns_fields()},
-           made(&cns_fields, &make_cns),
-           made(&cns_fields, &make_cns_rhs)},
+           made(&cns_fields, &make_cns)},
           {{"external", "a problem of your own; the section solver says how its program is reached",
             &external_fields()},
-           {},
            {},
            [](const config::AnyOptions& options) {
              return outline_of(options.as(external_fields()));
@@ -69,18 +58,6 @@ const config::Registry<PdeRow>& pde_table() {
 
 void add_pde(PdeRow row) {
   table().add(std::move(row));
-}
-
-std::unique_ptr<RightHandSide> make_rhs(const config::Choice<PdeRow>& pde,
-                                        const MakeContext& context, std::string_view method) {
-  if (pde.row->make_rhs) return pde.row->make_rhs(pde.options, context);
-  std::vector<std::string> offering;
-  for (const PdeRow& other : pde_table())
-    if (other.make_rhs) offering.push_back(other.name);
-  throw Error(ErrorKind::config,
-              fmt::format("{} needs a solver that offers its right-hand side; {} do, {} does not: "
-                          "choose another base method or another equation",
-                          method, fmt::join(offering, ", "), pde.row->name));
 }
 
 }  // namespace stap

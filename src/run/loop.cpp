@@ -120,7 +120,7 @@ class Loop {
       account_.say(fmt::format("{}, selecting", round_text(run)));
       show(run, {.phase = "select"});
       const auto committee = committee_of(*group, r, stop_);
-      RoundPurchase(run, *committee, in_floats(run.problem->pool.states, pools), threads_).plan();
+      RoundPurchase(run, *committee, in_floats(run.problem->pool.states, pools)).plan();
     }
   }
 
@@ -156,7 +156,7 @@ class Loop {
         if (phase == Run::Phase::acquire) show(run, {.phase = "select"});
         committees.push_back(committee_of(group, r, stop_));
         purchases.push_back(std::make_unique<RoundPurchase>(
-            run, *committees.back(), in_floats(run.problem->pool.states, pools), threads_));
+            run, *committees.back(), in_floats(run.problem->pool.states, pools)));
       }
     if (purchases.empty()) return;
     std::vector<std::pair<const Run*, std::size_t>> sizes;

@@ -94,12 +94,10 @@ void warn_of_moved_means(const Run& run, const std::string& where, Observer& obs
 
 }  // namespace
 
-RoundPurchase::RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool,
-                             int threads)
+RoundPurchase::RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool)
     : run_(run),
       committee_(committee),
       pool_(pool),
-      threads_(threads),
       initial_(run.phase == Run::Phase::initial),
       recorded_(run.answers.recorded(run.transitions.acquisitions)),
       passes_(
@@ -161,7 +159,7 @@ void RoundPurchase::plan() {
 void RoundPurchase::begin() {
   rules_ = {run_.study.options.charge_failed, round_trust_limit(run_, committee_)};
   if (initial_) return;
-  planner_ = make_planner(run_.study, threads_);
+  planner_ = make_planner(run_.study);
   for (std::size_t id = 0; id < run_.used.size(); ++id)
     if (!run_.used[id]) open_.push_back(id);
   const Candidates candidates{.states = pool_,

@@ -24,9 +24,8 @@ namespace stap {
 class RoundPurchase {
  public:
   /// The run is in phase `initial` or `acquire`; it, the committee and `pool`, that of the run's
-  /// problem, must live as long. `threads`: of the planner. Nothing is planned, and the committee
-  /// is not asked yet.
-  RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool, int threads);
+  /// problem, must live as long. Nothing is planned, and the committee is not asked yet.
+  RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool);
 
   const Solver& solver() const { return *run_.problem->solver; }
   const Run& run() const { return run_; }
@@ -82,7 +81,6 @@ class RoundPurchase {
   Run& run_;
   Committee& committee_;
   StatesView<const float> pool_;
-  int threads_;
   bool initial_;                   // the purchase is that of the initial trajectories
   std::optional<BuyRules> rules_;  // these four are there when the first pass has begun
   std::vector<std::size_t> open_;  // candidates, none for the initial trajectories

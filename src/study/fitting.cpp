@@ -107,9 +107,9 @@ void check_by_hand(const Study& study, const Sampler* sampler, config::Complaint
 }
 
 std::unique_ptr<Planner> try_planner(const Study& study, config::Complaints& complaints) {
-  if (study.planner) return attempt("planner", complaints, [&] { return make_planner(study, 1); });
-  auto selector = attempt("base", complaints, [&] { return make_selector(study, 1); });
-  auto chooser = attempt("steps", complaints, [&] { return make_chooser(study, 1); });
+  if (study.planner) return attempt("planner", complaints, [&] { return make_planner(study); });
+  auto selector = attempt("base", complaints, [&] { return make_selector(study); });
+  auto chooser = attempt("steps", complaints, [&] { return make_chooser(study); });
   if (!selector || !chooser) return nullptr;
   return make_two_part_planner(std::move(selector), std::move(chooser));
 }

@@ -9,7 +9,7 @@ namespace stap {
 void check_fit(Study& study, Purpose purpose, config::Complaints& complaints);
 
 /// The parts of a method that is not a planner.
-std::unique_ptr<Selector> make_selector(const Study& study, int threads);
-std::unique_ptr<StepChooser> make_chooser(const Study& study, int threads);
+std::unique_ptr<Selector> make_selector(const Study& study);
+std::unique_ptr<StepChooser> make_chooser(const Study& study);
 
 }  // namespace stap

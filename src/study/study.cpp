@@ -98,18 +98,8 @@ auto make(const config::Choice<Row>& choice, const MakeContext& context) {
 }
 
 // What a method may ask for.
-MakeContext method_context(const Study& study, int threads) {
-  MakeContext context{.threads = threads,
-                      .grid = study.grid.points.empty() ? nullptr : &study.grid};
-  context.rhs = [&study, threads](std::string_view method) {
-    if (study.options.cluster > 1)
-      throw Error(ErrorKind::config,
-                  fmt::format("{} looks at single steps, but study.cluster is {}: choose another "
-                              "method, or cluster: 1",
-                              method, study.options.cluster));
-    return make_rhs(study.pde, {.threads = threads}, method);
-  };
-  return context;
+MakeContext method_context(const Study& study) {
+  return {.grid = study.grid.points.empty() ? nullptr : &study.grid};
 }
 
 void add_differences(const config::Value* a, const config::Value* b, const std::string& path,
@@ -236,17 +226,17 @@ std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid) {
   return make_sampler(study.initial, grid);
 }
 
-std::unique_ptr<Selector> make_selector(const Study& study, int threads) {
-  return make(study.base, method_context(study, threads));
+std::unique_ptr<Selector> make_selector(const Study& study) {
+  return make(study.base, method_context(study));
 }
 
-std::unique_ptr<StepChooser> make_chooser(const Study& study, int threads) {
-  return make(study.steps, method_context(study, threads));
+std::unique_ptr<StepChooser> make_chooser(const Study& study) {
+  return make(study.steps, method_context(study));
 }
 
-std::unique_ptr<Planner> make_planner(const Study& study, int threads) {
-  if (study.planner) return make(study.planner, method_context(study, threads));
-  return make_two_part_planner(make_selector(study, threads), make_chooser(study, threads));
+std::unique_ptr<Planner> make_planner(const Study& study) {
+  if (study.planner) return make(study.planner, method_context(study));
+  return make_two_part_planner(make_selector(study), make_chooser(study));
 }
 
 std::vector<StateMap> make_symmetries(const Study& study) {

@@ -474,33 +474,7 @@ TEST_F(StudyProgram, MethodsThatDoNotFitTheStudyAreExitCode2) {
     for (const char* p : {"0", "-0.25", "1.5"})
       refused({std::string("method=random+") + steps + "(p=" + p + ")"},
               std::string("steps.p is ") + p);
-  refused({"method=residual(exponent=2)"}, "base.exponent is not known");
-}
-
-// One network is enough, and the right-hand side's threads do not show.
-TEST_F(StudyProgram, ResidualRunsWithOneMember) {
-  const std::vector<std::string> method = {"method=residual+bernoulli(p=0.5)", "members=1"};
-  auto with_threads = [&](const char* threads) {
-    std::vector<std::string> more = method;
-    more.insert(more.end(), {"--threads", threads});
-    return more;
-  };
-
-  const Finished one = run_stap(words("run", "one", with_threads("1")));
-  const Finished two = run_stap(words("run", "two", with_threads("2")));
-
-  ASSERT_EQ(one.exit_code, 0) << one.err;
-  ASSERT_EQ(two.exit_code, 0) << two.err;
-  EXPECT_TRUE(contains(one.out, "residual"));
-  EXPECT_EQ(essence("one"), essence("two"));
-}
-
-TEST_F(StudyProgram, DescribeSaysThatResidualIsExperimental) {
-  const Finished result = run_stap({"describe", "residual"});
-
-  EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(contains(result.out, "experimental"));
-  EXPECT_TRUE(contains(result.out, "time-differencing error"));
+  refused({"method=qbc(exponent=2)"}, "base.exponent is not known");
 }
 
 // Three initial conditions are left after the initial ones: the pool runs dry in the first round.

@@ -102,23 +102,6 @@ class CnsTwin {
   }
   const GasField& field() const { return w_; }
 
-  /// d/dt of density, velocities and pressure, by the chain rule from those of mass, momentum and
-  /// energy E = p/(gamma - 1) + m^2/(2 rho).
-  GasField derivative() const {
-    const std::vector<Conserved> by = rate();
-    GasField result(w_.size());
-    for (std::size_t c = 0; c < w_.size(); ++c) {
-      const double rho = w_[c].rho, mx = rho * w_[c].v[0], my = rho * w_[c].v[1];
-      result[c].rho = by[c][0];
-      result[c].v = {by[c][1] / rho - mx * by[c][0] / (rho * rho),
-                     by[c][2] / rho - my * by[c][0] / (rho * rho)};
-      const double motion =
-          (mx * by[c][1] + my * by[c][2]) / rho - (mx * mx + my * my) * by[c][0] / (2 * rho * rho);
-      result[c].p = (q_.gamma - 1) * (by[c][3] - motion);
-    }
-    return result;
-  }
-
  private:
   const Gas& at(std::size_t i, std::size_t j) const {
     return w_[(i % q_.points[0]) * q_.points[1] + j % q_.points[1]];

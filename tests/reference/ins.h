@@ -73,16 +73,6 @@ class Ins {
     return synthesise(modes);
   }
 
-  /// dw/dt at time t.
-  std::vector<double> derivative(const std::vector<double>& w, double t) const {
-    const Modes modes = analyse(w);
-    Modes right = rate(modes, t);
-    each([&](std::size_t at, long double kx, long double ky) {
-      right[at] -= viscosity() * square(kx, ky) * modes[at];
-    });
-    return synthesise(right);
-  }
-
   /// mean(|v|^2) / 2 and mean(w^2) / 2.
   double energy(const std::vector<double>& w) const {
     const Modes modes = analyse(w);

@@ -12,17 +12,8 @@
 #include "support/engine_under_test.h"
 #include "support/fake_committee.h"
 #include "support/networks.h"
-#include "support/right_hand_sides.h"
 
 namespace stap::test {
-
-/// A row's method with its default options, for a committee of this grid; du/dt = -u where it needs
-/// an equation.
-template <class Row>
-auto make_default(const Row& row, const Grid& grid) {
-  return row.make(
-      {}, {.threads = 1, .grid = &grid, .rhs = [&](std::string_view) { return decay(grid, 0.1); }});
-}
 
 /// A planner of two parts that live as long.
 inline std::unique_ptr<Planner> two_parts(const Selector& selector, const StepChooser& chooser) {

@@ -58,11 +58,6 @@ std::unique_ptr<Selector> make_sbal(const SbalOptions& options);
 /// hidden activations; trajectories of the pool that are not open are centres.
 std::unique_ptr<Selector> make_lcmd(const SketchOptions& options);
 std::unique_ptr<Selector> make_core_set(const SketchOptions& options);
-/// Largest mean over members of sum over steps of |(u^i - u^(i-1))/dt - (F(u^i) + F(u^(i-1)))/2|^2
-/// first: how far rollouts are from obeying du/dt = F(u, t). One member is enough. Experimental: at
-/// large learned steps mostly the error of that difference in time, also for a perfect surrogate.
-/// `rhs` must be of the committee's grid. Throws Error(internal) if it is null.
-std::unique_ptr<Selector> make_residual(std::unique_ptr<RightHandSide> rhs);
 
 /// All steps.
 std::unique_ptr<StepChooser> make_full();

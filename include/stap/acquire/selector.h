@@ -39,7 +39,7 @@ struct SelectorRow : config::Entry {
   /// Throws Error(config) where the context does not offer what the method needs.
   std::function<std::unique_ptr<Selector>(const config::AnyOptions&, const MakeContext&)> make{};
 };
-/// random, qbc, sbal, lcmd, core-set, residual, and what was added.
+/// random, qbc, sbal, lcmd, core-set, and what was added.
 const config::Registry<SelectorRow>& selector_table();
 /// As config::Registry::add says, and when; a planner of the same name is refused too.
 void add_selector(SelectorRow row);

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "stap/config/fields.h"
-#include "stap/core/right_hand_side.h"
 #include "stap/core/solver.h"
 
 namespace stap {
@@ -28,7 +27,5 @@ const config::Fields<BurgersOptions>& burgers_fields();
 /// Throws Error(config) for options outside their fields' range and for a dt that needs more than
 /// max_steps.
 std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads = 0);
-/// Its fluxes without the time stepping.
-std::unique_ptr<RightHandSide> make_burgers_rhs(const BurgersOptions& options, int threads = 0);
 
 }  // namespace stap

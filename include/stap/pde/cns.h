@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "stap/config/fields.h"
-#include "stap/core/right_hand_side.h"
 #include "stap/core/solver.h"
 
 namespace stap {
@@ -41,8 +40,5 @@ const config::Fields<CnsOptions>& cns_fields();
 /// Error(config) for options outside their fields' range, and where a kinematic viscosity alone
 /// needs more than max_steps.
 std::unique_ptr<Solver> make_cns(const CnsOptions& options, int threads = 0);
-/// The same fluxes without the time stepping, as rates of density, velocities and pressure; NaN for
-/// states whose density or pressure is not positive.
-std::unique_ptr<RightHandSide> make_cns_rhs(const CnsOptions& options, int threads = 0);
 
 }  // namespace stap

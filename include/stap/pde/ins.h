@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "stap/config/fields.h"
-#include "stap/core/right_hand_side.h"
 #include "stap/core/solver.h"
 
 namespace stap {
@@ -45,7 +44,5 @@ const config::Fields<InsOptions>& ins_fields();
 /// all. Throws Error(config) for options outside their fields' range or a dt that needs more than
 /// max_steps.
 std::unique_ptr<Solver> make_ins(const InsOptions& options, int threads = 0);
-/// The same derivatives, product and forcing without the time stepping; the scheme does not matter.
-std::unique_ptr<RightHandSide> make_ins_rhs(const InsOptions& options, int threads = 0);
 
 }  // namespace stap

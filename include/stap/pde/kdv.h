@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "stap/config/fields.h"
-#include "stap/core/right_hand_side.h"
 #include "stap/core/solver.h"
 
 namespace stap {
@@ -37,7 +36,5 @@ const config::Fields<KdvOptions>& kdv_fields();
 /// Error(config) for options outside their fields' range, and for an etdrk4 dt that needs more than
 /// max_steps.
 std::unique_ptr<Solver> make_kdv(const KdvOptions& options, int threads = 0);
-/// The same derivatives without the time stepping.
-std::unique_ptr<RightHandSide> make_kdv_rhs(const KdvOptions& options, int threads = 0);
 
 }  // namespace stap

@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "stap/config/fields.h"
-#include "stap/core/right_hand_side.h"
 #include "stap/core/solver.h"
 
 namespace stap {
@@ -27,7 +26,5 @@ const config::Fields<KsOptions>& ks_fields();
 /// all. Throws Error(config) for options outside their fields' range, and for a dt that is no
 /// multiple of `step` or needs more than max_steps.
 std::unique_ptr<Solver> make_ks(const KsOptions& options, int threads = 0);
-/// The same derivatives without the time stepping.
-std::unique_ptr<RightHandSide> make_ks_rhs(const KsOptions& options, int threads = 0);
 
 }  // namespace stap

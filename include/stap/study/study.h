@@ -80,8 +80,8 @@ std::unique_ptr<Solver> make_solver(const Study& study, int threads);
 /// Throws Error(config) if initial conditions come from a file.
 std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid);
 std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid);
-/// The study's method. `threads`: of the right-hand side, where it needs that.
-std::unique_ptr<Planner> make_planner(const Study& study, int threads);
+/// The study's method.
+std::unique_ptr<Planner> make_planner(const Study& study);
 
 /// The maps that training may apply to transitions (train.symmetries), on what networks take; none
 /// without symmetries. Throws Error(config) for what is no symmetry of such states.

@@ -33,8 +33,8 @@ struct Round {
 
   Plan plan() const { return plan_of(world, budget); }
   Plan plan_of(const World& other, std::size_t spent) const {
-    return spend(spent, *test::make_default(*selector, other.committee->grid()),
-                 *chooser->make({}, {}), *other.committee, other.candidates(), rng);
+    return spend(spent, *selector->make({}, {}), *chooser->make({}, {}), *other.committee,
+                 other.candidates(), rng);
   }
 };
 
@@ -145,8 +145,8 @@ TEST(SpendLaws, PermutingThePoolPermutesTheChoice) {
 
     const Plan plan = round.plan();
     const Plan of_moved =
-        spend(round.budget, *test::make_default(*round.selector, round.world.committee->grid()),
-              *round.chooser->make({}, {}), *round.world.committee, moved.candidates(), round.rng);
+        spend(round.budget, *round.selector->make({}, {}), *round.chooser->make({}, {}),
+              *round.world.committee, moved.candidates(), round.rng);
 
     RC_ASSERT(plan.purchases.size() == of_moved.purchases.size());
     for (std::size_t k = 0; k < plan.purchases.size(); ++k) {

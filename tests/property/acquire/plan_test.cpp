@@ -23,8 +23,7 @@ void for_all_plans(const Check& check) {
       for (const std::size_t budget : {1, 2, 4, 5, 6, 23, 40, 97, 149, 150, 151, 1000})
         for (const std::size_t warm_up : {0, 4}) {
           world.warm_up = warm_up;
-          check(world, *test::make_default(selector, world.committee->grid()),
-                *chooser.make({}, {}), budget);
+          check(world, *selector.make({}, {}), *chooser.make({}, {}), budget);
         }
 }
 
@@ -97,7 +96,7 @@ TEST(SpendProperty, PermutingThePoolPermutesNothing) {
   std::reverse(reversed.open.begin(), reversed.open.end());
   for (const SelectorRow& selector : selector_table())
     for (const ChooserRow& chooser : chooser_table()) {
-      const auto made = test::make_default(selector, world.committee->grid());
+      const auto made = selector.make({}, {});
       EXPECT_EQ(
           spend(37, *made, *chooser.make({}, {}), *world.committee, world.candidates(), Rng(3)),
           spend(37, *made, *chooser.make({}, {}), *reversed.committee, reversed.candidates(),

@@ -162,7 +162,7 @@ TEST(UnstableProperty, FurtherPassesGoOnAlongTheSameOrder) {
 // selector remembers, or if LCMD forgets that used candidates are centres.
 TEST(UnstableProperty, TheOrderOfTheRestIsTheRestOfTheOrder) {
   for (const SelectorRow& row : selector_table()) {
-    const auto selector = test::make_default(row, kGrid);
+    const auto selector = row.make({}, {});
     for (const std::size_t taken : {1, 4, 11}) {
       Round round(3, 0.0);
       const auto whole = selector->order(round.committee, round.candidates(), kPool, round.rng).ids;

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <iterator>
 #include <limits>
 #include <ostream>
 
@@ -12,8 +10,6 @@
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
 #include "support/ins_flows.h"
-#include "support/order.h"
-#include "support/right_hand_sides.h"
 #include "support/solving.h"
 
 namespace stap {
@@ -61,9 +57,6 @@ struct Case {
   }
   std::unique_ptr<Solver> make(int threads) const {
     return entry.make(options, {.threads = threads});
-  }
-  std::unique_ptr<RightHandSide> make_rhs(int threads) const {
-    return entry.make_rhs(options, {.threads = threads});
   }
   std::vector<Row> rows(std::size_t n, std::uint64_t seed = 5) const {
     std::vector<Row> states(n, Row(sampler->grid().values()));
@@ -247,95 +240,6 @@ TEST_P(PdeLaws, StepsOfOneQueryAreThoseOfSeveral) {
     }
     EXPECT_EQ(answers[i].status, Answer::Status::ok) << answers[i].reason;
     EXPECT_EQ(answers[i].states, expected) << i;
-  }
-}
-
-// --- right-hand sides ---------------------------------------------------------------------------
-
-// Small problems whose equation offers one.
-std::vector<Small> small_with_rhs() {
-  std::vector<Small> rows;
-  for (const PdeRow* row : test::offering_rhs(pde_table()))
-    std::ranges::copy_if(small(), std::back_inserter(rows),
-                         [&](const Small& s) { return s.name == row->name; });
-  return rows;
-}
-class RhsLaws : public PdeLaws {};
-INSTANTIATE_TEST_SUITE_P(EveryEntry, RhsLaws, ::testing::ValuesIn(small_with_rhs()),
-                         [](const auto& each) { return each.param.label; });
-
-// The solver with another learned step.
-std::unique_ptr<Solver> with_dt(const Case& c, double dt) {
-  config::AnyOptions options = c.options.with("dt", dt);
-  if (c.entry.name == "ks") options = options.with("step", dt);  // dt must be a multiple of it
-  return c.entry.make(options, {.threads = 1});
-}
-
-// (G(u) - u)/dt tends to F(u), with an error proportional to dt. Broken by: any wrong sign or
-// factor, a missing term, another treatment of the last mode, a forcing at another time (order 0).
-TEST_P(RhsLaws, TheRightHandSideIsTheLimitOfSmallSteps) {
-  const Case c = the_case();
-  const double time = 0.7;
-  const std::vector<Row> rows = c.rows(3);
-  if (!c.entry.make_rhs) return;  // offers none
-  const auto rhs = c.make_rhs(1);
-  const std::vector<Row> rates = test::rates_of(*rhs, rows, time);
-  std::vector<double> dt, error;
-  for (double h : {8e-5, 4e-5, 2e-5, 1e-5}) {
-    double distance = 0, size = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Row next = test::solve_field(*with_dt(c, h), rows[i], time);
-      for (std::size_t j = 0; j < next.size(); ++j) {
-        distance += std::pow((next[j] - rows[i][j]) / h - rates[i][j], 2);
-        size += std::pow(rates[i][j], 2);
-      }
-    }
-    dt.push_back(h);
-    error.push_back(std::sqrt(distance / size));
-  }
-
-  EXPECT_LT(error.back(), 1e-2);
-  EXPECT_NEAR(test::measured_order(dt, error), 1.0, 0.05);
-}
-
-// Broken by: a lane read from its neighbour, scratch that an earlier block has left, a buffer
-// shared between threads.
-TEST_P(RhsLaws, RatesOfARowAreItsOwn) {
-  const Case c = the_case();
-  const std::vector<Row> rows = c.rows(37);
-  if (!c.entry.make_rhs) return;  // offers none
-  const auto rhs = c.make_rhs(1);
-  std::vector<Row> alone;
-  for (const Row& row : rows) alone.push_back(test::rate_of(*rhs, row));
-
-  const std::vector<Row> reversed(rows.rbegin(), rows.rend());
-  std::vector<Row> back = test::rates_of(*rhs, reversed);
-  std::ranges::reverse(back);
-
-  EXPECT_EQ(back, alone);
-  for (int threads : {1, 2, 5}) EXPECT_EQ(test::rates_of(*c.make_rhs(threads), rows), alone);
-}
-
-// Broken by: a NaN that a limiter or a floor swallows, or that reaches other lanes.
-TEST_P(RhsLaws, RatesOfRowsThatAreNotFiniteAreNotNumbers) {
-  const Case c = the_case();
-  const std::vector<Row> rows = c.rows(8);
-  if (!c.entry.make_rhs) return;  // offers none
-  const auto rhs = c.make_rhs(1);
-  const std::vector<Row> expected = test::rates_of(*rhs, rows);
-  for (double bad :
-       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
-    std::vector<Row> mixed = rows;
-    mixed[3].back() = bad;
-
-    const std::vector<Row> rates = test::rates_of(*rhs, mixed);
-
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i == 3)
-        EXPECT_TRUE(std::ranges::all_of(rates[i], [](double r) { return std::isnan(r); }));
-      else
-        EXPECT_EQ(rates[i], expected[i]) << i;
-    }
   }
 }
 

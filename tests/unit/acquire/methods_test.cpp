@@ -26,7 +26,7 @@ void expect_in(const std::string& part, const std::string& text) {
 
 template <class Row>
 void check_row(const Row& row) {
-  const auto made = test::make_default(row, make_grid(1, {4}, {1.0}));
+  const auto made = row.make({}, {});
   config::Value misspelt;
   misspelt.set("no_such_option", 1);
 
@@ -40,24 +40,6 @@ TEST(MethodTables, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
   for (const ChooserRow& row : chooser_table()) check_row(row);
   for (const SelectorRow& row : selector_table()) check_row(row);
   for (const PlannerRow& row : planner_table()) check_row(row);
-}
-
-// Only what needs an equation asks for one.
-TEST(MethodTables, OnlyResidualAsksForTheRightHandSide) {
-  for (const SelectorRow& row : selector_table()) {
-    bool asked = false;
-    const Grid grid = make_grid(1, {4}, {1.0});
-
-    row.make({}, {.rhs = [&](std::string_view method) {
-               EXPECT_EQ(method, row.name);
-               asked = true;
-               return test::decay(grid, 0.1);
-             }});
-
-    EXPECT_EQ(asked, row.name == "residual") << row.name;
-  }
-  expect_in("residual needs the right-hand side",
-            config_error([] { selector_table().find("residual")->make({}, {}); }));
 }
 
 // The values of the printed method.

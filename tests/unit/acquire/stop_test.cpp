@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "acquire/features.h"
-#include "acquire/residual.h"
 #include "stap/acquire/methods.h"
 #include "stap/acquire/trust.h"
 #include "support/acquiring.h"
@@ -48,11 +47,6 @@ class Stop : public testing::Test {
 
 TEST_F(Stop, EndsScores) {
   expect_to_stop([&] { spread_scores(committee, world.candidates(), world.open); });
-}
-
-TEST_F(Stop, EndsResiduals) {
-  const auto rhs = test::decay(world.pool.grid(), 0.1);
-  expect_to_stop([&] { residual_scores(committee, world.candidates(), world.open, *rhs, 7); });
 }
 
 TEST_F(Stop, EndsSketches) {

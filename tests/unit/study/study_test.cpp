@@ -31,7 +31,7 @@ TEST(Study, DemoPresetIsComplete) {
   EXPECT_EQ(method_text(study.effective), "sbal+stap");
   EXPECT_EQ(make_solver(study, 1)->name(), "burgers");
   EXPECT_EQ(make_sampler(study, study.grid)->name(), "sines");
-  EXPECT_EQ(make_planner(study, 1)->name(), "sbal+stap");
+  EXPECT_EQ(make_planner(study)->name(), "sbal+stap");
   EXPECT_EQ(study.grid.points, (std::vector<std::size_t>{64}));
   EXPECT_TRUE(study.complete());
 }
@@ -92,9 +92,6 @@ TEST(Study, BadInputIsSaidClearly) {
   EXPECT_NE(complaint({"method=random+stap-mf", "members=1"}).find("at least 2"),
             std::string::npos);
   EXPECT_EQ(complaint({"method=random+initial-bernoulli(p=0.125)", "members=1"}), "");
-  EXPECT_EQ(complaint({"method=residual", "members=1"}), "");
-  EXPECT_NE(complaint({"method=residual", "study.cluster=2"}).find("residual looks at single"),
-            std::string::npos);
   EXPECT_NE(complaint({"method=random", "members=1", "trust_quantile=0.9"})
                 .find("study.trust_quantile is 0.9, but a trust band compares members"),
             std::string::npos);
@@ -184,8 +181,6 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
   EXPECT_TRUE(begins(complaint_about(demo + "study: {cluster: 8}\n"),
                      "a.yaml:2:18: study.cluster is 8: the warm-up is 0.6"));
   EXPECT_TRUE(begins(complaint_about(demo, {"cluster=3"}), "preset demo:9:10: study.steps is 8"));
-  EXPECT_TRUE(begins(complaint_about(demo + "method: residual\nstudy: {cluster: 2}\n"),
-                     "a.yaml:2:9: base residual looks at single steps"));
   EXPECT_TRUE(begins(complaint_about(demo + "initial: {name: gas-waves}\n"),
                      "a.yaml:2:10: initial gas-waves: the grid is"));
   EXPECT_TRUE(
@@ -365,20 +360,13 @@ TEST(Study, EquationsCanBeAddedAndOptionsAreReadOnce) {
 
   const Study study = make_study(document);
   make_solver(study, 1);
-  make_planner(study, 1);
+  make_planner(study);
   study.pde.value();
 
   EXPECT_EQ(CountingTable::reads, 1);
   EXPECT_EQ(study.pde.row, pde_table().find("fake"));
   EXPECT_EQ(study.grid.points, (std::vector<std::size_t>{48}));
   EXPECT_EQ(study.dt, 0.1);
-  apply_setting(document, "method=residual");
-  try {
-    make_study(document);
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("fake does not"), std::string::npos) << error.what();
-  }
 }
 
 struct NoChoice {};
@@ -400,7 +388,7 @@ TEST(Study, JointMethodsCanBeAdded) {
 
   EXPECT_EQ(method_text(study.effective), "unit-joint");
   EXPECT_EQ(study.effective.find("base"), nullptr);
-  EXPECT_EQ(make_planner(study, 1)->members_needed(), 2);
+  EXPECT_EQ(make_planner(study)->members_needed(), 2);
   EXPECT_NE(complaint({"method=unit-joint", "members=1"}).find("unit-joint compares members"),
             std::string::npos);
   EXPECT_NE(complaint({"method=unit-joint+stap"}).find("unit-joint chooses steps itself"),
