@@ -278,8 +278,8 @@ void measure_on_gpu(const Problem& problem) {
     Counting committee(*world.committee);
     Plan plan;
     const double total = seconds([&] {
-      plan = spend(world.budget(), *make_two_part_planner(make_sbal({}), make_stap({})), committee,
-                   candidates, Rng(3));
+      const auto planner = make_two_part_planner(make_sbal({}), make_stap({}));
+      plan = planner->begin(committee, candidates, Rng(3))->next(world.budget());
     });
     Counting scoring(*world.committee);
     const double score = seconds([&] { make_sbal({})->order(scoring, candidates, kPool, Rng(3)); });

@@ -36,16 +36,4 @@ void Passes::end(Delivery delivery) {
   more_ = on_unstable_ == OnUnstable::refill && ledger.unspent > 0 && !plan_left_some_;
 }
 
-Delivery buy_in_passes(std::size_t budget, OnUnstable on_unstable, const MakePlan& plan_of,
-                       const BuyPlan& buy_plan) {
-  Passes passes(budget, on_unstable);
-  while (passes.more()) {
-    const std::size_t left = passes.budget();
-    const Plan plan = plan_of(passes.pass(), left);
-    passes.begin(plan);
-    passes.end(buy_plan(plan, left));
-  }
-  return passes.deliver();
-}
-
 }  // namespace stap

@@ -81,9 +81,4 @@ std::unique_ptr<Spending> Planner::begin(Committee& committee, const Candidates&
   return start(committee, candidates, rng);
 }
 
-Plan spend(std::size_t budget, const Planner& planner, Committee& committee,
-           const Candidates& candidates, const Rng& rng) {
-  return planner.begin(committee, candidates, rng)->next(budget);
-}
-
 }  // namespace stap

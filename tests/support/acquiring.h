@@ -21,9 +21,15 @@ inline std::unique_ptr<Planner> two_parts(const Selector& selector, const StepCh
   return make_two_part_planner(std::shared_ptr<const Selector>(nobody, &selector),
                                std::shared_ptr<const StepChooser>(nobody, &chooser));
 }
+
+/// A round of one plan.
+inline Plan spend(std::size_t budget, const Planner& planner, Committee& committee,
+                  const Candidates& candidates, const Rng& rng) {
+  return planner.begin(committee, candidates, rng)->next(budget);
+}
 inline Plan spend(std::size_t budget, const Selector& selector, const StepChooser& chooser,
                   Committee& committee, const Candidates& candidates, const Rng& rng) {
-  return stap::spend(budget, *two_parts(selector, chooser), committee, candidates, rng);
+  return spend(budget, *two_parts(selector, chooser), committee, candidates, rng);
 }
 
 /// A pool, all of it open, and a committee.

@@ -1,12 +1,14 @@
-// What purchases need besides a pool: members that keep a candidate's name, random trouble, and a
-// place for records.
+// Purchases without a run, and what they need besides a pool: members that keep a candidate's name,
+// random trouble, and a place for records.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "stap/acquire/buy.h"
+#include "stap/acquire/buyer.h"
+#include "stap/acquire/passes.h"
 #include "support/fake_committee.h"
 #include "support/fake_solver.h"
 
@@ -55,6 +57,45 @@ inline Recorded recorded_in(const std::vector<AnswerRecord>& records, std::size_
     if (found == known.end()) return std::nullopt;
     return found->second;
   };
+}
+
+struct BuyHooks {
+  Recorded recorded{};
+  std::function<void(const AnswerRecord&)> record{};  ///< of every answer, before it is used
+};
+
+/// Buys a plan from a queue of its own; what is ready together is used together.
+inline Delivery buy(const Plan& plan, std::size_t budget, StatesView<const double> pool,
+                    const Solver& solver, Committee& committee, const BuyHooks& hooks = {},
+                    const BuyRules& rules = {}) {
+  Buyer buyer(plan, budget, pool, solver, committee, rules, hooks.recorded);
+  const auto queue = solver.open();
+  for (;;) {
+    for (Query& query : buyer.ask()) queue->submit(std::move(query));
+    if (buyer.done()) return buyer.deliver();
+    do {
+      const Reply reply = wait_for_reply(*queue);
+      if (hooks.record)
+        for (const AnswerRecord& record : buyer.records_of(reply)) hooks.record(record);
+      buyer.take(reply);
+    } while (queue->open() > 0 && queue->ready());
+  }
+}
+
+using MakePlan = std::function<Plan(std::size_t pass, std::size_t budget)>;
+using BuyPlan = std::function<Delivery(const Plan& plan, std::size_t budget)>;
+
+/// Spends a round's budget, pass after pass.
+inline Delivery buy_in_passes(std::size_t budget, OnUnstable on_unstable, const MakePlan& plan_of,
+                              const BuyPlan& buy_plan) {
+  Passes passes(budget, on_unstable);
+  while (passes.more()) {
+    const std::size_t left = passes.budget();
+    const Plan plan = plan_of(passes.pass(), left);
+    passes.begin(plan);
+    passes.end(buy_plan(plan, left));
+  }
+  return passes.deliver();
 }
 
 }  // namespace stap::test

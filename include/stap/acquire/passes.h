@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <unordered_set>
 
 #include "stap/acquire/buyer.h"
@@ -40,14 +39,5 @@ class Passes {
   std::unordered_set<std::size_t> chosen_;
   bool more_ = true, plan_left_some_ = false;
 };
-
-/// Plans pass 1, 2, ... of a round for `budget` solver steps, among candidates that no pass before
-/// has chosen.
-using MakePlan = std::function<Plan(std::size_t pass, std::size_t budget)>;
-/// Buys a plan; all walks have ended when it returns.
-using BuyPlan = std::function<Delivery(const Plan& plan, std::size_t budget)>;
-/// Spends a round's budget, pass after pass. Throws as Passes does.
-Delivery buy_in_passes(std::size_t budget, OnUnstable on_unstable, const MakePlan& plan_of,
-                       const BuyPlan& buy_plan);
 
 }  // namespace stap

@@ -90,10 +90,6 @@ class Planner {
 std::unique_ptr<Planner> make_two_part_planner(std::shared_ptr<const Selector> selector,
                                                std::shared_ptr<const StepChooser> chooser);
 
-/// A round of one plan.
-Plan spend(std::size_t budget, const Planner& planner, Committee& committee,
-           const Candidates& candidates, const Rng& rng);
-
 /// A method that chooses initial conditions and steps together. A configuration names it by
 /// `method: NAME` or in the section `planner`, in the place of base and steps.
 struct PlannerRow : config::Entry {

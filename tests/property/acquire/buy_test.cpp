@@ -1,5 +1,3 @@
-#include "stap/acquire/buy.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,14 +37,10 @@ struct Market {
     budget = plan.cost() + plan.unspent;
   }
 
-  Delivery bought(const Solver& from, const BuyHooks& hooks = {}) {
-    const auto queue = from.open();
-    const Delivery delivery =
-        buy(plan, budget, std::as_const(pool).view(), from, *queue, committee, hooks);
-    EXPECT_EQ(queue->open(), 0u);
-    return delivery;
+  Delivery bought(const Solver& from, const test::BuyHooks& hooks = {}) {
+    return test::buy(plan, budget, std::as_const(pool).view(), from, committee, hooks);
   }
-  Delivery bought(const BuyHooks& hooks = {}) { return bought(solver, hooks); }
+  Delivery bought(const test::BuyHooks& hooks = {}) { return bought(solver, hooks); }
 
   States<double> pool;
   FakeCommittee committee;
@@ -180,7 +174,7 @@ TEST(BuyProperty, RecordedAnswersAreUsedInsteadOfTheSolver) {
     const FarSolver solver(kGrid, kDt, first.fate,
                            {.steps_at_once = at_once, .shuffle = Rng(seed)});
     std::vector<AnswerRecord> journal;
-    BuyHooks recording;
+    test::BuyHooks recording;
     recording.record = [&](const AnswerRecord& record) { journal.push_back(record); };
     const Delivery want = first.bought(solver, recording);
     ASSERT_EQ(journal.size(), want.ledger.bought + want.ledger.failed + want.ledger.refused);
@@ -188,7 +182,7 @@ TEST(BuyProperty, RecordedAnswersAreUsedInsteadOfTheSolver) {
     for (std::size_t kept = 0; kept <= journal.size(); kept += 2) {
       Market again(seed);
       std::vector<AnswerRecord> fresh;
-      BuyHooks hooks;
+      test::BuyHooks hooks;
       hooks.recorded = test::recorded_in(journal, kept);
       hooks.record = [&](const AnswerRecord& record) { fresh.push_back(record); };
 

@@ -3,13 +3,13 @@
 
 #include <numeric>
 
-#include "stap/acquire/buy.h"
 #include "stap/acquire/methods.h"
 #include "stap/acquire/planner.h"
 #include "stap/core/cluster.h"
 #include "support/clusters.h"
 #include "support/fake_committee.h"
 #include "support/networks.h"
+#include "support/trading.h"
 
 namespace stap {
 namespace {
@@ -52,11 +52,10 @@ TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
     const auto solver = make_clustered_solver(single, k);
     const auto planner =
         make_two_part_planner(make_random(), make_stap({.proposals = 20, .epsilon = 0.3}));
-    const Plan plan = spend(budget, *planner, committee, {pool.view(), open, calls}, rng);
+    const Plan plan = planner->begin(committee, {pool.view(), open, calls}, rng)->next(budget);
 
-    const auto queue = solver->open();
     const Delivery delivery =
-        buy(plan, budget, std::as_const(exact).view(), *solver, *queue, committee);
+        test::buy(plan, budget, std::as_const(exact).view(), *solver, committee);
 
     const auto step = [](const reference::Field& state, double time) {
       reference::Field next = state;

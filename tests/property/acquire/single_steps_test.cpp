@@ -213,8 +213,8 @@ TEST(JointProperty, IsTheTwinsDrawForEveryBudget) {
         ASSERT_GT(expected.size(), 3u);
         const auto planner = make_joint({score, exponent});
         for (std::size_t budget = 1; budget <= expected.size(); budget += 1 + 3 * (budget / 8)) {
-          const Transitions drawn =
-              transitions_of(spend(budget, *planner, *world.committee, world.candidates(), rng));
+          const Transitions drawn = transitions_of(
+              test::spend(budget, *planner, *world.committee, world.candidates(), rng));
 
           ASSERT_EQ(drawn.size(), budget);
           for (std::size_t k = 0; k < budget; ++k) {
@@ -300,7 +300,8 @@ TEST(JointLcmdProperty, IsTheTextbooksOrderOfWhatIsDrawn) {
     const auto planner = make_joint_lcmd({.preselect = 8});
 
     for (const std::size_t budget : {1, 5, 8, 10, 11}) {
-      const Plan plan = spend(budget, *planner, *world.committee, world.candidates(), Rng(seed));
+      const Plan plan =
+          test::spend(budget, *planner, *world.committee, world.candidates(), Rng(seed));
 
       EXPECT_EQ(transitions_of(plan),
                 Transitions(expected.begin(), expected.begin() + static_cast<long>(budget)));
@@ -318,7 +319,7 @@ TEST(PlannerProperty, EveryPlannerSpendsFiniteCandidatesOnceAndGoesOn) {
     world.pool.row(3)[1] = std::numeric_limits<float>::quiet_NaN();
     const auto planner = row.make({}, {});
     const Candidates candidates = world.candidates();
-    const Plan whole = spend(40, *planner, *world.committee, candidates, Rng(6));
+    const Plan whole = test::spend(40, *planner, *world.committee, candidates, Rng(6));
     const auto spending = planner->begin(*world.committee, candidates, Rng(6));
     const Plan first = spending->next(4), second = spending->next(5);
     const auto later = planner->begin(*world.committee, candidates, Rng(6));
@@ -331,11 +332,12 @@ TEST(PlannerProperty, EveryPlannerSpendsFiniteCandidatesOnceAndGoesOn) {
     EXPECT_EQ(later->next(5), second) << row.name;
     for (std::size_t k = 0; k < 9; ++k)
       EXPECT_EQ(whole.purchases[k], k < 4 ? first.purchases[k] : second.purchases[k - 4]);
-    EXPECT_EQ(spend(4, *planner, *world.committee, world.candidates(), Rng(6)), first) << row.name;
+    EXPECT_EQ(test::spend(4, *planner, *world.committee, world.candidates(), Rng(6)), first)
+        << row.name;
     EXPECT_EQ(world.committee->blocks_in_use(), 0u) << row.name;
 
     world.warm_up = 3;  // charged: 4 steps each, and 3 pay for nobody's first
-    const Plan charged = spend(11, *planner, *world.committee, world.candidates(), Rng(6));
+    const Plan charged = test::spend(11, *planner, *world.committee, world.candidates(), Rng(6));
     EXPECT_EQ(charged.cost(), 8u) << row.name;
     EXPECT_EQ(charged.unspent, 3u) << row.name;
     for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(charged.purchases.at(k), whole.purchases[k]);

@@ -49,11 +49,10 @@ struct Round {
 
   // Plans that are there already are taken as they are: the round was cut off.
   Delivery bought(const Method& method, OnUnstable on_unstable, const BuyRules& rules = {},
-                  const BuyHooks& hooks = {}) {
-    const auto queue = solver.open();
+                  const test::BuyHooks& hooks = {}) {
     const auto planner = test::two_parts(*method.selector, *method.chooser);
     const auto spending = planner->begin(committee, candidates(), rng);
-    return buy_in_passes(
+    return test::buy_in_passes(
         kBudget, on_unstable,
         [&](std::size_t pass, std::size_t budget) {
           if (pass <= plans.size())
@@ -63,7 +62,7 @@ struct Round {
           return plans[pass - 1];
         },
         [&](const Plan& plan, std::size_t budget) {
-          return buy(plan, budget, pool.view(), solver, *queue, committee, hooks, rules);
+          return test::buy(plan, budget, pool.view(), solver, committee, hooks, rules);
         });
   }
 
@@ -222,7 +221,7 @@ TEST(UnstableProperty, ARoundCutOffAnywhereEndsTheSame) {
     const BuyRules rules{.charge_failed = seed % 2 == 0, .trust_limit = some_limit(whole)};
     std::vector<AnswerRecord> journal;
     std::vector<std::size_t> plans_by_then;  // when each answer came
-    BuyHooks recording;
+    test::BuyHooks recording;
     recording.record = [&](const AnswerRecord& record) {
       journal.push_back(record);
       plans_by_then.push_back(whole.plans.size());
@@ -235,7 +234,7 @@ TEST(UnstableProperty, ARoundCutOffAnywhereEndsTheSame) {
       again.plans.assign(whole.plans.begin(),
                          whole.plans.begin() + static_cast<long>(plans_by_then[kept - 1]));
       std::size_t fresh = 0;
-      BuyHooks hooks;
+      test::BuyHooks hooks;
       hooks.recorded = test::recorded_in(journal, kept);
       hooks.record = [&](const AnswerRecord&) { ++fresh; };
 

@@ -1,10 +1,9 @@
-#include "stap/acquire/buy.h"
+#include "stap/acquire/buyer.h"
 
 #include <gtest/gtest.h>
 
 #include "stap/core/error.h"
-#include "support/fake_committee.h"
-#include "support/fake_solver.h"
+#include "support/trading.h"
 
 namespace stap {
 namespace {
@@ -29,9 +28,8 @@ struct Shop {
     pool.row(0)[1] = pool.row(1)[1] = 0.1;
   }
   Delivery buy_all(const std::vector<Purchase>& purchases, std::size_t budget,
-                   const BuyHooks& hooks = {}, const BuyRules& rules = {}) {
-    const auto queue = solver.open();
-    return buy({purchases, 0, 0}, budget, pool.view(), solver, *queue, committee, hooks, rules);
+                   const test::BuyHooks& hooks = {}, const BuyRules& rules = {}) {
+    return test::buy({purchases, 0, 0}, budget, pool.view(), solver, committee, hooks, rules);
   }
 
   States<double> pool;
@@ -161,7 +159,7 @@ TEST(Buy, StatesAreJudgedTogether) {
 TEST(Buy, ARecordedAnswerIsNotJudgedAgain) {
   Shop shop(always_ok);
   shop.committee = disagreeing_committee();
-  BuyHooks hooks;
+  test::BuyHooks hooks;
   hooks.recorded = [](std::size_t candidate, std::size_t step) {
     return AnswerRecord{candidate, step, Answer::Status::ok, "", {1.0, 5.0}};
   };
@@ -179,54 +177,14 @@ TEST(Buy, ABandNeedsTwoMembers) {
   EXPECT_THROW(shop.buy_all({{1, Pattern::parse("01")}}, 1, {}, {.trust_limit = 0.2}), Error);
 }
 
-TEST(Buy, RecordsAnAnswerBeforeItIsUsed) {
+TEST(Buy, WhatEndsInTheMiddleLeavesNoRows) {
   Shop shop(always_ok);
-  std::vector<std::string> seen;
-  BuyHooks hooks;
-  hooks.recorded = [&](std::size_t, std::size_t step) -> std::optional<AnswerRecord> {
-    seen.push_back("asked " + std::to_string(step));
-    return std::nullopt;
-  };
-  hooks.record = [&](const AnswerRecord& record) {
-    seen.push_back("answered " + std::to_string(record.step));
-  };
-  hooks.commit = [&] { seen.push_back("committed"); };
+  test::BuyHooks hooks;
+  hooks.record = [](const AnswerRecord&) { throw Error(ErrorKind::storage, "disk full"); };
 
-  shop.buy_all({{0, Pattern::parse("11")}}, 2, hooks);
-
-  EXPECT_EQ(seen, (std::vector<std::string>{"asked 0", "answered 0", "committed", "asked 1",
-                                            "answered 1", "committed"}));
-}
-
-// What is ready together is forced to disk together.
-TEST(Buy, CommitsOnceForAllAnswersOfABlock) {
-  Shop shop(always_ok);
-  std::vector<std::string> seen;
-  BuyHooks hooks;
-  hooks.record = [&](const AnswerRecord& record) {
-    seen.push_back(std::to_string(record.candidate) + "." + std::to_string(record.step));
-  };
-  hooks.commit = [&] { seen.push_back("committed"); };
-
-  shop.buy_all({{0, Pattern::parse("11")}, {1, Pattern::parse("10")}}, 3, hooks);
-
-  EXPECT_EQ(seen, (std::vector<std::string>{"0.0", "1.0", "committed", "0.1", "committed"}));
-}
-
-TEST(Buy, AHookThatThrowsLeavesNoRows) {
-  Shop shop(always_ok);
-  const Plan plan{{{0, Pattern::parse("11")}, {1, Pattern::parse("11")}}, 0, 0};
-  for (const bool in_commit : {true, false}) {
-    const auto full = [] { throw Error(ErrorKind::storage, "disk full"); };
-    BuyHooks hooks;
-    if (in_commit)
-      hooks.commit = full;
-    else
-      hooks.record = [&](const AnswerRecord&) { full(); };
-
-    EXPECT_THROW(shop.buy_all(plan.purchases, 4, hooks), Error);
-    EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
-  }
+  EXPECT_THROW(shop.buy_all({{0, Pattern::parse("11")}, {1, Pattern::parse("11")}}, 4, hooks),
+               Error);
+  EXPECT_EQ(shop.committee.blocks_in_use(), 0u);
 }
 
 TEST(Buy, RefusesAPlanAboveTheBudget) {

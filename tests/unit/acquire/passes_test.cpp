@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "stap/acquire/buy.h"
 #include "stap/core/error.h"
 #include "support/trading.h"
 
@@ -25,9 +24,8 @@ struct Round {
         solver(kGrid, 0.5, std::move(fate)) {}
 
   Ledger bought(OnUnstable on_unstable, bool charge_failed) {
-    const auto queue = solver.open();
     const BuyRules rules{.charge_failed = charge_failed};
-    return buy_in_passes(
+    return test::buy_in_passes(
                kBudget, on_unstable,
                [&](std::size_t pass, std::size_t budget) {
                  budgets.push_back(budget);
@@ -38,7 +36,7 @@ struct Round {
                  return Plan{{{pass, pattern}}, budget - pattern.cost(), 0};
                },
                [&](const Plan& plan, std::size_t budget) {
-                 return buy(plan, budget, pool.view(), solver, *queue, committee, {}, rules);
+                 return test::buy(plan, budget, pool.view(), solver, committee, {}, rules);
                })
         .ledger;
   }
@@ -118,9 +116,9 @@ TEST(Passes, AnExhaustedPoolEndsTheRound) {
 
 // Without this a selector that repeats itself could go on for ever.
 TEST(Passes, NoCandidateTwiceAndEveryBudgetAccountedFor) {
-  const auto round = [](const MakePlan& plan_of) {
+  const auto round = [](const test::MakePlan& plan_of) {
     return [plan_of] {
-      buy_in_passes(2, OnUnstable::refill, plan_of, [](const Plan& plan, std::size_t budget) {
+      test::buy_in_passes(2, OnUnstable::refill, plan_of, [](const Plan& plan, std::size_t budget) {
         Delivery nothing;
         nothing.ledger.budget = nothing.ledger.unspent = budget;
         nothing.ledger.passes = 1;

@@ -77,7 +77,7 @@ TEST(Planner, AJointMethodCanBeAddedAndSpends) {
       planner_table().choose(config::parse_yaml("{name: unit-backwards, steps: 3}", "test"));
 
   const auto planner = choice.row->make(choice.options, {});
-  const Plan plan = spend(5, *planner, *world.committee, world.candidates(), Rng(1));
+  const Plan plan = test::spend(5, *planner, *world.committee, world.candidates(), Rng(1));
 
   EXPECT_EQ(plan.purchases,
             (std::vector<Purchase>{{4, Pattern::parse("0111")}, {3, Pattern::parse("0011")}}));
@@ -129,8 +129,9 @@ TEST(Spending, AMethodThatBreaksItsPromiseIsNamed) {
   world.open = {0, 2, 3, 5};
   const auto broken = [&](const Fault& fault) {
     const Backwards planner(2, fault);
-    return error_text(ErrorKind::internal,
-                      [&] { spend(4, planner, *world.committee, world.candidates(), Rng(1)); });
+    return error_text(ErrorKind::internal, [&] {
+      test::spend(4, planner, *world.committee, world.candidates(), Rng(1));
+    });
   };
 
   EXPECT_EQ(broken([](Plan& plan) { plan.purchases[1].candidate = 5; }),
