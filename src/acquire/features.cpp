@@ -79,17 +79,11 @@ FeatureSpace make_feature_space(Committee& committee, const Candidates& candidat
     else
       used.push_back(id);
   }
-  return make_feature_space(open, sketched_features(committee, candidates, open, kind),
-                            sketched_features(committee, candidates, used, kind));
-}
-
-FeatureSpace make_feature_space(std::span<const std::size_t> ids, std::vector<double> points,
-                                std::vector<double> centres) {
   FeatureSpace space;
-  space.points = std::move(points);
-  for (const std::size_t c : keep_finite(space.points)) space.ids.push_back(ids[c]);
-  space.not_finite = ids.size() - space.ids.size();
-  space.centres = std::move(centres);
+  space.points = sketched_features(committee, candidates, open, kind);
+  for (const std::size_t c : keep_finite(space.points)) space.ids.push_back(open[c]);
+  space.not_finite = open.size() - space.ids.size();
+  space.centres = sketched_features(committee, candidates, used, kind);
   keep_finite(space.centres);
   return space;
 }

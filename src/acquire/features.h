@@ -28,9 +28,6 @@ struct FeatureSpace {
 };
 FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates,
                                 SketchKind kind);
-/// Of any points: those that are not finite are left out.
-FeatureSpace make_feature_space(std::span<const std::size_t> ids, std::vector<double> points,
-                                std::vector<double> centres);
 
 /// Squared distance of two points.
 double feature_distance2(std::span<const double> a, std::span<const double> b);

@@ -5,12 +5,9 @@
 
 #include "acquire/candidate_rows.h"
 #include "acquire/utility.h"
-#include "stap/acquire/methods.h"
 
 namespace stap {
 namespace {
-
-using StepSearch = StapOneOptions::Search;
 
 // Good batches that a call is filled with, as far as there are steps to roll out. Most must be seen
 // nearly to their end, so little is made in vain, and calls are fewer.
@@ -21,12 +18,10 @@ constexpr std::size_t kBatches = 4;
 class SingleSteps {
  public:
   SingleSteps(Committee& committee, const Candidates& candidates, std::span<const std::size_t> ids,
-              const StepKey& key, double least, StepSearch search)
+              StapOneOptions::Search search)
       : committee_(committee),
         ids_(ids),
-        key_(key),
-        least_(least),
-        quick_(search == StepSearch::quick),
+        quick_(search == StapOneOptions::Search::quick),
         steps_(candidates.steps),
         members_(static_cast<std::size_t>(committee.members())),
         pairs_(ordered_pairs(committee.members())),
@@ -62,7 +57,7 @@ class SingleSteps {
   // Step `step` of a candidate, rolled out to the input of step `next`.
   struct OneStep {
     std::size_t candidate, step, next;
-    double bound = 0.0;  // no less than its key; in a quick search what that is likely to be
+    double bound = 0.0;  // no less than its utility; in a quick search what that is likely to be
     // At the last known time, as parts of the distance between the members: what the step has taken
     // off it, and how far it has moved b's rollout.
     double gained = 0.0, moved = 0.0;
@@ -116,8 +111,7 @@ class SingleSteps {
   std::vector<OneStep*> most_promising() {
     std::size_t candidates = 0;
     for (std::size_t c = 0; c < ids_.size(); ++c) {
-      const double enough = std::max(best_[c].key, least_);
-      std::erase_if(open_[c], [&](const OneStep& t) { return !(t.bound >= enough); });
+      std::erase_if(open_[c], [&](const OneStep& t) { return !(t.bound >= best_[c].utility); });
       candidates += open_[c].empty() ? 0 : 1;
     }
     std::vector<OneStep*> chosen;
@@ -193,10 +187,8 @@ class SingleSteps {
 
   void finish(OneStep& t) {
     BestStep& best = best_[t.candidate];
-    const double key = key_(ids_[t.candidate], t.step, utility(t));
-    if (!std::isnan(key) && key >= least_ &&
-        (key > best.key || (key == best.key && t.step >= best.step)))
-      best = {t.step, key};
+    const double own = utility(t);
+    if (own > best.utility || (own == best.utility && t.step >= best.step)) best = {t.step, own};
     t.bound = std::numeric_limits<double>::quiet_NaN();  // it goes with those that cannot win
   }
 
@@ -211,7 +203,7 @@ class SingleSteps {
     }
     double most = known + rest(t.candidate, t.next) + rounding * size;
     if (quick_ && t.next > t.step) most = std::min(known + likely(t), most);
-    return key_(ids_[t.candidate], t.step, most / static_cast<double>(pairs_.size()));
+    return most / static_cast<double>(pairs_.size());
   }
   // The part of the members' difference that the step has made: what it moves, along that.
   static double aligned(const OneStep& t) { return (t.gained + t.moved) / 2; }
@@ -265,8 +257,6 @@ class SingleSteps {
 
   Committee& committee_;
   std::span<const std::size_t> ids_;
-  const StepKey& key_;
-  double least_;
   bool quick_;
   std::size_t steps_, members_;
   std::vector<ModelPair> pairs_;
@@ -276,9 +266,11 @@ class SingleSteps {
   std::vector<BestStep> best_;
 };
 
-std::vector<BestStep> find_steps(Committee& committee, const Candidates& candidates,
-                                 std::span<const std::size_t> ids, const StepKey& key, double least,
-                                 StepSearch search) {
+}  // namespace
+
+std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& candidates,
+                                        std::span<const std::size_t> ids,
+                                        StapOneOptions::Search search) {
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t each =
       committee.grid().values() *
@@ -287,25 +279,10 @@ std::vector<BestStep> find_steps(Committee& committee, const Candidates& candida
   std::vector<BestStep> best;
   for (std::size_t first = 0; first < ids.size(); first += block) {
     const auto some = ids.subspan(first, std::min(block, ids.size() - first));
-    const auto found = SingleSteps(committee, candidates, some, key, least, search).find();
+    const auto found = SingleSteps(committee, candidates, some, search).find();
     best.insert(best.end(), found.begin(), found.end());
   }
   return best;
-}
-
-}  // namespace
-
-std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& candidates,
-                                        std::span<const std::size_t> ids, const StepKey& key,
-                                        double least) {
-  return find_steps(committee, candidates, ids, key, least, StepSearch::exact);
-}
-
-std::vector<BestStep> likely_best_steps(Committee& committee, const Candidates& candidates,
-                                        std::span<const std::size_t> ids) {
-  const StepKey utility_itself = [](std::size_t, std::size_t, double utility) { return utility; };
-  return find_steps(committee, candidates, ids, utility_itself,
-                    -std::numeric_limits<double>::infinity(), StepSearch::quick);
 }
 
 }  // namespace stap

@@ -1,38 +1,29 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "stap/acquire/methods.h"
 #include "stap/acquire/pool.h"
 
 namespace stap {
 
-/// The best single step of a candidate.
+/// The best single step of a candidate, and its utility.
 struct BestStep {
   std::size_t step = 0;
-  double key = -std::numeric_limits<double>::infinity();
+  double utility = -std::numeric_limits<double>::infinity();
 };
 
-/// What steps of a candidate are compared by: a function of its id, a step and the utility
-/// a(u0,{step}) that never falls as the utility rises, and is NaN only where that is.
-using StepKey = std::function<double(std::size_t id, std::size_t step, double utility)>;
-
-/// For each of the ids the step i of largest key, a(u0,{i}) being STAP's utility (utility.h) of the
-/// pattern that buys step i alone; of equals the last one. Utilities are those of the patterns, bit
-/// for bit. Step 0 and minus infinity where rollouts are not finite, and where no key reaches
-/// `least`: only candidates that can reach it are rolled out to the end.
-std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& candidates,
-                                        std::span<const std::size_t> ids, const StepKey& key,
-                                        double least = -std::numeric_limits<double>::infinity());
-
-/// The same by utility itself, for a fraction of the states: steps are rolled out and given up by
-/// what they are likely to be worth, so that it may be another step than the best. After one state
-/// of every step is known, each candidate's most promising step goes on by one state at a time; it
-/// ends when that is known to its end. `key` is the utility of the step. A candidate's answer
-/// depends on nothing but itself.
+/// For each of the ids the step i of largest a(u0,{i}), STAP's utility (utility.h) of the pattern
+/// that buys step i alone; of equals the last one. Utilities are those of the patterns, bit for
+/// bit. Step 0 and minus infinity where rollouts are not finite.
+///
+/// Search::quick needs a fraction of the states: steps are rolled out and given up by what they are
+/// likely to be worth, so that it may be another step than the best. After one state of every step
+/// is known, each candidate's most promising step goes on by one state at a time; it ends when that
+/// is known to its end. A candidate's answer depends on nothing but itself.
 ///
 /// With D(t) = sum over pairs of |u_a - u_b|^2, and D_i(t), N_i(t) those of |u_a - u_i|^2 and
 /// |u_b - u_i|^2, u_i being the mixed rollout of step i, known up to time s:
@@ -43,7 +34,8 @@ std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& 
 ///
 /// a is the part of the members' difference that step i has made, and c_k the part of it after step
 /// k that was there before: step i makes up less of it as later steps add their own.
-std::vector<BestStep> likely_best_steps(Committee& committee, const Candidates& candidates,
-                                        std::span<const std::size_t> ids);
+std::vector<BestStep> best_single_steps(Committee& committee, const Candidates& candidates,
+                                        std::span<const std::size_t> ids,
+                                        StapOneOptions::Search search);
 
 }  // namespace stap

@@ -20,11 +20,7 @@ class StapOne final : public StepChooser {
                               const Rng&) const override {
     ids = ids.first(std::min(candidates.payable(budget), ids.size()));
     std::vector<Pattern> patterns;
-    for (const BestStep& best :
-         options_.search == StapOneOptions::Search::quick
-             ? likely_best_steps(committee, candidates, ids)
-             : best_single_steps(committee, candidates, ids,
-                                 [](std::size_t, std::size_t, double utility) { return utility; }))
+    for (const BestStep& best : best_single_steps(committee, candidates, ids, options_.search))
       patterns.push_back(single_step(candidates.steps, best.step));
     return patterns;
   }
@@ -40,8 +36,7 @@ const config::Fields<StapOneOptions>& stap_one_fields() {
   static const config::Fields<StapOneOptions> fields{
       {"search", &StapOneOptions::search,
        "until no other step can be better (exact), or until no other is likely to be (quick: a "
-       "third "
-       "of the cost or less, and not always the best one)",
+       "third of the cost or less, and not always the best one)",
        config::choices<Search>({{"exact", Search::exact}, {"quick", Search::quick}})}};
   return fields;
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "stap/acquire/joint.h"
 #include "stap/acquire/methods.h"
+#include "stap/acquire/planner.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -81,16 +81,7 @@ config::Registry<ChooserRow>& choosers() {
 
 config::Registry<PlannerRow>& planners() {
   static config::Registry<PlannerRow> rows(
-      "planner", "methods that choose initial conditions and steps together",
-      {
-          {{"joint", "single transitions, drawn in proportion to their variance reduction",
-            &joint_fields()},
-           made(&joint_fields, &make_joint)},
-          {{"joint-lcmd",
-            "single transitions, drawn by the members' spread and then taken far from each other",
-            &joint_lcmd_fields()},
-           made(&joint_lcmd_fields, &make_joint_lcmd)},
-      });
+      "planner", "methods that choose initial conditions and steps together", {});
   return rows;
 }
 

@@ -95,7 +95,7 @@ std::unique_ptr<Planner> make_two_part_planner(std::shared_ptr<const Selector> s
 struct PlannerRow : config::Entry {
   std::function<std::unique_ptr<Planner>(const config::AnyOptions&, const MakeContext&)> make{};
 };
-/// joint, joint-lcmd, and what was added.
+/// None but what was added.
 const config::Registry<PlannerRow>& planner_table();
 /// As config::Registry::add says, and when; a selector of the same name is refused too.
 void add_planner(PlannerRow row);

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "stap/acquire/joint.h"
 #include "stap/core/error.h"
 #include "support/acquiring.h"
 #include "support/refusals.h"
@@ -59,8 +58,6 @@ TEST(MethodTables, OptionsOutOfRangeAreRefused) {
     expect_in("initial-bernoulli.p", config_error([&] { make_initial_bernoulli({p}); }));
   }
   expect_in("every.k", config_error([] { make_every({0}); }));
-  expect_in("joint.exponent", config_error([] { make_joint({.exponent = -1.0}); }));
-  expect_in("joint-lcmd.preselect", config_error([] { make_joint_lcmd({.preselect = 0}); }));
 }
 
 // Selectors by distance with the slow map say that only the CPU has it.
