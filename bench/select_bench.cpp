@@ -155,10 +155,10 @@ class Counting final : public Committee {
     committee_.advance(theirs(from), i, member, time, theirs(to), j);
   }
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const double> time, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
     first_->advanced += i.size();
-    committee_.sketch(theirs(from), i, member, time, step, kind, theirs(to), j, features);
+    committee_.sketch(theirs(from), i, member, time, step, theirs(to), j, features);
   }
   void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
                     std::span<const std::size_t> j, std::span<double> out) const override {
@@ -295,7 +295,7 @@ void measure_on_gpu(const Problem& problem) {
   }
   measure_one(problem, world, "cuda");
   const double lcmd =
-      seconds([&] { make_lcmd({})->order(*world.committee, candidates, world.budget(), Rng(3)); });
+      seconds([&] { make_lcmd()->order(*world.committee, candidates, world.budget(), Rng(3)); });
   fmt::print(
       R"({{"bench":"select_lcmd","name":"{}","device":"cuda","candidates":{},"picks":{},"seconds_order":{:.4g}}})"
       "\n",
@@ -338,7 +338,7 @@ void measure_orders(const Problem& problem, const World& world, double seconds_s
   const Problem one_step{problem.name, problem.points, problem.modes, 1};
   const World narrow(one_step, 8, kPool, threads, false);
   const std::size_t count = world.open.size();
-  for (const auto& selector : {make_lcmd({}), make_core_set({})}) {
+  for (const auto& selector : {make_lcmd(), make_core_set()}) {
     double taken = 0.0;
     const double blocks = peak_megabytes([&] {
       taken = seconds(

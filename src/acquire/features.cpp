@@ -45,7 +45,7 @@ std::vector<std::size_t> keep_finite(std::vector<double>& points) {
 }  // namespace
 
 std::vector<double> sketched_features(Committee& committee, const Candidates& candidates,
-                                      std::span<const std::size_t> ids, SketchKind kind) {
+                                      std::span<const std::size_t> ids) {
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t block = kCalls * committee.rows_at_once();
   std::vector<double> features(ids.size() * kSketchSize, 0.0);
@@ -55,8 +55,8 @@ std::vector<double> sketched_features(Committee& committee, const Candidates& ca
     std::vector<double> own(n * members * kSketchSize, 0.0);
     for (std::size_t step = 0; step < candidates.steps; ++step) {
       const MemberRollouts::Step s = rollouts.step(step);
-      committee.sketch(s.from, s.i, rollouts.member, s.time, step, kind, rollouts.rows,
-                       rollouts.own, own);
+      committee.sketch(s.from, s.i, rollouts.member, s.time, step, rollouts.rows, rollouts.own,
+                       own);
     }
     for (std::size_t r = 0; r < n * members; ++r)
       for (std::size_t k = 0; k < kSketchSize; ++k)
@@ -69,8 +69,7 @@ std::span<const double> FeatureSpace::point(std::size_t c) const {
   return row(points, c);
 }
 
-FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates,
-                                SketchKind kind) {
+FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates) {
   std::vector<std::size_t> open(candidates.open.begin(), candidates.open.end()), used;
   std::sort(open.begin(), open.end());
   for (std::size_t id = 0, next = 0; id < candidates.states.count; ++id) {
@@ -80,10 +79,10 @@ FeatureSpace make_feature_space(Committee& committee, const Candidates& candidat
       used.push_back(id);
   }
   FeatureSpace space;
-  space.points = sketched_features(committee, candidates, open, kind);
+  space.points = sketched_features(committee, candidates, open);
   for (const std::size_t c : keep_finite(space.points)) space.ids.push_back(open[c]);
   space.not_finite = open.size() - space.ids.size();
-  space.centres = sketched_features(committee, candidates, used, kind);
+  space.centres = sketched_features(committee, candidates, used);
   keep_finite(space.centres);
   return space;
 }
@@ -128,10 +127,8 @@ void NearestCentres::add(std::span<const double> centre) {
 const config::Fields<SketchOptions>& sketch_fields() {
   static const config::Fields<SketchOptions> fields{
       {"sketch", &SketchOptions::sketch,
-       "how hidden activations become 512 coordinates: each goes to four of them (sparse), or to "
-       "all with normal weights (gaussian: slow, for small sizes, on the CPU)",
-       config::choices<SketchKind>(
-           {{"sparse", SketchKind::sparse}, {"gaussian", SketchKind::gaussian}})},
+       "how hidden activations become 512 coordinates: each goes to four of them, with a sign",
+       config::choices<SketchOptions::Sketch>({{"sparse", SketchOptions::Sketch::sparse}})},
   };
   return fields;
 }

@@ -14,7 +14,7 @@ namespace stap {
 /// activations of every member at every step. Rows are worked on in blocks; the result does not
 /// depend on them.
 std::vector<double> sketched_features(Committee& committee, const Candidates& candidates,
-                                      std::span<const std::size_t> ids, SketchKind kind);
+                                      std::span<const std::size_t> ids);
 
 /// The pool as points: candidates whose features are finite, by rising id, and the centres there
 /// are already, the trajectories that are not open any more.
@@ -26,8 +26,7 @@ struct FeatureSpace {
 
   std::span<const double> point(std::size_t c) const;
 };
-FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates,
-                                SketchKind kind);
+FeatureSpace make_feature_space(Committee& committee, const Candidates& candidates);
 
 /// Squared distance of two points.
 double feature_distance2(std::span<const double> a, std::span<const double> b);

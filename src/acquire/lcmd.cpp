@@ -27,25 +27,18 @@ namespace {
 
 class Lcmd final : public Selector {
  public:
-  explicit Lcmd(const SketchOptions& options) : sketch_(options.sketch) {}
-
   std::string_view name() const override { return "lcmd"; }
-  bool needs_cpu() const override { return sketch_ != SketchKind::sparse; }
 
   Order order(Committee& committee, const Candidates& candidates, std::size_t at_most,
               const Rng&) const override {
-    return take_greedily(make_feature_space(committee, candidates, sketch_), at_most,
-                         farthest_of_heaviest);
+    return take_greedily(make_feature_space(committee, candidates), at_most, farthest_of_heaviest);
   }
-
- private:
-  SketchKind sketch_;
 };
 
 }  // namespace
 
-std::unique_ptr<Selector> make_lcmd(const SketchOptions& options) {
-  return std::make_unique<Lcmd>(options);
+std::unique_ptr<Selector> make_lcmd() {
+  return std::make_unique<Lcmd>();
 }
 
 }  // namespace stap

@@ -35,10 +35,10 @@ config::Registry<SelectorRow>& selectors() {
            made(&sbal_fields, &make_sbal)},
           {{"lcmd", "largest cluster maximum distance on sketched hidden activations",
             &sketch_fields()},
-           made(&sketch_fields, &make_lcmd)},
+           made(&make_lcmd)},
           {{"core-set", "greedy k-centre: the candidate farthest from all that are known",
             &sketch_fields()},
-           made(&sketch_fields, &make_core_set)},
+           made(&make_core_set)},
       });
   return rows;
 }

@@ -85,7 +85,6 @@ class TwoPartPlanner final : public Planner {
   int members_needed() const override {
     return std::max(selector_->members_needed(), chooser_->members_needed());
   }
-  bool needs_cpu() const override { return selector_->needs_cpu(); }
   std::size_t steps_most() const override { return chooser_->steps_most(); }
 
  private:

@@ -78,14 +78,14 @@ void Committee::advance(RowsId from, std::span<const std::size_t> i, std::span<c
 }
 
 void Committee::sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                       std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                       std::span<const double> time, std::size_t step, RowsId to,
                        std::span<const std::size_t> j, std::span<double> features) {
   check_advance(from, i, member, time, to, j);
   check_length(i.size() * kSketchSize, features.size());
   if (std::find(member.begin(), member.end(), kMean) != member.end())
     refuse("the mean model has no hidden activations to sketch");
   if (stop_asked()) throw Stopped();
-  if (!i.empty()) do_sketch(from, i, member, time, step, kind, to, j, features);
+  if (!i.empty()) do_sketch(from, i, member, time, step, to, j, features);
 }
 
 void Committee::distance2(RowsId x, std::span<const std::size_t> i, RowsId y,

@@ -24,8 +24,7 @@ std::vector<double> sketched_states(Committee& committee, StatesView<const float
     const auto index = std::span(all).first(n);
     committee.put(from, 0, states.rows(first, n));
     for (int m = 0; m < committee.members(); ++m)
-      committee.sketch(from, index, std::vector<int>(n, m), times.subspan(first, n), 0,
-                       SketchKind::sparse, to, index,
+      committee.sketch(from, index, std::vector<int>(n, m), times.subspan(first, n), 0, to, index,
                        std::span(features).subspan(first * kSketchSize, n * kSketchSize));
   }
   return features;

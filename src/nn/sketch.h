@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,22 +10,15 @@
 
 namespace stap {
 
-/// Adds the sketch of points first .. first+n-1, hidden [n][ld], to `features`.
-using Sketch = std::function<void(std::size_t first, std::size_t n, const float* hidden,
-                                  std::size_t ld, std::span<double> features)>;
-/// The fixed random map from the hidden activations of one (member, step).
-Sketch make_sketch(SketchKind kind, std::size_t member, std::size_t step, std::size_t channels,
-                   std::size_t points);
-
 /// Set in a target whose sign is minus.
 inline constexpr std::uint16_t kSketchMinus = 0x8000;
-/// Where the sparse map sends an activation: to four coordinates, one in each quarter, with signs
+/// Where an activation goes: to four coordinates, one in each quarter, with signs
 /// +-1/2, drawn by Philox from (channel, point, step + 1, member). Distances are kept in
 /// expectation.
 std::array<std::uint16_t, 4> sketch_targets(std::size_t member, std::size_t step,
                                             std::size_t channel, std::size_t point);
 
-/// The sparse map of the hidden activations of one (member, step).
+/// The fixed random map of the hidden activations of one (member, step).
 class SketchMap {
  public:
   SketchMap(std::size_t member, std::size_t step, std::size_t channels, std::size_t points);
@@ -39,11 +31,5 @@ class SketchMap {
   std::size_t channels_;
   std::vector<std::array<std::uint16_t, 4>> targets_;  // [point][channel]
 };
-
-/// Weights of a feature in the coordinates 4 `group` .. 4 `group` + 3 of the gaussian map: normal
-/// of variance 1 / kSketchSize. The four words that Philox makes of (channel, point, step + 1,
-/// member) with `group` in its key become two pairs of normals (Box-Muller).
-std::array<double, 4> gaussian_weights(std::size_t member, std::size_t step, std::size_t channel,
-                                       std::size_t point, std::size_t group);
 
 }  // namespace stap

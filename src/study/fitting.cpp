@@ -123,12 +123,6 @@ void check_method(const Study& study, const Planner& planner, config::Complaints
                    fmt::format("is {}, but {} compares members: at least {} are needed", o.members,
                                method, planner.members_needed()),
                    origin_of(study.given, {"study.members", section}));
-  if (planner.needs_cpu() && uses_gpu(study.compute))
-    complaints.add("compute.device",
-                   fmt::format("is {}, but {} asks networks for what only the CPU has: choose "
-                               "compute.device: cpu, or another method or option",
-                               *study.effective.find("compute")->find("device")->text(), method),
-                   origin_of(study.given, {"compute.device", section}));
   if (o.pattern_steps() > planner.steps_most())
     complaints.add(
         "study.steps",

@@ -86,7 +86,7 @@ class FakeCommittee final : public Committee {
   }
   /// Features are the values themselves, a coordinate for each (member, step, value).
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, SketchKind, RowsId to,
+                 std::span<const double> time, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
     do_advance(from, i, member, time, to, j);
     for (std::size_t r = 0; r < j.size(); ++r) {

@@ -46,8 +46,8 @@ class FunctionCommittee : public Committee {
         at(to).row(j[r])[k] = apply(member[r], at(from).row(i[r])[k], time.empty() ? 0.0 : time[r]);
   }
   void do_sketch(RowsId, std::span<const std::size_t>, std::span<const int>,
-                 std::span<const double>, std::size_t, SketchKind, RowsId,
-                 std::span<const std::size_t>, std::span<double>) override {
+                 std::span<const double>, std::size_t, RowsId, std::span<const std::size_t>,
+                 std::span<double>) override {
     throw std::logic_error("not for this test");
   }
   void do_distance2(RowsId, std::span<const std::size_t>, RowsId, std::span<const std::size_t>,

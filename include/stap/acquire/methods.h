@@ -13,9 +13,10 @@ namespace stap {
 struct SbalOptions {
   double exponent = 1.0;
 };
-/// Of selectors by distance: how trajectories become points.
+/// Of selectors by distance: how trajectories become points. There is one way; runs name it.
 struct SketchOptions {
-  SketchKind sketch = SketchKind::sparse;
+  enum class Sketch : unsigned char { sparse };
+  Sketch sketch = Sketch::sparse;
 };
 /// Search for the pattern of largest utility per step bought: starts at all ones; every proposal
 /// flips each bit with probability epsilon.
@@ -56,8 +57,8 @@ std::unique_ptr<Selector> make_qbc();
 std::unique_ptr<Selector> make_sbal(const SbalOptions& options);
 /// Largest cluster maximum distance (Holzmueller et al.), and greedy k-centre, both on sketched
 /// hidden activations; trajectories of the pool that are not open are centres.
-std::unique_ptr<Selector> make_lcmd(const SketchOptions& options);
-std::unique_ptr<Selector> make_core_set(const SketchOptions& options);
+std::unique_ptr<Selector> make_lcmd();
+std::unique_ptr<Selector> make_core_set();
 
 /// All steps.
 std::unique_ptr<StepChooser> make_full();

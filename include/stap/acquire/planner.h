@@ -70,8 +70,6 @@ class Planner {
   virtual std::string name() const = 0;
   /// Members the method needs at least (a committee of one has no spread).
   virtual int members_needed() const { return 1; }
-  /// Whether it asks a committee for what only the CPU's has.
-  virtual bool needs_cpu() const { return false; }
   /// The longest trajectory, in steps, that the method can take.
   virtual std::size_t steps_most() const { return std::numeric_limits<std::size_t>::max(); }
 

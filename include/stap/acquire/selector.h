@@ -31,8 +31,6 @@ class Selector {
                       const Rng& rng) const = 0;
   /// Members the method needs at least (a committee of one has no spread).
   virtual int members_needed() const { return 1; }
-  /// Whether it asks a committee for what only the CPU's has.
-  virtual bool needs_cpu() const { return false; }
 };
 
 struct SelectorRow : config::Entry {

@@ -17,12 +17,9 @@ namespace stap {
 /// Stands for the mean model, (1/M) sum over members, where a member index is asked for.
 inline constexpr int kMean = -1;
 
-/// Dimensions that sketched features have (spec: LCMD).
+/// Dimensions that sketched features have (spec: LCMD): each feature goes to four of them, with a
+/// sign.
 inline constexpr std::size_t kSketchSize = 512;
-
-/// How features become kSketchSize coordinates. sparse: each goes to four of them, with a sign.
-/// gaussian: each goes to all, with normal weights; the slow twin of sparse, for small sizes.
-enum class SketchKind { sparse, gaussian };
 
 /// A block of rows (float states) in the committee's own memory, host or device.
 enum class RowsId : std::uint32_t {};
@@ -72,9 +69,8 @@ class Committee {
 
   /// advance(), and adds the sketch of the last hidden activations of this step to
   /// features[r * kSketchSize ..]. `step` is the step being made. Members only, no kMean.
-  /// Throws Error(unavailable) for a kind that the device does not have.
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+              std::span<const double> time, std::size_t step, RowsId to,
               std::span<const std::size_t> j, std::span<double> features);
 
   /// out[r] = squared distance of x[i[r]] and y[j[r]], summed in double in grid order.
@@ -102,7 +98,7 @@ class Committee {
                           std::span<const double> time, RowsId to,
                           std::span<const std::size_t> j) = 0;
   virtual void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                         std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                         std::span<const double> time, std::size_t step, RowsId to,
                          std::span<const std::size_t> j, std::span<double> features) = 0;
   virtual void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
                             std::span<const std::size_t> j, std::span<double> out) const = 0;

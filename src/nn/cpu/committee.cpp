@@ -77,7 +77,7 @@ class CpuCommittee final : public Committee {
               {r, static_cast<int>(m), input, mean_parts_.data() + (mean * all + m) * values, t});
         ++mean;
       }
-      apply(std::move(items), nullptr, {});
+      apply(std::move(items), {}, {});
       mean = 0;
       for (std::size_t r = first; r < end; ++r)
         if (member[r] == kMean)
@@ -86,19 +86,17 @@ class CpuCommittee final : public Committee {
   }
 
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const double> time, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
-    std::vector<Sketch> sketches(members_.size());
+    std::vector<std::optional<SketchMap>> sketches(members_.size());
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r) {
-      Sketch& sketch = sketches[static_cast<std::size_t>(member[r])];
-      if (!sketch)
-        sketch = make_sketch(kind, static_cast<std::size_t>(member[r]), step,
-                             net_.layout.projection, net_.layout.points);
+      const auto m = static_cast<std::size_t>(member[r]);
+      if (!sketches[m]) sketches[m].emplace(m, step, net_.layout.projection, net_.layout.points);
       items.push_back({r, member[r], row_of(from, i[r]), row_of(to, j[r]),
                        time.empty() ? 0.0f : static_cast<float>(time[r])});
     }
-    apply(std::move(items), &sketches, features);
+    apply(std::move(items), sketches, features);
   }
 
   void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
@@ -143,11 +141,12 @@ class CpuCommittee final : public Committee {
     return blocks_[static_cast<std::size_t>(id)].data() + row * grid().values();
   }
 
+  using Sketches = std::span<const std::optional<SketchMap>>;  // of each member, or none at all
+
   // Applies all items, those of one member in blocks that share its weights. With sketches, adds
   // each row's sketched hidden activations to its features. A call may take seconds, so a stop is
   // heard before every block.
-  void apply(std::vector<Item> items, const std::vector<Sketch>* sketches,
-             std::span<double> features) {
+  void apply(std::vector<Item> items, Sketches sketches, std::span<double> features) {
     std::stable_sort(items.begin(), items.end(),
                      [](const Item& a, const Item& b) { return a.member < b.member; });
     const std::size_t threads = to_size(threads_);
@@ -177,7 +176,7 @@ class CpuCommittee final : public Committee {
     if (stopped) throw Stopped();
   }
 
-  void run(std::span<const Item> task, ForwardMemory& memory, const std::vector<Sketch>* sketches,
+  void run(std::span<const Item> task, ForwardMemory& memory, Sketches sketches,
            std::span<double> features) const {
     std::array<const float*, kForwardRows> from;
     std::array<float*, kForwardRows> to;
@@ -189,14 +188,14 @@ class CpuCommittee final : public Committee {
     }
     const auto member = static_cast<std::size_t>(task[0].member);
     HiddenSink sink;
-    if (sketches != nullptr)
+    if (!sketches.empty())
       sink = [&](std::size_t row, std::size_t first, std::size_t n, const float* hidden,
                  std::size_t ld) {
-        (*sketches)[member](first, n, hidden, ld,
-                            features.subspan(task[row].row * kSketchSize, kSketchSize));
+        sketches[member]->add(first, n, hidden, ld,
+                              features.subspan(task[row].row * kSketchSize, kSketchSize));
       };
     forward(net_, members_[member]->view(), {from.data(), task.size()}, times.data(),
-            {to.data(), task.size()}, memory, sketches != nullptr ? &sink : nullptr);
+            {to.data(), task.size()}, memory, sink ? &sink : nullptr);
   }
 
   // The mean of M states, summed in double in member order.

@@ -139,11 +139,8 @@ class CudaCommittee final : public Committee {
   }
 
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, SketchKind kind, RowsId to,
+                 std::span<const double> time, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
-    if (kind != SketchKind::sparse)
-      throw Error(ErrorKind::unavailable,
-                  "the GPU has no gaussian sketch: choose sketch: sparse, or device: cpu");
     clear_items();
     for (std::size_t r = 0; r < i.size(); ++r)
       items_[static_cast<std::size_t>(member[r])].push_back(

@@ -139,7 +139,7 @@ TEST(SelectorProperty, NotFiniteCandidatesAreCountedAndNeverChosenByAScore) {
 }
 
 // The features of one trajectory, member by member and step by step.
-reference::Point features_of(const World& world, std::size_t id, SketchKind kind) {
+reference::Point features_of(const World& world, std::size_t id) {
   Committee& committee = *world.committee;
   reference::Point sum(kSketchSize, 0.0);
   const std::size_t zero[] = {0};
@@ -148,7 +148,7 @@ reference::Point features_of(const World& world, std::size_t id, SketchKind kind
     committee.put(row, 0, world.pool.view().rows(id, 1));
     for (std::size_t step = 0; step < world.steps; ++step) {
       const double time = input_time(step, world.steps);
-      committee.sketch(row, zero, {&member, 1}, {&time, 1}, step, kind, row, zero, sum);
+      committee.sketch(row, zero, {&member, 1}, {&time, 1}, step, row, zero, sum);
     }
     committee.release(row);
   }
@@ -161,20 +161,16 @@ reference::Point features_of(const World& world, std::size_t id, SketchKind kind
 TEST(SelectorProperty, SelectorsByDistanceFollowTheTextbook) {
   for (std::uint64_t seed = 0; seed < 5; ++seed)
     for (const Ids& closed : {Ids{}, Ids{3}, Ids{0, 5, 11}}) {
-      // Once with the slow map too; a GPU has only the other.
-      const bool slow = seed == 4 && !test::testing_cuda();
-      const SketchKind kind = slow ? SketchKind::gaussian : SketchKind::sparse;
       World world = test::network_world(seed, 2, 3, 13);
       std::erase_if(world.open, [&](std::size_t id) {
         return std::count(closed.begin(), closed.end(), id) > 0;
       });
       std::vector<reference::Point> candidates, centres;
-      for (std::size_t id : world.open) candidates.push_back(features_of(world, id, kind));
-      for (std::size_t id : closed) centres.push_back(features_of(world, id, kind));
+      for (std::size_t id : world.open) candidates.push_back(features_of(world, id));
+      for (std::size_t id : closed) centres.push_back(features_of(world, id));
 
-      const Order lcmd = make_lcmd({kind})->order(*world.committee, world.candidates(), 13, Rng(0));
-      const Order core =
-          make_core_set({kind})->order(*world.committee, world.candidates(), 13, Rng(0));
+      const Order lcmd = make_lcmd()->order(*world.committee, world.candidates(), 13, Rng(0));
+      const Order core = make_core_set()->order(*world.committee, world.candidates(), 13, Rng(0));
 
       Ids expected_lcmd, expected_core;
       for (std::size_t c : reference::take_by_distance(candidates, centres, true))
@@ -189,7 +185,7 @@ TEST(SelectorProperty, SelectorsByDistanceFollowTheTextbook) {
 // One network is enough. Breaks if a spread is asked for.
 TEST(SelectorProperty, SelectorsByDistanceWorkWithOneMember) {
   World world = test::network_world(7, 1, 2, 6);
-  for (const auto& selector : {make_lcmd({}), make_core_set({})})
+  for (const auto& selector : {make_lcmd(), make_core_set()})
     EXPECT_EQ(selector->order(*world.committee, world.candidates(), 4, Rng(0)).ids.size(), 4u);
 }
 

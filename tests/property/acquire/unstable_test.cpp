@@ -30,7 +30,7 @@ std::vector<Method> some_methods() {
   std::vector<Method> methods;
   methods.push_back({make_random(), make_bernoulli({0.5})});
   methods.push_back({make_sbal({}), make_stap({10, 0.2})});
-  methods.push_back({make_lcmd({}), make_full()});
+  methods.push_back({make_lcmd(), make_full()});
   return methods;
 }
 

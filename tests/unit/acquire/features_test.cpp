@@ -46,12 +46,11 @@ TEST(SketchedFeatures, DoNotDependOnBlocks) {
   const test::World world = test::network_world(3, 2, 3, 300);
 
   const std::vector<double> together =
-      sketched_features(*world.committee, world.candidates(), world.open, SketchKind::sparse);
+      sketched_features(*world.committee, world.candidates(), world.open);
 
   std::vector<double> apart;
   for (const std::size_t& id : world.open) {
-    const auto one =
-        sketched_features(*world.committee, world.candidates(), {&id, 1}, SketchKind::sparse);
+    const auto one = sketched_features(*world.committee, world.candidates(), {&id, 1});
     apart.insert(apart.end(), one.begin(), one.end());
   }
   EXPECT_EQ(together, apart);

@@ -60,22 +60,6 @@ TEST(MethodTables, OptionsOutOfRangeAreRefused) {
   expect_in("every.k", config_error([] { make_every({0}); }));
 }
 
-// Selectors by distance with the slow map say that only the CPU has it.
-TEST(MethodTables, SketchesAreSparseUnlessAskedFor) {
-  for (const SelectorRow& row : selector_table()) {
-    if (row.name != "lcmd" && row.name != "core-set") continue;
-    config::Value gaussian, unknown;
-    gaussian.set("sketch", "gaussian");
-    unknown.set("sketch", "dense");
-
-    EXPECT_FALSE(row.make({}, {})->needs_cpu()) << row.name;
-    EXPECT_TRUE(row.make(config::read(*row.fields, gaussian, ""), {})->needs_cpu()) << row.name;
-    const std::string error = config_error([&] { config::read(*row.fields, unknown, ""); });
-    expect_in("dense", error);
-    expect_in("gaussian", error);
-  }
-}
-
 TEST(Every, BuysTheFirstStepAndThenOneInK) {
   const World world = test::linear_world(1, 1, 7, 3);
   const auto chosen = [&](std::size_t k) {

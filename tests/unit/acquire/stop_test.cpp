@@ -50,8 +50,7 @@ TEST_F(Stop, EndsScores) {
 }
 
 TEST_F(Stop, EndsSketches) {
-  expect_to_stop(
-      [&] { sketched_features(committee, world.candidates(), world.open, SketchKind::sparse); });
+  expect_to_stop([&] { sketched_features(committee, world.candidates(), world.open); });
 }
 
 TEST_F(Stop, EndsTheTrustBand) {

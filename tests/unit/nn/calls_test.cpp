@@ -135,9 +135,8 @@ TEST_P(CommitteeCalls, WithSpansOfDifferentLengthsAreRefused) {
   refused("spans of 1 and 2", [&] { committee->advance(x, one, Members{0}, Times{0, 0}, y, one); });
   // These members have a time input.
   refused("spans of 1 and 0", [&] { committee->advance(x, one, Members{0}, {}, y, one); });
-  refused("spans of 512 and 1024", [&] {
-    committee->sketch(x, one, Members{0}, Times{0}, 0, SketchKind::sparse, y, one, features);
-  });
+  refused("spans of 512 and 1024",
+          [&] { committee->sketch(x, one, Members{0}, Times{0}, 0, y, one, features); });
   refused("spans of 1 and 2", [&] { committee->distance2(x, one, x, two, number); });
   refused("spans of 2 and 1", [&] { committee->distance2(x, two, x, two, number); });
   refused("spans of 1 and 2", [&] { committee->spread(x, one, number); });
@@ -155,9 +154,8 @@ TEST_P(CommitteeCalls, WithMembersOrTimesThatCannotBeAreRefused) {
   refused("time 1.5", advance(0, 1.5));
   refused("time -0.25", advance(0, -0.25));
   refused("time nan", advance(0, std::numeric_limits<double>::quiet_NaN()));
-  refused("mean model", [&] {
-    committee->sketch(x, one, Members{kMean}, Times{0}, 0, SketchKind::sparse, y, one, features);
-  });
+  refused("mean model",
+          [&] { committee->sketch(x, one, Members{kMean}, Times{0}, 0, y, one, features); });
 }
 
 TEST_P(CommitteeCalls, ThatWouldOverwriteWhatTheyReadAreRefused) {
@@ -181,7 +179,7 @@ TEST_P(CommitteeCalls, MayWriteARowAgainAndAgain) {
 
 TEST_P(CommitteeCalls, OfNoRowsDoNothing) {
   EXPECT_NO_THROW(committee->advance(x, {}, {}, {}, y, {}));
-  EXPECT_NO_THROW(committee->sketch(x, {}, {}, {}, 0, SketchKind::gaussian, y, {}, {}));
+  EXPECT_NO_THROW(committee->sketch(x, {}, {}, {}, 0, y, {}, {}));
   EXPECT_NO_THROW(committee->distance2(x, {}, y, {}, {}));
   EXPECT_NO_THROW(committee->spread(x, {}, {}));
   EXPECT_NO_THROW(committee->put(x, 4, states.view().rows(0, 0)));
@@ -216,9 +214,7 @@ TEST_P(CommitteeCalls, StopWhenAskedTo) {
   stop = true;
 
   EXPECT_THROW(advance(), Stopped);
-  EXPECT_THROW(
-      committee->sketch(x, one, Members{0}, Times{0}, 0, SketchKind::sparse, y, one, features),
-      Stopped);
+  EXPECT_THROW(committee->sketch(x, one, Members{0}, Times{0}, 0, y, one, features), Stopped);
   EXPECT_EQ(rows_of(y, 3), after_one);
   EXPECT_EQ(features, std::vector<double>(kSketchSize, 0.0));
   // What is there can still be looked at.

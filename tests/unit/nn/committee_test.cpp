@@ -2,10 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <numbers>
 
-#include "nn/sketch.h"
 #include "reference/fno.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
@@ -182,7 +181,7 @@ TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
   const std::size_t step = 3;
   std::vector<double> features(2 * kSketchSize, 1.0);
 
-  committee->sketch(x, from, member, {}, step, SketchKind::sparse, y, to, features);
+  committee->sketch(x, from, member, {}, step, y, to, features);
 
   const RowsId plain = committee->rows(2);
   committee->advance(x, from, member, {}, plain, to);
@@ -209,83 +208,13 @@ TEST(CommitteeSketch, OfManyActivationsIsTheStatedMap) {
   const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5};
   std::vector<double> features(6 * kSketchSize, 1.0);
 
-  committee->sketch(rows, all, std::vector<int>(6, 0), {}, 1, SketchKind::sparse, rows, all,
-                    features);
+  committee->sketch(rows, all, std::vector<int>(6, 0), {}, 1, rows, all, features);
 
   for (std::size_t r : all) {
     const std::vector<double> found(features.begin() + static_cast<long>(r * kSketchSize),
                                     features.begin() + static_cast<long>((r + 1) * kSketchSize));
     EXPECT_LT(test::relative_l2(found, stated_sketch(shape, state, states.row(r), 1, 0)), 1e-5);
   }
-}
-
-// The same with a normal weight for every coordinate, from Philox's four words by Box-Muller. The
-// hidden activations are floats: 1e-5 of the sketch's norm.
-TEST_F(CommitteeTest, GaussianSketchIsTheStatedMapOfTheHiddenActivations) {
-  const std::vector<std::size_t> from = {2, 3}, to = {0, 1};
-  const std::vector<int> member = {1, 0};
-  const std::size_t step = 3;
-  std::vector<double> features(2 * kSketchSize, 1.0);
-  const auto sketch = [&] {
-    committee->sketch(x, from, member, {}, step, SketchKind::gaussian, y, to, features);
-  };
-  if (test::testing_cuda()) {
-    EXPECT_THROW(sketch(), Error);
-    return;
-  }
-
-  sketch();
-
-  const RowsId plain = committee->rows(2);
-  committee->advance(x, from, member, {}, plain, to);
-  for (std::size_t r = 0; r < 2; ++r) {
-    const MemberState state = engine->save(member[r]);
-    const reference::DoubleParameters weights(state.weights);
-    reference::Fno::Field hidden;
-    reference::Fno(shape, weights, state.scaling).advance(states.row(from[r]), 0.0, &hidden);
-    std::vector<double> expected(kSketchSize, 1.0);
-    for (std::uint32_t c = 0; c < hidden.size(); ++c)
-      for (std::uint32_t p = 0; p < hidden[c].size(); ++p)
-        for (std::uint32_t k = 0; k < kSketchSize; ++k) {
-          const auto bits = philox(
-              {c, p, static_cast<std::uint32_t>(step + 1), static_cast<std::uint32_t>(member[r])},
-              {0x67617573, k / 4});
-          const std::size_t pair = k % 4 / 2 * 2;
-          const double u = (bits[pair] + 0.5) / 4294967296.0;
-          const double angle = 2 * std::numbers::pi * (bits[pair + 1] + 0.5) / 4294967296.0;
-          const double normal =
-              std::sqrt(-2 * std::log(u)) * (k % 2 == 0 ? std::cos(angle) : std::sin(angle));
-          expected[k] += normal / std::sqrt(512.0) * hidden[c][p];
-        }
-    const std::vector<double> found(features.begin() + static_cast<long>(r * kSketchSize),
-                                    features.begin() + static_cast<long>((r + 1) * kSketchSize));
-    EXPECT_LT(test::relative_l2(found, expected), 1e-5);
-    EXPECT_EQ(row(y, r), row(plain, r));
-  }
-}
-
-// Moments of normal weights of variance 1/512, by five standard errors of n = 40,000 (variance of
-// the second moment 2 n, of the fourth 96 n, of products of two in a group n); streams are fixed,
-// so a right program fails always or never. Breaks if the weights are not normal, or two of a group
-// are related.
-TEST(GaussianSketch, WeightsAreNormalAndUnrelated) {
-  constexpr std::size_t n = 10000;
-  double first = 0, second = 0, fourth = 0, related = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto weights = gaussian_weights(i % 2, i % 7, i % 13, i, i % 128);
-    for (std::size_t k = 0; k < 4; ++k) {
-      const double z = weights[k] * std::sqrt(512.0);
-      first += z;
-      second += z * z;
-      fourth += z * z * z * z;
-      related += z * weights[(k + 1) % 4] * std::sqrt(512.0);
-    }
-  }
-  const double draws = 4.0 * n;
-  EXPECT_NEAR(first, 0, 5 * std::sqrt(draws));
-  EXPECT_NEAR(second, draws, 5 * std::sqrt(2 * draws));
-  EXPECT_NEAR(fourth, 3 * draws, 5 * std::sqrt(96 * draws));
-  EXPECT_NEAR(related, 0, 5 * std::sqrt(draws));
 }
 
 TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
@@ -340,7 +269,7 @@ class Calls : public testing::TestWithParam<CallsCase> {
   }
   void sketch(std::size_t first, std::size_t n, std::vector<double>& features) {
     committee->sketch(from, part(index, first, n), part(members(false), first, n),
-                      part(time, first, n), 3, SketchKind::sparse, to, part(index, first, n),
+                      part(time, first, n), 3, to, part(index, first, n),
                       std::span(features).subspan(first * kSketchSize, n * kSketchSize));
   }
   States<float> result(std::size_t n) const {

@@ -96,7 +96,7 @@ TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
         const RowsId rows = committee->rows(kCount);
         committee->put(rows, 0, in.view());
         committee->sketch(rows, all, std::vector<int>(kCount, 0), std::vector<double>(kCount, 0.5),
-                          1, SketchKind::sparse, rows, all, features);
+                          1, rows, all, features);
         States<float> out(shape.grid, kCount);
         committee->get(rows, 0, out.view());
         return out;
