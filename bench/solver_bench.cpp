@@ -20,7 +20,6 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -165,11 +164,14 @@ void measure(const Benchmark& problem, double fill, int threads) {
   const auto warm_up_solver =
       sampler->warm_up() > 0 ? make_warm_up_solver(solver, sampler->warm_up()) : nullptr;
   const auto initial = [&](std::size_t first, std::size_t n) {
-    std::vector<std::uint64_t> indices(n);
-    std::iota(indices.begin(), indices.end(), first);
     const Rng stream = Rng(request.data_seed).split("pool");
-    return warm_up_solver ? draw_initial(*sampler, stream, indices, *warm_up_solver)
-                          : draw_states(*sampler, stream, indices);
+    States<double> states(solver->grid(), n);
+    for (std::size_t i = 0; i < n; ++i) sampler->draw(stream, first + i, states.row(i));
+    if (!warm_up_solver) return states;
+    const std::vector<Answer> warm = advance(*warm_up_solver, states, n);
+    for (std::size_t i = 0; i < n; ++i)
+      std::copy(warm[i].states.begin(), warm[i].states.end(), states.row(i).begin());
+    return states;
   };
   const std::size_t rows = 8 * static_cast<std::size_t>(threads);
 

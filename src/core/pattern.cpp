@@ -39,15 +39,6 @@ Pattern Pattern::first(std::size_t cost) const {
   return kept;
 }
 
-std::size_t Pattern::first_difference(const Pattern& other) const {
-  if (steps() != other.steps())
-    throw Error(ErrorKind::internal,
-                fmt::format("patterns of {} and {} steps compared", steps(), other.steps()));
-  std::size_t i = 0;
-  while (i < steps() && bits_[i] == other.bits_[i]) ++i;
-  return i;
-}
-
 Pattern Pattern::flipped(double epsilon, const Rng& rng) const {
   Pattern result = *this;
   for (std::size_t i = 0; i < steps(); ++i)

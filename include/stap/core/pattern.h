@@ -29,8 +29,6 @@ class Pattern {
   std::size_t end() const;
   /// The same pattern with only its first `cost` bought steps kept.
   Pattern first(std::size_t cost) const;
-  /// First step where the two differ, steps() if they agree. Both must have the same length.
-  std::size_t first_difference(const Pattern& other) const;
   /// Every bit flipped with probability `epsilon`: bit i by draw i of `rng`.
   Pattern flipped(double epsilon, const Rng& rng) const;
   std::string text() const;

@@ -4,9 +4,8 @@
 #include <span>
 #include <string>
 
+#include "stap/core/grid.h"
 #include "stap/core/rng.h"
-#include "stap/core/solver.h"
-#include "stap/core/states.h"
 
 namespace stap {
 
@@ -42,16 +41,5 @@ class Sampler {
   Grid grid_;
   double warm_up_;
 };
-
-/// The states of these indices, before the warm-up.
-States<double> draw_states(const Sampler& sampler, const Rng& stream,
-                           std::span<const std::uint64_t> indices);
-
-/// The states of these indices, evolved by `warm_up_solver` up to time `end`, 0 or before: a solver
-/// whose learned step is the sampler's warm-up + end (make_warm_up_solver). Throws Error(internal)
-/// if it is not, and Error(numerics) naming the index if one cannot be evolved.
-States<double> draw_initial(const Sampler& sampler, const Rng& stream,
-                            std::span<const std::uint64_t> indices, const Solver& warm_up_solver,
-                            double end = 0.0);
 
 }  // namespace stap

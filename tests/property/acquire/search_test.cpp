@@ -306,10 +306,10 @@ std::size_t rows_without_keeping(const World& world, std::size_t id, std::size_t
   for (std::size_t t = 0; t < proposals; ++t) {
     const Pattern proposal = now.flipped(epsilon, rng.split("proposal", t));
     if (proposal.cost() == 0) continue;
-    std::size_t run = 1;
+    std::size_t run = 1, same = 0;
     while (run < steps && proposal[run] == proposal[0]) ++run;
-    if (seen.insert(proposal.text()).second)
-      rows += pairs * (steps - std::max(run, std::min(steps, proposal.first_difference(now))));
+    while (same < steps && proposal[same] == now[same]) ++same;
+    if (seen.insert(proposal.text()).second) rows += pairs * (steps - std::max(run, same));
     if (value(proposal) >= value(now)) now = proposal;
   }
   return rows;

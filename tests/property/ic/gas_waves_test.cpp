@@ -12,6 +12,8 @@
 #include <complex>
 #include <numbers>
 
+#include "support/sampling.h"
+
 namespace stap {
 namespace {
 
@@ -293,17 +295,7 @@ TEST(GasWaves, WindowsOfTheAxesAreIndependent) {
 TEST(GasWaves, StateDependsOnStreamAndIndexOnly) {
   GasWavesOptions options;
   options.window_probability = 0.5;
-  const auto sampler = make_gas_waves(options, kGas);
-  const std::uint64_t forth[] = {0, 1, 2, 1000000000000}, back[] = {1000000000000, 2, 1, 0};
-
-  const States<double> a = draw_states(*sampler, Rng(3), forth);
-  const States<double> b = draw_states(*sampler, Rng(3), back);
-
-  for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_TRUE(std::equal(a.row(i).begin(), a.row(i).end(), b.row(3 - i).begin()));
-    EXPECT_NE(drawn(*sampler, forth[i], 3), drawn(*sampler, forth[i], 4));
-    EXPECT_NE(drawn(*sampler, forth[i], 3), drawn(*sampler, forth[i] + 1, 3));
-  }
+  test::expect_pure_draws(*make_gas_waves(options, kGas));
 }
 
 // A state is a function on the rectangle: three times as many cells have the same values, up to the

@@ -28,14 +28,6 @@ TEST(Pattern, FirstKeepsTheEarliestSteps) {
   EXPECT_EQ(pattern.first(0).cost(), 0u);
 }
 
-TEST(Pattern, FirstDifference) {
-  const Pattern pattern = Pattern::parse("0110");
-
-  EXPECT_EQ(pattern.first_difference(Pattern::parse("0100")), 2u);
-  EXPECT_EQ(pattern.first_difference(pattern), 4u);
-  EXPECT_THROW(pattern.first_difference(Pattern(3)), Error);
-}
-
 // 20,000 bits flipped with probability 0.1: the count lies within five standard deviations (42) of
 // 2,000 but for once in two million streams; the stream is fixed.
 TEST(Pattern, FlipsWithTheGivenProbability) {

@@ -7,6 +7,8 @@
 #include "ic/window.h"
 #include "stap/core/error.h"
 #include "stap/pde/cns.h"
+#include "support/fake_solver.h"
+#include "support/sampling.h"
 
 namespace stap {
 namespace {
@@ -86,12 +88,11 @@ TEST(GasWaves, StatesAreOnesTheSolverTakes) {
   solver_options.points = kGas.points;
   solver_options.lengths = kGas.lengths;
   solver_options.dt = options.warm_up;
-  const std::uint64_t indices[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  const auto solver = make_cns(solver_options);
+  const auto sampler = make_gas_waves(options, kGas);
 
-  const States<double> initial =
-      draw_initial(*make_gas_waves(options, kGas), Rng(1), indices, *make_cns(solver_options));
-
-  EXPECT_EQ(initial.count(), 8u);
+  for (std::uint64_t i = 0; i < 8; ++i)
+    EXPECT_EQ(test::ask(*solver, {.state = test::drawn(*sampler, i, 1)}).reason, "") << i;
 }
 
 // Half-way at both edges, 1 between, 0 outside; tanh 1 = 0.7615941559557649.

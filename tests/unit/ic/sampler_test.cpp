@@ -10,19 +10,11 @@
 #include "stap/ic/gaussian_field.h"
 #include "stap/ic/ic.h"
 #include "stap/ic/sines.h"
-#include "stap/pde/burgers.h"
-#include "support/solving.h"
 
 namespace stap {
 namespace {
 
 const Grid kLine = make_grid(1, {64}, {1.0});
-
-SinesOptions with_warm_up() {
-  SinesOptions options;
-  options.warm_up = 0.6;
-  return options;
-}
 
 template <class Act>
 ErrorKind refusal_of(Act act) {
@@ -33,59 +25,6 @@ ErrorKind refusal_of(Act act) {
   }
   ADD_FAILURE() << "nothing was thrown";
   return ErrorKind::internal;
-}
-
-TEST(DrawInitial, EvolvesTheDrawnStatesByTheWarmUp) {
-  const auto sampler = make_sines(with_warm_up(), kLine);
-  BurgersOptions options;
-  options.points = 64;
-  options.dt = sampler->warm_up();
-  const auto solver = make_burgers(options);
-  const std::uint64_t indices[] = {7, 2, 900};
-
-  const States<double> initial = draw_initial(*sampler, Rng(0), indices, *solver);
-
-  ASSERT_EQ(initial.count(), 3u);
-  for (std::size_t b = 0; b < 3; ++b) {
-    std::vector<double> state(64);
-    sampler->draw(Rng(0), indices[b], state);
-    const std::vector<double> expected = test::solve_row(*solver, state);
-    EXPECT_EQ(std::vector<double>(initial.row(b).begin(), initial.row(b).end()), expected);
-  }
-}
-
-TEST(DrawInitial, NamesTheOneThatCannotBeWarmedUp) {
-  SinesOptions wild;
-  wild.amplitude_high = 1e6;
-  wild.warm_up = 0.6;
-  const auto sampler = make_sines(wild, kLine);
-  BurgersOptions options;
-  options.points = 64;
-  options.dt = wild.warm_up;
-  const auto solver = make_burgers(options);
-  const std::uint64_t indices[] = {41};
-
-  try {
-    draw_initial(*sampler, Rng(0), indices, *solver);
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::numerics);
-    EXPECT_NE(std::string(error.what()).find("41"), std::string::npos) << error.what();
-  }
-}
-
-TEST(DrawInitial, AnotherTimeOrGridIsABug) {
-  const auto sampler = make_sines(with_warm_up(), kLine);
-  BurgersOptions other_time, other_grid;
-  other_time.points = 64;
-  other_time.dt = 0.5;
-  other_grid.points = 32;
-  other_grid.dt = 0.6;
-
-  EXPECT_EQ(refusal_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_time)); }),
-            ErrorKind::internal);
-  EXPECT_EQ(refusal_of([&] { draw_initial(*sampler, Rng(0), {}, *make_burgers(other_grid)); }),
-            ErrorKind::internal);
 }
 
 TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
