@@ -17,6 +17,7 @@
 #include "stap/core/symmetry.h"
 #include "stap/folder/run_folder.h"
 #include "stap/nn/engine.h"
+#include "stap/study/affecting.h"
 #include "stap/study/axes.h"
 #include "stap/study/data_check.h"
 #include "stap/study/presets.h"
@@ -50,12 +51,8 @@ Checked check_run(const config::Value& document, std::set<std::string>& looked_a
   Study& study = result.study;
   study = read_study(document, Purpose::check, result.complaints);
   if (!result.complaints.empty() || study.dt <= 0) return result;
-  const StudyOptions& o = study.options;
-  std::string files = fmt::format("{} {} {} {}", o.cluster, o.steps, o.pool, o.test);
-  for (const char* section : {"pde", "initial", "test", "first", "network"})
-    if (const config::Value* value = study.effective.find(section))
-      files += config::json_text(*value, 0);
-  if (looked_at.insert(files).second) check_data(study, result.complaints);
+  if (looked_at.insert(config::yaml_text(problem_part(study.effective))).second)
+    check_data(study, result.complaints);
   return result;
 }
 

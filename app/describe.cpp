@@ -43,8 +43,8 @@ std::vector<Match> find(const std::string& name) {
       const std::string title = family.named ? family.name + "." + entry.name : family.name;
       if (family.named) known.insert(known.end(), {entry.name, title});
       if (name == title || name == entry.name || name == family.name)
-        matches.push_back(
-            {title, entry.text, config::describe(*entry.fields), channels_of(family, entry)});
+        matches.push_back({title, entry.text, config::describe(*entry.fields, family.affects),
+                           channels_of(family, entry)});
     }
   }
   for (const Preset& preset : presets()) known.push_back(preset.name);
@@ -63,6 +63,7 @@ config::Value to_json(const Match& match) {
     field.set("default", row.preset);
     field.set("unit", row.unit);
     field.set("allowed", row.allowed);
+    field.set("affects", row.affects);
     field.set("text", row.text);
     fields.push_back(std::move(field));
   }
@@ -77,11 +78,11 @@ config::Value to_json(const Match& match) {
 }
 
 void print_table(const std::vector<config::Row>& rows, std::ostream& out) {
-  constexpr std::size_t columns = 6;
+  constexpr std::size_t columns = 7;
   using Line = std::array<std::string, columns>;
-  std::vector<Line> lines{{"key", "type", "default", "unit", "allowed", "meaning"}};
+  std::vector<Line> lines{{"key", "type", "default", "unit", "allowed", "affects", "meaning"}};
   for (const config::Row& row : rows)
-    lines.push_back({row.name, row.type, row.preset, row.unit, row.allowed, row.text});
+    lines.push_back({row.name, row.type, row.preset, row.unit, row.allowed, row.affects, row.text});
 
   std::array<std::size_t, columns> width{};
   for (std::size_t c = 0; c < columns; ++c) {

@@ -24,7 +24,7 @@ auto made(const config::Fields<Options>& (*fields)(),
 
 config::Registry<SelectorRow>& selectors() {
   static config::Registry<SelectorRow> rows(
-      "base", "which initial conditions to buy",
+      "base", "which initial conditions to buy", config::Affects::method,
       {
           {{"random", "uniform without replacement", &no_fields()}, made(&make_random)},
           {{"qbc", "query by committee: largest spread of the members' rollouts first",
@@ -45,7 +45,7 @@ config::Registry<SelectorRow>& selectors() {
 
 config::Registry<ChooserRow>& choosers() {
   static config::Registry<ChooserRow> rows(
-      "steps", "which time steps of each to buy",
+      "steps", "which time steps of each to buy", config::Affects::method,
       {
           {{"full", "all steps: the full-trajectory baseline", &no_fields()}, made(&make_full)},
           {{"first", "the first step alone, from the initial condition itself", &no_fields()},
@@ -81,7 +81,8 @@ config::Registry<ChooserRow>& choosers() {
 
 config::Registry<PlannerRow>& planners() {
   static config::Registry<PlannerRow> rows(
-      "planner", "methods that choose initial conditions and steps together", {});
+      "planner", "methods that choose initial conditions and steps together",
+      config::Affects::method, {});
   return rows;
 }
 

@@ -48,7 +48,8 @@ std::string entry_fault(const Entry& entry) {
   return "";
 }
 
-Family named_family(std::string name, std::string text, std::vector<Entry> entries) {
+Family named_family(std::string name, std::string text, std::vector<Entry> entries,
+                    Affects affects) {
   std::vector<std::string> sorted = names(entries);
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);
@@ -57,12 +58,12 @@ Family named_family(std::string name, std::string text, std::vector<Entry> entri
   for (const Entry& entry : entries)
     if (const std::string fault = entry_fault(entry); !fault.empty())
       throw Error(ErrorKind::internal, fmt::format("{}.{} {}", name, entry.name, fault));
-  return {std::move(name), std::move(text), true, std::move(entries)};
+  return {std::move(name), std::move(text), true, std::move(entries), affects};
 }
 
-Family plain_family(std::string name, std::string text, const Table& fields) {
+Family plain_family(std::string name, std::string text, const Table& fields, Affects affects) {
   Entry entry{name, text, &fields};
-  return {std::move(name), std::move(text), false, {std::move(entry)}};
+  return {std::move(name), std::move(text), false, {std::move(entry)}, affects};
 }
 
 std::optional<Section> read_section(const Family& family, const Value& section,

@@ -9,17 +9,18 @@ namespace stap::config {
 namespace {
 
 void describe_into(std::vector<Row>& rows, const Table& table, const std::string& prefix,
-                   const Value& presets) {
+                   const Value& presets, Affects around) {
   for (const FieldInfo& field : table.fields()) {
     const Value& preset = *presets.find(field.name);
+    const Affects affects = field.affects.value_or(around);
     if (field.section) {
-      describe_into(rows, *field.section, prefix + field.name + ".", preset);
+      describe_into(rows, *field.section, prefix + field.name + ".", preset, affects);
       continue;
     }
     std::string text = yaml_text(preset);
     text.pop_back();  // the line break
     rows.push_back({prefix + field.name, std::string(to_string(field.type)), std::move(text),
-                    field.unit, field.allowed.text(), field.text});
+                    field.unit, field.allowed.text(), field.text, std::string(to_string(affects))});
   }
 }
 
@@ -126,9 +127,9 @@ std::string_view to_string(Type type) {
   return "";
 }
 
-std::vector<Row> describe(const Table& table) {
+std::vector<Row> describe(const Table& table, Affects section) {
   std::vector<Row> rows;
-  describe_into(rows, table, "", to_value(table, table.make().get()));
+  describe_into(rows, table, "", to_value(table, table.make().get()), section);
   return rows;
 }
 

@@ -46,6 +46,7 @@ auto made(const config::Fields<Options>& (*fields)(),
 config::Registry<CoupledRow>& table() {
   static config::Registry<CoupledRow> rows(
       "solver", "how a solver that is not built in is reached (pde: external)",
+      config::Affects::solver,
       {
           {{"command", "a program that is started for every call, with files for input and output",
             &command_fields()},

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/sha256.h"
+#include "stap/study/affecting.h"
 
 namespace stap {
 
@@ -39,14 +40,9 @@ void add_text(const Value& value, std::string& all) {
 
 }  // namespace
 
-Value essential_config(Value document) {
-  document.erase("compute");
-  document.erase("solver");  // how a solver is reached is no part of what it is
-  for (const char* section : {"initial", "test", "first"})
-    if (Value* source = document.find(section); source != nullptr)
-      for (const char* key : {"path", "argv", "scratch", "seconds"}) source->erase(key);
-  if (Value* study = document.find("study"); study != nullptr) study->erase("rounds");
-  return document;
+Value essential_config(const Value& document) {
+  using enum config::Affects;
+  return not_affecting(document, {source, rounds, device, solver, machine});
 }
 
 Value essential_identity(Value identity) {

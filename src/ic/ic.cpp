@@ -20,7 +20,7 @@ auto made(const config::Fields<Options>& (*fields)(),
 
 config::Registry<SamplerRow>& table() {
   static config::Registry<SamplerRow> rows(
-      "initial", "how initial conditions are drawn",
+      "initial", "how initial conditions are drawn", config::Affects::problem,
       {
           {{"sines", "sum of sines of random amplitude, phase and wave number", &sines_fields()},
            made(&sines_fields, &make_sines)},

@@ -24,7 +24,7 @@ auto made(const config::Fields<Options>& (*fields)(),
 
 config::Registry<PdeRow>& table() {
   static config::Registry<PdeRow> rows(
-      "pde", "the equation and its solver",
+      "pde", "the equation and its solver", config::Affects::problem,
       {
           {{"burgers", "u_t + u u_x = (viscosity/pi) u_xx on a periodic interval",
             &burgers_fields()},

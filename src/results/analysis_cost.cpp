@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "stap/eval/statistics.h"
+#include "stap/study/affecting.h"
 #include "stap/study/study.h"
 
 namespace stap {
@@ -118,13 +119,11 @@ MeanCurve mean_curve(const SweepAnalysis& sweep, const std::vector<std::size_t>&
   return curve;
 }
 
-// All of a configuration but method, seed and where it is computed.
+// What runs must have in common to be compared: all that matters but method and seed.
 std::string all_but_method(const RunAnalysis& run) {
-  config::Value document = run.result.config;
-  for (const char* key : {"base", "steps", "planner", "method", "compute", "solver"})
-    document.erase(key);
-  if (config::Value* study = document.find("study")) study->erase("seed");
-  return config::yaml_text(document);
+  using enum config::Affects;
+  return config::yaml_text(
+      not_affecting(run.result.config, {method, seed, record, device, solver, machine}));
 }
 
 const MethodAnalysis* baseline_of(const SweepAnalysis& sweep, const MethodAnalysis& method,

@@ -1,36 +1,26 @@
 #include "results/labels.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include <fmt/format.h>
 
 #include "stap/results/run_result.h"
+#include "stap/study/affecting.h"
 
 namespace stap {
 namespace {
 
 using config::Value;
 
-// What changes nothing in a run but what is kept of it and how it is measured.
-constexpr std::array<std::string_view, 3> kSameRun = {"study.checkpoint_epochs",
-                                                      "study.keep_committees", "study.images"};
-
-// Leaves of a document by path, but those that the method and the seed set, those of kSameRun, and
-// how a solver is reached. Text as it is, the rest as JSON.
+// Leaves of a document by path: text as it is, the rest as JSON.
 void leaves(const Value& value, const std::string& path, std::map<std::string, std::string>& out) {
   if (value.is_map()) {
     for (const auto& member : *value.map())
       leaves(member.value, path.empty() ? member.key : path + "." + member.key, out);
     return;
   }
-  if (path == "study.seed" || path.starts_with("base.") || path.starts_with("steps.") ||
-      path.starts_with("planner.") || path.starts_with("solver.") ||
-      std::ranges::find(kSameRun, path) != kSameRun.end())
-    return;
   out[path] = value.text() != nullptr ? *value.text() : config::json_text(value, 0);
 }
 
@@ -39,7 +29,11 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
 std::vector<std::string> what_differs(const std::vector<const Value*>& documents) {
   std::map<std::string, std::set<std::string>> values;
   std::vector<std::map<std::string, std::string>> all;
-  for (const Value* document : documents) leaves(*document, "", all.emplace_back());
+  // The method has its name, and seeds are those of one row.
+  using enum config::Affects;
+  for (const Value* document : documents)
+    leaves(not_affecting(*document, {method, seed, record, solver, machine}), "",
+           all.emplace_back());
   for (const auto& one : all)
     for (const auto& [path, text] : one) values[path].insert(text);
   std::vector<std::string> texts(documents.size());

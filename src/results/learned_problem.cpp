@@ -6,6 +6,7 @@
 #include "results/labels.h"
 #include "stap/config/complaints.h"
 #include "stap/results/published.h"
+#include "stap/study/affecting.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
@@ -16,13 +17,7 @@ using config::Value;
 
 // What makes the problem that is learned.
 Value problem_of(const Value& effective) {
-  Value problem;
-  for (const char* section : {"pde", "initial"})
-    if (const Value* there = effective.find(section)) problem.set(section, *there);
-  if (const Value* study = effective.find("study"))
-    for (const char* key : {"steps", "cluster"})
-      if (const Value* there = study->find(key)) problem.set(key, *there);
-  return problem;
+  return affecting(effective, {config::Affects::problem, config::Affects::source});
 }
 
 // The problems of all presets that have one, by name.

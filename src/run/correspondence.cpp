@@ -108,13 +108,8 @@ void check_same(const ToldAnswer& told, const Place& place, const LoggedAnswers&
 std::uint64_t run_key(const Run& run) {
   // As its folder calls it from the beginning: to a later version, which knows more options, it is
   // another configuration, but the questions that people have in their hands are the same.
-  if (const std::string id = run.folder.run(); !id.empty())
-    return hash64(std::as_bytes(std::span(id)));
-  config::Value document = run.study.effective;
-  for (const char* section : {"compute", "solver", "initial", "test"}) document.erase(section);
-  document.find("study")->erase("rounds");
-  const std::string text = config::yaml_text(document) + run.problem->identity.pool_sha256;
-  return hash64(std::as_bytes(std::span(text)));
+  const std::string id = run.folder.run();
+  return hash64(std::as_bytes(std::span(id)));
 }
 
 std::uint64_t question_id(std::uint64_t run, std::size_t acquisition, std::size_t candidate,

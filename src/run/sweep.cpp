@@ -15,6 +15,7 @@
 #include "stap/couple/by_hand.h"
 #include "stap/folder/claim.h"
 #include "stap/market/problem.h"
+#include "stap/study/affecting.h"
 #include "stap/study/data_request.h"
 #include "stap/study/study.h"
 
@@ -36,12 +37,8 @@ class Problems {
       : threads_(threads), stop_(stop), until_(until) {}
 
   std::shared_ptr<const Problem> of(const Study& study, Observer& observer) {
-    const DataRequest request = data_request(study);
-    std::string key = config::yaml_text(data_document(request));
-    key += fmt::format("{}\n{}\n{}\n{} {} {}", study.initial_file.string(),
-                       study.test_file.string(), study.first_file.string(), study.options.pool,
-                       study.options.test, study.network.time_input);
-    std::shared_ptr<const Problem>& problem = made_[key];
+    std::shared_ptr<const Problem>& problem =
+        made_[config::yaml_text(problem_part(study.effective))];
     if (!problem) problem = std::make_shared<Problem>(make(study, observer));
     return problem;
   }

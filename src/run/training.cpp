@@ -13,23 +13,20 @@
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 #include "stap/core/resident_rows.h"
+#include "stap/study/affecting.h"
 
 namespace stap {
 namespace {
 
-// What the training of round 0 depends on: the data, and all choices but the method, what later
-// rounds do and start from, the test set, and how often and how long networks are kept.
+// What the training of round 0 depends on.
 std::string first_round_key(const Run& run) {
-  config::Value document = run.study.effective;
-  for (const char* section : {"base", "steps", "planner", "test"}) document.erase(section);
-  for (const char* key :
-       {"rounds", "budget", "test", "checkpoint_epochs", "keep_committees", "on_unstable",
-        "charge_failed", "charge_warm_up", "trust_quantile", "warm_start", "images"})
-    document.find("study")->erase(key);
+  using enum config::Affects;
   const TransitionSet& set = run.transitions;
-  return config::yaml_text(document) + fmt::format("{:016x} {:016x}",
-                                                   hash64(std::as_bytes(std::span(set.inputs))),
-                                                   hash64(std::as_bytes(std::span(set.outputs))));
+  return config::yaml_text(
+             affecting(run.study.effective, {problem, data, training, seed, device})) +
+         fmt::format("{:016x} {:016x} {:016x}", hash64(std::as_bytes(std::span(set.origins))),
+                     hash64(std::as_bytes(std::span(set.inputs))),
+                     hash64(std::as_bytes(std::span(set.outputs))));
 }
 
 // A run's training data as the engine wants it: all that was bought but what is held back.

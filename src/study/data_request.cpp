@@ -10,6 +10,7 @@
 #include "stap/core/isa.h"
 #include "stap/core/sha256.h"
 #include "stap/core/version.h"
+#include "stap/study/affecting.h"
 
 namespace stap {
 
@@ -50,16 +51,16 @@ std::string data_key(const DataRequest& request) {
 DataRequest data_request(const Study& study) {
   const StudyOptions& o = study.options;
   DataRequest request;
-  request.pde = *study.effective.find("pde");
+  const Value drawn =
+      affecting(study.effective, {config::Affects::problem, config::Affects::source});
+  request.pde = *drawn.find("pde");
   request.foreign = study.pde && study.pde.row->outline != nullptr;
-  if (const config::Value* initial = study.effective.find("initial")) request.initial = *initial;
+  if (const Value* initial = drawn.find("initial")) request.initial = *initial;
   if (study.initial_program) {  // the same program, wherever it lies
     std::vector<std::string> words = study.initial_program->argv.words;
     for (std::string& word : words)
       if (fs::path(word).is_absolute()) word = fs::path(word).filename().string();
     request.initial.set("argv", config::Value::List(words.begin(), words.end()));
-    request.initial.erase("scratch");
-    request.initial.erase("seconds");
   }
   request.pool = study.initial_file.empty() ? o.pool : 0;
   request.test = study.test_file.empty() ? o.test : 0;

@@ -56,11 +56,14 @@ class ProgramSampler final : public Sampler {
 const config::Fields<ProgramSamplerOptions>& program_sampler_fields() {
   using O = ProgramSamplerOptions;
   static const config::Fields<O> fields{
-      {"argv", &O::argv, "the program and its arguments; {seed}, {output} (.npy) and {here}"},
+      {"argv", &O::argv, "the program and its arguments; {seed}, {output} (.npy) and {here}",
+       config::Affects::source},
       {"warm_up", &O::warm_up, "how long a drawn state is evolved before it is used",
        config::at_least(0), "time"},
-      {"seconds", &O::seconds, "that one draw may take", config::above(0).at_most(1e9), "s"},
-      {"scratch", &O::scratch, "where its folders are made; empty: the system's"},
+      {"seconds", &O::seconds, "that one draw may take", config::Affects::machine,
+       config::above(0).at_most(1e9), "s"},
+      {"scratch", &O::scratch, "where its folders are made; empty: the system's",
+       config::Affects::machine},
   };
   return fields;
 }

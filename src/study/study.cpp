@@ -124,6 +124,7 @@ void add_differences(const config::Value* a, const config::Value* b, const std::
 }  // namespace
 
 std::vector<config::Family> study_families() {
+  using enum config::Affects;
   std::vector<config::Entry> initial(sampler_table().begin(), sampler_table().end());
   initial.push_back(file_entry("a file of initial conditions, as 'stap generate' writes pool.h5"));
   initial.push_back(
@@ -134,20 +135,23 @@ std::vector<config::Family> study_families() {
       config::named_family("initial", "how initial conditions are drawn", std::move(initial)),
       config::named_family(
           "test", "where test trajectories come from, unless they are made like the pool",
-          std::vector{file_entry("a file of trajectories, as 'stap generate' writes test.h5")}),
+          std::vector{file_entry("a file of trajectories, as 'stap generate' writes test.h5")},
+          test),
       config::named_family(
           "first", "transitions that one already has: in the training set from the beginning",
           std::vector{file_entry("a file of transitions, as 'stap import' writes it, or that of "
-                                 "another run")}),
-      config::plain_family("network", "shape of the Fourier neural operator", fno_fields()),
-      config::plain_family("train", "how networks are trained", fit_fields()),
+                                 "another run")},
+          data),
+      config::plain_family("network", "shape of the Fourier neural operator", fno_fields(),
+                           training),
+      config::plain_family("train", "how networks are trained", fit_fields(), training),
       config::plain_family("study", "sizes and seeds of a study", study_fields()),
       selector_table().family(),
       chooser_table().family(),
   };
   if (planner_table().size() > 0) families.push_back(planner_table().family());
   families.push_back(
-      config::plain_family("compute", "where networks are computed", compute_fields()));
+      config::plain_family("compute", "where networks are computed", compute_fields(), device));
   return families;
 }
 

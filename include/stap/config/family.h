@@ -5,6 +5,7 @@
 // families; the owner of a named one keeps its rows in a registry (registry.h).
 
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -27,18 +28,22 @@ struct Family {
   std::string name;  ///< the section's key
   std::string text;  ///< one line
   bool named = false;
-  std::vector<Entry> entries;  ///< exactly one, called like the family, unless named
+  std::vector<Entry> entries;          ///< exactly one, called like the family, unless named
+  Affects affects = Affects::problem;  ///< what keys affect that do not say it; all, to be safe
 };
 
 /// Throws Error(internal) if a name occurs twice or an entry is not as it must be.
-Family named_family(std::string name, std::string text, std::vector<Entry> entries);
+Family named_family(std::string name, std::string text, std::vector<Entry> entries,
+                    Affects affects = Affects::problem);
 /// The same from a table whose rows derive from Entry.
 template <class Rows>
-Family named_family(std::string name, std::string text, const Rows& rows) {
+Family named_family(std::string name, std::string text, const Rows& rows,
+                    Affects affects = Affects::problem) {
   return named_family(std::move(name), std::move(text),
-                      std::vector<Entry>(std::begin(rows), std::end(rows)));
+                      std::vector<Entry>(std::begin(rows), std::end(rows)), affects);
 }
-Family plain_family(std::string name, std::string text, const Table& fields);
+Family plain_family(std::string name, std::string text, const Table& fields,
+                    Affects affects = Affects::problem);
 
 /// What is wrong with an entry as a row of a named family; empty if nothing.
 std::string entry_fault(const Entry& entry);
@@ -62,6 +67,12 @@ std::vector<std::optional<Section>> read_sections(std::span<const Family> famili
 Value effective(std::span<const Family> families, std::span<const std::optional<Section>> sections);
 /// Both at once.
 Value check(std::span<const Family> families, const Value& document, Complaints& complaints);
+
+/// What is left of an effective document without the keys that do not count; sections of which
+/// nothing is left go, too. Keys that no table knows count as their section does.
+/// `unknown_sections`: whether those stay.
+Value counting(std::span<const Family> families, const Value& document, bool unknown_sections,
+               const std::function<bool(Affects)>& counts);
 
 /// JSON Schema (draft 2020-12) of the document; named sections by oneOf with a constant name.
 Value schema(std::span<const Family> families);

@@ -23,6 +23,9 @@
 //     return fields;
 //   }
 //
+// Before the constraint a row may say what its key affects (affects.h), else it is what its section
+// does.
+//
 //   BurgersOptions options = config::read(burgers_fields(), value, "pde");  // throws, or:
 //   config::parse(burgers_fields(), value, "pde", options, complaints);       // collects
 //
@@ -46,6 +49,7 @@
 #include <utility>
 #include <vector>
 
+#include "stap/config/affects.h"
 #include "stap/config/complaints.h"
 #include "stap/config/constraint.h"
 #include "stap/config/value.h"
@@ -76,6 +80,7 @@ struct FieldInfo {
   std::string unit;  ///< may be empty
   Constraint allowed;
   const Table* section = nullptr;  ///< the fields of a section; it must live as long
+  std::optional<Affects> affects;  ///< empty: what its section does
   std::function<Value(const void* options)> get;
   std::function<void(void* options, const Value&, const std::string& path, Complaints&)> read;
 };
@@ -133,8 +138,10 @@ struct Row {
   std::string unit;
   std::string allowed;
   std::string text;
+  std::string affects;  ///< "training"
 };
-std::vector<Row> describe(const Table& table);
+/// `section`: what its keys affect that do not say it.
+std::vector<Row> describe(const Table& table, Affects section = Affects::problem);
 
 /// JSON Schema (draft 2020-12) of the map: type, properties, additionalProperties: false.
 Value schema(const Table& table);
@@ -223,6 +230,7 @@ struct Field : FieldInfo {
                   std::move(constraint),
                   nullptr,
                   {},
+                  {},
                   {}} {
     static_assert(std::is_enum_v<T> || detail::kType<T> != Type::choice, "unsupported member type");
     if constexpr (std::is_same_v<T, std::uint64_t> || std::is_same_v<T, std::vector<std::size_t>>)
@@ -254,10 +262,21 @@ struct Field : FieldInfo {
     }
   }
 
+  /// The same of a key that affects something else than its section does.
+  template <class T>
+  Field(std::string field_name, T Options::*member, std::string help, Affects what,
+        Constraint constraint = {}, std::string of_unit = "")
+      : Field(std::move(field_name), member, std::move(help), std::move(constraint),
+              std::move(of_unit)) {
+    affects = what;
+  }
+
   /// A section: a struct with fields of its own, which must live as long as this table.
   template <class T>
-  Field(std::string field_name, T Options::*member, std::string help, const Fields<T>& inner)
-      : FieldInfo{std::move(field_name), Type::section, std::move(help), "", {}, &inner, {}, {}} {
+  Field(std::string field_name, T Options::*member, std::string help, const Fields<T>& inner,
+        std::optional<Affects> what = {})
+      : FieldInfo{
+            std::move(field_name), Type::section, std::move(help), "", {}, &inner, what, {}, {}} {
     get = [member, &inner](const void* options) {
       return to_value(inner, static_cast<const Options*>(options)->*member);
     };

@@ -45,11 +45,13 @@ void check_new_row(const Family& family, const std::vector<std::string>& reserve
 template <class Row>
 class Registry {
  public:
-  /// `section`: the family's key. `reserved`: names that no row may have.
-  Registry(std::string section, std::string text, std::initializer_list<Row> built_in,
-           std::vector<std::string> reserved = {})
+  /// `section`: the family's key. `affects`: what its keys do that do not say it. `reserved`: names
+  /// that no row may have.
+  Registry(std::string section, std::string text, Affects affects,
+           std::initializer_list<Row> built_in, std::vector<std::string> reserved = {})
       : section_(std::move(section)),
         text_(std::move(text)),
+        affects_(affects),
         reserved_(std::move(reserved)),
         rows_(built_in) {}
 
@@ -71,7 +73,7 @@ class Registry {
     return nullptr;
   }
 
-  Family family() const { return named_family(section_, text_, rows_); }
+  Family family() const { return named_family(section_, text_, rows_, affects_); }
   /// What a section chooses; nothing, and complaints, if it cannot be read.
   Choice<Row> choose(const Value& section, Complaints& complaints) const {
     const auto read = read_section(family(), section, complaints);
@@ -87,6 +89,7 @@ class Registry {
 
  private:
   std::string section_, text_;
+  Affects affects_;
   std::vector<std::string> reserved_;
   std::deque<Row> rows_;
 };

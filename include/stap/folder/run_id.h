@@ -9,7 +9,7 @@ namespace stap {
 
 /// What a configuration says about the results: without where and how they are computed, where data
 /// come from (what they are is the identity's business), and how many rounds there are.
-config::Value essential_config(config::Value document);
+config::Value essential_config(const config::Value& document);
 /// A problem itself, wherever it was found.
 config::Value essential_identity(config::Value identity);
 

@@ -29,7 +29,7 @@ struct Row : Entry {
 };
 Registry<Row> table() {
   return Registry<Row>(
-      "pde", "the equation",
+      "pde", "the equation", Affects::problem,
       {{{"wave", "wave equation", &tide_fields()},
         [](const AnyOptions& options) { return options.as(tide_fields()).points; }}},
       {"file"});
