@@ -44,9 +44,10 @@ void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ost
   config::Value::List documents;
   for (const std::string& folder : options.folders) {
     if (std::filesystem::exists(std::filesystem::path(folder) / "config.yaml"))
-      conclude(analyse_run(folder, analysis), folder, options.json, documents, out);
+      conclude(analyse_run(read_result(folder), analysis), folder, options.json, documents, out);
     else
-      conclude(analyse_sweep(folder, analysis, console), folder, options.json, documents, out);
+      conclude(analyse_sweep(folder, read_results(folder), analysis, console), folder, options.json,
+               documents, out);
   }
   console.finish();
   if (options.json) out << config::json_text(config::Value(std::move(documents))) << '\n';

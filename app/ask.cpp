@@ -42,10 +42,10 @@ struct AskOptions {
 };
 
 // What the questions are about.
-Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Question>& questions) {
+Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Study>& studies,
+                   const std::vector<Question>& questions) {
   const auto of = [&](std::size_t run) {
-    const Study study = make_study(runs[run].document, Purpose::look);
-    return study.pde.row->outline(study.pde.options);
+    return studies[run].pde.row->outline(studies[run].pde.options);
   };
   std::set<std::size_t> who;
   for (const Question& question : questions) who.insert(question.run);
@@ -65,8 +65,9 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
   Console console(globals);
   const InterruptGuard interrupt;
   ByHand by_hand;
+  const std::vector<Study> studies = read_runs(runs);
   const LoopEnd end =
-      drive(runs, options.folder, globals.threads, console, interrupt.stop(), &by_hand);
+      drive(runs, studies, options.folder, globals.threads, console, interrupt.stop(), &by_hand);
   if (end == LoopEnd::finished) {
     console.finish();
     out << fmt::format(
@@ -84,7 +85,7 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
   if (options.limit > 0 && open.size() > options.limit) open.resize(options.limit);
   std::vector<std::string> names;
   for (const SweepRun& run : runs) names.push_back(run.name.empty() ? options.folder : run.name);
-  write_questions(options.output, open, outline_of(runs, open), names);
+  write_questions(options.output, open, outline_of(runs, studies, open), names);
   out << fmt::format("{} of {} queries in {}; bring answers by: stap tell {} {}\n", open.size(),
                      all, options.output, options.folder,
                      options.output.ends_with("5") ? "answers.h5" : options.output);

@@ -144,11 +144,11 @@ std::string memory_text(const Study& study, const Globals& globals) {
 }
 
 // Of runs that are continued: what networks will take, by the last round.
-std::string computing_text(const std::vector<SweepRun>& runs, const std::vector<Study>& studies,
-                           const std::string& folder) {
+std::string computing_text(const std::vector<Study>& studies,
+                           const std::vector<std::filesystem::path>& folders) {
   double left = 0, last = 0;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    const RunFolder run(std::filesystem::path(folder) / runs[r].name);
+  for (std::size_t r = 0; r < studies.size(); ++r) {
+    const RunFolder run(folders[r]);
     std::map<std::size_t, double> by_round;
     try {
       for (const Timing& timing : run.read_timings())
@@ -204,22 +204,14 @@ void add_with(CLI::App& command, std::vector<std::string>& overlays) {
       ->allow_extra_args(false);  // one name each, or settings would be taken for more
 }
 
-void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console) {
-  std::vector<Study> studies;
-  std::vector<SweepRun> asking;
+void show_spending(const std::vector<Study>& studies,
+                   const std::vector<std::filesystem::path>& folders, Console& console) {
   std::vector<std::filesystem::path> journals;
-  for (const SweepRun& run : runs) {
-    const config::Value* name = config::find_path(run.document, "pde.name");
-    const PdeRow* row = name && name->text() ? pde_table().find(*name->text()) : nullptr;
-    if (row == nullptr || !row->outline) continue;
-    studies.push_back(make_study(run.document));
-    asking.push_back(run);
-    journals.push_back(std::filesystem::path(folder) / run.name / "journal.jsonl");
-  }
+  for (const std::filesystem::path& folder : folders) journals.push_back(folder / "journal.jsonl");
   std::string text = spending_lines(studies, journals, "");
   if (text.empty()) return;
   text.pop_back();  // the last line break
-  console.note(text + computing_text(asking, studies, folder));
+  console.note(text + computing_text(studies, folders));
 }
 
 void add_check(CLI::App& program, const Globals& globals) {

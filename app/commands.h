@@ -6,6 +6,7 @@
 // main.cpp.
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@
 #include "stap/nn/compute.h"
 #include "stap/study/axes.h"
 
+namespace stap {
+struct Study;
+}
 namespace CLI {
 class App;
 }
@@ -76,9 +80,10 @@ inline constexpr const char* kImagesHelp =
 void add_model_option(CLI::App& command, const std::string& more, std::string& model);
 
 /// Says where the queries of runs wait for servers; nothing where they run here.
-void show_spools(const std::vector<SweepRun>& runs, Console& console);
-/// Says what runs will ask of a user's own solver; nothing where all equations are built in.
-void show_spending(const std::vector<SweepRun>& runs, const std::string& folder, Console& console);
+void show_spools(std::span<const Study> studies, Console& console);
+/// Says what runs in these folders will ask of a user's own solver; nothing where there are none.
+void show_spending(const std::vector<Study>& studies,
+                   const std::vector<std::filesystem::path>& folders, Console& console);
 
 /// The arguments of `stap serve`, for that command or a program of its own, called `name`.
 void declare_serve(CLI::App& command, const std::string& name, const Globals& globals);

@@ -76,12 +76,13 @@ bool is_our_page(std::string_view text) {
              "'none'; script-src 'sha256-");
 }
 
-void analyse_folder(const fs::path& folder, const Globals& globals, Observer& observer) {
+void analyse_folder(const fs::path& folder, const std::vector<RunResult>& results,
+                    const Globals& globals, Observer& observer) {
   const AnalysisOptions options{.compute = compute_options(globals), .threads = globals.threads};
   if (fs::exists(folder / "config.yaml")) {
-    write_analysis(analyse_run(folder, options));
+    write_analysis(analyse_run(results.front(), options));
   } else {
-    write_analysis(analyse_sweep(folder, options, observer));
+    write_analysis(analyse_sweep(folder, results, options, observer));
   }
 }
 
@@ -101,11 +102,12 @@ fs::path write_report(const Report& report, const fs::path& file) {
   return file;
 }
 
-void report_at_end(const std::string& folder, const Globals& globals,
-                   const InterruptGuard& interrupt, Console& console, std::ostream& out) {
+void report_at_end(const std::string& folder, std::vector<RunResult> results,
+                   const Globals& globals, const InterruptGuard& interrupt, Console& console,
+                   std::ostream& out) {
   try {
     Interruptible observer(console, interrupt);
-    if (!is_analysed(folder)) analyse_folder(folder, globals, observer);
+    if (!is_analysed(folder)) analyse_folder(folder, results, globals, observer);
   } catch (const Stopped&) {
     console.warning(fmt::format("not analysed for lack of time: stap analyse {}", folder));
   } catch (...) {
@@ -115,7 +117,8 @@ void report_at_end(const std::string& folder, const Globals& globals,
   if (interrupt.requested()) interrupt.end_program();
   try {
     const fs::path folders[] = {folder};
-    const fs::path file = write_report(gather_report(folders), report_file(folder));
+    const fs::path file =
+        write_report(gather_report(folders, {.read = std::move(results)}), report_file(folder));
     out << fmt::format("report: {}\n", file.string());
   } catch (...) {
     console.warning(fmt::format("no report: {}", caught_failure().message));

@@ -24,7 +24,9 @@ std::filesystem::path write_report(const Report& report, const std::filesystem::
 
 /// The end of `run` and `sweep`: analyses a folder, unless it is analysed as it is, and writes its
 /// report, whose place is printed. What goes wrong is a warning: the runs are finished and well.
-void report_at_end(const std::string& folder, const Globals& globals,
-                   const InterruptGuard& interrupt, Console& console, std::ostream& out);
+/// `results`: of the folder, just read.
+void report_at_end(const std::string& folder, std::vector<RunResult> results,
+                   const Globals& globals, const InterruptGuard& interrupt, Console& console,
+                   std::ostream& out);
 
 }  // namespace stap::app

@@ -13,6 +13,7 @@
 #include "duration.h"
 #include "interrupt.h"
 #include "stap/couple/serve.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
@@ -54,17 +55,15 @@ void run_serve(const ServeCommandOptions& options, const Globals& globals, std::
 
 }  // namespace
 
-void show_spools(const std::vector<SweepRun>& runs, Console& console) {
+void show_spools(std::span<const Study> studies, Console& console) {
   std::set<std::string> shown;
-  for (const SweepRun& run : runs) {
-    const config::Value* spool = config::find_path(run.document, "solver.spool");
+  for (const Study& study : studies) {
+    const config::Value* spool = config::find_path(study.effective, "solver.spool");
     if (spool == nullptr || spool->text() == nullptr || spool->text()->empty()) continue;
-    // Relative to the file that names it, which need not be where a server is started.
-    const fs::path folder = config::origin_of(run.document, "solver.spool").folder();
-    const std::string where = fs::absolute(folder / *spool->text()).lexically_normal().string();
-    if (shown.insert(where).second)
+    if (shown.insert(*spool->text()).second)
       console.note(fmt::format(
-          "queries wait in {0} for servers, on any machine that sees it: stap serve {0}", where));
+          "queries wait in {0} for servers, on any machine that sees it: stap serve {0}",
+          *spool->text()));
   }
 }
 

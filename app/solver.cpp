@@ -99,7 +99,7 @@ void run_solver_check(const SolverAskOptions& options, const Globals& globals, s
     const std::size_t planned = planned_calls(probe.solver(), calls);
     console.note(fmt::format("solver check: {} calls of the solver at most{}", planned,
                              duration_of(study, planned)));
-    show_spools({{"", study.effective}}, console);
+    show_spools(std::span(&study, 1), console);
     check = check_solver(probe.solver(), calls, console, [&] { return interrupt.requested(); });
   } catch (const Stopped&) {
     console.note("interrupted");
@@ -144,7 +144,7 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
         "solver symmetries: {} calls of the solver{}{}", planned,
         planned == options.calls ? " at most" : ", and one more for each symmetry that it has",
         duration_of(study, planned)));
-    show_spools({{"", study.effective}}, console);
+    show_spools(std::span(&study, 1), console);
     search = find_symmetries(probe.solver(), options.calls, console,
                              [&] { return interrupt.requested(); });
   } catch (const Stopped&) {

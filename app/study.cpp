@@ -115,15 +115,13 @@ struct Doubt {
 
 // Built-in equations refuse symmetries that they do not have; a solver of the user's own is asked
 // by 'stap solver check' and 'solver symmetries' alone.
-void warn_of_doubts(const std::vector<SweepRun>& runs, const StudyCommandOptions& options,
-                    Console& console) {
+void warn_of_doubts(const std::vector<SweepRun>& runs, const std::vector<Study>& studies,
+                    const StudyCommandOptions& options, Console& console) {
   Doubt untried, broken;
-  for (const SweepRun& run : runs) {
-    const config::Value* stated = config::find_path(run.document, "train.symmetries");
-    if (stated == nullptr || !stated->is_list() || stated->list()->empty()) continue;
-    const DoubtedSymmetries doubted = doubted_symmetries(make_study(run.document));
-    untried.add(doubted.untried, run);
-    broken.add(doubted.broken, run);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    const DoubtedSymmetries doubted = doubted_symmetries(studies[r]);
+    untried.add(doubted.untried, runs[r]);
+    broken.add(doubted.broken, runs[r]);
   }
   if (broken.run != nullptr)
     console.warning(fmt::format(
@@ -159,16 +157,23 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   const Task task{options.folder, command_text(globals), share,
                   options.no_report ? nullptr : &globals};
   if (spread) return sweep_on_devices(runs, task, globals, console, out);
-  std::vector<SweepRun> mine;
-  for (std::size_t r = 0; r < runs.size(); ++r)
-    if (share.has(r) && share.until != Until::trained) mine.push_back(runs[r]);
-  show_spending(mine, options.folder, console);
-  show_spools(mine, console);
-  if (share.shard == 0 && share.until != Until::trained) warn_of_doubts(runs, options, console);
+  std::vector<Study> studies = read_runs(runs, share.until);
+  if (share.until != Until::trained) {
+    std::vector<std::filesystem::path> folders;  // of runs that ask a solver of the user's own
+    std::vector<Study> asking;
+    for (std::size_t r = share.shard; r < runs.size(); r += share.shards) {
+      if (!studies[r].pde.row->outline) continue;
+      folders.push_back(std::filesystem::path(options.folder) / runs[r].name);
+      asking.push_back(studies[r]);
+    }
+    show_spending(asking, folders, console);
+    show_spools(asking, console);
+    if (share.shard == 0) warn_of_doubts(runs, studies, options, console);
+  }
   const InterruptGuard interrupt(limit);
   ByHand by_hand;
-  const LoopEnd end =
-      drive(runs, options.folder, globals.threads, console, interrupt.stop(), &by_hand, share);
+  const LoopEnd end = drive(runs, std::move(studies), options.folder, globals.threads, console,
+                            interrupt.stop(), &by_hand, share);
   report_end(end, task, by_hand, interrupt, console, out);
 }
 

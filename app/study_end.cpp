@@ -16,9 +16,9 @@ namespace stap::app {
 namespace {
 
 // Of a sweep whose other shards may be under way.
-bool all_finished(const std::string& folder) {
+bool all_finished(const std::string& folder, std::vector<RunResult>& results) {
   try {
-    const std::vector<RunResult> results = read_results(folder);
+    results = read_results(folder);
     return results.size() >= names_in(folder).size() &&
            std::ranges::all_of(
                results, [](const RunResult& run) { return run.rounds_done == run.rounds + 1; });
@@ -61,15 +61,18 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
                        n == 1 ? "query waits" : "queries wait", task.folder);
     return;
   }
+  std::vector<RunResult> results;  // read once for all
   if (share.shards > 1) {
     out << fmt::format("shard {}/{} is finished; all of them: stap table {}\n", share.shard,
                        share.shards, task.folder);
-    if (!all_finished(task.folder)) return;
+    if (!all_finished(task.folder, results)) return;
   } else {
-    out << tables_text(make_tables(read_results(task.folder)), {}, stdout_style()) << "results in "
-        << task.folder << '\n';
+    results = read_results(task.folder);
+    out << tables_text(make_tables(results), {}, stdout_style()) << "results in " << task.folder
+        << '\n';
   }
-  if (task.report != nullptr) report_at_end(task.folder, *task.report, interrupt, console, out);
+  if (task.report != nullptr)
+    report_at_end(task.folder, std::move(results), *task.report, interrupt, console, out);
 }
 
 }  // namespace stap::app

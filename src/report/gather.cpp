@@ -110,7 +110,7 @@ void describe_states(const RunResult& run, ReportProblem& problem) {
 Report gather_report(std::span<const fs::path> given, const ReportOptions& options) {
   const std::vector<fs::path> folders = cleaned(given);
   Report report;
-  gather_runs(folders, report);
+  gather_runs(folders, options.read, report);
   if (report.results.empty()) throw_nothing(report);
   const auto costs = gather_costs(folders, report);
   const auto index_of = [&](const RunResult* run) {

@@ -13,8 +13,9 @@
 namespace stap {
 
 /// The runs of the given folders: `runs` and, of those that can be read, `results`, in the same
-/// order. A run's `words` say why it cannot be.
-void gather_runs(std::span<const std::filesystem::path> folders, Report& report);
+/// order. A run's `words` say why it cannot be. `read`: some that were read already.
+void gather_runs(std::span<const std::filesystem::path> folders, std::span<const RunResult> read,
+                 Report& report);
 
 struct FoundCost {
   ReportCost cost;                            ///< without its baseline

@@ -58,10 +58,11 @@ void judge(const RunResult& result, const std::optional<RunStatus>& status, Repo
                           shortened(seen.words, kErrorShown));
 }
 
-void read_run(const fs::path& folder, Report& report) {
+void read_run(const fs::path& folder, std::span<const RunResult> read, Report& report) {
   ReportRun run{.folder = folder.string()};
   try {
-    RunResult result = read_result(folder);
+    const auto known = std::ranges::find(read, folder, &RunResult::folder);
+    RunResult result = known != read.end() ? *known : read_result(folder);
     std::optional<RunStatus> status;
     try {
       status = RunFolder(folder).read_status();
@@ -108,14 +109,15 @@ std::string_view to_string(State state) {
   return "";
 }
 
-void gather_runs(std::span<const fs::path> folders, Report& report) {
+void gather_runs(std::span<const fs::path> folders, std::span<const RunResult> read,
+                 Report& report) {
   for (const fs::path& folder : folders) {
     report.folders.push_back(folder.string());
     try {
       for (const fs::path& run : run_folders(folder)) {
         // The same run may be given twice, by itself and with its sweep.
         const auto there = [&](const ReportRun& other) { return other.folder == run.string(); };
-        if (std::ranges::none_of(report.runs, there)) read_run(run, report);
+        if (std::ranges::none_of(report.runs, there)) read_run(run, read, report);
       }
       add_not_begun(folder, report);
     } catch (const Error& problem) {

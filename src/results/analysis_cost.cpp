@@ -77,7 +77,7 @@ void judge(CostAnalysis& cost, const std::string& method, const std::string& bas
 }
 
 CostTerms terms_of(const RunAnalysis& run, const CostSeconds& seconds) {
-  const StudyOptions options = make_study(run.result.config).options;
+  const StudyOptions& options = run.result.study->options;
   CostTerms terms;
   terms.initial = run.paid_steps[0];
   terms.budget = static_cast<double>(options.budget);

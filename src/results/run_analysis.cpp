@@ -95,7 +95,7 @@ bool can_be_analysed(const RunResult& result) {
 
 RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& test_sets) {
   const RunFolder folder(result.folder);
-  const StudyOptions study = make_study(result.config, Purpose::look).options;
+  const StudyOptions study = result.study->options;
   const CommitteeFile model = folder.newest_committee();
   const Surrogate surrogate = load_surrogate(model.path, options.compute, options.threads);
 
@@ -129,12 +129,11 @@ bool RunAnalysis::complete() const {
   return result.without_errors() ? committee_round == result.rounds : result.complete();
 }
 
-RunAnalysis analyse_run(const fs::path& folder, const AnalysisOptions& options) {
-  RunResult result = read_result(folder);
+RunAnalysis analyse_run(RunResult result, const AnalysisOptions& options) {
   if (!can_be_analysed(result))
-    throw Error(
-        ErrorKind::data,
-        fmt::format("{} has no evaluation yet: let it finish its first round", folder.string()));
+    throw Error(ErrorKind::data,
+                fmt::format("{} has no evaluation yet: let it finish its first round",
+                            result.folder.string()));
   TestSets test_sets;
   return analyse(std::move(result), options, test_sets);
 }

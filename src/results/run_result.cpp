@@ -88,7 +88,8 @@ RunResult read_result(const fs::path& folder) {
   const RunFolder files(folder);
   config::Value document = files.read_config().document;
   result.manifest = files.read_manifest();
-  const Study study = make_study(std::move(document), Purpose::look);
+  result.study = std::make_shared<const Study>(make_study(std::move(document), Purpose::look));
+  const Study& study = *result.study;
   // With the defaults of options that an earlier version did not know: its runs are no other
   // method.
   result.config = study.effective;

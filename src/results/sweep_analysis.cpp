@@ -10,16 +10,13 @@
 
 namespace stap {
 
-SweepAnalysis analyse_sweep(const std::filesystem::path& folder, const AnalysisOptions& options,
-                            Observer& observer) {
+SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<RunResult> results,
+                            const AnalysisOptions& options, Observer& observer) {
   SweepAnalysis sweep{.folder = folder, .runs = {}, .methods = {}};
-  std::vector<RunResult> results;
-  for (RunResult& result : read_results(folder)) {
-    if (can_be_analysed(result))
-      results.push_back(std::move(result));
-    else
-      sweep.left_out.push_back(result.folder.filename().string());
-  }
+  std::erase_if(results, [&](const RunResult& result) {
+    if (!can_be_analysed(result)) sweep.left_out.push_back(result.folder.filename().string());
+    return !can_be_analysed(result);
+  });
   if (results.empty())
     throw Error(ErrorKind::data, fmt::format("no run in {} has an evaluation yet: let one finish "
                                              "its first round",

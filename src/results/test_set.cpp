@@ -29,7 +29,7 @@ fs::path file_in_cache(const RunResult& run) {
   const std::string known = identity_text(run.manifest, "data_key");
   const fs::path begun = known.empty() ? fs::path() : cached_file(known, "test.h5");
   if (is_file(begun)) return begun;
-  return cached_file(data_key(data_request(make_study(run.config, Purpose::look))), "test.h5");
+  return cached_file(data_key(data_request(*run.study)), "test.h5");
 }
 
 std::string not_found_text(const fs::path& named, const fs::path& cached) {

@@ -162,16 +162,27 @@ std::vector<SweepRun> runs_in(const fs::path& folder) {
   return runs;
 }
 
+// All configurations first: a mistake in the last run must not show after an hour.
+std::vector<Study> read_runs(const std::vector<SweepRun>& runs, Until until) {
+  std::vector<Study> studies;
+  for (const SweepRun& run : runs)
+    studies.push_back(
+        make_study(run.document, until == Until::trained ? Purpose::train : Purpose::run));
+  return studies;
+}
+
 LoopEnd drive(const std::vector<SweepRun>& runs, const fs::path& folder, int threads,
               Observer& observer, const StopAsked& stop, ByHand* by_hand, const Share& share) {
-  // All configurations first: a mistake in the last run must not show after an hour.
-  std::vector<Study> studies;
-  for (const SweepRun& run : runs) {
-    studies.push_back(
-        make_study(run.document, share.until == Until::trained ? Purpose::train : Purpose::run));
-    studies.back().failures = folder / "failures";  // runs that share a problem share its solver
+  return drive(runs, read_runs(runs, share.until), folder, threads, observer, stop, by_hand, share);
+}
+
+LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies, const fs::path& folder,
+              int threads, Observer& observer, const StopAsked& stop, ByHand* by_hand,
+              const Share& share) {
+  for (Study& study : studies) {
+    study.failures = folder / "failures";  // runs that share a problem share its solver
     // The nodes of a solver need not have a GPU, and what is bought must not depend on whether.
-    if (share.until == Until::bought) studies.back().compute.device = ComputeOptions::Device::cpu;
+    if (share.until == Until::bought) study.compute.device = ComputeOptions::Device::cpu;
   }
   std::error_code missing;
   if (!runs.empty() && !runs[0].name.empty() && fs::exists(folder / "config.yaml", missing))

@@ -21,7 +21,8 @@
 namespace stap {
 
 struct ReportOptions {
-  std::string baseline{};  ///< a row that others are compared with; empty: the first
+  std::vector<RunResult> read{};  ///< of its runs, those that were read just now
+  std::string baseline{};         ///< a row that others are compared with; empty: the first
 };
 
 /// A run of the given folders, whether or not anything of it can be shown.

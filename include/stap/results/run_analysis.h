@@ -55,7 +55,7 @@ struct RunAnalysis {
 /// set among them (stap/results/test_set.h); of a study that has none there are no errors, and no
 /// activations and calibration. The folder may be in use. Throws Error(data) if it is no run, is
 /// damaged, has no evaluation yet, or if its test set is not found.
-RunAnalysis analyse_run(const std::filesystem::path& folder, const AnalysisOptions& options);
+RunAnalysis analyse_run(RunResult result, const AnalysisOptions& options);
 
 /// analysis.json of a run's or a sweep's folder. Throws Error(data) if it is damaged, of another
 /// format, or the analysis of another run.

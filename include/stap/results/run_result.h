@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@
 // What a run's folder says about its errors. Only its files are read: no solver is made and nothing
 // is computed again.
 namespace stap {
+
+struct Study;
 
 /// Errors by evaluation; infinite where a rollout diverged.
 struct RunErrors {
@@ -38,8 +41,9 @@ struct RunErrors {
 
 struct RunResult {
   std::filesystem::path folder;
-  config::Value config;  ///< every field with its value, without the format
-  Manifest manifest;     ///< where it was run, and what its problem is
+  config::Value config;                  ///< every field with its value, without the format
+  std::shared_ptr<const Study> study{};  ///< the same, read; null in one that was not read
+  Manifest manifest;                     ///< where it was run, and what its problem is
   std::string method;
   std::uint64_t seed = 0;
   std::size_t rounds = 0;  ///< planned

@@ -36,11 +36,11 @@ struct SweepAnalysis {
   std::vector<std::string> left_out{};  ///< names of runs without an evaluation
 };
 
-/// All runs below a sweep's folder, and each method against the baseline of the same configuration.
-/// The observer hears of phase "analyse". Throws Error(data) if no run has an evaluation yet, and
-/// as analyse_run() does.
-SweepAnalysis analyse_sweep(const std::filesystem::path& folder, const AnalysisOptions& options,
-                            Observer& observer);
+/// All runs below a sweep's folder (read_results()), and each method against the baseline of the
+/// same configuration. The observer hears of phase "analyse". Throws Error(data) if no run has an
+/// evaluation yet, and as analyse_run() does.
+SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<RunResult> results,
+                            const AnalysisOptions& options, Observer& observer);
 
 /// The sweep's analysis.json (format "analysis/1") as a value.
 config::Value to_value(const SweepAnalysis& analysis);

@@ -17,6 +17,9 @@ struct Share {
   bool has(std::size_t run) const { return run % shards == shard; }
 };
 
+/// Their configurations, read: each once for all that a command does with it. Throws Error(config).
+std::vector<Study> read_runs(const std::vector<SweepRun>& runs, Until until = Until::finished);
+
 /// Opens the runs (each in `folder`/name; in `folder` itself if the name is empty) and drives them
 /// to their end, as run_loop() does. Pool and test set are made once for all runs that share them.
 /// Queries that fail leave their bundles in `folder`/failures. `runs` are those of the whole sweep,
@@ -27,6 +30,10 @@ struct Share {
 LoopEnd drive(const std::vector<SweepRun>& runs, const std::filesystem::path& folder, int threads,
               Observer& observer, const StopAsked& stop, ByHand* by_hand = nullptr,
               const Share& share = {});
+/// The same of runs whose configurations were read, one a run.
+LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies,
+              const std::filesystem::path& folder, int threads, Observer& observer,
+              const StopAsked& stop, ByHand* by_hand = nullptr, const Share& share = {});
 
 /// Gives runs the names that they have in `folder`, where a version that named them as they are
 /// written has begun or planned them. Call it before drive().
