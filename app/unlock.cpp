@@ -7,7 +7,7 @@
 
 #include "commands.h"
 #include "stap/core/error.h"
-#include "stap/journal/lock_holder.h"
+#include "stap/core/lock_holder.h"
 #include "stap/run/sweep.h"
 
 namespace stap::app {

@@ -3,12 +3,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <sstream>
 
 #include <fmt/format.h>
+
+#include "stap/core/hash64.h"
 
 namespace stap {
 namespace {
@@ -59,6 +64,17 @@ std::string boot_of(const std::string& place) {
 Owner Owner::here() {
   const long process = getpid();
   return {host_name(), this_place(), first_word("/etc/machine-id"), process, start_of(process)};
+}
+
+std::string Owner::unique_name() {
+  static std::atomic<unsigned> count{0};
+  const Owner us = here();
+  std::string name = us.host.substr(0, us.host.find('.'));
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
+  const std::string life = fmt::format("{} {} {} {}", us.place, us.process, us.start, count++);
+  return fmt::format("{}-{}-{:08x}", name.empty() ? "host" : name, us.process,
+                     static_cast<std::uint32_t>(hash64(std::as_bytes(std::span(life)))));
 }
 
 std::string Owner::text() const {

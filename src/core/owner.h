@@ -13,6 +13,8 @@ struct Owner {
   std::string start;  ///< of the process, in the kernel's ticks
 
   static Owner here();
+  /// For us, with every call another that no process has: machine, process number and some digits.
+  static std::string unique_name();
   /// For people: "process 4711 on n3".
   std::string text() const;
   /// It is on this machine and runs.

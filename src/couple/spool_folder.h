@@ -19,7 +19,7 @@ namespace stap {
 ///   claimed/KEY.SERVER    what a server works on
 ///   answers/KEY           until whoever asked has it in a journal
 ///   servers/NAME          signs of life of a server
-///   askers/NUMBER         of the process that asks: the highest number is the one
+///   askers/NUMBER         the lease of the process that asks: the highest number is the one
 ///   aside/                what is being written
 class SpoolFolder {
  public:

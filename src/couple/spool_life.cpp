@@ -4,169 +4,113 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cctype>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
+#include <charconv>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "couple/spool_folder.h"
+#include "core/pending_file.h"
 #include "stap/core/error.h"
-#include "stap/core/hash64.h"
 
 namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
-using config::Value;
 using Clock = Signs::Clock;
 
-constexpr std::size_t kSignBytes = 1024;  // always as many, so that one write replaces all of it
-constexpr std::size_t kSignMost = 65536;
+constexpr std::size_t kDigitsMost = 18;  // of an asker's number: another file's name may have more
 
-std::string first_line(const std::string& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
-
-// Which processes have numbers that mean the same as ours: those of this boot of this machine, and
-// of this name space of processes (a container has its own).
-const std::string& process_space() {
-  static const std::string space = [] {
-    std::error_code error;
-    return first_line("/proc/sys/kernel/random/boot_id") + " " +
-           fs::read_symlink("/proc/self/ns/pid", error).string();
-  }();
-  return space;
-}
-
-// When a process began, in ticks since the machine did: a number may be given to another one later.
-// 0: there is none, or it has ended.
-std::uint64_t begin_of(std::uint64_t process) {
-  const std::string text = first_line(fmt::format("/proc/{}/stat", process));
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string state, word;
-  fields >> state;  // field 3; the time is field 22 (man proc)
-  for (int i = 4; i <= 21; ++i) fields >> word;
-  std::uint64_t ticks = 0;
-  fields >> ticks;
-  return state == "Z" || state == "X" ? 0 : ticks;
-}
-
-// The sign of a process of this machine that has ended.
-bool surely_gone(const Value& facts) {
-  const Value *space = facts.find("space"), *process = facts.find("process"),
-              *begin = facts.find("begin");
-  if (space == nullptr || process == nullptr || begin == nullptr) return false;
-  if (space->text() == nullptr || *space->text() != process_space()) return false;
-  const auto number = process->integer<std::uint64_t>(), ticks = begin->integer<std::uint64_t>();
-  return number && ticks && begin_of(*number) != *ticks;
+Clock::duration ticks_of(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace
 
-std::string sign_in(const fs::path& file) {
-  const auto bytes = bytes_of(file, kSignMost);
-  if (!bytes) return {};
-  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
-}
-
-std::string process_name() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  std::string name(host);
-  name = name.substr(0, name.find('.'));
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '-';
-  static std::atomic<unsigned> count{0};
-  const std::string life = fmt::format("{} {} {} {}", process_space(), getpid(),
-                                       begin_of(static_cast<std::uint64_t>(getpid())), count++);
-  return fmt::format("{}-{}-{:08x}", name.empty() ? "host" : name, getpid(),
-                     static_cast<std::uint32_t>(hash64(std::as_bytes(std::span(life)))));
-}
-
-std::chrono::duration<double> beat_of(double silence) {
-  return std::chrono::duration<double>(std::clamp(silence / 12, 0.02, 10.0));
-}
-
-int beat(const fs::path& file, std::uint64_t number, Value facts, bool may_make) {
-  const auto process = static_cast<std::uint64_t>(getpid());
-  facts.set("beat", number);
-  facts.set("process", process);
-  facts.set("begin", begin_of(process));
-  facts.set("space", process_space());
-  std::string text = config::json_text(facts, 0);
-  text.resize(std::max(text.size(), kSignBytes - 1), ' ');
-  text += '\n';
-  // Opened every time: closing a file is what makes others see it where it is shared (NFS).
-  const int out = open(file.c_str(), O_WRONLY | O_CLOEXEC | (may_make ? O_CREAT : 0), 0666);
-  if (out < 0) return errno;
-  const int error = pwrite(out, text.data(), text.size(), 0) < 0 ? errno : 0;
-  return close(out) != 0 && error == 0 ? errno : error;
-}
-
-void OwnSign::give(const fs::path& file, Value facts, double silence) {
-  const int error = beat(file, ++number_, std::move(facts), true);
-  const auto now = Signs::Clock::now();
+void ServerSigns::give(const fs::path& file, std::string_view facts, double silence) {
+  const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  int error = out < 0 || !write_sign(out, signer_.next(facts)) ? errno : 0;
+  if (out >= 0 && close(out) != 0 && error == 0) error = errno;
+  const auto now = Clock::now();
   if (error == 0 || error == ENOSPC || error == EDQUOT) {
     written_ = now;
-  } else if (!written_ || std::chrono::duration<double>(now - *written_).count() >= silence) {
+  } else if (!written_ || now - *written_ >= ticks_of(silence)) {
     throw Error(ErrorKind::storage,
                 fmt::format("cannot write {}: {}; a server must be able to write in its folder",
                             file.string(), std::generic_category().message(error)));
   }
 }
 
-void Signs::see(const std::string& name, const std::string& text, Clock::time_point now) {
-  const auto [found, first] = seen_.try_emplace(name, Sign{text, now});
-  if (!first && found->second.text != text) found->second = {text, now, true};
+AskRight::AskRight(SpoolFolder folder, double silence)
+    : folder_(std::move(folder)), silence_(silence) {}
+
+// Earlier versions made a file of a higher number to take the place of a process that was gone: its
+// number is the one to have. 0: nobody asks.
+std::uint64_t AskRight::highest() const {
+  std::uint64_t most = 0;
+  for (const std::string& name : names_in(folder_.folder("askers"), true)) {
+    if (name.size() > kDigitsMost) continue;
+    std::uint64_t number = 0;
+    const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (failure == std::errc() && end == name.data() + name.size()) most = std::max(most, number);
+  }
+  return most;
 }
 
-bool Signs::stopped(const std::string& name, Clock::duration silence, Clock::time_point now) {
-  const auto [found, first] = seen_.try_emplace(name, Sign{{}, now});
-  return now - found->second.since >= silence || (!first && surely_gone(facts(name)));
+bool AskRight::ours() {
+  if (!lease_) {
+    const std::uint64_t number = std::max<std::uint64_t>(highest(), 1);
+    const fs::path file = folder_.folder("askers") / fmt::format("{}", number);
+    LockHolder holder;
+    lease_ = Lease::take(file, silence_, holder);
+    if (holder.moved)
+      throw Error(ErrorKind::storage,
+                  fmt::format("{}: {} asks there, and only one process may: wait for it, end it, "
+                              "or give solver.spool another folder",
+                              folder_.path().string(), holder.text()));
+    if (lease_ && highest() > number) lease_.reset();  // what we went by was old
+    if (!lease_) return false;
+    remove_leftovers_of(file);
+    look_at_servers();
+    watch_.emplace(beat_of(silence_), [this] { look_at_servers(); });
+  }
+  if (lease_->lost())
+    throw Error(ErrorKind::storage,
+                fmt::format("{}: another process asks there now, since this one gave no sign of "
+                            "life; the same command continues when that one has ended",
+                            folder_.path().string()));
+  return true;
 }
 
-bool Signs::moved(const std::string& name) const {
-  const auto found = seen_.find(name);
-  return found != seen_.end() && found->second.moved;
-}
-
-Value Signs::facts(const std::string& name) const {
-  const auto found = seen_.find(name);
-  if (found == seen_.end() || found->second.text.empty()) return {};
-  try {
-    return config::parse_json(found->second.text, name);
-  } catch (const Error&) {
-    return {};
+void AskRight::look_at_servers() {
+  for (const std::string& name : names_in(folder_.folder("servers"), true)) {
+    const std::string sign = sign_in(folder_.server(name));
+    const std::lock_guard lock(mutex_);
+    servers_.see(name, sign, Clock::now());
   }
 }
 
-std::vector<std::string> Signs::all_stopped(Clock::duration silence, Clock::time_point now) {
-  std::vector<std::string> names;
-  for (const auto& [name, sign] : seen_)
-    if (stopped(name, silence, now)) names.push_back(name);
-  return names;
+bool AskRight::stopped(const std::string& server) {
+  const std::lock_guard lock(mutex_);
+  return servers_.stopped(server, ticks_of(silence_), Clock::now());
 }
 
-std::size_t Signs::slots_of_living(Clock::duration silence, Clock::time_point now) {
-  std::size_t sum = 0;
-  for (const auto& [name, sign] : seen_) {
-    if (now - sign.since >= silence) continue;
-    const Value about = facts(name);
-    const Value* slots = about.find("slots");
-    const auto number = slots != nullptr ? slots->integer<std::uint64_t>() : std::nullopt;
-    sum += number ? static_cast<std::size_t>(std::min<std::uint64_t>(*number, 100000)) : 0;
-  }
-  return sum;
+std::vector<std::string> AskRight::all_stopped() {
+  const std::lock_guard lock(mutex_);
+  return servers_.all_stopped(ticks_of(silence_), Clock::now());
+}
+
+std::size_t AskRight::slots() {
+  const std::lock_guard lock(mutex_);
+  return servers_.slots_of_living(ticks_of(silence_), Clock::now());
+}
+
+void AskRight::forget(const std::string& server) {
+  remove_file(folder_.server(server));
+  remove_file(folder_.folder("aside") / server);
+  const std::lock_guard lock(mutex_);
+  servers_.forget(server);
 }
 
 }  // namespace stap

@@ -30,7 +30,7 @@ class Server {
       : options_(options),
         observer_(observer),
         stop_(stop),
-        served_{.name = process_name()},
+        served_{.name = signs_.name()},
         picker_(served_.name),
         slots_(std::max<std::size_t>(options.slots, 1)) {}
 
@@ -96,13 +96,10 @@ class Server {
   // A sign of life; what is ours no longer, or without our knowing; other settings.
   void look_around() {
     beat_due_ = Clock::now() + ticks(beat_of(silence_).count());
-    config::Value about;
-    about.set("name", served_.name);
-    about.set("slots", slots_);
-    about.set("running", tasks_.size());
-    about.set("answered", served_.answered);
-    about.set("failed", served_.failed);
-    sign_.give(folder_->server(served_.name), std::move(about), silence_);
+    signs_.give(folder_->server(served_.name),
+                fmt::format(R"("slots": {}, "running": {}, "answered": {}, "failed": {})", slots_,
+                            tasks_.size(), served_.answered, served_.failed),
+                silence_);
     served_.in_vain += std::erase_if(tasks_, [&](const auto& task) {
       if (is_there(folder_->claim(task.second.key, served_.name))) return false;
       task.second.problem->queue().give_back(task.first);
@@ -274,6 +271,8 @@ class Server {
   const ServeOptions& options_;
   Observer& observer_;
   const StopAsked& stop_;
+  double silence_ = 60.0;
+  ServerSigns signs_{silence_};
   Served served_;
   QueryPicker picker_;
   std::optional<SpoolFolder> folder_;
@@ -283,8 +282,6 @@ class Server {
   std::deque<std::pair<std::string, std::vector<std::byte>>> unwritten_;  // answers, by key
   std::size_t slots_;
   std::uint64_t ids_ = 0;
-  OwnSign sign_;
-  double silence_ = 60.0;
   bool closing_ = false, late_ = false;
   Clock::time_point begun_ = Clock::now(), active_ = Clock::now(), beat_due_{}, claims_due_{},
                     write_due_{};

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 // that a slow file system has nothing else to do.
 constexpr milliseconds kSoon{10}, kLate{500};
 constexpr int kOfCost = 5;
-constexpr milliseconds kSeat{100}, kClaims{1000}, kFresh{1000};
+constexpr milliseconds kRight{100}, kClaims{1000}, kFresh{1000};
 constexpr int kLossesMost = 10;  // servers that may go down with a query
 constexpr int kFlawsMost = 20;   // looks at an answer that is damaged, or not to be seen yet
 // Queries that lie there for servers to come: each is a file, and bytes.
@@ -35,7 +35,7 @@ std::uint64_t hash_of(const std::string& key) {
 SpoolSession::SpoolSession(SpoolFolder folder, double silence)
     : folder_(std::move(folder)),
       silence_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(silence))),
-      seat_(folder_, silence),
+      right_(folder_, silence),
       pause_(kSoon) {}
 
 bool SpoolSession::Item::held() const {
@@ -52,7 +52,7 @@ void SpoolSession::put_problem(const std::string& id) {
   const std::string text = config::json_text(to_value(problems_.at(id))) + "\n";
   const auto there = bytes_of(folder_.problem(id), text.size());
   if (there && std::ranges::equal(*there, std::as_bytes(std::span(text)))) return;
-  folder_.put(folder_.problem(id), std::as_bytes(std::span(text)), seat_.name(), true);
+  folder_.put(folder_.problem(id), std::as_bytes(std::span(text)), right_.name(), true);
 }
 
 void SpoolSession::ask(SpoolAsker& asker, std::uint64_t id, const std::string& key,
@@ -67,8 +67,8 @@ void SpoolSession::ask(SpoolAsker& asker, std::uint64_t id, const std::string& k
 void SpoolSession::look() {
   const auto now = Clock::now();
   if (now < due_) return;
-  due_ = now + kSeat;
-  if (!seat_.taken()) return;
+  due_ = now + kRight;
+  if (!right_.ours()) return;
   if (!begun_) first_look();
   if (now >= claims_due_) look_at_claims();
   if (now >= answers_due_) look_for_answers();
@@ -156,7 +156,7 @@ void SpoolSession::look_at_claims() {
   const auto before = std::exchange(claims_, {});
   std::unordered_set<std::string> busy;
   for (const auto& [key, server] : claims_in(folder_)) {
-    if (seat_.stopped(server)) {
+    if (right_.stopped(server)) {
       give_to_others(key, server);
       continue;
     }
@@ -173,9 +173,9 @@ void SpoolSession::look_at_claims() {
       move(item, Where::waiting);  // answered, or given back
     }
   }
-  for (const std::string& server : seat_.all_stopped())
-    if (!busy.contains(server)) seat_.forget(server);
-  slots_ = seat_.slots();
+  for (const std::string& server : right_.all_stopped())
+    if (!busy.contains(server)) right_.forget(server);
+  slots_ = right_.slots();
   const auto now = Clock::now();
   claims_due_ = now + std::max<Clock::duration>(std::min<Clock::duration>(kClaims, silence_ / 4),
                                                 kOfCost * (now - begun));
@@ -253,7 +253,7 @@ void SpoolSession::put_queries() {
       continue;
     }
     if (answers_.erase(key) > 0 && take_answer(item)) continue;
-    folder_.put(folder_.query(key), query_bytes(key, item->second.query), seat_.name(), false);
+    folder_.put(folder_.query(key), query_bytes(key, item->second.query), right_.name(), false);
     move(item->second, Where::waiting);
   }
 }

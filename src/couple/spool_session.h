@@ -14,7 +14,7 @@
 
 #include "couple/spool_folder.h"
 #include "couple/spool_format.h"
-#include "couple/spool_seat.h"
+#include "couple/spool_life.h"
 #include "stap/core/solver_queue.h"
 
 namespace stap {
@@ -82,7 +82,7 @@ class SpoolSession {
 
   SpoolFolder folder_;
   Clock::duration silence_;
-  Seat seat_;
+  AskRight right_;
   bool begun_ = false;
   std::map<std::string, SpoolProblem> problems_;
   Items items_;

@@ -10,9 +10,9 @@
 #include "core/pending_file.h"
 #include "folder/plan_file.h"
 #include "stap/core/error.h"
+#include "stap/core/lock_holder.h"
 #include "stap/folder/run_id.h"
 #include "stap/journal/journal.h"
-#include "stap/journal/lock_holder.h"
 #include "stap/study/study.h"
 
 namespace stap {

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "core/lease.h"
 #include "journal/append_file.h"
-#include "journal/folder_lock.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
 
@@ -122,13 +122,13 @@ Journal::Journal(fs::path path, const JournalVisitor& visit)
   const fs::path& at = file_->path();
   const fs::path folder = at.has_parent_path() ? at.parent_path() : fs::path(".");
   if (!lock_behind_the_dead(*file_, folder)) throw InUse(in_use_text(folder));
-  lock_ = std::make_unique<FolderLock>(folder);
+  lock_ = lock_folder(folder);
   const auto read = [&](std::uint64_t offset, std::span<char> bytes) {
     return file_->read(offset, bytes);
   };
   const End end = visit_lines(read, file_->path(), visit);
   file_->cut(end.offset);
-  if (end.unbroken) pending_ = "\n";
+  if (end.unbroken) pending_.push_back('\n');
   next_ = end.sequence;
 }
 
@@ -144,7 +144,8 @@ void Journal::when_full(std::function<bool()> make_room) {
 }
 
 std::string Journal::left_by() const {
-  return lock_->before() ? lock_->before()->text() : "";
+  const std::optional<LockHolder>& before = lock_->before();
+  return before && !before->copied ? before->text() : "";
 }
 
 void Journal::write() {

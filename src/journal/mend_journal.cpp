@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "core/lease.h"
 #include "core/mend.h"
 #include "journal/append_file.h"
-#include "journal/folder_lock.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
@@ -75,7 +75,7 @@ bool mend_journal(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   AppendFile file(path);
   if (!file.lock()) throw InUse(in_use_text(folder));
-  const FolderLock lock(folder);
+  const auto lock = lock_folder(folder);
   const std::string text = read_text_file(path);
   const std::optional<std::string> mended = mended_journal(text);
   if (!mended || *mended == text) return false;

@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "core/lease.h"
 #include "core/private_folder.h"
-#include "core/turn.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 
@@ -143,8 +144,7 @@ class DataSource {
   static void empty(const fs::path& folder) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder, ignored))
-      if (!TurnTaker::is_its_file(entry.path().filename().string()))
-        fs::remove_all(entry.path(), ignored);
+      if (!is_lock_file(entry.path().filename().string())) fs::remove_all(entry.path(), ignored);
   }
 
   // One process makes the data, here or on another machine; who comes later waits for it, and goes
@@ -152,28 +152,22 @@ class DataSource {
   void make_in_turn(const fs::path& folder, const std::function<void()>& prepare) {
     if (is_there(folder) && !fs::is_directory(folder))
       throw Error(ErrorKind::data, fmt::format("{} is a file", folder.string()));
-    TurnTaker taker(folder);
-    for (bool said = false;;) {
+    for (bool said = false, prepared = !prepare;;) {
       try {
-        if (!prepare && is_generated(request_, folder)) {
-          make(folder, stop_);  // only looks
-          return;
+        if (!prepared) {
+          make_folder(folder);
+          const std::unique_ptr<Lease> lock = lock_folder(folder);
+          prepare();
+          prepared = true;
         }
-        if (const std::unique_ptr<Turn> turn = taker.take()) {
-          if (prepare) prepare();
-          const StopAsked& asked = stop_;
-          const StopAsked until_lost([&] { return turn->lost() || (asked && asked()); },
-                                     [&] { return turn->lost() || asked.now(); },
-                                     [&] { return asked.deadline(); });
-          if (make(folder, until_lost)) return;
-          if (!turn->lost() || (asked && asked())) throw Stopped();
-        }
-      } catch (const InUse&) {  // by a command that generates data
+        if (make(folder, stop_)) return;
+        throw Stopped();
+      } catch (const InUse&) {
       }
+      const std::optional<LockHolder> holder = lock_holder(folder);
       if (!std::exchange(said, true))
         observer_.warning(fmt::format("waiting for another process that makes the data in {}{}",
-                                      folder.string(),
-                                      taker.owner().empty() ? "" : ": " + taker.owner()));
+                                      folder.string(), holder ? ": " + holder->who : ""));
       if (stop_ && stop_()) throw Stopped();
       std::this_thread::sleep_for(kPatience);
     }

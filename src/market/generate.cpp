@@ -9,16 +9,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/turn.h"
 #include "market/make_rows.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/core/lock_holder.h"
 #include "stap/core/seal.h"
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
 #include "stap/journal/answer_log.h"
-#include "stap/journal/lock_holder.h"
 #include "stap/study/clusters.h"
 #include "stap/study/study.h"
 
@@ -33,6 +32,7 @@ constexpr const char *kFolderFormat = "data/2", *kUnsealedFormat = "data/1";
 constexpr const char* kConfig = "config.yaml";
 constexpr const char* kJournal = "journal.jsonl";
 constexpr const char* kAnswers = "answers.bin";
+constexpr const char* kFormerLock = "maker";  // of earlier versions, beside lock.json
 
 // One of the two files.
 struct Product {
@@ -88,7 +88,7 @@ void check_ours(const fs::path& folder) {
     throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", folder.string()));
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (!TurnTaker::is_its_file(name) && !is_lock_file(name) && name != kJournal &&
+    if (!is_lock_file(name) && !name.starts_with(kFormerLock) && name != kJournal &&
         name != kAnswers && !name.starts_with("config.yaml.tmp-") &&
         !name.starts_with("test.h5.tmp-") && !name.starts_with("pool.h5.tmp-"))
       throw Error(ErrorKind::config,

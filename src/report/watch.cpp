@@ -9,8 +9,8 @@
 
 #include "core/owner.h"
 #include "stap/core/error.h"
+#include "stap/core/lock_holder.h"
 #include "stap/folder/run_folder.h"
-#include "stap/journal/lock_holder.h"
 #include "stap/run/sweep.h"
 
 namespace stap {
@@ -35,7 +35,7 @@ bool is_of_this_host(const RunStatus& status) {
 void judge_life(const fs::path& folder, double now, LiveRun& run) {
   using State = LiveRun::State;
   const RunStatus& status = run.status;
-  const std::optional<LockHolder> holder = lock_holder_seen(folder);
+  const std::optional<LockHolder> holder = lock_holder(folder);
   const bool over = is_end(status.phase);
   const bool here = is_of_this_host(status) && process_runs(status.process);
   const bool held = holder && !holder->stale();  // also by who goes on with it

@@ -2,7 +2,6 @@
 // keeps everything, and processes that can be killed.
 #pragma once
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <functional>
@@ -13,6 +12,7 @@
 #include "stap/ic/sampler.h"
 #include "stap/pde/burgers.h"
 #include "support/fake_solver.h"
+#include "support/waiting.h"
 
 namespace stap::test {
 
@@ -85,11 +85,6 @@ inline pid_t in_process(const std::function<void()>& act) {
     _exit(0);
   }
   return child;
-}
-inline int wait_for(pid_t child) {
-  int status = 0;
-  waitpid(child, &status, 0);
-  return status;
 }
 
 }  // namespace stap::test

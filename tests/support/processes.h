@@ -5,26 +5,15 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "support/temporary_folder.h"
+#include "support/waiting.h"
 
 namespace stap::test {
-
-/// Asks again and again; false if it has not become true in so many seconds.
-inline bool eventually(const std::function<bool()>& is, double seconds = 10.0) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (!is()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 inline std::vector<pid_t> processes_where(const std::function<bool(pid_t)>& wanted) {
   std::vector<pid_t> found;

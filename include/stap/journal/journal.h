@@ -13,7 +13,7 @@
 namespace stap {
 
 class AppendFile;
-class FolderLock;
+class Lease;
 
 struct JournalLine {
   std::uint64_t sequence = 0;  ///< from 0; line sequence + 1 of the file
@@ -58,7 +58,7 @@ class Journal {
 
  private:
   std::unique_ptr<AppendFile> file_;
-  std::unique_ptr<FolderLock> lock_;
+  std::unique_ptr<Lease> lock_;
   std::uint64_t next_ = 0;  // sequence number
   std::string pending_;     // lines that are not written yet
 };

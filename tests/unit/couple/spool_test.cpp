@@ -1,7 +1,6 @@
 // Queries that go by a folder: what lies there is found again, taken once, and never believed.
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,9 +80,8 @@ class Spool : public ::testing::Test {
     remove_file(spool().claim(key, server));
   }
   void live(const std::string& server, std::uint64_t number) const {
-    config::Value about;
-    about.set("slots", 1);
-    beat(spool().server(server), number, about, true);
+    folder_.file("spool/servers/" + server,
+                 "{\"slots\": 1, \"beat\": " + std::to_string(number) + "}");
   }
   std::vector<std::string> in(const char* folder) const {
     auto names = names_in(spool().folder(folder), false);
@@ -299,10 +297,10 @@ TEST_F(Spool, AQueryThatTakesManyServersAlongFails) {
   // Each is a process of this machine that has ended, so that nobody has to wait for its silence.
   const int child = fork();
   if (child == 0) {
-    beat(folder_.path("sign"), 1, {}, true);
+    folder_.file("sign", Signer(silence_).next(""));
     _exit(0);
   }
-  waitpid(child, nullptr, 0);
+  test::wait_for(child);
   auto queue = open();
   queue->submit(query(1));
   int servers = 0;
@@ -359,16 +357,19 @@ TEST_F(Spool, TwoQueuesOfOneProcessShareAnAnswer) {
   EXPECT_TRUE(in("answers").empty());
 }
 
+// By signs as commit 98ee7af gives them.
 TEST_F(Spool, OneProcessAtATimeAsks) {
   silence_ = 0.6;
-  const fs::path other = spool().folder("askers") / "7";
-  config::Value about;
-  about.set("name", "elsewhere");
-  beat(other, 1, about, true);
+  spool();
+  const auto sign = [&](const char* asker, int number) {
+    folder_.file(std::string("spool/askers/") + asker,
+                 R"({"name":"elsewhere","ended":false,"beat":)" + std::to_string(number) + "}");
+  };
+  sign("7", 1);
   std::atomic<bool> lives = true;
   std::thread heart([&] {
-    for (std::uint64_t n = 2; lives; ++n) {
-      beat(other, n, about, true);
+    for (int n = 2; lives; ++n) {
+      sign("7", n);
       std::this_thread::sleep_for(milliseconds(5));
     }
   });
@@ -390,15 +391,16 @@ TEST_F(Spool, OneProcessAtATimeAsks) {
   queue = open();  // its heart has stopped
   queue->submit(query(1));
   EXPECT_TRUE(until(*queue, [&] { return !in("queries").empty(); }));
-  EXPECT_EQ(in("askers"), std::vector<std::string>{"8"});
-  const fs::path ours = spool().folder("askers") / "8";
-  EXPECT_THROW(  // removed, and made anew by another: numbers alone do not tell
-      for (std::uint64_t n = 1; n < 100; ++n) {
-        fs::remove(ours);
-        beat(ours, n, about, true);
-        queue->next(Clock::now() + milliseconds(20));
-      },
-      Error);
+  EXPECT_EQ(in("askers"), std::vector<std::string>{"7"});
+  const auto goes_on = [&] {
+    for (int n = 1; n < 100; ++n) {
+      queue->next(Clock::now() + milliseconds(20));
+      sign("7", n);  // another has taken it
+    }
+  };
+  EXPECT_THROW(goes_on(), Error);
+  queue.reset();
+  EXPECT_EQ(in("askers"), std::vector<std::string>{"7"});    // which is not ours
   EXPECT_THROW(SpoolFolder::make(folder_.path("")), Error);  // it holds other things
 }
 
@@ -502,13 +504,13 @@ TEST_F(Spool, AServerThatCannotWriteEnds) {
   for (const char* setting : {"nonsense", "train.epochs=3"})  // before anything is asked
     EXPECT_EQ(kind(folder_.path("empty"), {setting}), ErrorKind::config);
 
-  OwnSign sign;
+  ServerSigns signs_of_one(1);
   const fs::path file = folder_.path("sign");
-  sign.give(file, {}, 1000);
+  signs_of_one.give(file, {}, 1000);
   fs::remove(file);
   fs::create_directory(file);
-  sign.give(file, {}, 1000);  // it may be a hiccup
-  EXPECT_THROW(sign.give(file, {}, 0), Error);
+  signs_of_one.give(file, {}, 1000);  // it may be a hiccup
+  EXPECT_THROW(signs_of_one.give(file, {}, 0), Error);
 }
 
 TEST_F(Spool, AServerThatCannotStartTheProgramTakesNoQuery) {
