@@ -177,8 +177,7 @@ TEST_F(ByHandProgram, KilledAnywhereItEndsTheSame) {
     const pid_t child = start_stap(command);
     std::this_thread::sleep_for(longest * rng.uniform(draws++));
     kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
+    const int status = test::wait_for(child);
     longest *= WIFEXITED(status) ? 0.5 : 1.2;
     return !WIFEXITED(status);
   };

@@ -129,8 +129,7 @@ TEST_F(GenerateProgram, KilledAnywhereEndsWithTheSameBytes) {
         std::this_thread::sleep_for(whole * rng.uniform(starts++));
         kill(child, SIGKILL);
       }
-      int status = 0;
-      waitpid(child, &status, 0);
+      const int status = test::wait_for(child);
       finished = WIFEXITED(status);
       ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0) << run_stap(words(name)).err;
       kills += finished ? 0 : 1;
@@ -154,8 +153,7 @@ TEST_F(GenerateProgram, CtrlCStopsBehindABlockAndTheSameCommandContinues) {
   for (int i = 0; i < 2000 && answers() < 1000; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
 
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);  // 130 in a shell
   EXPECT_FALSE(fs::exists(folder_.path("d/test.h5")));
@@ -188,12 +186,11 @@ TEST_F(GenerateProgram, RefusesOtherFolders) {
 TEST_F(GenerateProgram, TwoProcessesInOneFolderAreRefused) {
   const std::vector<std::string> more{"pool=100000"};
   const pid_t first = start_stap(words("d", more));
-  while (!fs::exists(folder_.path("d/config.yaml")))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(eventually([&] { return fs::exists(folder_.path("d/config.yaml")); }, kLongest));
 
   const Finished second = run_stap(words("d", more));
   kill(first, SIGKILL);
-  waitpid(first, nullptr, 0);
+  test::wait_for(first);
 
   EXPECT_EQ(second.exit_code, 6);
   EXPECT_TRUE(contains(second.err, "in use"));

@@ -91,7 +91,8 @@ class Kills : public ::testing::TestWithParam<std::string> {
       const std::size_t before = folder_.begun().size();
       const pid_t child = start(config, run);
       int status = 0;
-      while (toll.all() < kills && waitpid(child, &status, WNOHANG) == 0) {
+      bool taken = false;
+      while (toll.all() < kills && !(taken = waitpid(child, &status, WNOHANG) == child)) {
         std::this_thread::sleep_for(std::chrono::duration<double>(0.1 * rng.uniform(draws++)));
         switch (rng.below(draws++, 8)) {
           case 0:
@@ -106,8 +107,7 @@ class Kills : public ::testing::TestWithParam<std::string> {
             toll.solvers += kill_one(false, rng.below(draws++, 1000)) ? 1 : 0;
         }
       }
-      // It may have been taken already.
-      ASSERT_TRUE(waitpid(child, &status, 0) == child || errno == ECHILD);
+      if (!taken) status = test::wait_for(child);
       finished = WIFEXITED(status);
       ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0) << WEXITSTATUS(status);
       const std::vector<Begun> begun = folder_.begun();
@@ -170,7 +170,7 @@ class KilledCommands : public ::testing::TestWithParam<std::string> {
   ~KilledCommands() override {
     for (const pid_t server : servers_) {
       kill(server, SIGKILL);
-      waitpid(server, nullptr, 0);
+      test::wait_for(server);
     }
   }
 

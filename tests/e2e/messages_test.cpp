@@ -40,13 +40,9 @@ std::string on_terminal(const std::vector<std::string>& command, unsigned short 
     execv(words[0], words.data());
     _exit(127);
   }
-  std::string text;
-  std::array<char, 4096> part;
-  for (ssize_t n; (n = read(terminal, part.data(), part.size())) > 0;)
-    text.append(part.data(), static_cast<std::size_t>(n));
+  const std::string text = test::rest_of(terminal);
   close(terminal);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text;
   return text;
 }

@@ -268,8 +268,7 @@ TEST_F(Predict, InterruptedLeavesNothingBehind) {
   for (int i = 0; i < 2000 && folder_.entries() == before; ++i) usleep(1000);
   usleep(50000);
   kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
 
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGINT);

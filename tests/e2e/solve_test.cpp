@@ -264,8 +264,7 @@ TEST_F(Solve, InterruptedLeavesNothingBehind) {
   for (int i = 0; i < 2000 && folder_.entries() == 1; ++i) usleep(1000);
   usleep(50000);
   kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
 
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGINT);

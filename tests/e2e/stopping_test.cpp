@@ -55,8 +55,7 @@ method: random
     return child;
   }
   static int signal_of(pid_t child) {
-    int status = 0;
-    waitpid(child, &status, 0);
+    const int status = test::wait_for(child);
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   }
   std::size_t answers() const {
@@ -121,8 +120,7 @@ TEST_F(StoppingProgram, WhatDoesNotEndInTimeIsGivenBack) {
 
     kill(child, SIGUSR1);
 
-    int status = 0;
-    waitpid(child, &status, 0);
+    const int status = test::wait_for(child);
     EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 8) << notice;
     EXPECT_EQ(answers(), 0u);
     expect_gone();
@@ -147,8 +145,7 @@ TEST_F(StoppingProgram, ANoticeEndsNothingThatHasTheTime) {
   const Finished queue = run_stap({"queue", folder_.path("run"), "--json"});
   folder_.file("go", "");
 
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(answers(), 3u * 3 + 4);
   EXPECT_EQ(early.exit_code, 3);

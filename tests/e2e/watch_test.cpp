@@ -32,7 +32,7 @@ class WatchProgram : public ::testing::Test {
  protected:
   void TearDown() override {
     for (const pid_t child : {watch_, run_})
-      if (child > 0 && kill(child, SIGKILL) == 0) waitpid(child, nullptr, 0);
+      if (child > 0 && kill(child, SIGKILL) == 0) wait_for(child);
   }
 
   void watch(const std::vector<std::string>& more = {}) {
@@ -57,13 +57,12 @@ class WatchProgram : public ::testing::Test {
     return contains(content(folder_.path("run/report.html")), "http-equiv=\"refresh\"");
   }
   int end_of_watch() {
-    int status = 0;
-    waitpid(std::exchange(watch_, 0), &status, 0);
+    const int status = wait_for(std::exchange(watch_, 0));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   void kill_run() {
     kill(run_, SIGKILL);
-    waitpid(std::exchange(run_, 0), nullptr, 0);
+    wait_for(std::exchange(run_, 0));
   }
   // Of a run whose solver waits for a file "go".
   void write_study(const std::string& test) const {
@@ -105,7 +104,7 @@ TEST_F(WatchProgram, WaitsForARunShowsItAndEndsWithIt) {
   const bool reloads = eventually([&] { return page_reloads(); }, 30);
   folder_.file("go", "");
   const int ended = end_of_watch();
-  waitpid(std::exchange(run_, 0), nullptr, 0);
+  wait_for(std::exchange(run_, 0));
 
   EXPECT_EQ(nothing.exit_code, 3);
   EXPECT_TRUE(contains(nothing.err, "--wait"));

@@ -5,9 +5,9 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "stap/data/transitions.h"
+#include "support/waiting.h"
 #include "support/zoo.h"
 
 namespace stap::test {
@@ -384,7 +384,7 @@ TEST_P(ZooMpi, LeavesNoRankBehindWhenStapIsKilled) {
   ASSERT_TRUE(eventually([&] { return processes_with(folder_.mark()).size() >= 6; }, 30.0));
 
   kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  test::wait_for(child);
 
   EXPECT_TRUE(eventually([&] { return processes_with(folder_.mark()).empty(); }, 15.0));
   std::filesystem::remove_all(folder_.path("scratch"));  // the next start of stap would do it

@@ -237,7 +237,7 @@ int storm_main(int argc, char** argv) {
     if (server.pid > 0) kill(server.pid, SIGTERM);
   for (const Server& server : servers)
     if (server.pid > 0) {
-      waitpid(server.pid, nullptr, 0);
+      test::wait_for(server.pid);
       life += wall - Seconds(server.begun - begun).count();
     }
   count_moves();

@@ -46,8 +46,7 @@ inline void expect_kills_change_nothing(
         std::this_thread::sleep_for(whole * rng.uniform(starts++));
         kill(child, SIGKILL);
       }
-      int status = 0;
-      waitpid(child, &status, 0);
+      const int status = wait_for(child);
       finished = WIFEXITED(status);
       ASSERT_TRUE(!finished || WEXITSTATUS(status) == 0);
       killed += finished ? 0 : 1;

@@ -13,6 +13,7 @@
 
 #include "support/contains.h"
 #include "support/temporary_folder.h"
+#include "support/waiting.h"
 
 namespace stap::test {
 
@@ -51,8 +52,7 @@ inline Finished run_process(const std::vector<std::string>& command,
     execv(words[0], words.data());
     _exit(127);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = wait_for(child);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           out_path.empty() ? content(out) : "", content(err)};
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "support/temporary_folder.h"
+#include "support/waiting.h"
 
 namespace stap::test {
 
@@ -26,8 +27,7 @@ inline int on_small_disk(int kilobytes, const std::function<int(const std::strin
       _exit(255);
     _exit(act(temporary.path()));
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = wait_for(child);
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 254;
   return code == 255 ? -1 : code;
 }

@@ -1,4 +1,5 @@
 #include "core/parallel.h"
+#include "support/waiting.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -80,8 +81,7 @@ TEST(ParallelFor, DoesWithoutThreadsThatCannotBeStarted) {
     parallel_for(900, done.size(), [&](std::size_t task, int) { done[task] = 1; });
     _exit(std::count(done.begin(), done.end(), 1) == 1000 ? 0 : 4);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }

@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -646,7 +645,7 @@ TEST(Scratch, RemovesWhatDeadProcessesHaveLeft) {
     std::ofstream(scratch.make("1-1") / "file") << "data";
     kill(getpid(), SIGKILL);
   }
-  waitpid(child, nullptr, 0);
+  test::wait_for(child);
   ASSERT_EQ(folder.entries(), 1u);
 
   const Scratch scratch(folder.path());
@@ -706,8 +705,7 @@ TEST(Scratch, ManyProcessesAtOnceLeaveEachOtherAlone) {
     children.push_back(child);
   }
   for (const pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
+    const int status = test::wait_for(child);
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(folder.entries(), 0u);
@@ -743,8 +741,7 @@ TEST(Scratch, RemovesFoldersThatAProgramHasLocked) {
     }
     _exit(fs::directory_iterator(folder.path()) == fs::directory_iterator() ? 0 : 1);
   }
-  int status = -1;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
 
   EXPECT_EQ(status, 0);
 }

@@ -173,8 +173,7 @@ TEST_P(ProcessTest, WorksWhereStandardStreamsAreClosed) {
     eventually([&] { return (ending = process.ended()).has_value(); });
     _exit(ending ? ending->code : 98);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
 
   EXPECT_EQ(WEXITSTATUS(status), 4);
   EXPECT_EQ(content(folder_.path("words")), "out\nerr\n");
@@ -193,7 +192,7 @@ TEST_P(ProcessTest, StreamsMayBeGivenCrosswise) {
     eventually([&] { return process.ended().has_value(); });
     _exit(0);
   }
-  waitpid(child, nullptr, 0);
+  test::wait_for(child);
 
   EXPECT_EQ(content(folder_.path("first")), "err\n");
   EXPECT_EQ(content(folder_.path("second")), "out\n");
@@ -208,10 +207,7 @@ TEST_P(ProcessTest, OutputEndsWithTheProgram) {
   Process process(what);
   close(ends[1]);
 
-  std::string words;
-  char buffer[64];
-  for (ssize_t n; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
-    words.append(buffer, static_cast<std::size_t>(n));
+  const std::string words = rest_of(ends[0]);
   close(ends[0]);
 
   EXPECT_EQ(words, "hello\n");
@@ -352,8 +348,7 @@ TEST_P(ProcessTest, NothingIsLeftWhenWeAreKilled) {
       is_up();
       kill(getpid(), SIGKILL);
     }
-    int status = 0;
-    waitpid(child, &status, 0);
+    const int status = test::wait_for(child);
     ASSERT_TRUE(WIFSIGNALED(status) && fs::exists(up()));
 
     EXPECT_TRUE(nobody_left(15.0)) << kind;
@@ -430,8 +425,7 @@ TEST_P(ProcessTest, SignalsAreAsAProgramExpectsThem) {
     eventually([&] { return (ending = process.ended()).has_value(); });
     _exit(ending && ending->good() ? 0 : 1);
   }
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
 
   EXPECT_EQ(status, 0);
 }
@@ -497,7 +491,7 @@ TEST_P(ProcessSlow, ALongGraceIsCutWhenWeAreKilled) {
     is_up();
     kill(getpid(), SIGKILL);
   }
-  waitpid(child, nullptr, 0);
+  test::wait_for(child);
   ASSERT_TRUE(fs::exists(up()));
 
   EXPECT_TRUE(nobody_left(15.0));

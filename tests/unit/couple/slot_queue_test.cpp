@@ -14,6 +14,7 @@
 #include "stap/core/rng.h"
 #include "support/contains.h"
 #include "support/refusals.h"
+#include "support/waiting.h"
 
 namespace stap::test {
 namespace {
@@ -321,8 +322,10 @@ TEST(SlotQueue, BeginsOnlyWhatWouldEndInTime) {
   EXPECT_EQ(queue->running().size(), 2u);
 
   std::vector<std::uint64_t> ids;
-  while (!queue->over())
+  EXPECT_TRUE(test::eventually([&] {
     if (const auto reply = queue->next(Clock::now())) ids.push_back(reply->id);
+    return queue->over();
+  }));
   std::ranges::sort(ids);
   EXPECT_EQ(ids, (std::vector<std::uint64_t>{3, 4}));
   EXPECT_EQ(queue->open(), 2u);
@@ -353,7 +356,10 @@ TEST(SlotQueue, GivesBackWhatStillRunsBeforeTheEnd) {
   queue->close({.by = begun + milliseconds(100)});
   queue->close({.by = begun + seconds(50)});  // it never moves away
 
-  while (!queue->over()) EXPECT_FALSE(queue->next(Clock::now() + milliseconds(5)));
+  EXPECT_TRUE(test::eventually([&] {
+    EXPECT_FALSE(queue->next(Clock::now() + milliseconds(5)));
+    return queue->over();
+  }));
 
   EXPECT_GE(Clock::now() - begun, milliseconds(50));
   EXPECT_EQ(world.ended, std::vector<std::string>{kNotWanted});

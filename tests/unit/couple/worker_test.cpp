@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -469,7 +468,7 @@ TEST(Listener, AKilledOneLeavesNothingForLong) {
     const Listener listener(folder.path(), "");
     raise(SIGKILL);
   }
-  waitpid(child, nullptr, 0);
+  test::wait_for(child);
   EXPECT_EQ(folder.entries(), 1U);
 
   { const Listener next(folder.path(), ""); }

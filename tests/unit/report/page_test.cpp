@@ -1,6 +1,5 @@
 // The report: its words, and the page as text.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "support/run_folder.h"
 #include "support/table_results.h"
 #include "support/temporary_folder.h"
+#include "support/waiting.h"
 
 namespace stap::test {
 namespace {
@@ -497,7 +497,7 @@ TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
   const RunFolder run(folder.path("r"));
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
-  waitpid(gone, nullptr, 0);
+  test::wait_for(gone);
   run.write_status({.phase = "train", .round = 1, .rounds = 4});
   std::string status = content(folder.path("r/status.json"));
   const std::string mine = fmt::format("{}", getpid());
