@@ -82,19 +82,21 @@ std::string axes_text(const std::vector<GridAxis>& axes, std::size_t runs) {
   return text + "# the first of them:\n";
 }
 
-// What the solver will be asked, each line behind `mark`; nothing for built-in equations.
+// What the solver will be asked, each line behind `mark`, and what `networks` will take, if that is
+// known better than from a measurement; nothing for built-in equations.
 std::string spending_lines(const std::vector<Study>& studies,
                            const std::vector<std::filesystem::path>& journals,
-                           const std::string& mark) {
+                           const std::string& mark, const std::string& networks = "") {
   std::string text;
   for (const ExpectedSpending& spending : expected_spending(studies, journals)) {
     std::string lines =
-        mark + spending_text(spending, known_step_seconds(studies[spending.first], journals));
+        mark + spending_text(spending, known_step_seconds(studies[spending.first], journals)) +
+        (networks.empty() ? training_text(spending) : "");
     for (std::size_t at = 0; (at = lines.find('\n', at)) != std::string::npos; ++at)
       lines.insert(at + 1, mark);
     text += lines + "\n";
   }
-  return text;
+  return text.empty() ? text : text + networks;
 }
 
 config::Value spending_json(const std::vector<Study>& studies) {
@@ -163,7 +165,7 @@ std::string computing_text(const std::vector<Study>& studies,
                                           std::min(studies[r].options.rounds, round));
   }
   if (left <= 0) return {};
-  return fmt::format("\n  and {:.3g} s for networks ({:.3g} s in the last round)", left, last);
+  return fmt::format("  and {:.3g} s for networks ({:.3g} s in the last round)\n", left, last);
 }
 
 void run_check(const CheckOptions& options, const Globals& globals, std::ostream& out) {
@@ -190,8 +192,10 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
   if (!options.json)
     out << spending_lines(checked.foreign, {}, "# ") << (sweep ? axes_text(axes, runs.size()) : "")
         << config::yaml_text(checked.study.effective);
-  const std::string memory = memory_text(checked.study, globals);
-  if (!memory.empty()) Console(globals).note(memory);
+  Console console(globals);
+  for (const std::string& note : {pool_note(checked.study), hidden_channels_note(checked.study),
+                                  memory_text(checked.study, globals)})
+    if (!note.empty()) console.note(note);
 }
 
 }  // namespace
@@ -208,10 +212,10 @@ void show_spending(const std::vector<Study>& studies,
                    const std::vector<std::filesystem::path>& folders, Console& console) {
   std::vector<std::filesystem::path> journals;
   for (const std::filesystem::path& folder : folders) journals.push_back(folder / "journal.jsonl");
-  std::string text = spending_lines(studies, journals, "");
+  std::string text = spending_lines(studies, journals, "", computing_text(studies, folders));
   if (text.empty()) return;
   text.pop_back();  // the last line break
-  console.note(text + computing_text(studies, folders));
+  console.note(text);
 }
 
 void add_check(CLI::App& program, const Globals& globals) {

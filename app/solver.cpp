@@ -15,6 +15,7 @@
 #include "stap/core/shown_text.h"
 #include "stap/data/store.h"
 #include "stap/study/axes.h"
+#include "stap/study/kept_of_solver.h"
 #include "stap/study/presets.h"
 #include "stap/study/spending.h"
 #include "stap/trial/solver_advice.h"
@@ -57,6 +58,7 @@ AdviceFacts facts_of(const Study& study, const Globals& globals, Console& consol
   if (facts.rounds == 0) return facts;
   try {
     facts.training = measure_training(study, globals.threads);
+    keep_training_seconds(study, *facts.training);
   } catch (const Error& error) {
     console.warning(fmt::format("training was not measured: {}", error.what()));
   }

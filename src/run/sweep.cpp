@@ -195,7 +195,13 @@ LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies, con
   std::vector<std::size_t> mine;
   for (std::size_t r = share.shard; r < runs.size(); r += share.shards) mine.push_back(r);
   // Nothing is solved for a folder that will be refused, or cannot be written (below).
-  for (const std::size_t r : mine) check_claim(folder_of(runs[r]), studies[r].effective);
+  std::set<std::string> notes{""};
+  for (const std::size_t r : mine) {
+    device_text(studies[r].compute);  // throws if there is none
+    check_claim(folder_of(runs[r]), studies[r].effective);
+    if (const std::string note = pool_note(studies[r]); notes.insert(note).second)
+      observer.note(note);
+  }
   if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder, share);
   const std::size_t all = mine.size();
   if (share.until == Until::trained)

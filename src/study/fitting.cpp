@@ -4,8 +4,11 @@
 #include <cmath>
 #include <fstream>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/sizes.h"
 #include "stap/core/error.h"
@@ -244,6 +247,37 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   if (sampler || !study.drawn()) check_charged_warm_up(study, complaints);
   if (const auto planner = try_planner(study, complaints))
     check_method(study, *planner, complaints);
+}
+
+std::string pool_note(const Study& study) {
+  constexpr double kMuch = 0.9;
+  const StudyOptions& o = study.options;
+  if (!study.has_method() || o.pool == 0 || o.pattern_steps() == 0) return {};
+  // Each is bought for one step at least, or for all.
+  const bool whole = !study.planner && study.steps.row->name == "full";
+  const std::size_t each = whole ? o.pattern_steps() : 1;
+  const std::size_t used = o.initial + o.rounds * ((o.pattern_budget() + each - 1) / each);
+  if (static_cast<double>(used) <= kMuch * static_cast<double>(o.pool)) return {};
+  return fmt::format(
+      "the rounds may use up to {} of the pool's {} candidates, which leaves little to choose "
+      "from: "
+      "a larger study.pool leaves more",
+      std::min(used, o.pool), o.pool);
+}
+
+std::string hidden_channels_note(const Study& study) {
+  constexpr std::size_t kWide = 4;  // times the width, as in the paper's networks
+  const FnoOptions& o = study.network;
+  std::vector<std::string> wide;
+  for (const auto& [key, channels] :
+       {std::pair("lifting", o.lifting), std::pair("projection", o.projection)})
+    if (channels > kWide * o.width &&
+        config::find_path(study.given, fmt::format("network.{}", key)) == nullptr)
+      wide.push_back(fmt::format("network.{} ({})", key, channels));
+  if (wide.empty()) return {};
+  return fmt::format(
+      "{} keep{} the default although network.width is {}: about {} would train faster",
+      fmt::join(wide, " and "), wide.size() == 1 ? "s" : "", o.width, kWide * o.width);
 }
 
 }  // namespace stap

@@ -84,9 +84,25 @@ void add_data(ExpectedSpending& spending, const Study& study, std::size_t at_onc
                    request.test * request.steps, calls_of(request.test, request.steps, at_once)});
 }
 
+// Of all rounds, each with all stages that it may have.
+std::optional<double> known_training_seconds(const Study& study) {
+  const std::optional<double> seconds = kept_training_seconds(study);
+  if (!seconds) return std::nullopt;
+  const StudyOptions& o = study.options;
+  const auto rounds = static_cast<double>(o.rounds);
+  const double steps = (rounds + 1) * static_cast<double>(o.initial * o.steps) +
+                       rounds * (rounds + 1) / 2 * static_cast<double>(o.budget);
+  return steps * *seconds * (std::ldexp(1.0, static_cast<int>(o.stages)) - 1);
+}
+
 void add_run(ExpectedSpending& spending, const Study& study, std::size_t at_once) {
   const StudyOptions& o = study.options;
   ++spending.runs;
+  const std::optional<double> training = known_training_seconds(study);
+  if (!training || !spending.training_seconds)
+    spending.training_seconds.reset();
+  else
+    *spending.training_seconds += *training;
   if (o.initial > 0)
     add(spending, {"initial trajectories",
                    fmt::format("{} of {}", o.initial, number_of(o.steps, "step", "steps")),
@@ -218,6 +234,14 @@ void keep_step_seconds(const Study& study, const StepSeconds& measured) {
   keep(kept_of_solver(study, kStepSecondsFolder), value);
 }
 
+std::string training_text(const ExpectedSpending& spending) {
+  if (spending.runs == 0) return {};
+  if (spending.training_seconds)
+    return fmt::format("\n  and about {} of training", duration_text(*spending.training_seconds));
+  return fmt::format("\n  training comes on top, and is not measured{}",
+                     spending.program ? ": 'stap solver check CONFIG' does it" : "");
+}
+
 std::string spending_text(const ExpectedSpending& spending,
                           const std::optional<StepSeconds>& seconds) {
   const std::size_t steps = spending.steps(), calls = spending.calls_most();
@@ -266,6 +290,8 @@ Value to_value(const ExpectedSpending& spending, const std::optional<StepSeconds
   value.set("slots", spending.slots);
   value.set("seconds_a_step", seconds ? Value(seconds->seconds) : Value());
   value.set("seconds", seconds ? Value(wall_seconds(spending, seconds->seconds)) : Value());
+  value.set("training_seconds",
+            spending.training_seconds ? Value(*spending.training_seconds) : Value());
   return value;
 }
 

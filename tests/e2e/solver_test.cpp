@@ -210,15 +210,19 @@ TEST_F(SolverProgram, CheckAndRunSayFirstWhatWillBeSpent) {
   // 2 x 5 for the test set, 2 x 5 to begin with, 11 in the round.
   EXPECT_EQ(unknown.out.rfind("# solver mine: 31 steps to be made", 0), 0u) << unknown.out;
   EXPECT_TRUE(contains(unknown.out, "stap solver check CONFIG"));
+  EXPECT_TRUE(contains(unknown.out, "training comes on top"));
   EXPECT_EQ(json::parse(as_json.out).at("spending").at(0).at("steps"), 31);
   EXPECT_TRUE(contains(known.out, "s a step"));
   EXPECT_TRUE(contains(known.out, "solver check"));
+  EXPECT_TRUE(contains(known.out, "s of training"));
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.err, "solver mine: 31 steps to be made"));
   EXPECT_LT(run.err.find("31 steps to be made"), run.err.find("solver steps"));
+  EXPECT_TRUE(contains(run.err, "s of training"));
   EXPECT_FALSE(contains(run.err, "for networks"));  // nobody knows yet
   const Finished more = run_stap({"run", config, "rounds=2", "--out", folder_.path("r")});
   EXPECT_TRUE(contains(more.err, "s for networks ("));
+  EXPECT_FALSE(contains(more.err, "s of training"));
   // What check prints can be run.
   EXPECT_EQ(run_stap({"check", folder_.file("again.yaml", known.out)}).exit_code, 0);
 }

@@ -202,8 +202,7 @@ TEST_F(StudyProgram, StopsCleanlyAndContinues) {
   const pid_t child = start_stap(words("run", "r", {"train.epochs=12"}));
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
   kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
+  const int status = test::wait_for(child);
   EXPECT_TRUE((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) || WIFEXITED(status));
   ASSERT_EQ(run_stap(words("run", "r")).exit_code, 0);
 
@@ -241,7 +240,7 @@ TEST_F(StudyProgram, ShardsOfASweepAreTheSweep) {
   EXPECT_TRUE(
       eventually([&] { return fs::exists(folder_.path("s/method=random,seed=1/config.yaml")); }));
   for (std::size_t i : {1, 3}) kill(shards[i], SIGKILL);
-  for (const pid_t shard : shards) waitpid(shard, nullptr, 0);
+  for (const pid_t shard : shards) test::wait_for(shard);
   const std::string some = run_stap({"table", folder_.path("s")}).out;
   std::vector<Finished> again;
   for (const char* shard : {"1/6", "3/6", "5/6"})
@@ -487,13 +486,12 @@ TEST_F(StudyProgram, AnEmptyPoolIsReportedAndEndsTheRound) {
 
 TEST_F(StudyProgram, TwoProcessesInOneFolderAreRefused) {
   const pid_t first = start_stap(words("run", "r", {"train.epochs=400", "--quiet"}));
-  while (!fs::exists(folder_.path("r/config.yaml")))
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(eventually([&] { return fs::exists(folder_.path("r/config.yaml")); }, kLongest));
 
   const Finished second = run_stap(words("run", "r", {"train.epochs=400"}));
   const Finished unlocked = run_stap({"unlock", folder_.path("r"), "--force"});
   kill(first, SIGKILL);
-  waitpid(first, nullptr, 0);
+  test::wait_for(first);
 
   EXPECT_EQ(second.exit_code, 6);
   EXPECT_TRUE(contains(second.err, "in use by process " + std::to_string(first) + " on "));
@@ -548,6 +546,7 @@ TEST_F(StudyProgram, CudaWithoutAGpuIsExitCode5) {
   EXPECT_EQ(asked.exit_code, 5);
   EXPECT_TRUE(contains(asked.err, "cuda")) << asked.err;
   EXPECT_EQ(in_config.exit_code, 5);
+  EXPECT_FALSE(fs::exists(folder_.path("r")));
   EXPECT_EQ(misspelt.exit_code, 2);
   // A configuration for another machine is a good one all the same.
   const Finished checked = run_stap({"check", "demo", "device=cuda"});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "stap/study/study.h"
@@ -14,5 +15,10 @@ std::filesystem::path kept_of_solver(const Study& study, const std::string& kind
 
 /// Nothing where the file is empty or cannot be written: all of it can be found out again.
 void keep(const std::filesystem::path& file, const config::Value& value);
+
+/// Keeps the seconds of training per step in the training set, of one stage. They hold for the
+/// networks, training and device that the study states.
+void keep_training_seconds(const Study& study, double seconds);
+std::optional<double> kept_training_seconds(const Study& study);
 
 }  // namespace stap

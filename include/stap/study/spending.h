@@ -31,7 +31,8 @@ struct ExpectedSpending {
   std::vector<SpendingPart> parts;
   std::size_t cached_steps =
       0;  ///< of a warm-up and a test set that are made already: not in parts
-  std::size_t answered_steps = 0;  ///< of parts, those that the journals have
+  std::size_t answered_steps = 0;                ///< of parts, those that the journals have
+  std::optional<double> training_seconds = 0.0;  ///< of all runs; empty: not known
 
   std::size_t steps() const;
   std::size_t calls_most() const;
@@ -59,9 +60,10 @@ std::optional<StepSeconds> known_step_seconds(const Study& study,
 /// nothing where there is no cache or it cannot be written.
 void keep_step_seconds(const Study& study, const StepSeconds& measured);
 
-/// For people, some lines; and for programs.
+/// For people: some lines, and a further one; and for programs.
 std::string spending_text(const ExpectedSpending& spending,
                           const std::optional<StepSeconds>& seconds);
+std::string training_text(const ExpectedSpending& spending);
 config::Value to_value(const ExpectedSpending& spending, const std::optional<StepSeconds>& seconds);
 
 }  // namespace stap

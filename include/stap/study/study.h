@@ -72,6 +72,10 @@ Study read_study(config::Value document, Purpose purpose, config::Complaints& co
 /// Throws Error(config) with all complaints.
 Study make_study(config::Value document, Purpose purpose = Purpose::run);
 
+/// What is allowed and may be a mistake, in a sentence for people; or nothing.
+std::string pool_note(const Study& study);
+std::string hidden_channels_note(const Study& study);
+
 /// The one place that makes solvers of a table's rows. `threads`: 0 = all. Throws Error(config) for
 /// one that is not ours.
 std::unique_ptr<Solver> make_solver(const config::Choice<PdeRow>& pde, int threads);

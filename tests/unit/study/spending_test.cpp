@@ -1,5 +1,6 @@
 // What a study will ask of a user's own solver: counted by hand here.
 #include "stap/study/spending.h"
+#include "stap/study/kept_of_solver.h"
 
 #include <gtest/gtest.h>
 
@@ -162,6 +163,23 @@ TEST_F(SpendingTest, SecondsComeFromAnswersOrFromACheck) {
   EXPECT_FALSE(known_step_seconds(own_study({"solver.argv=[/bin/mv, '{input}', '{output}']"})));
   // 49 steps of 0.5 s in 2 slots.
   EXPECT_TRUE(contains(spending_text(only({study}), kept), "about 12.2 s: 0.5 s a step"));
+}
+
+TEST_F(SpendingTest, TrainingIsCountedWhereItWasMeasured) {
+  const Study study = own_study();
+  EXPECT_TRUE(
+      contains(training_text(only({study})), "is not measured: 'stap solver check CONFIG'"));
+
+  keep_training_seconds(study, 0.25);
+
+  // Rounds 0, 1 and 2 have 15, 22 and 29 steps to train on.
+  EXPECT_EQ(only({study}).training_seconds, 66 * 0.25);
+  EXPECT_TRUE(contains(training_text(only({study})), "about 16.5 s of training"));
+  EXPECT_EQ(only({study, own_study({"seed=1"})}).training_seconds, 2 * 66 * 0.25);
+  EXPECT_EQ(only({own_study({"study.validation=0.1", "study.stages=3"})}).training_seconds,
+            7 * 66 * 0.25);
+  for (const char* other : {"network.width=5", "train.epochs=7", "members=3"})
+    EXPECT_FALSE(only({study, own_study({other})}).training_seconds) << other;
 }
 
 TEST_F(SpendingTest, WhatAJournalHasIsNotBoughtAgain) {

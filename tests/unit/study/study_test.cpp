@@ -8,6 +8,7 @@
 #include "stap/study/presets.h"
 #include "support/contains.h"
 #include "support/fake_solver.h"
+#include "support/own_study.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -397,6 +398,30 @@ TEST(Study, JointMethodsCanBeAdded) {
 }
 
 // The folder of a run that another program made.
+// 3 to begin with, and each of 2 x 7 steps may be of another candidate; whole ones have 5 each.
+TEST(Study, SaysWhenThePoolIsNearlyUsedUp) {
+  const auto note = [](const char* method, const char* pool) {
+    return pool_note(test::own_study({std::string("method=") + method, pool}));
+  };
+  EXPECT_TRUE(test::contains(note("sbal+stap", "pool=18"), "up to 17 of the pool's 18 candidates"));
+  EXPECT_TRUE(test::contains(note("sbal+stap", "pool=9"), "up to 9 of the pool's 9 candidates"));
+  EXPECT_EQ(note("sbal+stap", "pool=19"), "");
+  EXPECT_TRUE(test::contains(note("sbal", "pool=7"), "up to 7 of the pool's 7 candidates"));
+  EXPECT_EQ(note("sbal", "pool=8"), "");
+}
+
+TEST(Study, SaysWhenNarrowNetworksHaveWideEnds) {
+  const auto note = [](std::vector<std::string> settings) {
+    return hidden_channels_note(test::own_study(settings));
+  };
+  EXPECT_TRUE(test::contains(note({"network.width=16"}),
+                             "network.lifting (256) and network.projection (256)"));
+  EXPECT_TRUE(test::contains(note({"network.width=16", "network.lifting=256"}),
+                             "network.projection (256) keeps the default although network.width is "
+                             "16: about 64"));
+  EXPECT_EQ(note({"network.width=64"}), "");
+}
+
 TEST(Study, TheMethodOfAnUnknownEntryIsWrittenOut) {
   const config::Value effective = config::parse_yaml(
       "base: {name: theirs, a: 1}\nsteps: {name: stap, proposals: 9, epsilon: 0.1}\n", "t");
