@@ -12,7 +12,10 @@
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
 #include "stap/data/store.h"
+#include "stap/folder/sweep_folder.h"
+#include "stap/run/by_hand.h"
 #include "stap/run/question_file.h"
+#include "stap/run/sweep.h"
 #include "stap/study/study.h"
 #include "study_end.h"
 

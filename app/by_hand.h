@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "stap/run/sweep.h"
+#include "stap/study/axes.h"
 
 namespace stap::app {
 

@@ -18,8 +18,8 @@
 #include "stap/core/stop.h"
 #include "stap/data/store.h"
 #include "stap/folder/fsck.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/run/repair.h"
-#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -85,7 +85,7 @@ bool has_begun(const fs::path& run) {
 
 // A sweep is its list and its runs.
 std::vector<Looked> look_at_sweep(const fs::path& path) {
-  std::vector<Looked> all{{path.string(), {check_file(path / "sweep.json")}}};
+  std::vector<Looked> all{{path.string(), {check_file(sweep_file(path))}}};
   const std::vector<std::string> names = all.front().good() ? names_in(path) : runs_below(path);
   std::size_t begun = 0;
   for (const std::string& name : names)
@@ -133,7 +133,7 @@ std::vector<Looked> look_at(const fs::path& path) {
   }
   fs::directory_iterator(path, error);
   if (error) throw Error(ErrorKind::storage, fmt::format("{}: {}", path.string(), error.message()));
-  if (is_there(path / "sweep.json")) return look_at_sweep(path);
+  if (is_sweep(path)) return look_at_sweep(path);
   if (is_run(path)) return {look_at_run(path)};
   if (is_there(path / "pool.h5") || is_there(path / "test.h5") || is_there(path / "config.yaml"))
     return {{path.string(), check_data(path)}};

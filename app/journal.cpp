@@ -11,8 +11,8 @@
 
 #include "commands.h"
 #include "stap/core/error.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/journal/journal.h"
-#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -32,7 +32,7 @@ void run_journal_print(const JournalOptions& options, std::ostream& out) {
   fs::path file = options.place;
   std::error_code error;
   if (fs::is_directory(file, error)) {
-    if (fs::exists(file / "sweep.json", error) && !fs::exists(file / "config.yaml", error)) {
+    if (is_sweep(file) && !fs::exists(file / "config.yaml", error)) {
       const std::vector<std::string> names = names_in(file);
       throw Error(ErrorKind::config,
                   fmt::format("{} is a sweep: give one of its runs{}", file.string(),

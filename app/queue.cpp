@@ -16,7 +16,8 @@
 
 #include "commands.h"
 #include "stap/core/error.h"
-#include "stap/run/sweep.h"
+#include "stap/folder/run_folder.h"
+#include "stap/folder/sweep_folder.h"
 
 namespace stap::app {
 namespace {
@@ -207,8 +208,7 @@ Value to_value(const AskedRun& run) {
 void run_queue(const QueueOptions& options, std::ostream& out) {
   const fs::path folder = options.folder;
   std::error_code error;
-  const bool begun =
-      fs::exists(folder / "config.yaml", error) || fs::exists(folder / "sweep.json", error);
+  const bool begun = fs::exists(folder / "config.yaml", error) || is_sweep(folder);
   if (!begun && !fs::exists(RunFolder(folder).status_file(), error))
     throw Error(ErrorKind::data,
                 fmt::format("there is no run in {}{}", folder.string(),

@@ -21,6 +21,7 @@
 
 #include "standard_streams.h"
 #include "stap/core/error.h"
+#include "stap/run/by_hand.h"
 #include "stap/study/study.h"
 
 namespace stap::app {

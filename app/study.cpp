@@ -16,6 +16,8 @@
 #include "stap/core/error.h"
 #include "stap/core/shown_text.h"
 #include "stap/data/store.h"
+#include "stap/folder/sweep_folder.h"
+#include "stap/run/by_hand.h"
 #include "stap/run/sweep.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"

@@ -9,8 +9,10 @@
 #include "standard_streams.h"
 #include "stap/core/error.h"
 #include "stap/core/shown_text.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
+#include "stap/run/by_hand.h"
 
 namespace stap::app {
 namespace {

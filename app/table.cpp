@@ -10,9 +10,10 @@
 #include "commands.h"
 #include "standard_streams.h"
 #include "stap/core/error.h"
+#include "stap/folder/run_folder.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/results/table.h"
 #include "stap/results/table_format.h"
-#include "stap/run/sweep.h"
 
 namespace stap::app {
 namespace {
@@ -41,8 +42,8 @@ std::optional<Metric> chosen(const TableOptions& options) {
 
 // Runs of a sweep that are not there: those of shards that were not started yet.
 std::string missing_text(const std::filesystem::path& folder) {
+  if (!is_sweep(folder)) return {};
   std::error_code error;
-  if (!std::filesystem::exists(folder / "sweep.json", error)) return {};
   const std::vector<std::string> names = names_in(folder);
   const auto missing = std::ranges::count_if(names, [&](const std::string& name) {
     return !std::filesystem::exists(RunFolder(folder / name).config_file(), error);

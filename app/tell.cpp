@@ -8,7 +8,9 @@
 #include "by_hand.h"
 #include "commands.h"
 #include "stap/data/store.h"
+#include "stap/run/by_hand.h"
 #include "stap/run/question_file.h"
+#include "stap/run/sweep.h"
 #include "study_end.h"
 
 namespace stap::app {

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "stap/core/error.h"
 #include "stap/core/lock_holder.h"
-#include "stap/run/sweep.h"
+#include "stap/folder/sweep_folder.h"
 
 namespace stap::app {
 namespace {

@@ -22,6 +22,7 @@
 #include "stap/core/error.h"
 #include "stap/core/shown_text.h"
 #include "stap/data/store.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/report/page.h"
 #include "stap/report/watch.h"
 
@@ -168,7 +169,7 @@ class View {
 
 bool is_there(const fs::path& folder) {
   std::error_code error;
-  return fs::exists(folder / "config.yaml", error) || fs::exists(folder / "sweep.json", error) ||
+  return fs::exists(folder / "config.yaml", error) || is_sweep(folder) ||
          fs::exists(folder / "status.json", error);  // while pool and test set are made
 }
 

@@ -16,7 +16,9 @@
 
 #include <fmt/format.h>
 
+#include "stap/run/by_hand.h"
 #include "stap/run/loop.h"
+#include "stap/run/run.h"
 
 namespace {
 

@@ -80,6 +80,27 @@ config::Value read_json(const fs::path& path, Sealed sealed) {
   return config::parse_json(text, path.string());
 }
 
+config::Value read_sealed_json(const fs::path& path, std::string_view format) {
+  std::string text = read_text_file(path, kMaxJsonBytes);
+  const Seal seal = take_json_seal(text, path.string());
+  config::Value value = config::parse_json(text, path.string());
+  check_format(field<std::string>(value, "format", path), format, path);
+  if (seal == Seal::none) throw_unsealed(path.string());
+  return value;
+}
+
+void check_format(std::string_view found, std::string_view expected, const fs::path& where) {
+  if (found == expected) return;
+  const std::string_view family = expected.substr(0, expected.find('/') + 1);
+  const bool earlier =
+      found.starts_with(family) && found < expected && found.size() > family.size();
+  throw Error(ErrorKind::data,
+              fmt::format("{} has the format {}, expected {}{}", where.string(), found, expected,
+                          earlier ? ": an earlier version of stap made it, and commit 98ee7af is "
+                                    "the last one that reads it"
+                                  : ""));
+}
+
 std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut, Sealed sealed) {
   std::vector<JsonLine> lines;
   std::error_code error;

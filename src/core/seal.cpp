@@ -39,12 +39,6 @@ std::string line_of(std::uint32_t crc, std::uint64_t bytes) {
   return fmt::format("# {}/1 crc32c={:08x} bytes={:020} {}\n", kName, crc, bytes, kLastName);
 }
 
-[[noreturn]] void throw_unsealed(const std::string& where) {
-  throw Error(ErrorKind::data, where +
-                                   " is damaged: it has no checksum, though it was written "
-                                   "with one");
-}
-
 // An open file, to be read from its beginning or at a place.
 class Input {
  public:
@@ -144,6 +138,12 @@ void throw_damaged(const std::string& where) {
   throw Error(ErrorKind::data, where +
                                    " is damaged: its checksum does not fit ('stap fsck' tells "
                                    "what can be rebuilt)");
+}
+
+void throw_unsealed(const std::string& where) {
+  throw Error(ErrorKind::data, where +
+                                   " is damaged: it has no checksum, though it was written "
+                                   "with one");
 }
 
 std::string seal_line(std::string_view content) {

@@ -8,8 +8,8 @@
 #include "report/shortened.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/report/watch.h"
-#include "stap/run/sweep.h"
 
 namespace stap {
 namespace {
@@ -80,8 +80,8 @@ void read_run(const fs::path& folder, std::span<const RunResult> read, Report& r
 
 // Runs of a sweep that have no folder yet.
 void add_not_begun(const fs::path& folder, Report& report) {
+  if (!is_sweep(folder)) return;
   std::error_code error;
-  if (!fs::exists(folder / "sweep.json", error)) return;
   for (const std::string& name : names_in(folder))
     if (!fs::exists(RunFolder(folder / name).config_file(), error))
       report.runs.push_back({.folder = (folder / name).string(),

@@ -11,7 +11,7 @@
 #include "stap/core/error.h"
 #include "stap/core/lock_holder.h"
 #include "stap/folder/run_folder.h"
-#include "stap/run/sweep.h"
+#include "stap/folder/sweep_folder.h"
 
 namespace stap {
 namespace {
@@ -138,7 +138,7 @@ std::string files_seen(const fs::path& folder) {
   } catch (const std::exception& error) {
     return error.what();
   }
-  see(folder / "sweep.json", text);
+  see(sweep_file(folder), text);
   see(folder / "analysis.json", text);
   for (const std::string& name : names) {
     const RunFolder run(name.empty() ? folder : folder / name);

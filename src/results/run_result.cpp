@@ -12,7 +12,7 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
-#include "stap/run/sweep.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/study/method.h"
 #include "stap/study/study.h"
 
@@ -147,7 +147,7 @@ std::vector<fs::path> run_folders(const fs::path& folder) {
   if (fs::exists(folder / "config.yaml", error)) found.push_back(folder);
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (fs::exists(entry.path() / "config.yaml", error)) found.push_back(entry.path());
-  if (found.empty() && fs::exists(folder / "sweep.json", error))
+  if (found.empty() && is_sweep(folder))
     throw Error(ErrorKind::data,
                 fmt::format("no run of the sweep in {} has begun: runs do when pool and test set "
                             "are made",
@@ -160,7 +160,7 @@ std::vector<fs::path> run_folders(const fs::path& folder) {
   std::sort(found.begin(), found.end());
   // The order of the sweep's grid where it is known; runs it does not name come last.
   const std::vector<std::string> order =
-      fs::exists(folder / "sweep.json", error) ? names_in(folder) : std::vector<std::string>();
+      is_sweep(folder) ? names_in(folder) : std::vector<std::string>();
   auto place = [&](const fs::path& path) {
     return std::find(order.begin(), order.end(), path.filename().string()) - order.begin();
   };

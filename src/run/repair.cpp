@@ -16,6 +16,7 @@
 #include "stap/market/problem.h"
 #include "stap/nn/model_file.h"
 #include "stap/run/loop.h"
+#include "stap/run/run.h"
 
 namespace stap {
 namespace {

@@ -14,6 +14,7 @@
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
 #include "stap/folder/claim.h"
+#include "stap/folder/sweep_folder.h"
 #include "stap/market/problem.h"
 #include "stap/study/affecting.h"
 #include "stap/study/data_request.h"
@@ -23,8 +24,6 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kSweepFormat = "sweep/2";  // sweep/1 has no seal
 
 bool is_foreign(const Study& study) {
   return static_cast<bool>(study.pde.row->outline);
@@ -58,64 +57,13 @@ class Problems {
   std::map<std::string, std::shared_ptr<const Problem>> made_;
 };
 
-std::vector<std::string> read_order(const fs::path& order) {
-  std::vector<std::string> all;
-  config::Value sweep = read_json(order);
-  if (field<std::string>(sweep, "format", order) == kSweepFormat)
-    sweep = read_json(order, Sealed::always);
-  const config::Value* names = sweep.find("runs");
-  if (names == nullptr || !names->is_list()) throw_bad_field("runs", order);
-  for (const config::Value& name : *names->list()) {
-    if (name.text() == nullptr) throw_bad_field("runs", order);
-    // A folder beside it, and no way out of there.
-    const fs::path path = *name.text();
-    if (path.empty() || path != path.filename() || path == "." || path == "..")
-      throw Error(ErrorKind::data,
-                  fmt::format("{} names a run '{}', expected that of a folder in {}",
-                              order.string(), path.string(), order.parent_path().string()));
-    all.push_back(path.string());
-  }
-  return all;
-}
-
-// sweep.json: the runs in the order of the grid, for tables. Whoever of several shards comes first
-// writes it, the others find it as they would write it.
-void write_order(const std::vector<SweepRun>& runs, const fs::path& folder, const Share& share) {
-  const fs::path order = folder / "sweep.json";
-  std::vector<std::string> names;
-  for (const SweepRun& run : runs) names.push_back(run.name);
-  // What a killed process was writing; another shard may be writing it now.
-  if (share.shards == 1)
-    remove_leftovers(folder, [](const fs::path& file) {
-      return file == "sweep.json" || file == "analysis.json" || file == "report.html";
-    });
-  std::error_code error;
-  if (fs::exists(order, error)) {
-    const std::vector<std::string> there = read_order(order);
-    if (there == names) return;
-    const auto is_mine = [&](const std::string& name) {
-      return std::ranges::find(names, name) != names.end();
-    };
-    if (share.shards > 1 && !std::ranges::all_of(there, is_mine))
-      throw Error(ErrorKind::config,
-                  fmt::format("{} is that of another sweep: all shards must be given the same "
-                              "configuration, settings and axes",
-                              order.string()));
-  }
-  config::Value value;
-  value.set("format", kSweepFormat);
-  value.set("runs", config::Value(config::Value::List(names.begin(), names.end())));
-  make_folder(folder);
-  write_sealed_json(order, config::json_text(value) + "\n");
-}
-
 // Throws Error(storage). Runs that have no folder yet will make theirs in that of the sweep.
 void check_writable(const fs::path& folder, const std::vector<RunFolder>& runs) {
   make_folder(folder);
   std::set<fs::path> files;
   std::error_code error;
   for (const RunFolder& run : runs)
-    files.insert(fs::is_directory(run.path(), error) ? run.status_file() : folder / "sweep.json");
+    files.insert(fs::is_directory(run.path(), error) ? run.status_file() : sweep_file(folder));
   for (const fs::path& file : files) PendingFile tried(file);  // is removed again
 }
 
@@ -130,37 +78,6 @@ bool can_train(const Study& study) {
 }
 
 }  // namespace
-
-void keep_names(std::vector<SweepRun>& runs, const fs::path& folder) {
-  const auto is_renamed = [](const SweepRun& run) { return run.name != run.written; };
-  if (std::ranges::none_of(runs, is_renamed)) return;
-  std::error_code error;
-  std::set<std::string> names;  // begun or not
-  if (fs::exists(folder / "sweep.json", error))
-    for (std::string& name : read_order(folder / "sweep.json")) names.insert(std::move(name));
-  for (SweepRun& run : runs)
-    if (is_renamed(run) &&
-        (names.contains(run.written) || fs::is_directory(folder / run.written, error)))
-      run.name = run.written;
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  const fs::path order = folder / "sweep.json";
-  std::error_code error;
-  if (!fs::exists(folder / "config.yaml", error) && fs::exists(order, error))
-    return read_order(order);
-  const RunFolder run(folder);
-  const bool begun = fs::exists(run.config_file(), error);
-  if (begun || !fs::exists(run.status_file(), error)) run.read_config();  // throws if it is none
-  return {""};
-}
-
-std::vector<SweepRun> runs_in(const fs::path& folder) {
-  std::vector<SweepRun> runs;
-  for (const std::string& name : names_in(folder))
-    runs.push_back({name, RunFolder(folder / name).read_config().document});
-  return runs;
-}
 
 // All configurations first: a mistake in the last run must not show after an hour.
 std::vector<Study> read_runs(const std::vector<SweepRun>& runs, Until until) {
@@ -202,7 +119,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies, con
     if (const std::string note = pool_note(studies[r]); notes.insert(note).second)
       observer.note(note);
   }
-  if (!runs.empty() && !runs[0].name.empty()) write_order(runs, folder, share);
+  if (!runs.empty() && !runs[0].name.empty()) write_sweep(folder, runs, share.shards > 1);
   const std::size_t all = mine.size();
   if (share.until == Until::trained)
     std::erase_if(mine, [&](std::size_t r) { return !can_train(studies[r]); });

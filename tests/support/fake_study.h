@@ -8,7 +8,9 @@
 
 #include "stap/core/hash64.h"
 #include "stap/core/rng.h"
+#include "stap/run/by_hand.h"
 #include "stap/run/loop.h"
+#include "stap/run/run.h"
 #include "stap/study/presets.h"
 #include "support/fake_solver.h"
 #include "support/lasting_bytes.h"

@@ -18,7 +18,7 @@ void make_folder(const std::filesystem::path& path);
 /// Puts a small text file in its place in one step; `forced` to disk, or one that a power cut may
 /// take. Throws Error(storage).
 void write_text(const std::filesystem::path& path, const std::string& text, bool forced = true);
-/// The same for what something is computed from: with a seal (src/core/seal.h), which readers
+/// The same for what something is computed from: with a seal (core/seal.h), which readers
 /// check. The text of a YAML file, or of a JSON object.
 void write_sealed(const std::filesystem::path& path, const std::string& yaml);
 void write_sealed_json(const std::filesystem::path& path, const std::string& object);
@@ -36,6 +36,13 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t most =
 config::Value read_yaml(const std::filesystem::path& path, Sealed sealed = Sealed::maybe);
 /// One of our own JSON files, of at most kMaxJsonBytes, without its seal. Throws likewise.
 config::Value read_json(const std::filesystem::path& path, Sealed sealed = Sealed::maybe);
+/// The same of a file that says its format and has a seal. Throws Error(data), too, for another
+/// format or a file without a seal.
+config::Value read_sealed_json(const std::filesystem::path& path, std::string_view format);
+/// Throws Error(data) if `found` ("sweep/1") is not the format `expected` ("sweep/2"), and says who
+/// reads one of an earlier version.
+void check_format(std::string_view found, std::string_view expected,
+                  const std::filesystem::path& where);
 
 /// A line of a file of JSON objects, one a line.
 struct JsonLine {

@@ -46,5 +46,6 @@ bool is_whole_json(std::string_view text);
 Seal take_json_seal(std::string& text, const std::string& where, Sealed sealed = Sealed::maybe);
 
 [[noreturn]] void throw_damaged(const std::string& where);
+[[noreturn]] void throw_unsealed(const std::string& where);
 
 }  // namespace stap

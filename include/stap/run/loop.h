@@ -4,10 +4,11 @@
 
 #include "stap/core/observer.h"
 #include "stap/core/stop.h"
-#include "stap/run/by_hand.h"
-#include "stap/run/run.h"
 
 namespace stap {
+
+struct Run;
+struct ByHand;
 
 /// Up to where: to the end; until what is to be bought next is bought, and nothing is trained; or
 /// until networks are trained and evaluated and the next plan is on disk, and nothing is bought.

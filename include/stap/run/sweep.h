@@ -35,17 +35,4 @@ LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies,
               const std::filesystem::path& folder, int threads, Observer& observer,
               const StopAsked& stop, ByHand* by_hand = nullptr, const Share& share = {});
 
-/// Gives runs the names that they have in `folder`, where a version that named them as they are
-/// written has begun or planned them. Call it before drive().
-void keep_names(std::vector<SweepRun>& runs, const std::filesystem::path& folder);
-
-/// Names of a folder's runs, begun or not: "" for the run it is, or becomes when its data are made,
-/// else those of the sweep it is.
-/// Throws Error(data) if it is neither.
-std::vector<std::string> names_in(const std::filesystem::path& folder);
-
-/// The runs that a folder holds: the run it is, or those of the sweep it is, in their order. Throws
-/// Error(data) if it is neither.
-std::vector<SweepRun> runs_in(const std::filesystem::path& folder);
-
 }  // namespace stap

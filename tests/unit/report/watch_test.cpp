@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "stap/folder/run_folder.h"
+#include "stap/folder/sweep_folder.h"
 #include "support/contains.h"
 #include "support/temporary_folder.h"
 
@@ -123,7 +124,7 @@ TEST(LookAtLive, AFolderThatIsGoneOrDamagedIsSaidToBe) {
 // Data may take days to make, and a run has no other file until then.
 TEST(LookAtLive, SaysThatPoolAndTestSetAreMade) {
   const test::TemporaryFolder folder;
-  folder.file("sweep.json", R"({"format": "sweep/1", "runs": ["a", "b", "c"]})");
+  write_sweep(folder.path(), {{"a", {}}, {"b", {}}, {"c", {}}}, false);
   for (const char* name : {"a", "b", "c"}) std::filesystem::create_directory(folder.path(name));
   const std::string before = files_seen(folder.path());
   RunFolder(folder.path("a")).write_status({.phase = "data", .budget = 80, .spent = 20});

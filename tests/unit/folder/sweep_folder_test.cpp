@@ -1,4 +1,4 @@
-#include "stap/run/sweep.h"
+#include "stap/folder/sweep_folder.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::vector<SweepRun> runs_over(const std::string& axis) {
 // A sweep that a version began which took values as they were written is not begun anew.
 TEST(SweepNames, RunsThatAreThereKeepTheirNames) {
   const test::TemporaryFolder folder;
-  folder.file("sweep.json", R"({"format": "sweep/1", "runs": ["network.modes=[8, 8]"]})");
+  write_sweep(folder.path(), {{"network.modes=[8, 8]", {}}}, false);
   std::vector<SweepRun> runs = runs_over("network.modes=[8, 8],[4, 4],[2,2],[1, 1]");
   const Texts fresh = names_of(runs);
   // Begun before another grid was run there, which sweep.json then tells of.
