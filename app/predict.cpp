@@ -195,7 +195,7 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
                             "symmetries",
                             model.string()));
   const RunFolder folder(model);
-  const config::Value document = folder.read_config().document;
+  const config::Value document = folder.read_config();
   const config::Value* placed = config::find_path(document, "network.position_input");
   std::vector<StateMap> maps =
       make_image_maps(config::texts_in(config::find_path(document, "train.symmetries")), grid,

@@ -71,7 +71,7 @@ bool is_over(const std::string& phase) {
 std::optional<Spool> spool_of(const RunFolder& run) {
   std::error_code error;
   if (!fs::exists(run.config_file(), error)) return std::nullopt;
-  const Value document = run.read_config().document;
+  const Value document = run.read_config();
   const Value* named = config::find_path(document, "solver.spool");
   if (named == nullptr || named->text() == nullptr || named->text()->empty()) return std::nullopt;
   Spool spool{*named->text()};

@@ -34,7 +34,7 @@ void run_schema(std::ostream& out) {
   schema.find("properties")->set("sweep", std::move(sweep));
   // A run's own configuration says its format.
   config::Value format;
-  format.set("enum", config::Value(config::Value::List(kRunFormats.begin(), kRunFormats.end())));
+  format.set("const", kRunFormat);
   format.set("description", "of the folder of a run, whose config.yaml may be used again");
   schema.find("properties")->set("format", std::move(format));
   out << config::json_text(schema) << '\n';

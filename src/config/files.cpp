@@ -89,16 +89,16 @@ config::Value read_sealed_json(const fs::path& path, std::string_view format) {
   return value;
 }
 
-void check_format(std::string_view found, std::string_view expected, const fs::path& where) {
+void check_format(std::string_view found, std::string_view expected, const fs::path& where,
+                  ErrorKind kind) {
   if (found == expected) return;
   const std::string_view family = expected.substr(0, expected.find('/') + 1);
-  const bool earlier =
-      found.starts_with(family) && found < expected && found.size() > family.size();
-  throw Error(ErrorKind::data,
+  const bool is_earlier = found.starts_with(family) && found < expected;
+  throw Error(kind,
               fmt::format("{} has the format {}, expected {}{}", where.string(), found, expected,
-                          earlier ? ": an earlier version of stap made it, and commit 98ee7af is "
-                                    "the last one that reads it"
-                                  : ""));
+                          is_earlier ? ": an earlier version of stap made it, and commit "
+                                       "98ee7af is the last one that reads it"
+                                     : ""));
 }
 
 std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut, Sealed sealed) {

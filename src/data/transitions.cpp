@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "data/child_read.h"
+#include "stap/config/files.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
@@ -20,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTransitionsFormat = "transitions/2";
-constexpr const char* kOldTransitionsFormat = "transitions/1";  // ids as real numbers, no grid
+constexpr std::int64_t kMostCounted = 9'000'000'000'000'000;
 
 [[noreturn]] void fail(const fs::path& path, const std::string& why) {
   throw Error(ErrorKind::data, fmt::format("{} {}", path.string(), why));
@@ -32,31 +33,16 @@ std::vector<std::size_t> states_shape(const Grid& grid, std::size_t n) {
   return shape;
 }
 
-std::vector<std::size_t> read_counts(const fs::path& path, bool old, const char* name,
-                                     std::size_t n) {
+std::vector<std::size_t> read_counts(const fs::path& path, const char* name, std::size_t n) {
   std::vector<std::size_t> counts;
-  const auto take = [&](auto value) {
-    if (!(value >= 0 && static_cast<double>(value) < 9e15))
+  for (const std::int64_t value : read_integers(path, name).values) {
+    if (value < 0 || value >= kMostCounted)
       fail(path, fmt::format("holds {} under {}", value, name));
     counts.push_back(static_cast<std::size_t>(value));
-  };
-  if (old)
-    for (double value : read_array(path, name).values) {
-      if (value != std::floor(value)) fail(path, fmt::format("holds {} under {}", value, name));
-      take(value);
-    }
-  else
-    for (std::int64_t value : read_integers(path, name).values) take(value);
+  }
   if (counts.size() != n)
     fail(path, fmt::format("has {} values under {}, expected {}", counts.size(), name, n));
   return counts;
-}
-
-bool is_old(const fs::path& path) {
-  const std::string format = read_text_attribute(path, "/", "format");
-  if (format != kTransitionsFormat && format != kOldTransitionsFormat)
-    fail(path, fmt::format("has format '{}', expected '{}'", format, kTransitionsFormat));
-  return format == kOldTransitionsFormat;
 }
 
 std::size_t read_cluster(const fs::path& path) {
@@ -67,11 +53,11 @@ std::size_t read_cluster(const fs::path& path) {
   return static_cast<std::size_t>(there);
 }
 
-TransitionSet read_set(const fs::path& path, bool old, const Grid& grid, std::size_t cluster) {
+TransitionSet read_set(const fs::path& path, const Grid& grid, std::size_t cluster) {
   TransitionSet set;
   set.grid = grid;
   set.cluster = cluster;
-  set.acquisitions = read_counts(path, old, "acquisitions", 1)[0];
+  set.acquisitions = read_counts(path, "acquisitions", 1)[0];
   if (set.acquisitions == 0) fail(path, "holds no acquisition");
   Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
   const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];
@@ -80,9 +66,9 @@ TransitionSet read_set(const fs::path& path, bool old, const Grid& grid, std::si
                            grid.shape_text()));
   set.inputs = std::move(inputs.values);
   set.outputs = std::move(outputs.values);
-  const auto acquisition = read_counts(path, old, "acquisition", n);
-  const auto candidate = read_counts(path, old, "candidate", n);
-  const auto step = read_counts(path, old, "step", n);
+  const auto acquisition = read_counts(path, "acquisition", n);
+  const auto candidate = read_counts(path, "candidate", n);
+  const auto step = read_counts(path, "step", n);
   if (!std::is_sorted(acquisition.begin(), acquisition.end()) ||
       (n > 0 && acquisition.back() >= set.acquisitions))
     fail(path, "holds acquisitions that do not follow each other");
@@ -135,25 +121,12 @@ void write_transitions(const fs::path& path, const TransitionSet& set, const std
 
 TransitionSet read_transitions(const fs::path& path) {
   return h5::guarded(path, [&] {
-    const bool old = is_old(path);
+    check_format(read_text_attribute(path, "/", "format"), kTransitionsFormat, path);
     const StateInfo info = read_state_info(path);
     const std::size_t cluster = read_cluster(path);
-    TransitionSet set = read_set(path, old, cluster_grid(info.grid, cluster), cluster);
+    TransitionSet set = read_set(path, cluster_grid(info.grid, cluster), cluster);
     set.equation = info.equation;
     set.dt = info.dt;
-    return set;
-  });
-}
-
-TransitionSet read_transitions(const fs::path& path, const Grid& grid, std::size_t cluster) {
-  return h5::guarded(path, [&] {
-    if (const std::size_t there = read_cluster(path); there != cluster)
-      fail(path, fmt::format("holds clusters of {} states, expected {}", there, cluster));
-    if (is_old(path)) return read_set(path, true, grid, cluster);
-    TransitionSet set = read_transitions(path);
-    if (set.grid != grid)
-      fail(path, fmt::format("holds states {} of another grid, expected {}", set.grid.shape_text(),
-                             grid.shape_text()));
     return set;
   });
 }

@@ -106,20 +106,14 @@ Value completed(const Value& document) {
 // Where it is computed may change from one command to the next; what is computed may not. True if
 // the configuration asks for more rounds than the folder's.
 bool raises_rounds(const RunFolder& folder, const Value& document) {
-  const RunConfig there = folder.read_config();
-  if (there.version < 3)
-    throw Error(ErrorKind::data,
-                fmt::format("{} was begun by an earlier version (run/{}): table and analyse read "
-                            "it, it cannot be continued; start anew in another folder",
-                            folder.path().string(), there.version));
+  const Value there = folder.read_config();
   const auto rounds_of = [](const Value& value) -> std::optional<std::uint64_t> {
     const Value* study = value.find("study");
     const Value* rounds = study != nullptr ? study->find("rounds") : nullptr;
     return rounds != nullptr ? rounds->integer<std::uint64_t>() : std::nullopt;
   };
-  const auto mine = rounds_of(document), theirs = rounds_of(there.document);
-  auto differing =
-      differences(essential_config(document), essential_config(completed(there.document)));
+  const auto mine = rounds_of(document), theirs = rounds_of(there);
+  auto differing = differences(essential_config(document), essential_config(completed(there)));
   if (mine && theirs && *mine < *theirs)
     differing.push_back(fmt::format("study.rounds: {} here, {} there", *mine, *theirs));
   if (!differing.empty())
@@ -164,7 +158,7 @@ Manifest continued(const RunFolder& folder, const Manifest& mine, Observer& obse
 // The configuration with which a run has more rounds. Its run is named after the rest, so that
 // one that an earlier version began keeps what that version knew.
 Value raised_config(const RunFolder& folder, const Value& document) {
-  Value theirs = folder.read_config().document;
+  Value theirs = folder.read_config();
   if (differences(essential_config(document), essential_config(theirs)).empty()) return document;
   theirs.find("study")->set("rounds", *document.find("study")->find("rounds"));
   return theirs;
@@ -176,7 +170,7 @@ Value raised_config(const RunFolder& folder, const Value& document) {
 bool go_on(const RunFolder& folder, AnswerLog& log, const Manifest& mine, Observer& observer) {
   const Manifest now = continued(folder, mine, observer);
   if (manifest_text(now) != manifest_text(folder.read_manifest())) {
-    log.note(kRunLine, head_of(now, folder.read_config().document));
+    log.note(kRunLine, head_of(now, folder.read_config()));
     folder.write_manifest(now);
   }
   for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);

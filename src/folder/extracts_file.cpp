@@ -48,7 +48,7 @@ void RunFolder::write_extracts(const RunExtracts& extracts) const {
   const std::vector<double> mean = doubles(e.rollouts, &Extract::mean);
   ArrayWriter writer(extracts_file());
   writer.add_text_attribute("format", kExtractsFormat);
-  writer.add_text_attribute("run", known().run);
+  writer.add_text_attribute("run", run());
   writer.describe(extracts.states);
   writer.add_attribute("round", static_cast<double>(extracts.round));
   if (n > 0) {
@@ -74,11 +74,9 @@ RunExtracts RunFolder::read_extracts() const {
   const auto damaged = [&](const std::string& what) {
     return Error(ErrorKind::data, fmt::format("{}: {}", path.string(), what));
   };
-  check_seal(path, known().sealed);
-  if (read_text_attribute(path, "/", "format") != kExtractsFormat)
-    throw damaged(fmt::format("is not of format {}", kExtractsFormat));
-  if (known().sealed == Sealed::always)
-    check_run(read_text_attribute(path, "/", "run"), path.string());
+  check_seal(path, Sealed::always);
+  check_format(read_text_attribute(path, "/", "format"), kExtractsFormat, path);
+  check_run(read_text_attribute(path, "/", "run"), path.string());
   RunExtracts result{.round = 0, .extracts = {}, .states = read_state_info(path)};
   result.round = static_cast<std::size_t>(read_attribute(path, "/", "round").values.at(0));
   Extracts& e = result.extracts;

@@ -107,9 +107,11 @@ std::vector<FileState> check_data(const fs::path& folder) {
 FileState check_file(const fs::path& file) {
   const std::string extension = file.extension().string();
   return look_at_file(file, [&] {
-    if (extension == ".safetensors") return read_model(file).sealed ? Is::whole : Is::unsealed;
-    if (file.filename() == "journal.jsonl") {
-      read_journal(file, {});
+    if (extension == ".safetensors" || file.filename() == "journal.jsonl") {
+      if (extension == ".safetensors")
+        read_model(file);
+      else
+        read_journal(file, {});
       return Is::whole;
     }
     if (extension == ".jsonl") {

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -14,8 +12,7 @@ namespace {
 
 using config::Value;
 
-constexpr std::array<std::string_view, 3> kManifestFormats{"manifest/1", "manifest/2",
-                                                           "manifest/3"};
+constexpr std::string_view kManifestFormat = "manifest/3";
 
 std::string cpu_model() {
   std::ifstream in("/proc/cpuinfo");
@@ -51,7 +48,7 @@ std::string identity_text(const Manifest& manifest, const char* key) {
 std::string manifest_text(const Manifest& manifest) {
   const auto map = [](const Value& value) { return value.is_null() ? Value(Value::Map{}) : value; };
   Value value;
-  value.set("format", kManifestFormats.back());
+  value.set("format", kManifestFormat);
   value.set("run", manifest.run);
   value.set("version", manifest.version);
   value.set("compiler", manifest.compiler);
@@ -68,19 +65,13 @@ std::string manifest_text(const Manifest& manifest) {
 
 void RunFolder::write_manifest(const Manifest& manifest) const {
   write_sealed_json(manifest_file(), manifest_text(manifest));
-  known_.reset();
+  run_.reset();
 }
 
 Manifest RunFolder::read_manifest() const {
   const std::filesystem::path path = manifest_file();
-  Value value = read_json(path);
+  const Value value = read_sealed_json(path, kManifestFormat);
   const auto text = [&](const char* key) { return field<std::string>(value, key, path); };
-  const std::string format = text("format");
-  if (std::ranges::find(kManifestFormats, format) == kManifestFormats.end())
-    throw Error(ErrorKind::data, fmt::format("{} is of format '{}', expected '{}'", path.string(),
-                                             format, kManifestFormats.back()));
-  const bool sealed = format == kManifestFormats.back();
-  if (sealed) value = read_json(path, Sealed::always);
   Manifest manifest;
   manifest.version = text("version");
   manifest.compiler = text("compiler");
@@ -91,14 +82,8 @@ Manifest RunFolder::read_manifest() const {
   manifest.solver = text("solver");
   manifest.seed = field<std::uint64_t>(value, "seed", path);
   manifest.data_seed = field<std::uint64_t>(value, "data_seed", path);
-  if (sealed) manifest.run = text("run");
-  if (format != kManifestFormats.front()) {
-    manifest.identity = map_field(value, "identity", path);
-  } else {
-    manifest.identity.set("name", manifest.solver);
-    manifest.identity.set("pool_sha256", text("pool_sha256"));
-    manifest.identity.set("test_sha256", text("test_sha256"));
-  }
+  manifest.run = text("run");
+  manifest.identity = map_field(value, "identity", path);
   return manifest;
 }
 

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::string_view kPlanFormat = "plan/2", kOldPlanFormat = "plan/1";
+constexpr std::string_view kPlanFormat = "plan/2";
 
 std::string name_of_pass(std::size_t pass) {
   return pass == 1 ? "plan.json" : fmt::format("plan-{}.json", pass);
@@ -62,7 +62,7 @@ void RunFolder::write_plan(std::size_t round, std::size_t pass, const Plan& plan
   }
   Value value;
   value.set("format", kPlanFormat);
-  value.set("run", known().run);
+  value.set("run", run());
   value.set("round", round);
   value.set("pass", pass);
   value.set("cost", plan.cost());
@@ -77,18 +77,12 @@ void RunFolder::write_plan(std::size_t round, std::size_t pass, const Plan& plan
 Plan RunFolder::read_plan(std::size_t round, std::size_t pass, std::size_t pool,
                           std::size_t steps) const {
   const fs::path path = plan_file(round, pass);
-  const Value value = read_json(path, known().sealed);
-  const auto format = field<std::string>(value, "format", path);
+  const Value value = read_sealed_json(path, kPlanFormat);
   const auto number = [&](const char* key) { return field<std::uint64_t>(value, key, path); };
-  if (format == kPlanFormat) {
-    if (known().sealed == Sealed::always)
-      check_run(field<std::string>(value, "run", path), path.string());
-    if (number("round") != round || number("pass") != pass)
-      throw Error(ErrorKind::data, fmt::format("{} is the plan of round {}, pass {}", path.string(),
-                                               number("round"), number("pass")));
-  } else if (format != kOldPlanFormat || known().sealed == Sealed::always) {
-    throw Error(ErrorKind::data, fmt::format("{} is not of format {}", path.string(), kPlanFormat));
-  }
+  check_run(field<std::string>(value, "run", path), path.string());
+  if (number("round") != round || number("pass") != pass)
+    throw Error(ErrorKind::data, fmt::format("{} is the plan of round {}, pass {}", path.string(),
+                                             number("round"), number("pass")));
   Plan plan;
   plan.unspent = number("unspent");
   if (value.find("warm_up") != nullptr) plan.warm_up = number("warm_up");
@@ -170,14 +164,12 @@ std::vector<Ledger> RunFolder::read_ledgers() const {
     if (line.type == kRunLine) run = field<std::string>(line.body, "run", where);
     if (line.type != "ledger") return;
     const auto acquisition = field<std::uint64_t>(line.body, "acquisition", where);
-    // In folders of run/1 one may be there twice, after a kill: the last counts.
-    if (acquisition + 1 == ledgers.size()) ledgers.pop_back();
     if (acquisition != ledgers.size())
       throw Error(ErrorKind::data, fmt::format("{} is the ledger of acquisition {}, expected {}",
                                                where, acquisition, ledgers.size()));
     ledgers.push_back(read_ledger(line.body, where));
   });
-  if (known().sealed == Sealed::always) check_run(run, journal_file().string());
+  check_run(run, journal_file().string());
   return ledgers;
 }
 

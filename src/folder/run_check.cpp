@@ -24,24 +24,11 @@ class RunCheck {
 
   std::vector<FileState> all() {
     config_ = if_readable([&] { return folder_.read_config(); });
-    if (config_ && config_->version < 3) {
-      states_.push_back({folder_.config_file(), Is::unsealed,
-                         "of an earlier version, whose files have no checksums"});
-      if (check_file(folder_.manifest_file()).is == Is::whole)
-        states_.back() = {folder_.config_file(), Is::damaged,
-                          "it claims to be of an earlier version than manifest.json"};
-      add(folder_.journal_file(), [&] {
-        read_journal(folder_.journal_file(), {});
-        return Is::whole;
-      });
-      return std::move(states_);
-    }
     manifest_ = if_readable([&] { return folder_.read_manifest(); });
     record_ = if_readable([&] { return read_record(folder_.journal_file()); });
-    agree_ =
-        config_ && manifest_ && manifest_->run == run_id(config_->document, manifest_->identity);
+    agree_ = config_ && manifest_ && manifest_->run == run_id(*config_, manifest_->identity);
     add(folder_.config_file(), [&] {
-      check_head(RunFolder::config_text(folder_.read_config().document), &RunRecord::configs);
+      check_head(RunFolder::config_text(folder_.read_config()), &RunRecord::configs);
       return Is::whole;
     });
     add(folder_.manifest_file(), [&] {
@@ -137,7 +124,7 @@ class RunCheck {
   }
 
   void rounds() {
-    const Value* study = config_->document.find("study");
+    const Value* study = config_->find("study");
     const auto size = [&](const char* key) {
       const Value* value = study != nullptr ? study->find(key) : nullptr;
       return value != nullptr ? value->integer<std::uint64_t>().value_or(0) : 0;
@@ -199,7 +186,7 @@ class RunCheck {
   void newest_networks() {
     if (!ledgers_ || *ledgers_ == 0) return;
     const std::size_t round = *ledgers_ - 1;
-    const Value* study = config_->document.find("study");
+    const Value* study = config_->find("study");
     const Value* keep = study != nullptr ? study->find("keep_committees") : nullptr;
     const bool all = keep != nullptr && keep->text() != nullptr && *keep->text() == "all";
     for (std::size_t r = all ? 0 : round; r <= round; ++r)
@@ -274,7 +261,7 @@ class RunCheck {
 
   const RunFolder& folder_;
   std::vector<FileState> states_;
-  std::optional<RunConfig> config_;
+  std::optional<Value> config_;
   std::optional<Manifest> manifest_;
   std::optional<RunRecord> record_;
   bool agree_ = false;                  // configuration and manifest

@@ -20,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr int kSealedVersion = 3;  // from which on all files have seals
-
 // The round a folder's name stands for; empty if it is not a number.
 std::optional<std::size_t> round_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
@@ -60,75 +58,60 @@ fs::path RunFolder::stage_file(std::size_t round) const {
 
 // --- config.yaml ---
 
-RunConfig RunFolder::read_config() const {
-  RunConfig config;
-  config.document = read_yaml(config_file());
-  const auto format = field<std::string>(config.document, "format", config_file());
-  const auto known = std::ranges::find(kRunFormats, format);
-  if (known == kRunFormats.end())
-    throw Error(ErrorKind::data,
-                fmt::format("{} is of format '{}', expected {}: it is not the folder of a run, or "
-                            "of one that a later version made",
-                            config_file().string(), format, fmt::join(kRunFormats, ", ")));
-  config.version = static_cast<int>(known - kRunFormats.begin()) + 1;
-  if (config.version >= kSealedVersion) check_seal(config_file(), Sealed::always);
-  config.document.erase("format");
-  return config;
+Value RunFolder::read_config() const {
+  Value document = read_yaml(config_file());
+  check_format(field<std::string>(document, "format", config_file()), kRunFormat, config_file());
+  check_seal(config_file(), Sealed::always);
+  document.erase("format");
+  return document;
 }
 
 std::string RunFolder::config_text(const Value& document) {
   Value whole;
-  whole.set("format", kRunFormats.back());
+  whole.set("format", kRunFormat);
   for (const auto& member : *document.map()) whole.set(member.key, member.value);
   return config::yaml_text(whole);
 }
 
 void RunFolder::write_config(const Value& document) const {
   write_sealed(config_file(), config_text(document));
-  known_.reset();
+  run_.reset();
 }
 
-const RunFolder::Known& RunFolder::known() const {
-  if (known_) return *known_;
-  static const Known nothing;
+const std::string& RunFolder::run() const {
   std::error_code error;
-  if (!fs::exists(config_file(), error)) return nothing;
-  const RunConfig config = read_config();
-  Known known;
-  if (config.version >= kSealedVersion) {
+  if (!run_ && fs::exists(config_file(), error)) {
     const Manifest manifest = read_manifest();
-    known.sealed = Sealed::always;
-    known.run = run_id(config.document, manifest.identity);
-    if (manifest.run != known.run)
-      throw Error(
-          ErrorKind::data,
-          fmt::format("{} is of run {}, but {} of run {}: one of them was put in the place "
-                      "of another",
-                      manifest_file().string(), manifest.run, config_file().string(), known.run));
+    const std::string run = run_id(read_config(), manifest.identity);
+    if (manifest.run != run)
+      throw Error(ErrorKind::data,
+                  fmt::format("{} is of run {}, but {} of run {}: one of them was put in the place "
+                              "of another",
+                              manifest_file().string(), manifest.run, config_file().string(), run));
+    run_ = run;
   }
-  known_ = std::move(known);
-  return *known_;
+  static const std::string none;
+  return run_ ? *run_ : none;
 }
 
 void RunFolder::check_run(const std::string& there, const std::string& where) const {
-  if (there != known().run)
+  if (!run().empty() && there != run())
     throw Error(ErrorKind::data,
                 fmt::format("{} is of run {}, but its folder's is {}: it was put in the place of "
                             "another file",
-                            where, there, known().run));
+                            where, there, run()));
 }
 
 // --- metrics, timings, losses ---
 
 std::vector<JsonLine> RunFolder::read_metrics() const {
-  std::vector<JsonLine> lines = read_json_lines(metrics_file(), false, known().sealed);
+  std::vector<JsonLine> lines = read_json_lines(metrics_file(), false, Sealed::always);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (const auto round = field<std::uint64_t>(lines[i].value, "round", lines[i].where);
         round != i)
       throw Error(ErrorKind::data,
                   fmt::format("{} is of round {}, expected {}", lines[i].where, round, i));
-    if (known().sealed == Sealed::always)
-      check_run(field<std::string>(lines[i].value, "run", lines[i].where), lines[i].where);
+    check_run(field<std::string>(lines[i].value, "run", lines[i].where), lines[i].where);
   }
   return lines;
 }
@@ -158,7 +141,7 @@ void RunFolder::add_timing(const Timing& timing) const {
 
 std::vector<Loss> RunFolder::read_losses() const {
   std::vector<Loss> losses;
-  for (const JsonLine& line : read_json_lines(losses_file(), true, known().sealed)) {
+  for (const JsonLine& line : read_json_lines(losses_file(), true, Sealed::always)) {
     Loss loss{field<std::uint64_t>(line.value, "round", line.where),
               field<int>(line.value, "member", line.where),
               field<int>(line.value, "epoch", line.where)};
@@ -191,18 +174,13 @@ void RunFolder::cut_losses(std::size_t round, int epoch) const {
 // --- training set, networks ---
 
 TransitionSet RunFolder::read_transitions() const {
-  if (read_config().version == 1) {
-    const Model model = read_model(newest_committee().path);
-    return stap::read_transitions(transitions_file(), model.shape.grid, model.cluster);
-  }
-  check_seal(transitions_file(), known().sealed);
-  if (known().sealed == Sealed::always)
-    check_run(read_text_attribute(transitions_file(), "/", "run"), transitions_file().string());
+  check_seal(transitions_file(), Sealed::always);
+  check_run(read_text_attribute(transitions_file(), "/", "run"), transitions_file().string());
   return stap::read_transitions(transitions_file());
 }
 
 void RunFolder::write_transitions(const TransitionSet& set) const {
-  stap::write_transitions(transitions_file(), set, known().run);
+  stap::write_transitions(transitions_file(), set, run());
 }
 
 std::optional<Model> RunFolder::read_networks(std::size_t round) const {
@@ -220,7 +198,6 @@ std::optional<Model> RunFolder::read_stage(std::size_t round) const {
 
 Model RunFolder::read_of_round(const fs::path& path, std::size_t round) const {
   Model model = read_model(path);
-  if (known().sealed != Sealed::always) return model;
   check_run(model.origin.run, path.string());
   if (model.origin.round != round)
     throw Error(ErrorKind::data, fmt::format("{} is of round {}, expected {}", path.string(),
@@ -245,7 +222,7 @@ CommitteeFile RunFolder::newest_committee() const {
         fmt::format("{}: there is no rounds/NN/committee.safetensors in this folder; give a "
                     "run folder that has trained a committee, or a model file",
                     path_.string()));
-  if (known().sealed == Sealed::always) read_networks(newest->round);  // throws if another run's
+  read_networks(newest->round);  // throws if another run's
   return *newest;
 }
 

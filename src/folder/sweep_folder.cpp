@@ -58,7 +58,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 std::vector<SweepRun> runs_in(const fs::path& folder) {
   std::vector<SweepRun> runs;
   for (const std::string& name : names_in(folder))
-    runs.push_back({name, RunFolder(folder / name).read_config().document});
+    runs.push_back({name, RunFolder(folder / name).read_config()});
   return runs;
 }
 

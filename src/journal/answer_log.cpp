@@ -55,7 +55,6 @@ Value to_value(const StatePlace& place) {
   return value;
 }
 
-// What run/1 has, too.
 LoggedAnswer read_answer(const Value& body, const std::string& where) {
   LoggedAnswer answer;
   answer.candidate = field<std::uint64_t>(body, "candidate", where);

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char *kFolderFormat = "data/2", *kUnsealedFormat = "data/1";
+constexpr std::string_view kFolderFormat = "data/2";
 
 constexpr const char* kConfig = "config.yaml";
 constexpr const char* kJournal = "journal.jsonl";
@@ -101,16 +101,12 @@ void check_ours(const fs::path& folder) {
 bool claimed(const fs::path& folder, const Value& document) {
   const fs::path path = folder / kConfig;
   if (!fs::exists(path)) return false;
-  Value there = read_yaml(path);
-  const Value* format = there.find("format");
-  const std::string text =
-      format != nullptr && format->text() != nullptr ? *format->text() : std::string();
-  if (text != kFolderFormat && text != kUnsealedFormat)
-    throw Error(ErrorKind::data,
-                fmt::format("{} is not of format '{}': it was not made by 'stap generate'",
-                            path.string(), kFolderFormat));
-  if (text == kFolderFormat) check_seal(path, Sealed::always);
-  there.set("format", kFolderFormat);
+  const Value there = read_yaml(path);
+  const auto format = field<std::string>(there, "format", path);
+  // Data of an earlier version are not damaged, which in the cache would mean: made anew.
+  check_format(format, kFolderFormat, path,
+               format.starts_with("data/") ? ErrorKind::unavailable : ErrorKind::data);
+  check_seal(path, Sealed::always);
   const auto differing = differences(document, there);
   if (!differing.empty())
     throw Error(ErrorKind::config,
@@ -232,11 +228,9 @@ class DataFolder {
       log.restart("session", session(result.seconds, key_));
       fs::remove(path_ / kAnswers);
     }
-    const auto format = field<std::string>(read_yaml(path_ / kConfig), "format", path_ / kConfig);
-    const Sealed sealed = format == kFolderFormat ? Sealed::always : Sealed::maybe;
     for (const Product& product : products_) {
       const fs::path file = product.file(path_);
-      check_seal(file, sealed);
+      check_seal(file, Sealed::always);
       if (read_text_attribute(file, "/", "data_key") != key_)
         throw Error(ErrorKind::data,
                     fmt::format("{} is of other data than its folder: remove it", file.string()));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nn/safetensors.h"
+#include "stap/config/files.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 
@@ -15,9 +16,12 @@ namespace {
 using nlohmann::json;
 
 // A model that conserves something is of a format of its own: older readers would not do so.
-constexpr const char *kModelFormat = "model/2", *kConservingFormat = "model/3",
-                     *kUnsealedFormat = "model/1";
+constexpr const char *kModelFormat = "model/2", *kConservingFormat = "model/3";
 constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
+
+const char* format_of(const FnoShape& shape) {
+  return shape.conserved.empty() ? kModelFormat : kConservingFormat;
+}
 
 json shape_to_json(const FnoShape& s) {
   json j{{"channels", s.grid.channels},
@@ -101,18 +105,13 @@ ModelOrigin origin_from(std::map<std::string, std::string>& metadata) {
 }
 
 Model model_from_tensors(TensorFile file) {
-  const std::string format = file.metadata["format"];
-  if (format != kModelFormat && format != kConservingFormat && format != kUnsealedFormat)
-    throw Error(ErrorKind::data, fmt::format("its format is '{}', expected '{}' or '{}'", format,
-                                             kModelFormat, kConservingFormat));
-  if (format != kUnsealedFormat && !file.sealed)
+  if (!file.sealed)
     throw Error(ErrorKind::data,
                 "it is damaged: it has no checksum, though it was written with one");
   Model model;
-  model.sealed = file.sealed;
   if (!file.metadata["run"].empty()) model.origin = origin_from(file.metadata);
   model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
-  if (format == (model.shape.conserved.empty() ? kConservingFormat : kModelFormat))
+  if (file.metadata["format"] != format_of(model.shape))
     throw Error(ErrorKind::data, "what it conserves is not what its format says");
   if (file.metadata.contains("cluster"))
     model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
@@ -162,7 +161,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     add(prefix + "average/", member.average, file);
     steps.push_back(member.steps);
   }
-  file.metadata = {{"format", model.shape.conserved.empty() ? kModelFormat : kConservingFormat},
+  file.metadata = {{"format", format_of(model.shape)},
                    {"shape", shape_to_json(model.shape).dump()},
                    {"steps", steps.dump()}};
   if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();
@@ -180,6 +179,8 @@ void write_model(const std::filesystem::path& path, const Model& model) {
 
 Model read_model(const std::filesystem::path& path) {
   TensorFile file = read_tensors(path);
+  if (const std::string& format = file.metadata["format"]; format != kConservingFormat)
+    check_format(format, kModelFormat, path);
   try {
     return model_from_tensors(std::move(file));
   } catch (const std::exception& e) {

@@ -114,13 +114,13 @@ void put_together(TrainingData& data) {
 
 TrainingData read_training_data(const fs::path& run) {
   const RunFolder folder(run);
-  const RunConfig config = folder.read_config();
+  const config::Value document = folder.read_config();
   std::error_code missing;
   if (!fs::exists(folder.transitions_file(), missing))
     throw Error(
         ErrorKind::data,
         fmt::format("{} has bought nothing yet: there is no training set to export", run.string()));
-  const Study study = make_study(config.document, Purpose::look);
+  const Study study = make_study(document, Purpose::look);
   TrainingData data;
   data.set = folder.read_transitions();
   const Manifest manifest = folder.read_manifest();

@@ -24,7 +24,7 @@ fs::path named_file(const RunResult& run) {
 }
 
 // Under the name that the run knows. What 'stap generate' makes of its configuration may have
-// another: on another machine or by another version, or if the run is of run/1 and knows none.
+// another: on another machine or by another version.
 fs::path file_in_cache(const RunResult& run) {
   const std::string known = identity_text(run.manifest, "data_key");
   const fs::path begun = known.empty() ? fs::path() : cached_file(known, "test.h5");

@@ -202,7 +202,7 @@ class Repair {
     make_folder(again.path() / "rounds");
     copy_answers(own, again);
     again.write_manifest(manifest);
-    Value document = own.read_config().document;
+    Value document = own.read_config();
     again.write_config(document);
     const std::size_t ledgers = purchases_of(own).known, evaluated = evaluations(own, ledgers);
     if (ledgers == 0) return;

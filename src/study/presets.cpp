@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "stap/config/complaints.h"
+#include "stap/config/files.h"
 #include "stap/config/key_index.h"
 #include "stap/core/error.h"
 #include "stap/study/method.h"
@@ -86,11 +87,8 @@ void drop_format(Value& document) {
   const Value* format = document.find("format");
   if (format == nullptr) return;
   const std::string* text = format->text();
-  if (text == nullptr || std::ranges::find(kRunFormats, *text) == kRunFormats.end())
-    throw Error(ErrorKind::config,
-                fmt::format("{}: format is {}, expected {}: this is no configuration",
-                            format->origin().text(), config::json_text(*format, 0),
-                            fmt::join(kRunFormats, ", ")));
+  const std::string shown = text != nullptr ? *text : config::json_text(*format, 0);
+  check_format(shown, kRunFormat, format->origin().text(), ErrorKind::config);
   document.erase("format");
 }
 

@@ -178,7 +178,7 @@ TEST_F(GenerateProgram, RefusesOtherFolders) {
   EXPECT_EQ(run_stap(words("mine")).exit_code, 2);
   EXPECT_FALSE(fs::exists(folder_.path("mine/journal.jsonl")));
   fs::create_directory(folder_.path("run"));
-  folder_.file("run/config.yaml", "format: run/1\n");
+  folder_.file("run/config.yaml", "format: run/3\n");
   EXPECT_EQ(run_stap(words("run")).exit_code, 3);
   EXPECT_EQ(run_stap(words("/proc/no")).exit_code, 6);
 }

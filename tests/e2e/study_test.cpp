@@ -367,8 +367,8 @@ TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
   test::change_sealed(folder_.path("r/config.yaml"), "run/3", "run/1");
   const Finished old = run_stap(words("run", "r"));
   EXPECT_EQ(old.exit_code, 3);
-  EXPECT_TRUE(contains(old.err, "was begun by an earlier version (run/1)"));
-  EXPECT_EQ(run_stap({"table", folder_.path("r")}).exit_code, 0);
+  EXPECT_TRUE(contains(old.err, "run/1, expected run/3: an earlier version of stap made it"));
+  EXPECT_EQ(run_stap({"table", folder_.path("r")}).exit_code, 3);
   folder_.file("r/config.yaml", "{damaged");
   EXPECT_EQ(run_stap(words("run", "r")).exit_code, 3);
   fs::create_directory(folder_.path("mine"));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stap/config/value.h"
+#include "stap/core/error.h"
 #include "stap/core/seal.h"
 
 namespace stap {
@@ -39,10 +40,10 @@ config::Value read_json(const std::filesystem::path& path, Sealed sealed = Seale
 /// The same of a file that says its format and has a seal. Throws Error(data), too, for another
 /// format or a file without a seal.
 config::Value read_sealed_json(const std::filesystem::path& path, std::string_view format);
-/// Throws Error(data) if `found` ("sweep/1") is not the format `expected` ("sweep/2"), and says who
+/// Throws an Error if `found` ("sweep/1") is not the format `expected` ("sweep/2"), and says who
 /// reads one of an earlier version.
 void check_format(std::string_view found, std::string_view expected,
-                  const std::filesystem::path& where);
+                  const std::filesystem::path& where, ErrorKind kind = ErrorKind::data);
 
 /// A line of a file of JSON objects, one a line.
 struct JsonLine {

@@ -41,11 +41,7 @@ void write_transitions(const std::filesystem::path& path, const TransitionSet& s
                        const std::string& run = {});
 /// A hash of all of it, as sixteen digits.
 std::string digest(const TransitionSet& set);
-/// With the grid the file names. Throws Error(data) if it is damaged or of another format; those of
-/// "transitions/1" name none.
+/// Throws Error(data) if it is damaged or of another format.
 TransitionSet read_transitions(const std::filesystem::path& path);
-/// Also "transitions/1". Throws Error(data), too, for another grid or another cluster.
-TransitionSet read_transitions(const std::filesystem::path& path, const Grid& grid,
-                               std::size_t cluster = 1);
 
 }  // namespace stap

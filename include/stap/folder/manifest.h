@@ -17,10 +17,9 @@ struct Manifest {
   std::uint64_t seed = 0, data_seed = 0;
   /// The problem, a map: `name` (of the equation or command), `channels` (names), `points`,
   /// `lengths`, `dt`, `steps`, `cluster`, `parameters` (names), `pool_sha256`, `test_sha256`
-  /// (absent without a test set), `pool_file` and `test_file` (where named), `data_key`. Of a
-  /// folder of run/1: `name` and the hashes only.
+  /// (absent without a test set), `pool_file` and `test_file` (where named), `data_key`.
   config::Value identity{};
-  std::string run{};  ///< its run_id(); empty before run/3
+  std::string run{};  ///< its run_id()
 };
 
 /// The text of the file, without its seal.

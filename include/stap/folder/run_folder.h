@@ -18,10 +18,9 @@
 namespace stap {
 
 /// One run's folder: every file in it has its place, its one reader and its one writer here
-/// (docs/running.md has the table). Readers take folders of formats run/1 to run/3, also of runs
-/// that are under way, and throw Error(data) with file and line or key for what is missing, damaged
-/// or, in run/3, whose files have seals and name their run, another run's. Writers throw
-/// Error(storage) and are for who has claimed the folder (claim.h).
+/// (docs/running.md has the table). Readers take runs that are under way, too, and throw
+/// Error(data) with file and line or key for what is missing, damaged, another run's or of another
+/// format. Writers throw Error(storage) and are for who has claimed the folder (claim.h).
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
@@ -45,9 +44,9 @@ class RunFolder {
   /// plan.json, or plan-2.json, ... of further passes (1-based).
   std::filesystem::path plan_file(std::size_t round, std::size_t pass) const;
 
-  /// Of config.yaml and manifest.json (run_id.h); empty in folders before run/3.
-  std::string run() const { return known().run; }
-  RunConfig read_config() const;
+  /// Of config.yaml and manifest.json (run_id.h), read once; empty while there is no configuration.
+  const std::string& run() const;
+  config::Value read_config() const;
   Manifest read_manifest() const;
   /// Line r is that of round r; none if there is no such file yet.
   std::vector<JsonLine> read_metrics() const;
@@ -65,7 +64,6 @@ class RunFolder {
   std::optional<RunStatus> read_status() const;
   /// Throws Error(data), too, if there are none.
   RunExtracts read_extracts() const;
-  /// In a folder of run/1, with the grid of its newest committee.
   TransitionSet read_transitions() const;
   /// The networks of a round: finished, half trained or, empty, not begun.
   std::optional<Model> read_networks(std::size_t round) const;
@@ -102,17 +100,11 @@ class RunFolder {
   void remove_old_networks(std::size_t round, bool committees) const;
 
  private:
-  /// What readers must know of the folder first: read once, when there is a configuration.
-  struct Known {
-    Sealed sealed = Sealed::maybe;
-    std::string run{};
-  };
-  const Known& known() const;
   Model read_of_round(const std::filesystem::path& path, std::size_t round) const;
   void check_run(const std::string& there, const std::string& where) const;
 
   std::filesystem::path path_;
-  mutable std::optional<Known> known_;
+  mutable std::optional<std::string> run_;
 };
 
 }  // namespace stap

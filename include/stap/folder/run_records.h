@@ -26,10 +26,6 @@ struct Loss {
   int member = 0, epoch = 0;
   double loss = 0.0;
 };
-struct RunConfig {
-  int version = 0;         ///< of the folder: 3, or 1 and 2 (read only)
-  config::Value document;  ///< the configuration, without its format
-};
 struct RunExtracts {
   std::size_t round = 0;  ///< whose committee they show
   Extracts extracts;

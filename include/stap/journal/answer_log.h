@@ -70,8 +70,8 @@ class AnswerLog {
   std::uint64_t unnamed_ = 0;
 };
 
-/// Answers of a journal that may be in use, without their states and those that were revoked; also
-/// those of run/1, whose lines hold the states themselves. Throws Error(data) as read_journal does.
+/// Answers of a journal that may be in use, without their states and those that were revoked.
+/// Throws Error(data) as read_journal does.
 void read_answers(
     const std::filesystem::path& journal,
     const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit);

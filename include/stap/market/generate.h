@@ -33,8 +33,8 @@ struct Generated {
 /// "pool" and "test set". Throws Error(config), with the differences, for a folder of another
 /// request, for one that holds other things, a request that cannot be or a warm-up that is too
 /// short; InUse if another process works there; Error(data) for a folder of another format or
-/// damaged files; Error(storage); Error(numerics) naming the initial condition or test trajectory
-/// that cannot be computed.
+/// damaged files; Error(unavailable) for one of an earlier version; Error(storage);
+/// Error(numerics) naming the initial condition or test trajectory that cannot be computed.
 Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const std::filesystem::path& folder,
                    Observer& observer, const StopAsked& stop);

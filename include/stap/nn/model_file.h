@@ -27,7 +27,6 @@ struct Model {
   std::vector<MemberState> members;
   std::size_t cluster = 1;  ///< k: its states are clusters of k (stap/core/cluster.h)
   ModelOrigin origin{};
-  bool sealed = false;  ///< of one that was read: its file has a checksum
 };
 
 /// Writes a safetensors file (format "model/2", or "model/3" of networks that conserve something;
@@ -37,9 +36,8 @@ struct Model {
 /// cluster, where it is not 1, as metadata. Written aside and renamed. Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 
-/// Reads it back, bit for bit; also files of "model/1", which have no seal. Throws Error(data) if
-/// the file is missing, damaged, of another format or inconsistent; reading never runs code and
-/// never reads outside the file.
+/// Reads it back, bit for bit. Throws Error(data) if the file is missing, damaged, of another
+/// format or inconsistent; reading never runs code and never reads outside the file.
 Model read_model(const std::filesystem::path& path);
 
 }  // namespace stap

@@ -87,7 +87,7 @@ struct RunResult {
   bool without_errors() const { return test_sha256.empty() && evaluated() == 0; }
 };
 
-/// Reads one run's folder, of format run/1 or run/2. Throws Error(data).
+/// Reads one run's folder. Throws Error(data).
 RunResult read_result(const std::filesystem::path& folder);
 /// Every run's folder below a sweep's (or the folder itself), in the order of the sweep: those that
 /// have a configuration. Throws Error(data) if there is none.

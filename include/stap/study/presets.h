@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,8 +9,8 @@
 
 namespace stap {
 
-/// Formats of run folders, as their config.yaml says them, the earliest first: version 1, 2, ...
-inline constexpr std::array<std::string_view, 3> kRunFormats{"run/1", "run/2", "run/3"};
+/// The format of run folders, as their config.yaml says it.
+inline constexpr std::string_view kRunFormat = "run/3";
 
 struct Preset {
   std::string name, text;

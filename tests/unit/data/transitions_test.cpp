@@ -7,7 +7,6 @@
 
 #include "stap/core/error.h"
 #include "stap/data/store.h"
-#include "support/h5_writing.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -15,7 +14,6 @@ namespace stap {
 namespace {
 
 using test::content;
-using test::H5File;
 using test::TemporaryFolder;
 
 std::string data_error(const std::function<void()>& act) {
@@ -47,7 +45,7 @@ void expect_equal(const TransitionSet& a, const TransitionSet& b) {
   EXPECT_EQ(a.outputs, b.outputs);
 }
 
-TEST(Transitions, ComeBackWithAndWithoutAGivenGrid) {
+TEST(Transitions, ComeBack) {
   const TemporaryFolder folder;
   for (std::size_t cluster : {1u, 2u}) {
     const TransitionSet set = some_set(cluster);
@@ -55,26 +53,12 @@ TEST(Transitions, ComeBackWithAndWithoutAGivenGrid) {
     write_transitions(folder.path("t.h5"), set);
 
     expect_equal(read_transitions(folder.path("t.h5")), set);
-    expect_equal(read_transitions(folder.path("t.h5"), set.grid, cluster), set);
     // Attributes are of single states.
     EXPECT_EQ(read_attribute(folder.path("t.h5"), "/", "channels").values.at(0),
               cluster == 1 ? 2.0 : 1.0);
     EXPECT_EQ(read_integers(folder.path("t.h5"), "candidate").values,
               (std::vector<std::int64_t>{7, 7, 4}));
   }
-}
-
-TEST(Transitions, OfAnotherGridOrClusterAreRefused) {
-  const TemporaryFolder folder;
-  write_transitions(folder.path("t.h5"), some_set());
-
-  for (const Grid& grid :
-       {make_grid(2, {4}, {1.5}), make_grid(1, {3}, {1.5}), make_grid(2, {3}, {2.5})})
-    data_error([&] { read_transitions(folder.path("t.h5"), grid); });
-  EXPECT_NE(data_error([&] {
-              read_transitions(folder.path("t.h5"), some_set().grid, 2);
-            }).find("clusters of 1 states, expected 2"),
-            std::string::npos);
 }
 
 // What drops the last acquisition must leave what was there before it, to the byte.
@@ -97,37 +81,19 @@ TEST(Transitions, TheLastAcquisitionCanBeDropped) {
   EXPECT_EQ(set.count(), 0u);
 }
 
-// As the first version wrote it: ids as real numbers, and no grid.
-void write_old(const std::string& path, double acquisitions, double candidate) {
-  H5File file(path);
-  file.text_attribute("format", "transitions/1");
-  file.dataset("acquisitions", {1}, {acquisitions});
-  file.dataset("acquisition", {3}, {0, 0, 1});
-  file.dataset("candidate", {3}, {7, 7, candidate});
-  file.dataset("step", {3}, {0, 1, 5});
-  file.dataset("inputs", {3, 2, 3}, some_set().inputs);
-  file.dataset("outputs", {3, 2, 3}, some_set().outputs);
-}
-
-TEST(Transitions, OfTheFirstVersionAreReadWithAGivenGrid) {
-  const TemporaryFolder folder;
-  write_old(folder.path("t.h5"), 2, 4);
-  TransitionSet expected = some_set();
-  expected.equation = "";
-  expected.dt = 0;
-
-  expect_equal(read_transitions(folder.path("t.h5"), expected.grid), expected);
-  EXPECT_NE(data_error([&] { read_transitions(folder.path("t.h5")); }).find("names no grid"),
-            std::string::npos);
-}
-
 TEST(Transitions, CountsThatCannotBeAreDamage) {
   const TemporaryFolder folder;
-  const Grid grid = some_set().grid;
-  for (const auto& [acquisitions, candidate] :
-       {std::pair{0.0, 4.0}, {2.7, 4.0}, {1.0, 4.0}, {2.0, 4.5}, {2.0, -1.0}, {2.0, 1e300}}) {
-    write_old(folder.path("t.h5"), acquisitions, candidate);
-    EXPECT_NE(data_error([&] { read_transitions(folder.path("t.h5"), grid); }).find("t.h5"),
+  constexpr std::size_t kNegative = SIZE_MAX, kHuge = std::size_t{1} << 60;
+  for (const auto& [acquisitions, candidate] : {std::pair{std::size_t{0}, std::size_t{4}},
+                                                {1, 4},
+                                                {kNegative, 4},
+                                                {2, kNegative},
+                                                {2, kHuge}}) {
+    TransitionSet set = some_set();
+    set.acquisitions = acquisitions;
+    set.origins[2].candidate = candidate;
+    write_transitions(folder.path("t.h5"), set);
+    EXPECT_NE(data_error([&] { read_transitions(folder.path("t.h5")); }).find("t.h5"),
               std::string::npos);
   }
   TransitionSet unordered = some_set();

@@ -75,7 +75,7 @@ TEST_F(ClaimTest, MakesAFolderAndOpensItAgain) {
 
   const ClaimedFolder again = claimed();
 
-  EXPECT_EQ(again.folder.read_config().document, document());
+  EXPECT_EQ(again.folder.read_config(), document());
   EXPECT_EQ(identity_text(again.folder.read_manifest(), "name"), "burgers");
   EXPECT_EQ(again.ledgers, 0u);
   EXPECT_EQ(listener_.warnings, "");
@@ -117,10 +117,10 @@ TEST_F(ClaimTest, RoundsMayBeRaised) {
 
   ClaimedFolder more = claimed(document(5));
 
-  EXPECT_EQ(more.folder.read_config().document, document(2));
+  EXPECT_EQ(more.folder.read_config(), document(2));
   ASSERT_TRUE(more.raised);
   raise_rounds(more.folder, more.log, *more.raised);
-  EXPECT_EQ(more.folder.read_config().document, document(5));
+  EXPECT_EQ(more.folder.read_config(), document(5));
 }
 
 // A mutation that compares documents as they are refuses the second line; one that writes the whole
@@ -140,7 +140,7 @@ TEST_F(ClaimTest, OptionsThatCameLaterCountWithTheirDefaults) {
     EXPECT_EQ(raised.folder.run(), run);
   }
   EXPECT_EQ(RunFolder(path()).run(), run);
-  EXPECT_EQ(RunFolder(path()).read_config().document.find("train")->find("noise"), nullptr);
+  EXPECT_EQ(RunFolder(path()).read_config().find("train")->find("noise"), nullptr);
 
   Value other = more;
   other.find("train")->set("noise", 0.1);

@@ -8,7 +8,6 @@
 
 #include "stap/core/error.h"
 #include "stap/folder/run_id.h"
-#include "support/h5_writing.h"
 #include "support/networks.h"
 #include "support/sealing.h"
 #include "support/temporary_folder.h"
@@ -57,19 +56,14 @@ Value some_document() {
 TEST_F(RunFolderTest, Configuration) {
   run_.write_config(some_document());
 
-  const RunConfig config = run_.read_config();
-
-  EXPECT_EQ(config.version, 3);
-  EXPECT_EQ(config.document, some_document());
+  EXPECT_EQ(run_.read_config(), some_document());
   EXPECT_EQ(content(folder_.path("config.yaml")).substr(0, 14), "format: run/3\n");
-  folder_.file("config.yaml", "format: run/1\nstudy: {rounds: 2}\n");
-  EXPECT_EQ(run_.read_config().version, 1);
   const auto read = [&] { run_.read_config(); };
   folder_.file("config.yaml", "format: run/4\n");
   expect_says(damage("config.yaml", read), "run/4");
   folder_.file("config.yaml", "format: run/3\nstudy: {rounds: 2}\n");
   expect_says(damage("config.yaml", read), "has no checksum");
-  folder_.file("config.yaml", "format: run/2\nstudy: {\n");
+  folder_.file("config.yaml", "format: run/3\nstudy: {\n");
   expect_says(damage("config.yaml", read), "config.yaml:3");
   folder_.file("config.yaml", "study: {rounds: 2}\n");
   damage("config.yaml", read);
@@ -110,7 +104,7 @@ TEST_F(RunFolderTest, ManifestComesBack) {
   EXPECT_EQ(identity_text(back, "test_sha256"), "");
 }
 
-TEST_F(RunFolderTest, ManifestThatIsDamagedOrOld) {
+TEST_F(RunFolderTest, ManifestThatIsDamaged) {
   const auto read = [&] { run_.read_manifest(); };
   damage("manifest.json", read);
   for (const char* key :
@@ -126,15 +120,6 @@ TEST_F(RunFolderTest, ManifestThatIsDamagedOrOld) {
   run_.write_manifest(some_manifest());
   replace("manifest.json", "manifest/3", "manifest/7");
   expect_says(damage("manifest.json", read), "manifest/7");
-
-  folder_.file("manifest.json",
-               R"({"format": "manifest/1", "version": "0.1.0", "compiler": "12", "device": "cpu",
-                   "cpu": "some", "instruction_set": "avx2", "solver": "kdv", "seed": 1,
-                   "data_seed": 2, "pool_sha256": "aa", "test_sha256": "bb"})");
-  const Manifest old = run_.read_manifest();
-  EXPECT_EQ(identity_text(old, "name"), "kdv");
-  EXPECT_EQ(identity_text(old, "pool_sha256"), "aa");
-  EXPECT_EQ(identity_text(old, "test_sha256"), "bb");
 }
 
 TEST_F(RunFolderTest, Metrics) {
@@ -281,8 +266,7 @@ TEST_F(RunFolderTest, LedgersAndAnswersOfTheJournal) {
     AnswerLog log(run_.journal_file(), run_.answers_file());
     log.append(0, {.candidate = 3, .status = "ok", .state = {1.0}, .seconds = 0.5});
     log.note("ledger", to_value(0, some_ledger(1)));
-    log.note("ledger", to_value(1, some_ledger(9)));
-    log.note("ledger", to_value(1, some_ledger(10)));  // run/1 could have that
+    log.note("ledger", to_value(1, some_ledger(10)));
   }
 
   const auto ledgers = run_.read_ledgers();
@@ -312,7 +296,7 @@ TransitionSet some_set(const Grid& grid) {
   return set;
 }
 
-TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
+TEST_F(RunFolderTest, TransitionsAndNetworks) {
   const FnoShape shape = test::small_shape({16}, {8});
   Model model{shape, {fresh_member(shape, test::some_scaling(1), Rng(1))}, 1, {}};
   EXPECT_FALSE(run_.read_networks(0).has_value());
@@ -355,67 +339,14 @@ TEST_F(RunFolderTest, TransitionsAndNetworksOfBothFormats) {
   expect_says(damage("transitions.h5", [&] { run_.read_transitions(); }), "of run");
   damage("rounds/00/committee.safetensors", [&] { run_.read_networks(0); });
 
-  // As run/1 had them: the grid is that of the networks.
-  folder_.file("config.yaml", "format: run/1\nstudy: {rounds: 2}\n");
-  {
-    const TransitionSet set = some_set(shape.grid);
-    test::H5File file(run_.transitions_file());
-    file.text_attribute("format", "transitions/1");
-    file.dataset("acquisitions", {1}, {1});
-    file.dataset("acquisition", {1}, {0});
-    file.dataset("candidate", {1}, {1});
-    file.dataset("step", {1}, {2});
-    file.dataset("inputs", {1, 1, 16}, set.inputs);
-    file.dataset("outputs", {1, 1, 16}, set.outputs);
-  }
-  const RunFolder old(folder_.path());
-  EXPECT_EQ(old.read_transitions().grid, shape.grid);
-  EXPECT_EQ(old.read_transitions().origins, some_set(shape.grid).origins);
-
   folder_.file("transitions.h5", "no HDF5");
-  damage("transitions.h5", [&] { old.read_transitions(); });
+  damage("transitions.h5", [&] { run_.read_transitions(); });
   folder_.file("rounds/00/committee.safetensors", "no weights");
   damage("rounds/00/committee.safetensors", [&] { run_.read_networks(0); });
   run_.remove_old_networks(1, false);
   EXPECT_TRUE(fs::exists(run_.committee_file(0)));
   run_.remove_old_networks(1, true);
   EXPECT_FALSE(run_.read_networks(0).has_value());
-}
-
-// A folder as the version before wrote it: one initial trajectory and four bought steps, each of
-// 16 values.
-TEST(RunFolderOfAnEarlierVersion, CanBeLookedAt) {
-  const RunFolder old(fs::path(STAP_TEST_SOURCE_DIR) / "tests/unit/folder/data/run-1");
-
-  const RunConfig config = old.read_config();
-  const Manifest manifest = old.read_manifest();
-  const TransitionSet set = old.read_transitions();
-  const Plan plan = old.read_plan(0, 1, 8, 3);
-  const auto ledgers = old.read_ledgers();
-  std::vector<std::size_t> asked;
-  old.read_answers([&](std::size_t acquisition, const LoggedAnswer& answer) {
-    EXPECT_EQ(answer.status, "ok");
-    asked.push_back(acquisition);
-  });
-
-  EXPECT_EQ(config.version, 1);
-  EXPECT_EQ(config.document.find("pde")->find("points")->integer<int>(), 16);
-  EXPECT_EQ(identity_text(manifest, "name"), "burgers");
-  EXPECT_EQ(identity_text(manifest, "pool_sha256").size(), 64u);
-  EXPECT_EQ(set.acquisitions, 2u);
-  EXPECT_EQ(set.count(), 7u);
-  EXPECT_EQ(set.grid, make_grid(1, {16}, {1.0}));
-  EXPECT_EQ(set.origins.back(), (Provenance{1, 6, 0}));
-  EXPECT_EQ(plan.cost(), 4u);
-  EXPECT_EQ(plan.purchases.at(0), (Purchase{7, Pattern::parse("011")}));
-  ASSERT_EQ(ledgers.size(), 2u);
-  EXPECT_EQ(ledgers[1].bought, 4u);
-  EXPECT_EQ(asked, (std::vector<std::size_t>{0, 0, 0, 1, 1, 1, 1}));
-  EXPECT_EQ(old.read_metrics().size(), 2u);
-  EXPECT_EQ(old.read_timings().size(), 9u);
-  EXPECT_TRUE(old.read_losses().empty());
-  EXPECT_EQ(old.newest_committee().round, 1u);
-  EXPECT_EQ(old.read_networks(1)->members.size(), 2u);
 }
 
 }  // namespace

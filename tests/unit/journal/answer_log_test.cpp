@@ -342,30 +342,5 @@ TEST_F(AnswerLogTest, AnswersCanBeLookedAtWhileTheyAreMade) {
   EXPECT_EQ(seen[0].seconds, answer(3).seconds);
 }
 
-// A line as run/1 had it: the state stands in the line itself.
-TEST_F(AnswerLogTest, LooksAtAnswersOfAnEarlierVersion) {
-  {
-    Journal old(journal());
-    config::Value body;
-    body.set("acquisition", 0);
-    body.set("candidate", 12);
-    body.set("step", 1);
-    body.set("status", "ok");
-    body.set("reason", "");
-    body.set("attempts", 1);
-    body.set("seconds", 0.25);
-    body.set("state", "AAAAAAAA8D8=");
-    old.append("answer", body);
-    old.commit();
-  }
-  double seconds = 0;
-
-  read_answers(journal(), [&](std::size_t, const LoggedAnswer& a) { seconds += a.seconds; });
-
-  EXPECT_EQ(seconds, 0.25);
-  EXPECT_NE(error_text(ErrorKind::data, [&] { open(); }).find("journal.jsonl, line 1"),
-            std::string::npos);
-}
-
 }  // namespace
 }  // namespace stap

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
 #include "stap/data/npy.h"
@@ -187,9 +188,9 @@ TEST_F(ProblemTest, ADamagedOrForeignEntryIsMadeAnew) {
     EXPECT_TRUE(fs::exists(folder / "config.yaml"));
   };
 
-  std::ofstream(folder / "config.yaml") << "format: data/1\npool: 7\n";
+  write_sealed(folder / "config.yaml", "format: data/2\npool: 7\n");
   expect_anew();
-  std::ofstream(folder / "config.yaml") << "format: run/2\n";
+  std::ofstream(folder / "config.yaml") << "format: run/3\n";
   expect_anew();
   fs::remove(folder / "config.yaml");  // which leaves files without one
   expect_anew();
@@ -252,8 +253,8 @@ TEST_F(ProblemTest, AnEntryThatWasBegunAndCannotBeGoneOnWithIsSaid) {
   DataRequest request = data_request(study());
   config::Value document = data_document(request);
   document.set("numerics", *document.find("format"));
-  document.set("format", "data/1");
-  std::ofstream(entry(study()) / "config.yaml") << config::yaml_text(document);
+  document.set("format", "data/2");
+  write_sealed(entry(study()) / "config.yaml", config::yaml_text(document));
   Recorder record;
 
   EXPECT_TRUE(

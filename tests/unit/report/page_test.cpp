@@ -493,7 +493,7 @@ TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
         "\n",
         round);
   };
-  write_run_folder(folder.path("r"), "run/2", "abc", line(0));
+  write_run_folder(folder.path("r"), "abc", line(0));
   const RunFolder run(folder.path("r"));
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
@@ -505,6 +505,9 @@ TEST(GatherReport, AKilledRunIsStoppedAndALedgerThatOverflowsIsDamage) {
   folder.file("r/status.json", status);
   Ledger ledger;
   ledger.budget = ledger.bought = 7;
+  config::Value head;
+  head.set("run", run.run());
+  AnswerLog(run.journal_file(), run.answers_file()).note(kRunLine, head);
   AnswerLog(run.journal_file(), run.answers_file()).note("ledger", to_value(0, ledger));
   const std::vector<std::filesystem::path> folders{folder.path("r")};
 
@@ -538,7 +541,7 @@ TEST(GatherReport, StagesOfTrainingAreOnThePageDamagedOrNot) {
   const TemporaryFolder folder;
   const auto page = [&](const std::string& held_back) {
     write_run_folder(
-        folder.path("r"), "run/3", "abc",
+        folder.path("r"), "abc",
         R"({"round": 0, "transitions": 48, "points": 64, "trajectories": 5, "diverged": 0, )"
         R"("rmse": 1, "rmse_q50": 1, "rmse_q95": 1, "rmse_q99": 1, "nrmse": 1, "mae": 1, )"
         R"("rmse_by_step": [1, 1, 1, 1, 1, 1, 1, 1], "stages": 3, "kept_stage": 1, )"

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include "stap/core/error.h"
 #include "stap/results/table.h"
@@ -12,6 +10,7 @@
 #include "support/contains.h"
 #include "support/refusals.h"
 #include "support/run_folder.h"
+#include "support/sealing.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -38,28 +37,26 @@ std::string refusal(const std::filesystem::path& folder) {
 }
 
 // The demo has 64 points and the lines say 77: what a run says is read, not made again.
-TEST(RunResult, IsWhatTheFolderSaysInBothFormats) {
+TEST(RunResult, IsWhatTheFolderSays) {
   const TemporaryFolder folder;
-  for (const char* format : {"run/1", "run/2", "run/3"}) {
-    write_run_folder(folder.path("r"), format, kHash, line(0, "0.5") + line(1, "null"));
+  write_run_folder(folder.path("r"), kHash, line(0, "0.5") + line(1, "null"));
 
-    const RunResult run = read_result(folder.path("r"));
+  const RunResult run = read_result(folder.path("r"));
 
-    EXPECT_EQ(run.method, "sbal+stap");
-    EXPECT_EQ(run.rounds, 4u);
-    EXPECT_EQ(run.steps, 8u);
-    EXPECT_EQ(run.points, 77u);
-    EXPECT_EQ(run.transitions, (std::vector<std::uint64_t>{48, 72}));
-    EXPECT_EQ(run.members.values_of(Metric::rmse)[0], 0.5);
-    EXPECT_TRUE(std::isinf(run.members.values_of(Metric::rmse)[1]));
-    EXPECT_TRUE(std::isinf(run.members.logs_of(Metric::rmse)[1]));
-    EXPECT_EQ(run.members.logs_of(Metric::q95)[1], std::log(0.75));
-    EXPECT_EQ(run.members.rmse_by_step[0].at(1), 1.5);
-    EXPECT_TRUE(std::isinf(run.members.rmse_by_step[0].at(7)));
-    EXPECT_EQ(run.members.diverged, (std::vector<std::size_t>{0, 3}));
-    EXPECT_FALSE(run.complete());
-    EXPECT_FALSE(run.without_errors());
-  }
+  EXPECT_EQ(run.method, "sbal+stap");
+  EXPECT_EQ(run.rounds, 4u);
+  EXPECT_EQ(run.steps, 8u);
+  EXPECT_EQ(run.points, 77u);
+  EXPECT_EQ(run.transitions, (std::vector<std::uint64_t>{48, 72}));
+  EXPECT_EQ(run.members.values_of(Metric::rmse)[0], 0.5);
+  EXPECT_TRUE(std::isinf(run.members.values_of(Metric::rmse)[1]));
+  EXPECT_TRUE(std::isinf(run.members.logs_of(Metric::rmse)[1]));
+  EXPECT_EQ(run.members.logs_of(Metric::q95)[1], std::log(0.75));
+  EXPECT_EQ(run.members.rmse_by_step[0].at(1), 1.5);
+  EXPECT_TRUE(std::isinf(run.members.rmse_by_step[0].at(7)));
+  EXPECT_EQ(run.members.diverged, (std::vector<std::size_t>{0, 3}));
+  EXPECT_FALSE(run.complete());
+  EXPECT_FALSE(run.without_errors());
 }
 
 // A line with the errors of the mean model: those of line(), and another RMSE.
@@ -72,10 +69,10 @@ std::string line_with_mean(int round, const std::string& rmse, const std::string
 
 TEST(RunResult, HasTheMeanModelWhereEveryRoundHasIt) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("new"), "run/2", kHash,
+  write_run_folder(folder.path("new"), kHash,
                    line_with_mean(0, "0.5", "0.375") + line_with_mean(1, "0.25", "null"));
-  write_run_folder(folder.path("old"), "run/1", kHash, line(0, "0.5"));
-  write_run_folder(folder.path("mixed"), "run/1", kHash,
+  write_run_folder(folder.path("old"), kHash, line(0, "0.5"));
+  write_run_folder(folder.path("mixed"), kHash,
                    line(0, "0.5") + line_with_mean(1, "0.25", "0.125"));
 
   const RunResult run = read_result(folder.path("new"));
@@ -98,9 +95,9 @@ TEST(RunResult, HasStandardErrorsWhereEveryRoundHasThem) {
     text.resize(text.size() - 2);
     return text + R"(, "rmse_standard_error": )" + error + "}\n";
   };
-  write_run_folder(folder.path("new"), "run/3", kHash, with(0, "0.125") + with(1, "null"));
-  write_run_folder(folder.path("mixed"), "run/3", kHash, line(0, "0.5") + with(1, "0.125"));
-  write_run_folder(folder.path("bad"), "run/3", kHash, with(0, "-1"));
+  write_run_folder(folder.path("new"), kHash, with(0, "0.125") + with(1, "null"));
+  write_run_folder(folder.path("mixed"), kHash, line(0, "0.5") + with(1, "0.125"));
+  write_run_folder(folder.path("bad"), kHash, with(0, "-1"));
 
   const std::vector<double> errors = read_result(folder.path("new")).members.standard_errors;
 
@@ -115,28 +112,23 @@ TEST(RunResult, HasStandardErrorsWhereEveryRoundHasThem) {
 // of one method.
 TEST(RunResult, OptionsThatAnEarlierVersionDidNotKnowHaveTheirDefaults) {
   const TemporaryFolder folder;
-  for (const char* name : {"old", "new"})
-    write_run_folder(folder.path(name), "run/2", kHash, line(0, "0.5"));
-  const std::filesystem::path config = folder.path("old/config.yaml");
-  std::ostringstream text;
-  text << std::ifstream(config).rdbuf();
-  std::string without = text.str();
-  const std::string option = "  symmetries: []\n";
-  ASSERT_NE(without.find(option), std::string::npos) << without;
-  without.erase(without.find(option), option.size());
-  std::ofstream(config) << without;
+  config::Value document = make_study(load_config("demo")).effective;
+  write_run_folder(folder.path("new"), kHash, line(0, "0.5"), document);
+  document.find("train")->erase("symmetries");
+  write_run_folder(folder.path("old"), kHash, line(0, "0.5"), document);
 
   EXPECT_EQ(read_result(folder.path("old")).config, read_result(folder.path("new")).config);
 }
 
-TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
+TEST(RunResult, OtherThingsAreRefused) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("r"), "run/4", kHash);
+  write_run_folder(folder.path("r"), kHash);
+  test::change_sealed(folder.path("r/config.yaml"), "run/3", "run/4");
   std::filesystem::create_directory(folder.path("data"));
   folder.file("data/config.yaml", "pde: {name: burgers}\n");
 
-  EXPECT_TRUE(contains(refusal(folder.path("r")), "'run/4'"));
-  EXPECT_TRUE(contains(refusal(folder.path("r")), "run/1, run/2, run/3"));
+  EXPECT_TRUE(contains(refusal(folder.path("r")), "has the format run/4, expected run/3"));
+  EXPECT_FALSE(contains(refusal(folder.path("r")), "earlier"));
   EXPECT_TRUE(contains(refusal(folder.path("data")), "format is missing"));
   EXPECT_TRUE(contains(refusal(folder.path("nowhere")), "config.yaml"));
 }
@@ -144,10 +136,10 @@ TEST(RunResult, OtherFormatsAreRefusedWithThoseThatAreRead) {
 TEST(RunResult, DamageIsNamedByFileAndLine) {
   const TemporaryFolder folder;
 
-  write_run_folder(folder.path("r"), "run/2", kHash, line(0, "0.5") + "{\"round\": 1");
+  write_run_folder(folder.path("r"), kHash, line(0, "0.5") + "{\"round\": 1");
   EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2"));
 
-  write_run_folder(folder.path("r"), "run/2", kHash,
+  write_run_folder(folder.path("r"), kHash,
                    line(0, "0.5") + "{\"round\": 1, \"points\": 1, \"trajectories\": 1}\n");
   EXPECT_TRUE(contains(refusal(folder.path("r")), "metrics.jsonl, line 2: transitions"));
 
@@ -155,7 +147,7 @@ TEST(RunResult, DamageIsNamedByFileAndLine) {
   const auto forged = [&](const std::string& from, const std::string& to) {
     std::string text = line(0, "0.5");
     text.replace(text.find(from), from.size(), to);
-    write_run_folder(folder.path("r"), "run/2", kHash, text);
+    write_run_folder(folder.path("r"), kHash, text);
     return refusal(folder.path("r"));
   };
   EXPECT_TRUE(contains(forged("\"nrmse\": 2", "\"nrmse\": \"2\""), "line 1: nrmse"));
@@ -171,7 +163,7 @@ TEST(RunResult, DamageIsNamedByFileAndLine) {
 TEST(RunResult, AStudyWithoutATestSetHasNoErrorsAndTheTableSaysSo) {
   const TemporaryFolder folder;
   for (const char* metrics : {"", "{\"round\": 0, \"transitions\": 48}\n"}) {
-    write_run_folder(folder.path("r"), "run/2", "", metrics);
+    write_run_folder(folder.path("r"), "", metrics);
 
     const std::vector<RunResult> runs = read_results(folder.path("r"));
     const auto tables = make_tables(runs);
@@ -189,7 +181,7 @@ TEST(RunResult, AStudyWithoutATestSetHasNoErrorsAndTheTableSaysSo) {
 // Its errors are still to come.
 TEST(RunResult, ARunThatHasNotBeenEvaluatedIsNotFinished) {
   const TemporaryFolder folder;
-  write_run_folder(folder.path("r"), "run/2", kHash);
+  write_run_folder(folder.path("r"), kHash);
 
   const std::vector<RunResult> runs = read_results(folder.path("r"));
 
@@ -205,10 +197,10 @@ TEST(RunResult, HasWhatBecameOfStagesAndTheirDamageIsNoError) {
     std::string text = line(round, "0.5");
     return text.insert(text.rfind('}'), ", " + stages);
   };
-  write_run_folder(folder.path("r"), "run/3", kHash,
+  write_run_folder(folder.path("r"), kHash,
                    line(0, "0.5") + staged(1, R"("stages": 1, "kept_stage": 0, "held_back": [])") +
                        staged(2, R"("stages": 3, "kept_stage": 1, "held_back": [2, 0.5, null])"));
-  write_run_folder(folder.path("unmeasured"), "run/2", "",
+  write_run_folder(folder.path("unmeasured"), "",
                    "{\"round\": 0}\n{\"round\": 1, \"stages\": 1, \"kept_stage\": 0, "
                    "\"held_back\": [0.25]}\n");
 
@@ -239,7 +231,7 @@ TEST(RunResult, HasWhatBecameOfStagesAndTheirDamageIsNoError) {
         R"("stages": 2, "kept_stage": 0, "held_back": [1, [1]])",
         R"("stages": 2, "kept_stage": 0, "held_back": [1, -1])"}) {
     write_run_folder(
-        folder.path("r"), "run/3", kHash,
+        folder.path("r"), kHash,
         staged(0, R"("stages": 1, "kept_stage": 0, "held_back": [1])") + staged(1, damage));
     const RunResult forged = read_result(folder.path("r"));
     ASSERT_EQ(forged.stages.size(), 2u) << damage;

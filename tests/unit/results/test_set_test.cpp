@@ -35,11 +35,12 @@ class FindTestSet : public ::testing::Test {
  protected:
   // A run of the demo, which makes 8 steps, with these texts in its identity.
   RunResult run(const std::vector<std::pair<const char*, std::string>>& more = {}) const {
-    test::write_run_folder(folder_.path("run"), "run/2", "");
+    test::write_run_folder(folder_.path("run"), "");
     Manifest manifest = this_machine();
     if (has_test_) manifest.identity.set("test_sha256", kHash);
     for (const auto& [key, text] : more) manifest.identity.set(key, text);
     const RunFolder folder(folder_.path("run"));
+    manifest.run = run_id(folder.read_config(), manifest.identity);
     folder.write_manifest(manifest);
     return read_result(folder_.path("run"));
   }

@@ -7,6 +7,7 @@
 #include "stap/core/error.h"
 #include "support/fake_study.h"
 #include "support/refusals.h"
+#include "support/sealing.h"
 
 namespace stap {
 namespace {
@@ -89,16 +90,14 @@ TEST(OpenRun, APoolOfAllIsAsLargeAsTheProblems) {
 TEST(OpenRun, RefusesARunOfAnEarlierVersionAndTouchesNothing) {
   const TemporaryFolder temporary;
   Observer quiet;
-  const std::string folder = temporary.path("run-1");
-  fs::copy(STAP_TEST_SOURCE_DIR "/tests/unit/folder/data/run-1", folder,
-           fs::copy_options::recursive);
+  const Study study = fake_study({"rounds=0"});
+  const std::string folder = temporary.path("run");
+  ASSERT_EQ(drive_fake(study, folder, willing_solver(study)), LoopEnd::finished);
+  test::change_sealed(folder + "/config.yaml", "run/3", "run/2");
   const std::string before = test::lasting_bytes(folder);
-  config::Value document = config::read_yaml(folder + "/config.yaml");
-  document.erase("format");
-  const Study study = make_study(document);
   const auto problem = fake_problem(study, willing_solver(study));
 
-  expect_error(ErrorKind::data, "run/1", [&] { open_run(study, folder, problem, quiet); });
+  expect_error(ErrorKind::data, "run/2", [&] { open_run(study, folder, problem, quiet); });
 
   EXPECT_EQ(test::lasting_bytes(folder), before);
 }

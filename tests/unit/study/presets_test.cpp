@@ -196,24 +196,21 @@ TEST(Extends, KeepsWhereThingsWereWritten) {
 TEST(LoadConfig, ARunFolderStandsForItsConfiguration) {
   const TemporaryFolder folder;
   const Study study = make_study(load_config("demo"));
-  for (const std::string_view format : kRunFormats) {
-    std::filesystem::create_directories(folder.path("my-run"));
-    const std::string file =
-        folder.file("my-run/config.yaml",
-                    "format: " + std::string(format) + "\n" + config::yaml_text(study.effective));
-    const std::string over = folder.file("over.yaml", "extends: my-run\nstudy: {seed: 5}\n");
+  std::filesystem::create_directories(folder.path("my-run"));
+  const std::string file =
+      folder.file("my-run/config.yaml", "format: run/3\n" + config::yaml_text(study.effective));
+  const std::string over = folder.file("over.yaml", "extends: my-run\nstudy: {seed: 5}\n");
 
-    EXPECT_EQ(make_study(load_config(folder.path("my-run"))).effective, study.effective);
-    EXPECT_EQ(make_study(load_config(file)).effective, study.effective);
-    EXPECT_EQ(make_study(load_config(over)).options.seed, 5u);
-  }
+  EXPECT_EQ(make_study(load_config(folder.path("my-run"))).effective, study.effective);
+  EXPECT_EQ(make_study(load_config(file)).effective, study.effective);
+  EXPECT_EQ(make_study(load_config(over)).options.seed, 5u);
 }
 
 TEST(LoadConfig, SettingsReplaceWhatARunFolderSays) {
   const TemporaryFolder folder;
   const Study study = make_study(load_config("demo"));
   const std::string file =
-      folder.file("config.yaml", "format: run/2\n" + config::yaml_text(study.effective));
+      folder.file("config.yaml", "format: run/3\n" + config::yaml_text(study.effective));
   const auto method = [&](const std::vector<std::string>& settings) {
     Value document = load_config(file);
     for (const std::string& setting : settings) apply_setting(document, setting);
@@ -229,7 +226,7 @@ TEST(LoadConfig, SettingsReplaceWhatARunFolderSays) {
 TEST(LoadConfig, PresetsComeBeforeFoldersAndAfterFiles) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path("demo"));
-  folder.file("demo/config.yaml", "format: run/2\ntrain: {epochs: 3}\n");
+  folder.file("demo/config.yaml", "format: run/3\ntrain: {epochs: 3}\n");
   const std::string by_name = folder.file("a.yaml", "extends: demo\n");
   const std::string by_path = folder.file("b.yaml", "extends: ./demo\n");
 
@@ -240,11 +237,11 @@ TEST(LoadConfig, PresetsComeBeforeFoldersAndAfterFiles) {
 TEST(LoadConfig, FoldersAndFormatsOfOtherThingsAreRefused) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path("empty"));
-  const std::string data = folder.file("config.yaml", "format: data/1\npool: 3\n");
+  const std::string data = folder.file("config.yaml", "format: data/2\npool: 3\n");
 
   EXPECT_TRUE(
       contains(complaint(folder.path("empty")), "there is no file config.yaml in the folder"));
-  EXPECT_TRUE(contains(complaint(data), "config.yaml:1:9: format is \"data/1\", expected run/1"));
+  EXPECT_TRUE(contains(complaint(data), "config.yaml:1:9 has the format data/2, expected run/3"));
 }
 
 TEST(Presets, OverlaysCombineWithAnything) {
