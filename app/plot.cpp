@@ -174,7 +174,7 @@ Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
   for (const ExtractKind one : {ExtractKind::best, ExtractKind::median, ExtractKind::worst})
     if (to_string(one) == options.kind) kind = one;
   const RunExtracts extracts = RunFolder(run.folder).read_extracts();
-  const auto names = channel_names(run, extracts.states.grid.channels);
+  const auto names = channel_names(run.manifest, extracts.states.grid.channels);
   const auto found =
       options.channel.empty() ? names.begin() : std::ranges::find(names, options.channel);
   if (found == names.end())

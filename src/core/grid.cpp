@@ -46,4 +46,11 @@ Grid make_grid(std::size_t channels, std::vector<std::size_t> points, std::vecto
   return grid;
 }
 
+std::vector<std::string> unnamed_channels(std::size_t channels) {
+  if (channels == 1) return {"u"};
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < channels; ++c) names.push_back(fmt::format("u{}", c));
+  return names;
+}
+
 }  // namespace stap

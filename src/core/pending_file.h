@@ -23,7 +23,7 @@ class PendingFile {
   const std::filesystem::path& temporary() const { return temporary_; }
   /// Adds to its end. Throws Error(storage).
   void write(std::string_view bytes);
-  /// Puts a seal (seal.h) behind all that is in it. Throws Error(storage).
+  /// Puts a seal (stap/core/seal.h) behind all that is in it. Throws Error(storage).
   void seal();
   /// The temporary file, open to read and write: whoever opens it by its name should look whether
   /// it is still this one.

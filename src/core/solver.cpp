@@ -66,10 +66,7 @@ void Solver::solve(std::span<const Query> queries, std::span<Answer> answers) co
 }
 
 std::vector<std::string> Solver::channels() const {
-  if (grid_.channels == 1) return {"u"};
-  std::vector<std::string> names;
-  for (std::size_t c = 0; c < grid_.channels; ++c) names.push_back(fmt::format("u{}", c));
-  return names;
+  return unnamed_channels(grid_.channels);
 }
 
 std::unique_ptr<Solver> Solver::with_step(double) const {

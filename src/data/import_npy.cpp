@@ -57,8 +57,7 @@ ForeignData open_npy(const fs::path& file, const ImportOptions& options, bool ti
   data.points = {is('x')};
   if (axes.find('y') != std::string::npos) data.points.push_back(is('y'));
   const std::size_t channels = is('c');
-  for (std::size_t c = 0; c < channels; ++c)
-    data.channels.push_back(channels == 1 ? "u" : fmt::format("u{}", c));
+  data.channels = unnamed_channels(channels);
   data.trajectories = is('b');
   data.times = strided(is('t'), options.time_stride);
   if (array->values.empty()) fail(file, fmt::format("has shape {}", shape_text(array->shape)));

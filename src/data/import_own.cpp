@@ -19,9 +19,7 @@ ForeignData open_own(const fs::path& file, const ImportOptions& options) {
     fail(file, fmt::format("'{}' has shape {}, expected {} x C x X...", name, shape_text(shape),
                            trajectory ? "B x T" : "B"));
   Field field{name, before + (shape.size() == before.size() + 1 ? "x" : "xy"), {}};
-  const std::size_t channels = size_of('c', field.axes, shape);
-  for (std::size_t c = 0; c < channels; ++c)
-    field.channels.push_back(channels == 1 ? "u" : fmt::format("u{}", c));
+  field.channels = unnamed_channels(size_of('c', field.axes, shape));
   ForeignData data;
   data.layout = "stap";
   data.points.assign(shape.begin() + static_cast<std::ptrdiff_t>(before.size()), shape.end());

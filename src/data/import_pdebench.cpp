@@ -21,13 +21,6 @@ bool has(const Names& datasets, const std::string& name) {
   return std::ranges::find(datasets, name) != datasets.end();
 }
 
-std::vector<std::string> numbered(std::size_t channels) {
-  std::vector<std::string> names;
-  for (std::size_t c = 0; c < channels; ++c)
-    names.push_back(channels == 1 ? "u" : fmt::format("u{}", c));
-  return names;
-}
-
 // Lengths and interval from coordinates with these names, where they are there and wanted.
 void take_coordinates(const fs::path& file, const Names& datasets, const std::string& prefix,
                       const std::string& suffix, const std::string& time, std::size_t times,
@@ -67,8 +60,8 @@ ForeignData open_tensor(const fs::path& file, const Names& datasets, const Impor
   }
   take_coordinates(file, datasets, "", "-coordinate", "t-coordinate", shape[1], options, data);
   const std::size_t channels = size_of('c', axes, shape);
-  read_by(file, chosen(file, {{"tensor", axes, numbered(channels)}}, options.fields), options,
-          data);
+  read_by(file, chosen(file, {{"tensor", axes, unnamed_channels(channels)}}, options.fields),
+          options, data);
   return data;
 }
 
@@ -126,7 +119,7 @@ ForeignData open_groups(const fs::path& file, const Names& datasets, const Names
   const std::vector<std::size_t> shape = shape_of(
       file, first + "data", axes.size(), axes.size() + 1, plane ? "T x X x Y x C" : "T x X x C");
   Field field{first + "data", shape.size() > axes.size() ? axes + "c" : axes, {}};
-  field.channels = numbered(size_of('c', field.axes, shape));
+  field.channels = unnamed_channels(size_of('c', field.axes, shape));
   ForeignData data;
   data.layout = "pdebench, a group for each trajectory";
   data.points.assign(shape.begin() + 1, shape.begin() + static_cast<int>(axes.size()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
+#include "stap/core/grid.h"
 #include "stap/core/isa.h"
 #include "stap/core/version.h"
 #include "stap/folder/run_folder.h"
@@ -43,6 +44,11 @@ Manifest this_machine() {
 std::string identity_text(const Manifest& manifest, const char* key) {
   const Value* value = manifest.identity.find(key);
   return value != nullptr && value->text() != nullptr ? *value->text() : "";
+}
+
+std::vector<std::string> channel_names(const Manifest& manifest, std::size_t channels) {
+  std::vector<std::string> names = config::texts_in(manifest.identity.find("channels"));
+  return names.size() == channels ? names : unnamed_channels(channels);
 }
 
 std::string manifest_text(const Manifest& manifest) {

@@ -17,7 +17,7 @@
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
 
-// A line is a sealed JSON object (src/core/seal.h).
+// A line is a sealed JSON object (stap/core/seal.h).
 namespace stap {
 namespace {
 

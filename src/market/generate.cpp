@@ -204,7 +204,7 @@ class DataFolder {
     const auto started = std::chrono::steady_clock::now();
     Generated result;
     const auto add_seconds = [&](const JournalLine& line, const std::string& where) {
-      const Value* key = line.body.find("data_key");  // data/1 has none
+      const Value* key = line.body.find("data_key");
       if (key != nullptr && (key->text() == nullptr || *key->text() != key_))
         throw Error(ErrorKind::data, fmt::format("{} is of other data than its folder: it was put "
                                                  "in the place of another",

@@ -94,7 +94,7 @@ struct Shown {
 
 std::vector<Field> fields_of(const Shown& shown, std::size_t pixels) {
   std::vector<Field> fields;
-  const auto names = channel_names(*shown.run, shown.extracts.states.grid.channels);
+  const auto names = channel_names(shown.run->manifest, shown.extracts.states.grid.channels);
   for (const Extract& one : shown.extracts.extracts.rollouts) {
     fields.push_back(make_field(shown.extracts, one.kind, names, pixels));
     fields.back().bought = shown.bought;

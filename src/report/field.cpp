@@ -161,18 +161,8 @@ Field make_field(const RunExtracts& extracts, ExtractKind kind,
   for (std::size_t t = 0; t < times.size(); t += layout.thin.times)
     field.times.push_back(static_cast<double>(times[t]) * dt);
   for (std::size_t c = 0; c < grid.channels; ++c)
-    field.channels.push_back(
-        make_channel(*found, c, c < channels.size() ? channels[c] : fmt::format("u{}", c), layout));
+    field.channels.push_back(make_channel(*found, c, channels.at(c), layout));
   return field;
-}
-
-std::vector<std::string> channel_names(const RunResult& run, std::size_t channels) {
-  std::vector<std::string> names = config::texts_in(run.manifest.identity.find("channels"));
-  if (names.size() == channels) return names;
-  names.clear();
-  for (std::size_t c = 0; c < channels; ++c)
-    names.push_back(channels == 1 ? "u" : fmt::format("u{}", c));
-  return names;
 }
 
 }  // namespace stap

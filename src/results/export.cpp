@@ -34,19 +34,6 @@ std::vector<Parameter> parameters_of(const Study& study) {
   return parameters;
 }
 
-// Runs of the first format do not know the names of their channels.
-std::vector<std::string> channel_names(const Manifest& manifest, std::size_t channels,
-                                       const std::string& where) {
-  if (manifest.identity.find("channels") != nullptr) {
-    std::vector<std::string> names = read_identity(manifest.identity, where).channels;
-    if (names.size() == channels) return names;
-  }
-  std::vector<std::string> names;
-  for (std::size_t c = 0; c < channels; ++c)
-    names.push_back(channels == 1 ? "u" : fmt::format("u{}", c));
-  return names;
-}
-
 }  // namespace
 
 double TrainingData::time(std::size_t t) const {
@@ -126,7 +113,7 @@ TrainingData read_training_data(const fs::path& run) {
   const Manifest manifest = folder.read_manifest();
   data.problem = data.set.equation.empty() ? identity_text(manifest, "name") : data.set.equation;
   data.grid = frame_grid(data.set.grid, data.set.cluster);
-  data.channels = channel_names(manifest, data.grid.channels, folder.manifest_file().string());
+  data.channels = channel_names(manifest, data.grid.channels);
   data.parameters = parameters_of(study);
   data.steps = study.options.steps;
   if (data.set.count() == 0)

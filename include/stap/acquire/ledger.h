@@ -19,8 +19,8 @@ struct Ledger {
   std::size_t unspent = 0;           ///< steps of the budget that nobody asked for
   std::size_t passes = 0;            ///< plans that were bought one after the other
   bool pool_exhausted = false;       ///< there were fewer candidates than the budget could pay
-  /// Of refusals and failures, in the order of the plans: "candidate 7, step 3: failed: ..."
-  /// (0-based: the step that leads from state 3 to state 4).
+  /// Of refusals and failures, in the order of the plans: "candidate 7, step 3: failed: ...", where
+  /// the first step is 1.
   std::vector<std::string> reasons;
 
   bool operator==(const Ledger&) const = default;

@@ -19,7 +19,7 @@ void make_folder(const std::filesystem::path& path);
 /// Puts a small text file in its place in one step; `forced` to disk, or one that a power cut may
 /// take. Throws Error(storage).
 void write_text(const std::filesystem::path& path, const std::string& text, bool forced = true);
-/// The same for what something is computed from: with a seal (core/seal.h), which readers
+/// The same for what something is computed from: with a seal (stap/core/seal.h), which readers
 /// check. The text of a YAML file, or of a JSON object.
 void write_sealed(const std::filesystem::path& path, const std::string& yaml);
 void write_sealed_json(const std::filesystem::path& path, const std::string& object);

@@ -31,4 +31,7 @@ struct Grid {
 /// one channel and point everywhere, and every length is finite and above 0.
 Grid make_grid(std::size_t channels, std::vector<std::size_t> points, std::vector<double> lengths);
 
+/// Names of channels that nobody has named: u of a single one, else u0, u1, ...
+std::vector<std::string> unnamed_channels(std::size_t channels);
+
 }  // namespace stap

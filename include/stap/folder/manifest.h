@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "stap/config/value.h"
 
@@ -30,5 +32,7 @@ Manifest this_machine();
 
 /// A text of the identity; empty if it is not there.
 std::string identity_text(const Manifest& manifest, const char* key);
+/// The names that the identity has for so many channels, or unnamed_channels().
+std::vector<std::string> channel_names(const Manifest& manifest, std::size_t channels);
 
 }  // namespace stap

@@ -35,8 +35,6 @@ struct Field {
 /// `channels`: their names. Throws Error(config), with those there are, unless the kind is there.
 Field make_field(const RunExtracts& extracts, ExtractKind kind,
                  const std::vector<std::string>& channels, std::size_t pixels_most);
-/// Names of a run's channels; "u", "u0", ... where it does not know them.
-std::vector<std::string> channel_names(const RunResult& run, std::size_t channels);
 
 /// Truth, prediction and error side by side with colour bars. 2-D: the frame nearest to `time`
 /// (NaN: the last).
