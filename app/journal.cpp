@@ -22,7 +22,8 @@ struct JournalOptions {
   std::string type;   ///< of lines; empty: all
 };
 
-constexpr std::array<std::string_view, 5> kTypes{"run", "answer", "ledger", "breaker", "session"};
+constexpr std::array<std::string_view, 6> kTypes{"run",     "answer",  "ledger",
+                                                 "breaker", "dropped", "session"};
 
 void run_journal_print(const JournalOptions& options, std::ostream& out) {
   namespace fs = std::filesystem;

@@ -21,15 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-// A line of type kRunLine.
-Value head_of(const Manifest& manifest, const Value& document) {
-  Value head;
-  head.set("run", manifest.run);
-  head.set("config", RunFolder::config_text(document));
-  head.set("manifest", manifest_text(manifest));
-  return head;
-}
-
 // Whether a file, by its path in the folder, is one that we write aside and rename.
 bool is_ours(const fs::path& file) {
   constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
@@ -170,7 +161,7 @@ Value raised_config(const RunFolder& folder, const Value& document) {
 bool go_on(const RunFolder& folder, AnswerLog& log, const Manifest& mine, Observer& observer) {
   const Manifest now = continued(folder, mine, observer);
   if (manifest_text(now) != manifest_text(folder.read_manifest())) {
-    log.note(kRunLine, head_of(now, folder.read_config()));
+    log.note(kRunLine, run_line(now, folder.read_config()));
     folder.write_manifest(now);
   }
   for (const fs::path& file : {folder.timings_file(), folder.losses_file()}) cut_torn_line(file);
@@ -267,7 +258,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
     Manifest own = manifest;
     own.run = run_id(document, manifest.identity);
     own.walked_on.clear();  // there was nothing to walk on yet
-    log.restart(kRunLine, head_of(own, document));
+    log.restart(kRunLine, run_line(own, document));
     // The configuration last, so that a folder with one is whole.
     folder.write_manifest(own);
     folder.write_config(document);
@@ -282,7 +273,7 @@ void check_claim(const RunFolder& folder, const Value& document) {
 }
 
 void raise_rounds(const RunFolder& folder, AnswerLog& log, const Value& raised) {
-  log.note(kRunLine, head_of(folder.read_manifest(), raised));
+  log.note(kRunLine, run_line(folder.read_manifest(), raised));
   folder.write_config(raised);
 }
 

@@ -34,6 +34,11 @@ FileState look_at_file(const fs::path& file, const std::function<Is()>& at) {
   }
 }
 
+std::size_t study_size(const Value& document, const char* key) {
+  const Value* value = config::find_path(document, std::string("study.") + key);
+  return value != nullptr ? value->integer<std::size_t>().value_or(0) : 0;
+}
+
 RunRecord read_record(const fs::path& journal) {
   RunRecord record;
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {

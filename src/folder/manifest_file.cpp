@@ -69,6 +69,14 @@ std::string manifest_text(const Manifest& manifest) {
   return config::json_text(value) + "\n";
 }
 
+Value run_line(const Manifest& manifest, const Value& document) {
+  Value line;
+  line.set("run", manifest.run);
+  line.set("config", RunFolder::config_text(document));
+  line.set("manifest", manifest_text(manifest));
+  return line;
+}
+
 void RunFolder::write_manifest(const Manifest& manifest) const {
   write_sealed_json(manifest_file(), manifest_text(manifest));
   run_.reset();

@@ -124,18 +124,15 @@ class RunCheck {
   }
 
   void rounds() {
-    const Value* study = config_->find("study");
-    const auto size = [&](const char* key) {
-      const Value* value = study != nullptr ? study->find(key) : nullptr;
-      return value != nullptr ? value->integer<std::uint64_t>().value_or(0) : 0;
-    };
-    const std::size_t pool = size("pool"), cluster = std::max<std::size_t>(size("cluster"), 1);
+    const std::size_t pool = study_size(*config_, "pool"),
+                      cluster = std::max<std::size_t>(study_size(*config_, "cluster"), 1);
     for (const fs::path& file : in_rounds()) {
       const std::string name = file.filename().string();
       const std::size_t round = *round_of(file.parent_path());
       add(file, [&] {
         if (const std::size_t pass = pass_of(name); pass > 0) {
-          folder_.read_plan(round, pass, pool != 0 ? pool : SIZE_MAX, size("steps") / cluster);
+          folder_.read_plan(round, pass, pool != 0 ? pool : SIZE_MAX,
+                            study_size(*config_, "steps") / cluster);
         } else if (file == folder_.committee_file(round) ||
                    !any_file_at(folder_.committee_file(round))) {
           const std::optional<Model> model = file == folder_.stage_file(round)

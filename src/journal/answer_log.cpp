@@ -78,6 +78,14 @@ StatePlace read_place(const Value& body, const std::string& where) {
           hex_field<std::uint32_t>(*state, "crc", where)};
 }
 
+// States follow each other, but for holes where lines were dropped.
+void check_order(const StatePlace& place, std::uint64_t end, const std::string& where) {
+  if (place.offset < end || place.end() < place.offset)
+    throw Error(ErrorKind::data,
+                fmt::format("{} names a state at byte {}, expected byte {} or later", where,
+                            place.offset, end));
+}
+
 std::size_t acquisition_of(const Value& body, const std::string& where) {
   return field<std::uint64_t>(body, "acquisition", where);
 }
@@ -147,9 +155,7 @@ void AnswerLog::take(Opening& opening, const JournalLine& line, const std::strin
   const std::uint64_t before = opening.store_end;
   if (read_answer(line.body, where).status == kOk) {
     place = read_place(line.body, where);
-    if (place->offset != before || place->end() < before)
-      throw Error(ErrorKind::data, fmt::format("{} names a state at byte {}, expected byte {}",
-                                               where, place->offset, before));
+    check_order(*place, before, where);
     opening.store_end = place->end();
   }
   opening.tail.push_back({line.sequence, line.offset, acquisition, place, before});
@@ -243,6 +249,12 @@ LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
   return answers;
 }
 
+std::vector<AnswerKey> LoggedAnswers::keys() const {
+  std::vector<AnswerKey> all;
+  for (const auto& [key, entry] : entries_) all.push_back(key);
+  return all;
+}
+
 std::optional<LoggedAnswer> LoggedAnswers::find(std::size_t candidate, std::size_t step) const {
   const auto found = entries_.find({candidate, step});
   if (found == entries_.end()) return std::nullopt;
@@ -279,9 +291,7 @@ void visit_states(const fs::path& journal,
     const LoggedAnswer answer = read_answer(line.body, where);
     if (answer.status != kOk) return;
     const StatePlace place = read_place(line.body, where);
-    if (place.offset != end || place.end() < end)
-      throw Error(ErrorKind::data, fmt::format("{} names a state at byte {}, expected byte {}",
-                                               where, place.offset, end));
+    check_order(place, end, where);
     end = place.end();
     visit(acquisition_of(line.body, where), answer, place);
   });

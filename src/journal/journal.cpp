@@ -14,6 +14,7 @@
 
 #include "core/lease.h"
 #include "journal/append_file.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
 
@@ -101,6 +102,53 @@ End visit_lines(const Read& read, const fs::path& path, const JournalVisitor& vi
                                                path.string(), end.sequence + 1));
     return end;
   }
+}
+
+// What may be lines: up to line breaks and, where one is gone, up to the beginning of the next.
+std::vector<std::string_view> pieces_of(std::string_view text) {
+  std::vector<std::string_view> pieces;
+  while (!text.empty()) {
+    const std::size_t stop = std::min(text.find('\n'), text.size());
+    const std::size_t next = text.substr(0, stop).find(kJsonSeal, 1);
+    const bool joined = next != text.npos;
+    pieces.push_back(text.substr(0, joined ? next : stop));
+    text.remove_prefix(joined ? next : std::min(stop + 1, text.size()));
+  }
+  return pieces;
+}
+
+// Behind a whole line may stand one byte more: a line break that was changed, or an editor's.
+std::string_view without_tail(std::string_view piece) {
+  const std::string_view shorter =
+      piece.substr(0, piece.size() - std::min<std::size_t>(piece.size(), 1));
+  return !is_whole_json(piece) && is_whole_json(shorter) ? shorter : piece;
+}
+
+std::vector<SalvagedLine> salvaged_lines(std::string_view text, const fs::path& path) {
+  std::vector<SalvagedLine> lines;
+  std::vector<std::string_view> damaged;  // behind the last whole line
+  const auto add_damaged = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+      lines.push_back({lines.size(), {}, std::string(i < damaged.size() ? damaged[i] : "")});
+    damaged.clear();
+  };
+  for (std::string_view piece : pieces_of(text)) {
+    piece = without_tail(piece);
+    if (!is_whole_json(piece)) {
+      if (!piece.empty()) damaged.push_back(piece);
+      continue;
+    }
+    JournalLine line = parse(piece, 0, path.string());
+    if (line.sequence < lines.size() || line.sequence > text.size())
+      throw Error(ErrorKind::data, fmt::format("{}: there is a line {}, behind {} others",
+                                               path.string(), line.sequence + 1, lines.size()));
+    add_damaged(line.sequence - lines.size());
+    lines.push_back({line.sequence, std::move(line), std::string(piece)});
+  }
+  // The last one may have been cut off by a crash: it was never there.
+  if (!text.ends_with('\n') && !damaged.empty()) damaged.pop_back();
+  add_damaged(damaged.size());
+  return lines;
 }
 
 constexpr std::chrono::milliseconds kLinger{2000}, kLook{20};
@@ -194,6 +242,31 @@ void read_journal(const fs::path& path, const JournalVisitor& visit) {
         return static_cast<std::size_t>(in.gcount());
       },
       path, visit);
+}
+
+bool rewrite_journal(
+    const fs::path& path,
+    const std::function<std::optional<NewLine>(const SalvagedLine& line)>& instead) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  // Who has it open does not read it again, and would go on with what is not there any more.
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  AppendFile file(path);
+  if (!file.lock()) throw InUse(in_use_text(folder));
+  const std::unique_ptr<Lease> lock = lock_folder(folder);
+  const std::string text = read_text_file(path);
+  const std::vector<SalvagedLine> lines = salvaged_lines(text, path);
+  if (std::ranges::none_of(lines, [](const SalvagedLine& line) { return line.whole.has_value(); }))
+    return false;
+  std::string now;
+  for (const SalvagedLine& line : lines) {
+    const std::optional<NewLine> other = instead(line);
+    if (!other && !line.whole) return false;
+    now += other ? to_text(line.sequence, other->type, other->body) : line.text + "\n";
+  }
+  if (now == text) return false;
+  write_text(path, now);
+  return true;
 }
 
 }  // namespace stap

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/private_folder.h"
-#include "run/rebuilt_answers.h"
+#include "run/lost_answers.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
-#include "stap/folder/run_id.h"
 #include "stap/market/problem.h"
 #include "stap/nn/model_file.h"
 #include "stap/run/loop.h"
@@ -23,20 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using config::Value;
-
-// The run in the end: what the journal says last of its files.
-struct Head {
-  std::string config, manifest;
-};
-std::optional<Head> head_of(const fs::path& journal) {
-  std::optional<Head> head;
-  read_journal(journal, [&](JournalLine&& line, const std::string& where) {
-    if (line.type == kRunLine)
-      head = {field<std::string>(line.body, "config", where),
-              field<std::string>(line.body, "manifest", where)};
-  });
-  return head;
-}
 
 // Answers with their states, and no ledgers: what a run is walked again from.
 void copy_answers(const RunFolder& from, const RunFolder& to) {
@@ -83,12 +69,19 @@ class Repair {
   std::vector<RepairedFile> all() {
     const std::vector<fs::path> before = bad();
     if (before.empty()) return {};
-    mend_journal();
+    if (is_bad(folder_.journal_file()) && !is_short()) drop({});
     if (!is_bad(folder_.journal_file()) || is_short()) {
-      Journal journal(folder_.journal_file());  // throws if somebody works there
-      from_journal();
+      {
+        const Journal journal(folder_.journal_file());  // throws if somebody works there
+        from_journal();
+      }
       answers();
-      if (!is_bad(folder_.answers_file())) by_walking_again(journal);
+      if (!is_bad(folder_.answers_file())) {
+        if (!dropped_.empty())
+          say(folder_.journal_file(), true, revoke_followers(folder_, dropped_));
+        Journal journal(folder_.journal_file());
+        by_walking_again(journal);
+      }
     }
     for (const fs::path& file : before)
       if (std::ranges::find(done_, file, &RepairedFile::file) == done_.end())
@@ -121,25 +114,25 @@ class Repair {
     done_.push_back({file, rebuilt, std::move(how)});
   }
 
-  void mend_journal() {
-    const fs::path file = folder_.journal_file();
-    if (!is_bad(file) || is_short()) return;
-    if (!stap::mend_journal(file))
-      return say(file, false,
-                 "it is the record of what was paid, and either another run's or changed more than "
-                 "its checksums tell: take it from a copy");
-    is_bad(file) ? say(file, false, "its lines do not fit each other")
-                 : say(file, true, "from its checksums");
+  void drop(const std::set<std::uint64_t>& lost_states) {
+    const std::vector<DroppedLine> more = drop_lines(folder_, lost_states);
+    dropped_.insert(dropped_.end(), more.begin(), more.end());
+    if (is_bad(folder_.journal_file()) && !is_short())
+      say(folder_.journal_file(), false,
+          "it is the record of what was paid, and another run's, or does not say whose it is: take "
+          "it from a copy");
+    else if (more.empty())
+      say(folder_.journal_file(), true, "its lines are whole, and end as they must again");
   }
 
   void from_journal() {
-    const std::optional<Head> head = head_of(folder_.journal_file());
+    const RunRecord record = read_record(folder_.journal_file());  // what it says last
     if (is_bad(folder_.config_file())) {
-      write_sealed(folder_.config_file(), head->config);
+      write_sealed(folder_.config_file(), record.configs.back());
       say(folder_.config_file(), true, "from the journal");
     }
     if (is_bad(folder_.manifest_file())) {
-      write_sealed_json(folder_.manifest_file(), head->manifest);
+      write_sealed_json(folder_.manifest_file(), record.manifests.back());
       say(folder_.manifest_file(), true, "from the journal");
     }
   }
@@ -149,13 +142,16 @@ class Repair {
     if (!is_bad(file)) return;
     TransitionSet set;
     if (!is_bad(folder_.transitions_file())) set = RunFolder(folder_.path()).read_transitions();
-    const RebuiltAnswers rebuilt = rebuilt_answers(folder_, set);
-    if (rebuilt.lost > 0)
+    const std::size_t complete = purchases_of(RunFolder(folder_.path())).known;
+    const RebuiltAnswers rebuilt = rebuilt_answers(folder_, set, complete);
+    if (rebuilt.of_complete)
       return say(file, false,
                  fmt::format("{} states are lost, and not in the training set: take it from a copy",
-                             rebuilt.lost));
+                             rebuilt.lost.size()));
+    if (!rebuilt.lost.empty()) drop(rebuilt.lost);
     write_text(file, rebuilt.bytes);
-    say(file, true, "from the training set and its checksums");
+    say(file, true,
+        rebuilt.lost.empty() ? "from the training set" : "without the states of dropped answers");
   }
 
   // The run once more, beside its folder.
@@ -296,6 +292,7 @@ class Repair {
   Observer& observer_;
   const StopAsked& stop_;
   std::vector<RepairedFile> done_;
+  std::vector<DroppedLine> dropped_;
 };
 
 }  // namespace

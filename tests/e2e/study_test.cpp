@@ -332,7 +332,7 @@ TEST_F(StudyProgram, FsckFindsAChangedByteAndMendsIt) {
   EXPECT_EQ(std::ranges::count(ledgers.out, '\n'), 3);
   const Finished slip = run_stap({"journal", "print", run, "--type", "ledgers"});
   EXPECT_EQ(slip.exit_code, 2);
-  EXPECT_TRUE(contains(slip.err, "run, answer, ledger, breaker, session"));
+  EXPECT_TRUE(contains(slip.err, "run, answer, ledger, breaker, dropped, session"));
 }
 
 // Broken by: a run that is damaged because its pool and test set are only being made.

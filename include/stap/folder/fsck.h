@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
 
 // Looking for damage. Nothing here writes.
@@ -27,6 +29,29 @@ std::string_view to_string(FileState::Is is);
 
 /// Whether a folder holds a run, or what is left of one.
 bool is_run(const std::filesystem::path& folder);
+
+/// What the journal of a run says.
+struct RunRecord {
+  std::string run;
+  std::vector<std::string> configs, manifests;  ///< all that the run had
+  std::vector<std::size_t> passes{};            ///< of every ledger
+
+  std::size_t ledgers() const { return passes.size(); }
+};
+/// Throws Error(data).
+RunRecord read_record(const std::filesystem::path& journal);
+
+/// A size of the section `study` of a configuration; 0 if it is not there.
+std::size_t study_size(const config::Value& document, const char* key);
+
+template <class Read>
+auto if_readable(const Read& read) -> std::optional<decltype(read())> {
+  try {
+    return read();
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
 
 /// Purchases of a run that are complete: by the ledgers of its journal, and by all of its files.
 /// There are more of the latter if the journal's end was lost.

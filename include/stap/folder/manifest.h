@@ -27,6 +27,9 @@ struct Manifest {
 /// The text of the file, without its seal.
 std::string manifest_text(const Manifest& manifest);
 
+/// The body of a line of type kRunLine (run_id.h).
+config::Value run_line(const Manifest& manifest, const config::Value& document);
+
 /// This machine's and build's part of it.
 Manifest this_machine();
 

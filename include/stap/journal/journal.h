@@ -68,11 +68,23 @@ class Journal {
 /// no such file.
 void read_journal(const std::filesystem::path& path, const JournalVisitor& visit);
 
-/// The text of a journal of which bytes were changed, one in a line, as it was: the checksums tell.
-/// Empty if they do not.
-std::optional<std::string> mended_journal(std::string text);
-/// Puts that in the place of a journal. False if it is as it was: whole already, or lost. Throws
-/// InUse if somebody works in its folder, and Error(storage).
-bool mend_journal(const std::filesystem::path& path);
+/// A line of a journal of which some are damaged.
+struct SalvagedLine {
+  std::uint64_t sequence = 0;
+  std::optional<JournalLine> whole{};
+  std::string text{};  ///< what is there of a damaged one; nothing if it is gone
+};
+struct NewLine {
+  std::string type;
+  config::Value body;
+};
+/// Writes a journal anew, with another line in the place of every one for which `instead` gives
+/// one: it must for those that are damaged, and all others stay what and where they are. False, and
+/// nothing was written, if there is no such line, no whole one, or one that it does not replace.
+/// Throws InUse if somebody works in its folder, Error(data) if whole lines do not follow each
+/// other, and Error(storage).
+bool rewrite_journal(
+    const std::filesystem::path& path,
+    const std::function<std::optional<NewLine>(const SalvagedLine& line)>& instead);
 
 }  // namespace stap

@@ -41,6 +41,8 @@ class LoggedAnswers {
   bool contains(std::size_t candidate, std::size_t step) const {
     return entries_.contains({candidate, step});
   }
+  /// Of all, in order.
+  std::vector<AnswerKey> keys() const;
   /// Throws Error(data), with file and place, if its state is damaged.
   std::optional<LoggedAnswer> find(std::size_t candidate, std::size_t step) const;
   /// Those that are not ok, in order.

@@ -342,5 +342,21 @@ TEST_F(AnswerLogTest, AnswersCanBeLookedAtWhileTheyAreMade) {
   EXPECT_EQ(seen[0].seconds, answer(3).seconds);
 }
 
+// Broken by: states that are read where those of a dropped line were.
+TEST_F(AnswerLogTest, AnAnswerThatWasDroppedLeavesTheOthersWhereTheyAre) {
+  write();
+  ASSERT_TRUE(rewrite_journal(journal(), [](const SalvagedLine& line) -> std::optional<NewLine> {
+    if (line.sequence != 1) return std::nullopt;
+    return NewLine{"dropped", config::Value(config::Value::Map{})};
+  }));
+
+  AnswerLog log = open();
+  log.append(1, answer(1));
+  log.commit();
+
+  EXPECT_EQ(check_answers(journal(), store()), 0u);
+  EXPECT_EQ(there(log), static_cast<int>(kGroups * kEach));
+}
+
 }  // namespace
 }  // namespace stap

@@ -223,24 +223,55 @@ TEST(Journal, FindsDamage) {
   error_text(ErrorKind::data, [&] { Journal(folder.path("j")); });
 }
 
-// A changed byte is taken back wherever it is, line breaks included, and also where a byte has
-// become one; what was cut off stays so.
-TEST(Journal, ChangedBytesAreMended) {
+// Of a journal of three lines, which hold 1, 2 and 3: what is in it once damaged ones are replaced.
+std::vector<int> numbers_of(const std::string& path) {
+  std::vector<int> numbers;
+  for (const JournalLine& line : looked_at(path))
+    numbers.push_back(line.type == "gone" ? 0 : *line.body.find("number")->integer<int>());
+  return numbers;
+}
+
+// Broken by: a whole line that goes with its damaged neighbour, when a line break is gone or there
+// is one too many; one that is believed though a byte of it was changed; numbers that move.
+TEST(Journal, DamagedLinesAreReplacedAndNoOther) {
   const TemporaryFolder folder;
-  append(folder.path("j"), "a", body(1));
-  append(folder.path("j"), "b", body(2));
-  append(folder.path("j"), "c", body(3));
-  const std::string good = content(folder.path("j"));
+  const std::string path = folder.path("j");
+  for (int i = 1; i <= 3; ++i) append(path, "a", body(i));
+  const std::string good = content(path);
+  const auto gone = [](const SalvagedLine& line) -> std::optional<NewLine> {
+    if (line.whole) return std::nullopt;
+    return NewLine{"gone", config::Value(config::Value::Map{})};
+  };
+  EXPECT_FALSE(rewrite_journal(path, gone));
   for (std::size_t i = 0; i < good.size(); ++i)
     for (const char to : {static_cast<char>(good[i] ^ 1), good[i] == '\n' ? ' ' : '\n'}) {
       std::string bad = good;
       bad[i] = to;
-      ASSERT_EQ(mended_journal(bad), good) << i;
+      folder.file("j", bad);
+      std::vector<int> expected{1, 2, 3};
+      if (good[i] != '\n') expected[std::ranges::count(good.substr(0, i), '\n')] = 0;
+
+      ASSERT_TRUE(rewrite_journal(path, gone)) << i;
+
+      ASSERT_EQ(numbers_of(path), expected) << i;
     }
-  EXPECT_EQ(mended_journal(good.substr(0, good.size() - 9)), good.substr(0, good.size() - 9));
-  std::string lost = good;
-  lost.replace(30, 4, "????");
-  EXPECT_FALSE(mended_journal(lost));
+  // Two at once, of which nothing is left; the end, cut off by a crash; all of it; others' lines.
+  const std::size_t second = good.find('\n') + 1;
+  folder.file("j", good.substr(0, 5) + "\n" + good.substr(good.find('\n', second) + 1));
+  ASSERT_TRUE(rewrite_journal(path, gone));
+  EXPECT_EQ(numbers_of(path), (std::vector<int>{0, 0, 3}));
+  folder.file("j", "x" + good.substr(1, good.size() - 9));
+  ASSERT_TRUE(rewrite_journal(path, gone));
+  EXPECT_EQ(numbers_of(path), (std::vector<int>{0, 2}));
+  folder.file("j", "nothing\n");
+  EXPECT_FALSE(rewrite_journal(path, gone));
+  EXPECT_EQ(content(path), "nothing\n");
+  folder.file("j", good + good);
+  error_text(ErrorKind::data, [&] { rewrite_journal(path, gone); });
+  // One that is not replaced stops it.
+  folder.file("j", "x" + good);
+  EXPECT_FALSE(rewrite_journal(path, [](const SalvagedLine&) { return std::nullopt; }));
+  EXPECT_EQ(content(path), "x" + good);
 }
 
 TEST(Journal, CanBeCutAtALine) {

@@ -120,7 +120,7 @@ TEST_F(FsckTest, RepairGivesTheSameBytes) {
   for (const auto& [name, whole] : before)
     for (const bool gone : {false, true}) {
       if (gone && test::sanitized()) continue;  // it takes its time
-      if (gone && name == "journal.jsonl") continue;
+      if (name == "journal.jsonl") continue;    // below
       std::string bad = whole;
       bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 4);
       gone ? static_cast<void>(fs::remove(path(name)))
@@ -223,11 +223,8 @@ TEST_F(FsckTest, RepairOfManyFilesAtOnce) {
 // What cannot be rebuilt is said, and nothing else is touched.
 TEST_F(FsckTest, WhatIsLostIsSaid) {
   run();
-  std::map<std::string, std::string> before = files();
-  std::string& journal = before["journal.jsonl"];
-  const std::size_t middle = journal.find('\n') + 30;
-  journal.replace(middle, 3, "???");
-  folder_.file("run/journal.jsonl", journal);
+  folder_.file("run/journal.jsonl", "nothing\n");
+  const std::map<std::string, std::string> before = files();
 
   const std::vector<RepairedFile> done = repaired();
 
@@ -250,6 +247,159 @@ TEST_F(FsckTest, AnswersThatAreNowhereElseAreLost) {
   ASSERT_EQ(done.size(), 2u);
   EXPECT_FALSE(done[0].rebuilt || done[1].rebuilt);
   EXPECT_NE(done[0].how.find("1 states"), std::string::npos) << done[0].how;
+}
+
+// A run that was killed in the middle of a purchase.
+class DamagedJournal : public FsckTest {
+ protected:
+  static config::Value document() {
+    config::Value document = small_document();
+    apply_setting(document, "method=random");  // whole trajectories: steps that follow each other
+    return make_study(document).effective;
+  }
+  // The finished run's files, but for the journal and its answers; then the run as it was before.
+  std::map<std::string, std::string> finished_then_killed() {
+    Observer quiet;
+    const auto drive_until = [&](Until until) {
+      return drive({{"", document()}}, path(), 1, quiet, {}, nullptr, {.until = until});
+    };
+    EXPECT_EQ(drive_until(Until::bought), LoopEnd::paused);
+    EXPECT_EQ(drive_until(Until::trained), LoopEnd::paused);
+    std::map<std::string, std::string> planned = files();
+    EXPECT_EQ(drive_until(Until::bought), LoopEnd::paused);
+    const std::map<std::string, std::string> bought = files();
+    run(document());
+    std::map<std::string, std::string> finished = results();
+    const std::string journal = bought.at("journal.jsonl");
+    planned["journal.jsonl"] = journal.substr(0, journal.rfind('\n', journal.size() - 2) + 1);
+    planned["answers.bin"] = bought.at("answers.bin");
+    put(planned);
+    EXPECT_TRUE(good());
+    return finished;
+  }
+  void put(const std::map<std::string, std::string>& all) {
+    fs::remove_all(path());
+    for (const auto& [name, whole] : all) {
+      fs::create_directories(fs::path(path(name)).parent_path());
+      folder_.file("run/" + name, whole);
+    }
+  }
+  std::map<std::string, std::string> results() const {
+    std::map<std::string, std::string> all = files();
+    for (const char* name : {"journal.jsonl", "answers.bin"}) all.erase(name);
+    return all;
+  }
+  static std::string all_of(const std::vector<RepairedFile>& done) {
+    std::string text;
+    for (const RepairedFile& file : done) text += file.how + "\n";
+    return text;
+  }
+};
+
+// Every kind of line, at several of its bytes. Broken by: a line that is guessed, lines behind it
+// that are not believed any more, ledgers that are not made again, an answer that is not asked
+// again, one that is used though it followed from a lost one.
+TEST_F(DamagedJournal, LinesAreDroppedAndTheRunEndsWithTheSameBytes) {
+  const std::map<std::string, std::string> finished = finished_then_killed(), killed = files();
+  const std::string& journal = killed.at("journal.jsonl");
+  std::map<std::string, int> kinds;
+  for (std::size_t begin = 0, end; begin < journal.size(); begin = end) {
+    end = journal.find('\n', begin) + 1;
+    const std::size_t type = journal.find("\"type\":\"", begin) + 8;
+    const std::string kind = journal.substr(type, journal.find('"', type) - type);
+    ++kinds[kind];
+    for (const std::size_t at : {begin + 10, type + 1, (begin + end) / 2, end - 1}) {
+      if (test::sanitized() && at != type + 1) continue;
+      put(killed);
+      std::string bad = journal;
+      bad[at] = static_cast<char>(bad[at] ^ 2);
+      folder_.file("run/journal.jsonl", bad);
+      ASSERT_FALSE(good()) << at;
+
+      const std::vector<RepairedFile> done = repaired();
+
+      for (const RepairedFile& file : done) EXPECT_TRUE(file.rebuilt) << file.file << file.how;
+      ASSERT_TRUE(good()) << kind << " " << at - begin << "\n" << all_of(done);
+      run(document());
+      ASSERT_TRUE(results() == finished) << kind << " " << at - begin << "\n" << all_of(done);
+      ASSERT_TRUE(good());
+    }
+  }
+  EXPECT_EQ(kinds["run"], 1);
+  EXPECT_EQ(kinds["ledger"], 1);
+  EXPECT_EQ(kinds["answer"], 7);
+}
+
+// A solver need not give the same answer again, and what follows from it would not fit.
+TEST_F(DamagedJournal, WhatFollowedFromALostAnswerIsAskedAgainAndSoSaid) {
+  const std::map<std::string, std::string> finished = finished_then_killed();
+  std::string journal = content(path("journal.jsonl"));
+  // The first of the three answers about the candidate whose whole trajectory was planned.
+  const std::size_t second = journal.find("\"step\":1,", journal.find("\"acquisition\":1,"));
+  const std::size_t named = journal.rfind("\"acquisition\":1,\"candidate\":", second);
+  const std::string who = journal.substr(named, second - named);
+  const std::size_t first = journal.find(who + "\"step\":0,");
+  const std::string candidate = who.substr(who.rfind(':') + 1, who.size() - who.rfind(':') - 2);
+  journal[journal.find("\"attempts\"", first)] = '?';
+  folder_.file("run/journal.jsonl", journal);
+
+  const std::vector<RepairedFile> done = repaired();
+
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(contains(done[0].how, "is dropped: if it was an answer")) << done[0].how;
+  for (const int step : {1, 2, 3})
+    EXPECT_EQ(done[0].how.find("so is it about candidate " + candidate + ", step " +
+                               std::to_string(step)) != std::string::npos,
+              step > 1)
+        << done[0].how;
+  run(document());
+  EXPECT_TRUE(results() == finished);
+}
+
+// Broken by: failures that count because the line is lost that says they do not.
+TEST_F(DamagedJournal, FailuresThatDidNotCountAreAskedAboutAgain) {
+  const std::map<std::string, std::string> finished = finished_then_killed();
+  {
+    const std::string journal = content(path("journal.jsonl"));
+    const std::size_t bought = journal.find("\"type\":\"ledger\"");
+    const std::string answer = journal.substr(journal.find('\n', bought) + 1);
+    const auto number = [&](const std::string& key) {
+      return std::stoul(answer.substr(answer.find("\"" + key + "\":") + key.size() + 3));
+    };
+    const AnswerKey key{number("candidate"), number("step")};
+    folder_.file("run/journal.jsonl", journal.substr(0, journal.find('\n', bought) + 1));
+    AnswerLog log(path("journal.jsonl"), path("answers.bin"));
+    log.append(1,
+               {.candidate = key.candidate, .step = key.step, .status = "failed", .reason = "x"});
+    log.revoke(1, {&key, 1}, "the solver is broken");
+  }
+  std::string journal = content(path("journal.jsonl"));
+  journal[journal.find("\"type\":\"breaker\"") + 12] = '?';
+  folder_.file("run/journal.jsonl", journal);
+
+  for (const RepairedFile& file : repaired()) EXPECT_TRUE(file.rebuilt) << file.how;
+
+  run(document());
+  EXPECT_TRUE(results() == finished);
+}
+
+// Of the purchase under way; nobody can tell what it was.
+TEST_F(DamagedJournal, AStateThatIsDamagedIsAskedAgain) {
+  const std::map<std::string, std::string> finished = finished_then_killed();
+  std::string answers = content(path("answers.bin"));
+  const std::size_t state = (answers.size() - AnswerStore::kFirst) / 7;  // of all seven
+  answers[AnswerStore::kFirst + 4 * state] ^= 4;
+  folder_.file("run/answers.bin", answers);
+  ASSERT_FALSE(good());
+
+  const std::vector<RepairedFile> done = repaired();
+
+  ASSERT_EQ(done.size(), 2u) << all_of(done);
+  EXPECT_TRUE(done[0].rebuilt && done[1].rebuilt) << all_of(done);
+  EXPECT_TRUE(contains(all_of(done), "is dropped: the solver is asked again"));
+  EXPECT_TRUE(good());
+  run(document());
+  EXPECT_TRUE(results() == finished);
 }
 
 // Files of another run, all of them whole.
