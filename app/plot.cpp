@@ -224,6 +224,12 @@ Figure make_figure(const PlotOptions& options) {
 
 void run_plot(const PlotOptions& options, std::ostream& out) {
   disable_store_exit_handler();
+  if (const auto ending = std::filesystem::path(options.output).extension();
+      !ending.empty() && ending != ".svg")
+    throw Error(ErrorKind::config,
+                fmt::format("--out {}: figures are written as SVG, so its name must end in .svg; "
+                            "rsvg-convert or Inkscape turn it into other formats",
+                            options.output));
   check_text_output(options.output, {"figure of stap", ".svg", is_our_figure},
                     std::array<std::filesystem::path, 1>{options.folder});
   const Figure figure = make_figure(options);

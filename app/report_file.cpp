@@ -9,7 +9,6 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/stop.h"
-#include "stap/data/store.h"
 #include "stap/report/page.h"
 #include "stap/results/sweep_analysis.h"
 
@@ -39,11 +38,10 @@ class Interruptible : public Observer {
 // Whether both files of an analysis can be read.
 bool is_sound(const fs::path& folder, bool arrays) {
   try {
-    const config::Value analysis = read_json(folder / "analysis.json");
-    const config::Value* format = analysis.find("format");
-    if (format == nullptr || format->text() == nullptr || *format->text() != "analysis/1")
-      return false;
-    return !arrays || !list_datasets(folder / "analysis.h5").empty();
+    const config::Value analysis = read_analysis(folder);
+    if (*analysis.find("format")->text() != kAnalysisFormat) return false;
+    if (arrays) analysis_arrays(folder, analysis);
+    return true;
   } catch (const Error&) {
     return false;
   }

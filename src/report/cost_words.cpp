@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "report/comparison.h"
 #include "report/ranking.h"
 #include "report/shortened.h"
+#include "stap/results/comparison.h"
 
 namespace stap {
 namespace {
@@ -115,19 +115,8 @@ std::string warm_ups_text(const ReportProblem& problem, const ReportMethod& meth
 
 std::string guess_text(const ReportProblem& problem, const ReportMethod& method) {
   if (!method.cost || !method.cost->cost.efficiency) return {};
-  const std::vector<TableRow>& rows = problem.table.rows;
-  const auto mine = std::ranges::find(rows, method.label, &TableRow::label);
-  const auto its = std::ranges::find(rows, method.cost->baseline, &TableRow::label);
-  if (mine == rows.end() || its == rows.end()) return {};
-  const auto measured = std::ranges::count_if(rows, [&](const TableRow& row) {
-    return row.set == mine->set && !row.members.seeds.empty();
-  });
-  const auto k = static_cast<std::size_t>(measured);
-  const Comparison c = compare_rows(mine->members, its->members, k * (k - 1) / 2);
-  if (c.told_apart() && !c.same()) return {};
-  return fmt::format("the error cannot be told apart from that of {} with {}",
-                     names_of(problem, method).base,
-                     count_text(mine->members.seeds.size(), "seed"));
+  return guess_text(problem.table, method.label, method.cost->baseline,
+                    names_of(problem, method).base);
 }
 
 std::vector<std::string> cost_words(const ReportProblem& problem,

@@ -104,7 +104,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
         add_note(chart.note, fmt::format("{}: {}", method.label, why));
         return;
       }
-      const fs::path arrays = (*run)->folder / "analysis.h5";
+      const fs::path arrays = analysis_arrays((*run)->folder, analysis);
       const auto spread = read_array(arrays, "calibration_spread").values;
       const auto error = read_array(arrays, "calibration_mean_error").values;
       if (spread.size() != error.size())
@@ -173,7 +173,7 @@ Chart activations_chart(const RunResult& run) {
       add_note(chart.note, why);
       return;
     }
-    const fs::path arrays = run.folder / "analysis.h5";
+    const fs::path arrays = analysis_arrays(run.folder, analysis);
     const Array<double> full = read_array(arrays, "activations_full");
     const Array<double> bought = read_array(arrays, "activations_bought");
     const auto acquisition = read_array(arrays, "activations_bought_acquisition").values;

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "report/comparison.h"
 #include "report/cost_words.h"
 #include "report/ranking.h"
 #include "report/shortened.h"
 #include "stap/report/report.h"
+#include "stap/results/comparison.h"
 #include "stap/results/table_entry.h"
 
 namespace stap {

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "report/comparison.h"
 #include "report/shortened.h"
+#include "stap/results/comparison.h"
 
 namespace stap {
 namespace {

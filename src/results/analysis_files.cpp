@@ -12,7 +12,16 @@ namespace {
 
 void write_json(const std::filesystem::path& file, const config::Value& value) {
   remove_leftovers_of(file);
-  write_text(file, config::json_text(value) + "\n");
+  write_sealed_json(file, config::json_text(value));
+}
+
+std::string text_in(const config::Value& value, const char* key) {
+  const config::Value* there = value.find(key);
+  return there != nullptr && there->text() != nullptr ? *there->text() : std::string();
+}
+
+Sealed seal_of(const config::Value& analysis) {
+  return text_in(analysis, "format") == kAnalysisFormat ? Sealed::always : Sealed::maybe;
 }
 
 }  // namespace
@@ -20,20 +29,25 @@ void write_json(const std::filesystem::path& file, const config::Value& value) {
 config::Value read_analysis(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "analysis.json";
   config::Value value = read_json(file);
-  const auto text = [&](const char* key) {
-    const config::Value* there = value.find(key);
-    return there != nullptr && there->text() != nullptr ? *there->text() : std::string();
-  };
-  if (text("format") != kAnalysisFormat)
+  const std::string format = text_in(value, "format");
+  if (format != kAnalysisFormat && format != "analysis/1")
     throw Error(ErrorKind::data,
                 fmt::format("{} is not of format {}: 'stap analyse' makes it again", file.string(),
                             kAnalysisFormat));
-  if (text("kind") == "run" && value.find("run") != nullptr &&
-      text("run") != RunFolder(folder).run())
+  if (seal_of(value) == Sealed::always) read_json(file, Sealed::always);
+  if (text_in(value, "kind") == "run" && value.find("run") != nullptr &&
+      text_in(value, "run") != RunFolder(folder).run())
     throw Error(ErrorKind::data,
                 fmt::format("{} is the analysis of another run: 'stap analyse' makes it again",
                             file.string()));
   return value;
+}
+
+std::filesystem::path analysis_arrays(const std::filesystem::path& folder,
+                                      const config::Value& analysis) {
+  std::filesystem::path file = folder / "analysis.h5";
+  check_seal(file, seal_of(analysis));
+  return file;
 }
 
 void write_analysis(const RunAnalysis& run) {

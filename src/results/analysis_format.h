@@ -5,8 +5,6 @@
 
 namespace stap {
 
-inline constexpr const char* kAnalysisFormat = "analysis/1";
-
 /// Puts analysis.h5 into the run's folder. Throws Error(storage).
 void write_arrays(const RunAnalysis& analysis);
 

@@ -203,6 +203,7 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
   cost.set("compared_evaluations", method.compared);
   cost.set("efficiency_by_seed", Value(std::move(by_seed)));
   cost.set("efficiency_with_warm_ups", number(method.cost.efficiency_with_warm_ups));
+  cost.set("guess", method.guess.empty() ? Value() : Value(method.guess));
 
   Value value;
   value.set("label", method.label);

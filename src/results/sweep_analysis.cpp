@@ -7,8 +7,29 @@
 #include "results/analysis_cost.h"
 #include "results/one_run.h"
 #include "stap/core/error.h"
+#include "stap/results/comparison.h"
+#include "stap/results/learned_problem.h"
 
 namespace stap {
+namespace {
+
+// Where the tables have a run: within a problem labels may be shorter.
+struct TableRowOf {
+  std::size_t table = 0;
+  std::string label{};
+};
+std::vector<TableRowOf> rows_of(const std::vector<RunResult>& results) {
+  std::vector<TableRowOf> rows(results.size());
+  const std::vector<ProblemRuns> problems = by_problem(results);
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    const std::vector<std::string> names = labels(problems[p].runs);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      rows[static_cast<std::size_t>(problems[p].runs[i] - results.data())] = {p, names[i]};
+  }
+  return rows;
+}
+
+}  // namespace
 
 SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<RunResult> results,
                             const AnalysisOptions& options, Observer& observer) {
@@ -24,6 +45,8 @@ SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<Run
   std::vector<const RunResult*> all;
   for (const RunResult& result : results) all.push_back(&result);
   const std::vector<std::string> names = labels(all);
+  const std::vector<ProblemTable> tables = make_tables(results);
+  const std::vector<TableRowOf> rows = rows_of(results);
   TestSets test_sets;
   for (std::size_t i = 0; i < results.size(); ++i) {
     observer.progress({.phase = "analyse", .done = i, .total = results.size()});
@@ -36,6 +59,14 @@ SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<Run
   }
   observer.progress({.phase = "analyse", .done = sweep.runs.size(), .total = sweep.runs.size()});
   judge_methods(sweep, options);
+  for (MethodAnalysis& method : sweep.methods) {
+    const auto baseline =
+        std::ranges::find(sweep.methods, method.baseline, &MethodAnalysis::label);
+    if (baseline == sweep.methods.end() || !method.cost.efficiency) continue;
+    const TableRowOf &mine = rows[method.runs[0]], &its = rows[baseline->runs[0]];
+    if (mine.table == its.table)
+      method.guess = guess_text(tables[mine.table], mine.label, its.label, method.baseline);
+  }
   return sweep;
 }
 

@@ -65,6 +65,11 @@ TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
     EXPECT_GT(heights[i] - heights[i - 1], 6.5);
   const std::string before = content(svg);
 
+  const Finished pdf =
+      run_stap({"plot", folder.path("s"), "--out", folder.path("f.pdf"), "--figure", "errors"});
+  EXPECT_EQ(pdf.exit_code, 2);
+  EXPECT_TRUE(contains(pdf.err, "must end in .svg")) << pdf.err;
+  EXPECT_FALSE(fs::exists(folder.path("f.pdf")));
   const Finished method = plot({"errors", "--method", "sbal+stab"});
   EXPECT_EQ(method.exit_code, 2);
   EXPECT_TRUE(contains(method.err, "sbal+stap"));

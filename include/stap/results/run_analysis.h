@@ -57,10 +57,14 @@ struct RunAnalysis {
 /// damaged, has no evaluation yet, or if its test set is not found.
 RunAnalysis analyse_run(RunResult result, const AnalysisOptions& options);
 
-/// analysis.json of a run's or a sweep's folder. Throws Error(data) if it is damaged, of another
-/// format, or the analysis of another run.
+inline constexpr const char* kAnalysisFormat = "analysis/2";  // analysis/1 had no checksums
+/// analysis.json of a run's or a sweep's folder, also of analysis/1. Throws Error(data) if it is
+/// damaged, of another format, or the analysis of another run.
 config::Value read_analysis(const std::filesystem::path& folder);
-/// analysis.json (format "analysis/1") as a value.
+/// The file analysis.h5 beside it, whole. Throws Error(data) if it is damaged.
+std::filesystem::path analysis_arrays(const std::filesystem::path& folder,
+                                      const config::Value& analysis);
+/// analysis.json (format "analysis/2") as a value.
 config::Value to_value(const RunAnalysis& analysis);
 /// A few lines in plain words.
 std::string analysis_text(const RunAnalysis& analysis, const TextStyle& style = {});

@@ -28,6 +28,7 @@ struct MethodAnalysis {
   std::size_t compared = 0;               ///< evaluations that E comes from
   std::vector<SeedEfficiency> by_seed{};  ///< seeds that the baseline has as well
   CostAnalysis cost{};
+  std::string guess{};  ///< why the efficiency and all that follows is one (comparison.h)
 };
 struct SweepAnalysis {
   std::filesystem::path folder;
@@ -42,7 +43,7 @@ struct SweepAnalysis {
 SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<RunResult> results,
                             const AnalysisOptions& options, Observer& observer);
 
-/// The sweep's analysis.json (format "analysis/1") as a value.
+/// The sweep's analysis.json (format "analysis/2") as a value.
 config::Value to_value(const SweepAnalysis& analysis);
 /// A few lines in plain words for every method.
 std::string analysis_text(const SweepAnalysis& analysis, const TextStyle& style = {});

@@ -1,5 +1,6 @@
-// Statistics for sentences.
 #pragma once
+
+// What may be said of two rows of a table: one rule for the report and for analyses.
 
 #include <cstddef>
 #include <string>
@@ -23,6 +24,12 @@ enum class RowValue { headline, last };
 /// a - b.
 Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons,
                         RowValue value = RowValue::headline);
+
+/// Why whatever is said of a row and its baseline is a guess: their errors cannot be told apart,
+/// corrected for all pairs of rows that are ranked together. Empty: they surely differ. `shown`:
+/// what the baseline is called.
+std::string guess_text(const ProblemTable& table, const std::string& mine,
+                       const std::string& baseline, const std::string& shown);
 
 /// "36 % lower", "4.5 % higher", "2.6 times as high": what a difference of logarithms means.
 std::string change_text(double log_difference);

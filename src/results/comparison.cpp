@@ -1,4 +1,4 @@
-#include "report/comparison.h"
+#include "stap/results/comparison.h"
 
 #include <algorithm>
 #include <cmath>
@@ -65,6 +65,22 @@ std::string change_text(const Comparison& c) {
                        per_cent(-std::expm1(high)), per_cent(-std::expm1(low)));
   return fmt::format("{} (95 % interval {} to {})", change_text(c.difference), change_text(low),
                      change_text(high));
+}
+
+std::string guess_text(const ProblemTable& table, const std::string& mine,
+                       const std::string& baseline, const std::string& shown) {
+  const auto row = std::ranges::find(table.rows, mine, &TableRow::label);
+  const auto its = std::ranges::find(table.rows, baseline, &TableRow::label);
+  if (row == table.rows.end() || its == table.rows.end()) return {};
+  const auto ranked = std::ranges::count_if(table.rows, [&](const TableRow& one) {
+    return one.set == row->set && !one.members.seeds.empty();
+  });
+  const auto k = static_cast<std::size_t>(ranked);
+  const Comparison c = compare_rows(row->members, its->members, k * (k - 1) / 2);
+  if (c.told_apart() && !c.same()) return {};
+  const std::size_t seeds = row->members.seeds.size();
+  return fmt::format("the error cannot be told apart from that of {} with {} seed{}", shown, seeds,
+                     seeds == 1 ? "" : "s");
 }
 
 double welch_half_95(const Summary& a, const Summary& b) {
