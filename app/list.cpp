@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "stap/core/error.h"
+#include "stap/report/charts.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
@@ -18,13 +19,23 @@ struct ListOptions {
   bool json = false;
 };
 
+// Of `stap plot`: no section of a configuration, so only listed by name.
+config::Family chart_family() {
+  config::Family charts{.name = "charts", .text = "figures of the report and 'stap plot'",
+                        .named = true, .entries = {}};
+  for (const ChartRow& row : chart_rows()) charts.entries.push_back({row.id, row.text});
+  return charts;
+}
+
 std::vector<config::Family> wanted(const std::string& name) {
   std::vector<config::Family> result;
   std::vector<std::string> known;
+  if (name == "charts") return {chart_family()};
   for (const config::Family& family : study_families()) {
     if (name.empty() || family.name == name) result.push_back(family);
     known.push_back(family.name);
   }
+  known.emplace_back("charts");
   if (result.empty())
     throw Error(ErrorKind::config, fmt::format("there is no family '{}'{}", name,
                                                config::hint(name, known, "families")));
@@ -82,7 +93,7 @@ void add_list(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ListOptions>();
   CLI::App* command =
       program.add_subcommand("list", "List sections, their entries and the presets");
-  command->add_option("family", options->family, "Only this family");
+  command->add_option("family", options->family, "Only this family, or 'charts'");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap list train");
   command->callback([options] { run_list(*options, std::cout); });

@@ -18,8 +18,8 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/folder/run_folder.h"
+#include "stap/report/charts.h"
 #include "stap/report/field.h"
-#include "stap/report/figures.h"
 #include "stap/results/chosen_steps.h"
 
 namespace stap::app {
@@ -149,8 +149,7 @@ Figure chart_figure(const Chart& chart, const PlotOptions& options) {
   return {svg_text(chart, style_of(options, 85, 60)), chart.title, chart.note};
 }
 
-Figure raster_figure(const RunResult& run, const PlotOptions& options) {
-  const PictureChart chart = steps_raster(run);
+Figure raster_figure(const RunResult& run, const PictureChart& chart, const PlotOptions& options) {
   if (chart.picture.height == 0)
     throw Error(ErrorKind::data, fmt::format("{} has nothing for figure {}: {}",
                                              run.folder.string(), options.figure, chart.note));
@@ -201,25 +200,16 @@ Figure make_figure(const PlotOptions& options) {
   std::vector<ProblemMethods> problems = methods_of(results);
   ProblemMethods& problem = choose_problem(problems, options);
   choose_methods(problem, options);
-  const ErrorsOf whose = errors_named(options.model);
-  const std::string& name = options.figure;
-  if (name == "trajectory") return trajectory_figure(choose_run(problem, options), options);
-  if (name == "activations")
-    return chart_figure(activations_chart(choose_run(problem, options)), options);
-  if (name == "steps") return raster_figure(choose_run(problem, options), options);
-  if (name == "frequency") return chart_figure(steps_chart(problem), options);
-  if (name == "quantiles") return chart_figure(quantiles_chart(problem, whose), options);
-  if (name == "by-step") return chart_figure(by_step_chart(problem, whose), options);
-  if (name == "calibration") return chart_figure(calibration_chart(problem), options);
-  if (name == "losses") return chart_figure(losses_chart(problem), options);
-  if (name == "stages") return chart_figure(stages_chart(problem), options);
-  if (name == "times") return chart_figure(times_chart(problem), options);
-  if (name == "ledger") return chart_figure(ledger_chart(problem), options);
-  if (name == "cost") return chart_figure(cost_chart(read_costs(options.folder, problem)), options);
-  Metric metric = Metric::rmse;
+  ChartOf of{.whose = errors_named(options.model),
+             .costs = [&] { return read_costs(options.folder, problem); }};
   for (const MetricInfo& row : metric_infos())
-    if (row.name == options.metric) metric = row.metric;
-  return chart_figure(errors_chart(problem, metric, whose), options);
+    if (row.name == options.metric) of.metric = row.metric;
+  const ChartRow& row = *std::ranges::find(chart_rows(), options.figure, &ChartRow::id);
+  if (row.of_methods != nullptr) return chart_figure(row.of_methods(problem, of), options);
+  const RunResult& run = choose_run(problem, options);
+  if (row.of_run != nullptr) return chart_figure(row.of_run(run), options);
+  if (row.picture_of_run != nullptr) return raster_figure(run, row.picture_of_run(run), options);
+  return trajectory_figure(run, options);
 }
 
 void run_plot(const PlotOptions& options, std::ostream& out) {
@@ -245,16 +235,14 @@ void add_plot(CLI::App& program, const Globals&) {
   CLI::App* command =
       program.add_subcommand("plot", "Draw a figure of a run or sweep for print (SVG)");
   command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
+  const std::vector<std::string> figures = names_of(chart_rows(), &ChartRow::id);
   command
-      ->add_option(
-          "--figure", options->figure,
-          "errors, quantiles, by-step, frequency (of bought steps), calibration, losses, "
-          "stages (of training), times, ledger, cost; of one run: steps, activations, trajectory")
+      ->add_option("--figure", options->figure,
+                   fmt::format("{}: 'stap list charts' says what they show",
+                               fmt::join(figures, ", ")))
       ->required()
-      ->check(CLI::IsMember({"errors", "quantiles", "by-step", "steps", "frequency", "trajectory",
-                             "calibration", "activations", "losses", "stages", "times", "ledger",
-                             "cost"}));
-  command->add_option("--out", options->output, "File to write")->required();
+      ->check(CLI::IsMember(figures));
+  command->add_option("--out", options->output, "File to write: NAME.svg")->required();
   std::vector<std::string> metrics;
   for (const MetricInfo& row : metric_infos()) metrics.emplace_back(row.name);
   command->add_option("--metric", options->metric, "Which error, for errors")

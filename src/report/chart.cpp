@@ -57,7 +57,6 @@ Value series_value(const Series& series) {
 
 Value to_value(const Chart& chart) {
   Value value;
-  value.set("id", chart.id);
   value.set("title", chart.title);
   value.set("note", chart.note);
   value.set("x", axis_value(chart.x));

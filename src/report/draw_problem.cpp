@@ -10,6 +10,7 @@
 #include "report/shortened.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/report/charts.h"
 
 namespace stap {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 constexpr double kErrorNumbers = 80'000;      // of the charts of errors, about 9 bytes each
 constexpr double kActivationPoints = 7'000;   // about 100 bytes each
 constexpr double kPictureBytes = 2.0e6;       // of trajectories, as text
-constexpr std::size_t kLossLinePoints = 400;  // of one line
 constexpr std::size_t kMostPixels = 40'000;   // of one picture, however much room there is
 
 std::size_t numbers_in(const std::vector<Chart>& charts) {
@@ -29,28 +29,38 @@ std::size_t numbers_in(const std::vector<Chart>& charts) {
   return count;
 }
 
-// Errors of all metrics, of the members, the mean model and what was measured over images.
-ReportChart errors_of(const ProblemMethods& methods, double share, ReportProblem& problem) {
-  ReportChart errors{"errors", {}};
-  for (const ErrorsOfInfo& of : errors_of_infos())
+// A row's chart of the problem, and the variants of it that there are.
+ReportChart draw_row(const ChartRow& row, const ProblemMethods& methods, ChartOf of) {
+  ReportChart chart{row.id, {}};
+  const bool errors = row.variants != ChartRow::Variants::none;
+  const bool metrics = row.variants == ChartRow::Variants::metrics;
+  for (const ErrorsOfInfo& whose : errors_of_infos())
     for (const MetricInfo& metric : metric_infos()) {
-      Chart chart = errors_chart(methods, metric.metric, of.whose);
-      if (errors.variants.empty() || !chart.series.empty())
-        errors.variants.push_back(std::move(chart));
+      if ((!errors && whose.whose != of.whose) || (!metrics && metric.metric != of.metric)) continue;
+      ChartOf one = of;
+      one.whose = whose.whose;
+      one.metric = metric.metric;
+      if (Chart drawn = row.of_methods(methods, one);
+          chart.variants.empty() || !drawn.series.empty())
+        chart.variants.push_back(std::move(drawn));
     }
+  return chart;
+}
+
+// Charts of many variants are kept small.
+void drop_seeds(std::vector<Chart>& variants, double share, ReportProblem& problem) {
   const auto too_much = [&] {
-    return static_cast<double>(numbers_in(errors.variants)) > share * kErrorNumbers;
+    return static_cast<double>(numbers_in(variants)) > share * kErrorNumbers;
   };
-  const auto drop_seeds = [](Chart& chart) { std::erase_if(chart.series, &Series::seed); };
-  if (!too_much()) return errors;
-  std::for_each(errors.variants.begin() + 1, errors.variants.end(), drop_seeds);
+  const auto drop = [](Chart& chart) { std::erase_if(chart.series, &Series::seed); };
+  if (!too_much()) return;
+  std::for_each(variants.begin() + 1, variants.end(), drop);
   const bool all = too_much();
-  if (all) drop_seeds(errors.variants.front());
+  if (all) drop(variants.front());
   problem.notes.push_back(
       fmt::format("Errors of single seeds are left out of {}, to keep this page small; 'stap "
                   "report --csv' has them.",
                   all ? "the charts" : "all charts of errors but the first"));
-  return errors;
 }
 
 // Every n-th value and the last one.
@@ -156,56 +166,54 @@ void shorten_names(ReportProblem& problem) {
   for (ReportChart& chart : problem.charts)
     for (Chart& variant : chart.variants) shorten_names(variant);
   for (ReportMethod& method : problem.methods) {
-    if (method.activations) shorten_names(*method.activations);
-    if (!method.raster) continue;
-    method.raster->title = shortened(method.raster->title, kTitle);
-    method.raster->note = shortened(method.raster->note, kNote);
+    for (ReportChart& chart : method.charts) shorten_names(chart.variants.front());
+    for (auto& [id, picture] : method.pictures) {
+      picture.title = shortened(picture.title, kTitle);
+      picture.note = shortened(picture.note, kNote);
+    }
   }
 }
 
-void add_chart(ReportProblem& problem, const char* id, Chart chart) {
-  problem.charts.push_back({id, {std::move(chart)}});
+// Charts and pictures of a method's run that is shown; `points` of a series. Whether anything was
+// left out.
+bool draw_run(const RunResult& run, std::size_t points, ReportMethod& method) {
+  bool thinned = false;
+  for (const ChartRow& row : chart_rows()) {
+    if (row.picture_of_run != nullptr)
+      if (PictureChart picture = row.picture_of_run(run); picture.picture.width > 0)
+        method.pictures.emplace_back(row.id, std::move(picture));
+    if (row.of_run == nullptr) continue;
+    Chart chart = row.of_run(run);
+    thinned = thin(chart, points) || thinned;
+    method.charts.push_back({row.id, {std::move(chart)}});
+  }
+  return thinned;
 }
 
 }  // namespace
 
 void draw_problem(const ProblemMethods& methods, double share, ReportProblem& problem) {
-  problem.charts.push_back(errors_of(methods, share, problem));
-  for (const auto& [id, draw] :
-       {std::pair("quantiles", &quantiles_chart), std::pair("by-step", &by_step_chart)}) {
-    if (methods.validation && draw == &by_step_chart) continue;  // single steps
-    ReportChart chart{id, {}};
-    for (const ErrorsOfInfo& of : errors_of_infos())
-      if (Chart one = draw(methods, of.whose); chart.variants.empty() || !one.series.empty())
-        chart.variants.push_back(std::move(one));
+  std::vector<MethodCost> costs;
+  for (const ReportMethod& method : problem.methods)
+    if (method.cost && !method.cost->baseline.empty())
+      costs.push_back({method.label, method.cost->baseline, method.group, method.cost->cost.terms});
+  for (const ChartRow& row : chart_rows()) {
+    if (row.of_methods == nullptr || (row.has != nullptr && !row.has(methods))) continue;
+    ReportChart chart = draw_row(row, methods, {.costs = [&] { return costs; }});
+    if (row.variants == ChartRow::Variants::metrics) drop_seeds(chart.variants, share, problem);
     problem.charts.push_back(std::move(chart));
   }
-  const Chart steps = steps_chart(methods);
-  add_chart(problem, "steps", steps);
-  add_chart(problem, "ledger", ledger_chart(methods));
-  Chart losses = losses_chart(methods);
-  if (thin(losses, kLossLinePoints))
-    problem.notes.emplace_back("Of training losses every so many epochs are shown.");
-  add_chart(problem, "losses", std::move(losses));
-  if (has_stages(methods)) add_chart(problem, "stages", stages_chart(methods));
-  add_chart(problem, "times", times_chart(methods));
-  add_chart(problem, "calibration", calibration_chart(methods));
 
+  const Chart steps = steps_chart(methods);
   const auto points = static_cast<std::size_t>(share * kActivationPoints /
                                                (2.0 * static_cast<double>(problem.methods.size())));
-  std::vector<MethodCost> costs;
   std::vector<Shown> all;
   bool thinned = false;
   for (ReportMethod& method : problem.methods) {
     const MethodRuns& runs = *std::ranges::find(methods.methods, method.label, &MethodRuns::label);
     const RunResult* run = *std::ranges::find_if(
         runs.runs, [&](const RunResult* r) { return r->folder.string() == method.shown; });
-    if (method.cost && !method.cost->baseline.empty())
-      costs.push_back({method.label, method.cost->baseline, method.group, method.cost->cost.terms});
-    if (PictureChart raster = steps_raster(*run); raster.picture.width > 0)
-      method.raster = std::move(raster);
-    method.activations = activations_chart(*run);
-    thinned = thin(*method.activations, std::clamp<std::size_t>(points, 40, 1'000)) || thinned;
+    thinned = draw_run(*run, std::clamp<std::size_t>(points, 40, 1'000), method) || thinned;
     std::error_code error;
     const RunFolder folder(run->folder);
     if (!std::filesystem::exists(folder.extracts_file(), error)) continue;
@@ -222,7 +230,6 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
     problem.notes.emplace_back(
         "Of the states in the maps of hidden activations every so many are shown; analysis.h5 has "
         "all of them.");
-  add_chart(problem, "cost-chart", cost_chart(costs));
   draw_fields(all, share, problem);
   shorten_names(problem);
 }

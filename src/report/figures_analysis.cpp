@@ -86,8 +86,7 @@ std::string direction_label(const Value& analysis, std::size_t direction) {
 }  // namespace
 
 Chart calibration_chart(const ProblemMethods& problem) {
-  Chart chart{.id = "calibration",
-              .title = "Does the committee know its error?",
+  Chart chart{.title = "Does the committee know its error?",
               .x = {.label = "spread of the members", .log = true},
               .y = {.label = "error of their mean", .log = true}};
   const std::size_t each = kPointsMost / std::max<std::size_t>(problem.methods.size(), 1);
@@ -161,8 +160,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
 }
 
 Chart activations_chart(const RunResult& run) {
-  Chart chart{.id = "activations",
-              .title = fmt::format("Hidden activations, {}, seed {}", run.method, run.seed)};
+  Chart chart{.title = fmt::format("Hidden activations, {}, seed {}", run.method, run.seed)};
   if (!is_analysed(run.folder)) {
     chart.note = kNotAnalysed;
     return chart;
@@ -227,8 +225,7 @@ std::vector<MethodCost> read_costs(const fs::path& sweep, const ProblemMethods& 
 
 Chart cost_chart(std::span<const MethodCost> costs) {
   constexpr int kPoints = 60;
-  Chart chart{.id = "cost",
-              .title = "When active learning pays",
+  Chart chart{.title = "When active learning pays",
               .x = {.label = "cost of a solver step", .unit = "s", .log = true},
               .y = {.label = "speed-up", .log = true}};
   const auto known = [](const CostTerms& t) {

@@ -145,8 +145,7 @@ std::string rounds_text(const std::vector<std::set<std::size_t>>& shared,
 }  // namespace
 
 Chart losses_chart(const ProblemMethods& problem) {
-  Chart chart{.id = "losses",
-              .title = "Training loss",
+  Chart chart{.title = "Training loss",
               .x = {.label = "round", .whole = true, .low = 0},
               .y = {.label = "mean squared error", .log = true}};
   std::size_t thrown = 0;
@@ -175,8 +174,7 @@ Chart losses_chart(const ProblemMethods& problem) {
 }
 
 Chart times_chart(const ProblemMethods& problem) {
-  Chart chart{.id = "times",
-              .title = "Time by phase",
+  Chart chart{.title = "Time by phase",
               .x = {.label = "phase of a round",
                     .log = false,
                     .names = {"train", "evaluate", "select", "acquire"}},
@@ -219,8 +217,7 @@ Chart times_chart(const ProblemMethods& problem) {
 }
 
 Chart ledger_chart(const ProblemMethods& problem) {
-  Chart chart{.id = "ledger",
-              .title = "Where the budget went",
+  Chart chart{.title = "Where the budget went",
               .x = {.label = "solver steps and queries", .log = false, .names = {"bought"}},
               .y = {.label = "number a round"}};
   const bool warm_ups = charges_warm_ups(problem);

@@ -179,8 +179,7 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
   const auto x_of = [&](const RunResult& run, std::size_t k) {
     return static_cast<double>(run.solver_steps(k) + (charged ? run.chosen_warm_ups(k) : 0));
   };
-  Chart chart{.id = "errors",
-              .title = fmt::format("{} of the {}", what.title, info(whose).title),
+  Chart chart{.title = fmt::format("{} of the {}", what.title, info(whose).title),
               .x = {.label = charged ? "solver steps, warm-ups of chosen trajectories included"
                                      : "solver steps bought"},
               .y = {.label = y_label(problem, what.title), .log = true}};
@@ -224,7 +223,6 @@ Chart errors_chart(const ProblemMethods& problem, Metric metric, ErrorsOf whose)
 Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose) {
   constexpr Metric kQuantiles[] = {Metric::q50, Metric::q95, Metric::q99};
   Chart chart{
-      .id = "quantiles",
       .title = fmt::format("RMSE of easy and hard {}, {}",
                            problem.validation ? "steps" : "trajectories", info(whose).title),
       .x = {.label = problem.validation ? "held-back steps with a smaller error"
@@ -259,8 +257,7 @@ Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose) {
 }
 
 Chart by_step_chart(const ProblemMethods& problem, ErrorsOf whose) {
-  Chart chart{.id = "by-step",
-              .title = fmt::format("RMSE by rollout step of the {}", info(whose).title),
+  Chart chart{.title = fmt::format("RMSE by rollout step of the {}", info(whose).title),
               .x = {.label = "rollout step"},
               .y = {.label = "RMSE at the step", .log = true}};
   if (problem.validation) {

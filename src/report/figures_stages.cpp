@@ -39,8 +39,7 @@ bool has_stages(const ProblemMethods& problem) {
 }
 
 Chart stages_chart(const ProblemMethods& problem) {
-  Chart chart{.id = "stages",
-              .title = "Stages of training",
+  Chart chart{.title = "Stages of training",
               .x = {.label = "round", .whole = true, .low = 0},
               .y = {.label = "RMSE on what is held back", .log = true}};
   std::size_t all = 0, thrown = 0;

@@ -18,8 +18,7 @@ Axis step_axis(const RunResult& run) {
 }  // namespace
 
 Chart steps_chart(const ProblemMethods& problem) {
-  Chart chart{.id = "steps-frequency",
-              .title = "How often each time step was bought",
+  Chart chart{.title = "How often each time step was bought",
               .y = {.label = "share of trajectories", .low = 0}};
   std::vector<std::size_t> counted;
   for (const MethodRuns& method : problem.methods) {
@@ -55,8 +54,7 @@ Chart steps_chart(const ProblemMethods& problem) {
 }
 
 PictureChart steps_raster(const RunResult& run) {
-  PictureChart chart{.id = "steps",
-                     .title = fmt::format("Bought time steps, {}, seed {}", run.method, run.seed),
+  PictureChart chart{.title = fmt::format("Bought time steps, {}, seed {}", run.method, run.seed),
                      .note =
                          "Blue: bought from the solver; empty: not bought (the surrogate makes "
                          "those before the last bought step). A line is a trajectory, in the "

@@ -19,12 +19,9 @@ Value numbers(const std::vector<double>& values) {
   return Value(Value::List(values.begin(), values.end()));
 }
 
-Value chart_value(const ReportChart& chart, const std::string& id) {
+Value chart_value(const ReportChart& chart) {
   Value::List variants;
-  for (Chart variant : chart.variants) {
-    variant.id = id;
-    variants.push_back(to_value(variant));
-  }
+  for (const Chart& variant : chart.variants) variants.push_back(to_value(variant));
   Value value;
   value.set("variants", Value(std::move(variants)));
   return value;
@@ -32,14 +29,13 @@ Value chart_value(const ReportChart& chart, const std::string& id) {
 
 // Every chart of a problem that has something to show, by its id.
 void add_charts(const std::string& id, const ReportProblem& problem, Value& charts) {
-  const auto add = [&](const ReportChart& chart) {
-    const std::string name = fmt::format("{}-{}", id, chart.id);
-    if (!chart.variants.front().series.empty()) charts.set(name, chart_value(chart, name));
+  const auto add = [&](const ReportChart& chart, const std::string& name) {
+    if (!chart.variants.front().series.empty()) charts.set(name, chart_value(chart));
   };
-  for (const ReportChart& chart : problem.charts) add(chart);
+  for (const ReportChart& chart : problem.charts) add(chart, chart_id(id, chart.id));
   for (std::size_t m = 0; m < problem.methods.size(); ++m)
-    if (const auto& map = problem.methods[m].activations)
-      add({fmt::format("activations-m{}", m), {*map}});
+    for (const ReportChart& chart : problem.methods[m].charts)
+      add(chart, chart_id(id, chart.id, m));
 }
 
 void add_tables(const std::string& id, const ReportProblem& problem, Value& tables) {
@@ -81,7 +77,7 @@ void add_cost(const std::string& id, const ReportProblem& problem, Value& costs)
   Value value;
   value.set("baseline", shortened(baseline));
   value.set("methods", Value(std::move(methods)));
-  costs.set(id + "-cost", std::move(value));
+  costs.set(cost_id(id), std::move(value));
 }
 
 Value field_value(const Field& field) {
@@ -216,7 +212,7 @@ Value report_value(const Report& report) {
     tables.push_back(problem.table);
     Value charts = empty_map();
     for (const ReportChart& chart : problem.charts)
-      charts.set(chart.id, chart_value(chart, chart.id));
+      charts.set(chart.id, chart_value(chart));
     Value::List methods;
     for (const ReportMethod& method : problem.methods) methods.push_back(method_value(method));
     Value& one = problems.emplace_back();

@@ -64,13 +64,20 @@ std::string chart_html(const std::string& id, const Chart& chart) {
   if (chart.series.empty())
     return fmt::format("<p class=\"absent\" id=\"{}\"><strong>{}</strong>: {}</p>\n", id,
                        escaped(chart.title), prose_html(chart.note));
-  Chart drawn = chart;
-  drawn.id = id;
   return fmt::format(
       "<figure class=\"chart\" id=\"{}\"><figcaption><strong>{}</strong> <span>{}</span>"
       "</figcaption><div class=\"plot\">{}</div></figure>\n",
       id, escaped(chart.title), prose_html(chart.note),
-      svg_text(drawn, {.width_mm = 180, .height_mm = 90, .font_pt = 9, .page = true}));
+      svg_text(chart, {.width_mm = 180, .height_mm = 90, .font_pt = 9, .page = true}));
+}
+
+std::string chart_id(const std::string& problem, std::string_view chart,
+                     std::optional<std::size_t> method) {
+  return fmt::format("{}-{}{}", problem, chart, method ? fmt::format("-m{}", *method) : "");
+}
+
+std::string cost_id(const std::string& problem) {
+  return problem + "-pays";
 }
 
 std::string field_id(const std::string& problem, std::size_t method, const Field& field) {

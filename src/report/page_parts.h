@@ -1,6 +1,7 @@
 // Pieces of the page. Everything that comes from folders goes through escaped().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,11 @@ std::string runs_html(const Report& report, std::size_t most);
 /// What scripts need, as JSON that may stand in a <script> element; of the first `problems`.
 std::string page_data(const Report& report, std::size_t problems);
 
+/// "p1-errors"; of a run of method m "p1-activations-m0".
+std::string chart_id(const std::string& problem, std::string_view chart,
+                     std::optional<std::size_t> method = std::nullopt);
+/// Of the words and terms of the cost analysis: "p1-pays".
+std::string cost_id(const std::string& problem);
 /// "p1-m0-worst".
 std::string field_id(const std::string& problem, std::size_t method, const Field& field);
 

@@ -12,6 +12,7 @@
 #include "report/shortened.h"
 #include "report/svg.h"
 #include "report/ticks.h"
+#include "stap/report/charts.h"
 
 namespace stap {
 namespace {
@@ -26,15 +27,6 @@ std::string heading(const ReportProblem& problem) {
     text += fmt::format(", {} grid points", n);
   if (table.validation) text += "; errors of single steps on what was held back from training";
   return text;
-}
-
-std::string charts_html(const std::string& id, const ReportProblem& problem,
-                        std::initializer_list<std::string_view> which) {
-  std::string html;
-  for (const std::string_view name : which)
-    for (const ReportChart& chart : problem.charts)
-      if (chart.id == name) html += chart_html(fmt::format("{}-{}", id, name), chart.variants[0]);
-  return html;
 }
 
 // Text beside a picture for those who cannot see it.
@@ -120,23 +112,24 @@ bool buys_all(const PictureChart& raster) {
   return std::ranges::all_of(raster.picture.values, [](auto v) { return v == kTopLevel; });
 }
 
-std::string rasters_html(const std::string& id, const ReportProblem& problem) {
+std::string pictures_html(const std::string& id, const ReportProblem& problem,
+                          const std::string& which) {
   std::string html, whole, note;
   for (std::size_t m = 0; m < problem.methods.size(); ++m) {
     const ReportMethod& method = problem.methods[m];
-    if (!method.raster) continue;
-    if (buys_all(*method.raster)) {
-      whole += (whole.empty() ? "" : ", ") + name_html(method.label);
-      continue;
+    for (const auto& [name, picture] : method.pictures) {
+      if (name != which) continue;
+      if (buys_all(picture)) {
+        whole += (whole.empty() ? "" : ", ") + name_html(method.label);
+        continue;
+      }
+      note = picture.note;
+      html += fmt::format(
+          "<figure class=\"raster\" id=\"{}\"><figcaption><strong>{}, seed {}</strong></figcaption>"
+          "<div class=\"plot\">{}</div></figure>\n",
+          chart_id(id, name, m), name_html(method.label), method.shown_seed,
+          svg_text(picture, {.width_mm = 110, .height_mm = 80, .font_pt = 9, .page = true}));
     }
-    PictureChart raster = *method.raster;
-    raster.id = fmt::format("{}-steps-m{}", id, m);
-    note = raster.note;
-    html += fmt::format(
-        "<figure class=\"raster\" id=\"{}\"><figcaption><strong>{}, seed {}</strong></figcaption>"
-        "<div class=\"plot\">{}</div></figure>\n",
-        raster.id, name_html(method.label), method.shown_seed,
-        svg_text(raster, {.width_mm = 110, .height_mm = 80, .font_pt = 9, .page = true}));
   }
   if (!html.empty())
     html = fmt::format(
@@ -148,17 +141,15 @@ std::string rasters_html(const std::string& id, const ReportProblem& problem) {
   return html;
 }
 
-std::string activations_html(const std::string& id, const ReportProblem& problem) {
+// A chart of each method's run that is shown.
+std::string maps_html(const std::string& id, const ReportProblem& problem,
+                      const std::string& which) {
   std::string html;
   for (std::size_t m = 0; m < problem.methods.size(); ++m)
-    if (const auto& chart = problem.methods[m].activations)
-      html += chart_html(fmt::format("{}-activations-m{}", id, m), *chart);
+    for (const ReportChart& chart : problem.methods[m].charts)
+      if (chart.id == which) html += chart_html(chart_id(id, which, m), chart.variants[0]);
   return html.empty() ? html : fmt::format("<div class=\"maps\">\n{}</div>\n", html);
 }
-
-}  // namespace
-
-namespace {
 
 // Why there is none.
 std::string no_fields_text(const ReportProblem& problem) {
@@ -200,27 +191,47 @@ std::string fields_html(const std::string& id, const ReportProblem& problem) {
       id, html);
 }
 
+namespace {
+
+std::string row_html(const std::string& id, const ReportProblem& problem, const ChartRow& row) {
+  if (row.of_run != nullptr) return maps_html(id, problem, row.id);
+  if (row.picture_of_run != nullptr) return pictures_html(id, problem, row.id);
+  if (row.of_methods == nullptr) return fields_html(id, problem);
+  const auto chart = std::ranges::find(problem.charts, row.id, &ReportChart::id);
+  return chart == problem.charts.end() ? "" : chart_html(chart_id(id, row.id), chart->variants[0]);
+}
+
+// What stands above a chart, and the tables below it.
+std::string words_above(const std::string& id, const ReportProblem& problem, std::string_view row) {
+  return row == "cost" ? cost_html(cost_id(id), problem) : "";
+}
+std::string tables_below(const std::string& id, const ReportProblem& problem,
+                         std::string_view row) {
+  std::string html;
+  if (row == "ledger") html = ledger_html(id + "-ledger-table", problem);
+  if (row == "errors")
+    for (const ErrorsOfInfo& errors : errors_of_infos())
+      html += error_table_html(error_table_id(id, errors.whose), problem.table, errors.whose);
+  return html;
+}
+
+}  // namespace
+
 std::string problem_html(const std::string& id, const ReportProblem& problem) {
   std::string html =
       fmt::format("<section id=\"{}\" class=\"problem\"><h2>{}</h2>\n<p class=\"about\">{}</p>\n",
                   id, name_html(problem.table.problem), prose_html(heading(problem)));
-  html += "<h3>Errors</h3>\n" + charts_html(id, problem, {"errors"});
-  for (const ErrorsOfInfo& errors : errors_of_infos())
-    html += error_table_html(error_table_id(id, errors.whose), problem.table, errors.whose);
-  html +=
-      "<div class=\"pair\">\n" + charts_html(id, problem, {"quantiles", "by-step"}) + "</div>\n";
-  html += "<h3>Chosen time steps</h3>\n" + charts_html(id, problem, {"steps"});
-  html += rasters_html(id, problem);
-  html += "<h3>Where the solver steps went</h3>\n" + charts_html(id, problem, {"ledger"});
-  html += ledger_html(id + "-ledger-table", problem);
-  html += "<h3>Training and time</h3>\n<div class=\"pair\">\n" +
-          charts_html(id, problem, {"losses", "times"}) + "</div>\n";
-  html += charts_html(id, problem, {"stages"});
-  html += "<h3>Does it pay?</h3>\n" + cost_html(id + "-cost", problem);
-  html += charts_html(id, problem, {"cost-chart"});
-  html += "<h3>What the committee knows</h3>\n" + charts_html(id, problem, {"calibration"});
-  html += activations_html(id, problem);
-  html += "<h3>Trajectories</h3>\n" + fields_html(id, problem);
+  std::string section;
+  bool pair = false;
+  for (const ChartRow& row : chart_rows()) {
+    const bool next = row.section != section;
+    if (pair && (next || !row.half)) html += "</div>\n";
+    if (next) html += fmt::format("<h3>{}</h3>\n", section = row.section);
+    if (row.half && (next || !pair)) html += "<div class=\"pair\">\n";
+    pair = row.half;
+    html += words_above(id, problem, row.id) + row_html(id, problem, row) +
+            tables_below(id, problem, row.id);
+  }
   if (!problem.notes.empty()) {
     html += "<ul class=\"notes\">\n";
     for (const std::string& note : problem.notes)

@@ -31,9 +31,9 @@ bool drop_trajectories(ReportProblem& problem) {
 bool drop_maps(ReportProblem& problem) {
   bool any = false;
   for (ReportMethod& method : problem.methods) {
-    any = any || method.activations || method.raster;
-    method.activations.reset();
-    method.raster.reset();
+    any = any || !method.charts.empty() || !method.pictures.empty();
+    method.charts.clear();
+    method.pictures.clear();
   }
   return any;
 }

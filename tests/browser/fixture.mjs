@@ -80,20 +80,20 @@ const plain = { seed: false, published: false, guide: false, low: [], high: [] }
 
 export function charts(names) {
   const axis = (label, log = false, more = {}) => ({ label, unit: "", log, ...more });
-  const errors = (title, shift) => ({ id: "errors", title, note: "mean of 3 seeds, 95 % interval",
+  const errors = (title, shift) => ({ title, note: "mean of 3 seeds, 95 % interval",
     x: axis("solver steps bought"), y: axis("RMSE", true),
     series: [...learning(names[0], 0, 0.6 + shift), ...learning(names[1], 1, 0.9 + shift), ...learning(names[2], 2, 1.2 + shift),
       { ...plain, label: "published", group: 0, mark: "line", published: true, x: [100, 600], y: [0.6, 0.2] }] });
-  const bars = { id: "times", title: "Seconds of a round by phase", note: "means", x: axis("phase", false,
+  const bars = { title: "Seconds of a round by phase", note: "means", x: axis("phase", false,
     { names: ["train", "evaluate", "select", "acquire"] }), y: axis("time", false, { unit: "s" }),
   series: names.slice(0, 3).map((label, group) => ({ ...plain, label, group, mark: "bars", x: [0, 1, 2, 3],
     y: [12, 1 + group, 0.5 * group, 3], low: [], high: [] })) };
   const points = [];
   for (let i = 0; i < 300; ++i) points.push([Math.sin(i * 12.9898) * 3, Math.sin(i * 78.233) * 2]);
-  const scatter = { id: "activations", title: "Hidden activations", note: "", x: axis("first direction"),
+  const scatter = { title: "Hidden activations", note: "", x: axis("first direction"),
     y: axis("second direction"), series: [0, 1].map((group) => ({ ...plain, label: ["full", "bought"][group], group, mark: "points",
       x: points.filter((_, i) => i % 2 === group).map((p) => p[0]), y: points.filter((_, i) => i % 2 === group).map((p) => p[1] + group) })) };
-  const gaps = { id: "calibration", title: "Calibration", note: "with gaps", x: axis("spread", true), y: axis("error", true),
+  const gaps = { title: "Calibration", note: "with gaps", x: axis("spread", true), y: axis("error", true),
     series: [{ ...plain, label: names[1], group: 1, mark: "points", x: [1e-3, 1e-2, 1e-1, 1], y: [2e-3, null, 8e-2, 0],
       low: [1e-3, null, 5e-2, 0], high: [3e-3, null, 0.1, 0] },
     { ...plain, label: "error = spread", group: 0, mark: "line", guide: true, x: [1e-3, 1], y: [1e-3, 1] }] };

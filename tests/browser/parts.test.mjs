@@ -414,6 +414,21 @@ describe("hostile names", () => {
   });
 });
 
+describe("the page of runs that work", () => {
+  it("reloads itself, from a file, and is then what was written last", async (test) => {
+    const file = join(folder, "working.html");
+    const write = (head, heading) => writeFileSync(file, fixture().replace("<title>", head + "<title>")
+      .replace("A study by hand", heading));
+    write('<meta http-equiv="refresh" content="1">', "Working");
+    const { page, context, problems } = await open(browser, file);
+    test.after(() => context.close());
+    await page.getByRole("heading", { name: "Working" }).waitFor();
+    write("", "Ended");
+    await page.getByRole("heading", { name: "Ended" }).waitFor();
+    assert.deepEqual(problems, []);
+  });
+});
+
 describe("odd data", () => {
   const first = (d) => d.charts["p1-errors"].variants[0].series;
   const oddities = {

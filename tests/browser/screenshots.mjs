@@ -27,7 +27,7 @@ for (const colorScheme of ["light", "dark"]) {
   await page.evaluate(() => document.activeElement.blur());
   await take(".pair", ".pair");
   await take(".raster", ".raster");
-  await take("#p1-cost .whatif", "#p1-cost .whatif");
+  await take("#p1-pays .whatif", "#p1-pays .whatif");
   await take("#" + shown, "#" + shown);
   const bytes = await palettePng(page, parts);
   if (bytes.length > 400e3) throw new Error(`${colorScheme}: ${bytes.length} bytes`);

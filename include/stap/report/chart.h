@@ -36,7 +36,6 @@ struct Series {
 };
 
 struct Chart {
-  std::string id{};             ///< [a-z0-9-]+
   std::string title{}, note{};  ///< what it shows; what must be known to read it
   Axis x{}, y{};
   std::vector<Series> series{};

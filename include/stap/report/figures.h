@@ -13,7 +13,7 @@
 
 // From results to charts. Only files of run folders are read, analyses that exist among them; what
 // is missing or damaged is left out and told in the note. A chart without series has a note that
-// says why. The caller may replace the charts' ids.
+// says why. charts.h has them all as rows.
 namespace stap {
 
 /// The seeds of one method on one problem.

@@ -51,7 +51,7 @@ struct PictureChart {
     double at;          ///< on the y axis
     std::string label;  ///< of what begins there
   };
-  std::string id{}, title{}, note{};
+  std::string title{}, note{};
   Axis x{}, y{};
   double x_low = 0, x_high = 1;  ///< at the picture's edges
   double y_low = 0, y_high = 1;  ///< of its bottom and top

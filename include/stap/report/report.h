@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stap/acquire/ledger.h"
@@ -43,7 +44,7 @@ std::string_view to_string(ReportRun::State state);
 
 /// The first chart is the one that is drawn; a script offers the others in its place.
 struct ReportChart {
-  std::string id;
+  std::string id;  ///< of its row in charts.h
   std::vector<Chart> variants;
 };
 /// What a sweep's analysis says about a method's cost, or a run's about its own.
@@ -62,8 +63,8 @@ struct ReportMethod {
   std::optional<ReportCost> cost{};
   std::string shown{};  ///< folder of the run whose steps and states are shown
   std::uint64_t shown_seed = 0;
-  std::optional<PictureChart> raster{};
-  std::optional<Chart> activations{};
+  std::vector<ReportChart> charts{};                               ///< of one run
+  std::vector<std::pair<std::string, PictureChart>> pictures{};  ///< likewise, by their ids
   std::vector<Field> fields{};  ///< best, median and worst
 };
 struct ReportProblem {

@@ -89,8 +89,7 @@ std::vector<std::pair<double, double>> places(const std::string& svg, const std:
 }
 
 Chart two_lines() {
-  return {.id = "c",
-          .title = "two",
+  return {.title = "two",
           .x = {.label = "steps"},
           .y = {.label = "error", .unit = "m", .log = true},
           .series = {{.label = "a", .group = 0, .x = {1, 2, 3}, .y = {0.1, 0.01, 0.001}},
@@ -166,7 +165,7 @@ TEST(ChartSvg, IntervalsAreWholeOrGoOnVisibly) {
 // A column's width has no room for five names side by side. Mutations: a name that is cut, a zero
 // or a bar of half a point without its number.
 TEST(ChartSvg, NamesHaveTwoRowsAndBarsThatCannotBeSeenTheirNumber) {
-  Chart chart{.id = "c", .title = "bars"};
+  Chart chart{.title = "bars"};
   chart.x.names = {"bought", "warm-ups", "failed", "refused", "unspent"};
   for (std::size_t m = 0; m < 3; ++m)
     chart.series.push_back({.label = fmt::format("method {}", m),
@@ -221,7 +220,7 @@ TEST(ChartSvg, RandomChartsAreNeverDrawnOutsideOrAsNoNumbers) {
       if (below(3) == 0) return kOdd[below(std::size(kOdd))];
       return rng.normal(draw++) * std::pow(10.0, static_cast<double>(below(12)) - 6);
     };
-    Chart chart{.id = "r", .title = "r"};
+    Chart chart{.title = "r"};
     chart.x.log = below(3) == 0;
     chart.y.log = below(2) == 0;
     if (below(4) == 0) chart.x.names.assign(below(6) + 1, "name");
