@@ -48,13 +48,11 @@ config::Value summary_of(const ImportCommandOptions& options, const Imported& im
   value.set("rows", imported.rows);
   value.set("trajectories", data.trajectories);
   value.set("times", data.times);
-  value.set("channels",
-            config::Value(config::Value::List(data.channels.begin(), data.channels.end())));
-  value.set("points", config::Value(config::Value::List(data.points.begin(), data.points.end())));
-  value.set("lengths",
-            config::Value(config::Value::List(data.lengths.begin(), data.lengths.end())));
+  value.set("channels", config::list_of(data.channels));
+  value.set("points", config::list_of(data.points));
+  value.set("lengths", config::list_of(data.lengths));
   value.set("dt", data.dt);
-  value.set("notes", config::Value(config::Value::List(data.notes.begin(), data.notes.end())));
+  value.set("notes", config::list_of(data.notes));
   return value;
 }
 

@@ -21,8 +21,10 @@ struct ListOptions {
 
 // Of `stap plot`: no section of a configuration, so only listed by name.
 config::Family chart_family() {
-  config::Family charts{.name = "charts", .text = "figures of the report and 'stap plot'",
-                        .named = true, .entries = {}};
+  config::Family charts{.name = "charts",
+                        .text = "figures of the report and 'stap plot'",
+                        .named = true,
+                        .entries = {}};
   for (const ChartRow& row : chart_rows()) charts.entries.push_back({row.id, row.text});
   return charts;
 }

@@ -237,9 +237,9 @@ void add_plot(CLI::App& program, const Globals&) {
   command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
   const std::vector<std::string> figures = names_of(chart_rows(), &ChartRow::id);
   command
-      ->add_option("--figure", options->figure,
-                   fmt::format("{}: 'stap list charts' says what they show",
-                               fmt::join(figures, ", ")))
+      ->add_option(
+          "--figure", options->figure,
+          fmt::format("{}: 'stap list charts' says what they show", fmt::join(figures, ", ")))
       ->required()
       ->check(CLI::IsMember(figures));
   command->add_option("--out", options->output, "File to write: NAME.svg")->required();

@@ -1,10 +1,5 @@
 // `stap queue`: what runs have asked their solvers, and what became of it.
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -15,9 +10,11 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
 #include "stap/folder/sweep_folder.h"
+#include "stap/report/watch.h"
 
 namespace stap::app {
 namespace {
@@ -41,11 +38,9 @@ struct Spool {
   std::size_t servers = 0;  ///< that have left no word of their end
 };
 struct AskedRun {
-  std::string name;
   RunFolder folder;
-  std::optional<RunStatus> status{};
-  std::optional<bool> alive{};  ///< the process that wrote the status; empty: it is not here
-  std::size_t answers = 0;      ///< that are ok
+  LiveRun live;
+  std::size_t answers = 0;  ///< that are ok
   std::vector<Failed> failed{};
   std::optional<Spool> spool{};
 };
@@ -54,38 +49,20 @@ struct Bundle {
   std::string reason;
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string this_host() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-bool is_over(const std::string& phase) {
-  constexpr std::array ends{"done", "stopped", "waiting", "failed", "bought", "trained"};
-  return std::ranges::find(ends, phase) != ends.end();
-}
-
 std::optional<Spool> spool_of(const RunFolder& run) {
   std::error_code error;
   if (!fs::exists(run.config_file(), error)) return std::nullopt;
-  const Value document = run.read_config();
-  const Value* named = config::find_path(document, "solver.spool");
-  if (named == nullptr || named->text() == nullptr || named->text()->empty()) return std::nullopt;
-  Spool spool{*named->text()};
+  Spool spool{config::text_at(run.read_config(), "solver.spool")};
+  if (spool.folder.empty()) return std::nullopt;
   for (const auto& server : fs::directory_iterator(fs::path(spool.folder) / "servers", error))
     spool.servers += server.path().empty() ? 0 : 1;
   return spool;
 }
 
-AskedRun look_at(const fs::path& path, const std::string& name) {
-  AskedRun run{.name = name.empty() ? path.string() : name, .folder = RunFolder(path)};
+AskedRun look_at(const fs::path& path, LiveRun live) {
+  if (live.state == LiveRun::State::damaged) throw Error(ErrorKind::data, live.words);
+  AskedRun run{.folder = RunFolder(path), .live = std::move(live)};
   const RunFolder& folder = run.folder;
-  run.status = folder.read_status();
-  if (run.status && !is_over(run.status->phase) && run.status->host == this_host())
-    run.alive = kill(static_cast<pid_t>(run.status->process), 0) == 0 || errno == EPERM;
   run.spool = spool_of(folder);
   std::error_code error;
   if (!fs::exists(folder.journal_file(), error)) return run;
@@ -123,43 +100,29 @@ std::string seconds_text(double seconds) {
   return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// "buying, round 2 of 5 (process 4711 on n3, 2 s ago)".
-std::string state_text(const AskedRun& run) {
-  if (!run.status) return "not begun";
-  const RunStatus& s = *run.status;
-  const std::string who =
-      fmt::format("process {}{}", s.process, s.host.empty() ? "" : " on " + s.host);
-  const std::string ago = seconds_text(std::max(0.0, now() - s.time));
-  std::string text = phase_text(s);
-  if (is_over(s.phase))
-    text += fmt::format(" ({} ago)", ago);
-  else if (run.alive && !*run.alive)
-    text += fmt::format(" ({} is gone: the same command continues)", who);
-  else
-    text += fmt::format(" ({}, last heard of {} ago)", who, ago);
-  return text;
-}
-
-void print(const AskedRun& run, std::ostream& out) {
-  out << run.name << ": " << state_text(run) << '\n';
+void print(const AskedRun& run, double now, std::ostream& out) {
+  const RunStatus& s = run.live.status;
+  const bool told = !s.phase.empty();
+  const double since = std::max(0.0, now - s.time);
+  out << run.live.name << ": " << run.live.words
+      << (told ? fmt::format(", as of {} ago\n", seconds_text(since)) : "\n");
   const std::size_t refused = static_cast<std::size_t>(
       std::ranges::count(run.failed, std::string("refused"), &Failed::status));
   if (run.answers + run.failed.size() > 0)
     out << fmt::format("  answered: {} steps; {} failed, {} refused\n", run.answers,
                        run.failed.size() - refused, refused);
-  if (run.status) {
-    const RunStatus& s = *run.status;
+  if (told) {
     if (s.phase == "data" && s.budget > 0)
       out << fmt::format("  solved of the part under way: {} of {} solver steps\n", s.spent,
                          s.budget);
     else if (s.budget > 0)
       out << fmt::format("  bought of this round: {} of {} solver steps; {} {} open\n", s.spent,
                          s.budget, s.open, s.open == 1 ? "query" : "queries");
-    if (run.spool && !is_over(s.phase))
+    if (run.spool && run.live.state != LiveRun::State::ended)
       out << (run.spool->servers > 0
                   ? fmt::format("  servers in {}: {}\n", run.spool->folder, run.spool->servers)
                   : fmt::format("  no server is in {0}: stap serve {0}\n", run.spool->folder));
-    const double more = run.alive.value_or(false) ? std::max(0.0, now() - s.time) : 0.0;
+    const double more = run.live.state == LiveRun::State::working ? since : 0.0;
     for (std::size_t i = 0; i < std::min(kShown, s.running.size()); ++i)
       out << fmt::format("  running: candidate {}, step {}, for {}, {}\n", s.running[i].candidate,
                          s.running[i].step + 1, seconds_text(s.running[i].seconds + more),
@@ -182,7 +145,9 @@ void print(const AskedRun& run, std::ostream& out) {
 
 Value to_value(const AskedRun& run) {
   Value value;
-  value.set("run", run.name);
+  using State = LiveRun::State;
+  const State state = run.live.state;
+  value.set("run", run.live.name);
   value.set("answered", run.answers);
   Value::List failed;
   for (const Failed& one : run.failed) {
@@ -194,14 +159,17 @@ Value to_value(const AskedRun& run) {
     row.set("reason", one.reason);
   }
   value.set("failed", Value(std::move(failed)));
-  value.set("alive", run.alive ? Value(*run.alive) : Value());
+  value.set("alive", state == State::working || state == State::dead
+                         ? Value(state == State::working)
+                         : Value());
   if (run.spool) {
     Value spool;
     spool.set("folder", run.spool->folder);
     spool.set("servers", run.spool->servers);
     value.set("spool", std::move(spool));
   }
-  value.set("status", run.status ? read_json(run.folder.status_file()) : Value());
+  value.set("status",
+            run.live.status.phase.empty() ? Value() : read_json(run.folder.status_file()));
   return value;
 }
 
@@ -216,8 +184,12 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
                                 ? ": it is a spool, and who asks there has a folder of its own"
                                 : " yet"));
   std::vector<AskedRun> runs;
-  for (const std::string& name : names_in(folder))
-    runs.push_back(look_at(name.empty() ? folder : folder / name, name));
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  const double now = std::chrono::duration<double>(since).count();
+  LiveFolder live = look_at_live(folder, now);
+  if (!live.error.empty()) throw Error(ErrorKind::data, live.error);
+  for (LiveRun& run : live.runs)
+    runs.push_back(look_at(run.name == folder.string() ? folder : folder / run.name, run));
   const std::vector<Bundle> bundles = bundles_in(folder / "failures");
   if (options.json) {
     Value::List list, failures;
@@ -234,7 +206,7 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
     out << config::json_text(value) << '\n';
     return;
   }
-  for (const AskedRun& run : runs) print(run, out);
+  for (const AskedRun& run : runs) print(run, now, out);
   for (const Bundle& bundle : bundles)
     out << fmt::format("{}: {} (stap solver replay {})\n", bundle.folder.filename().string(),
                        bundle.reason, bundle.folder.string());

@@ -141,6 +141,22 @@ const Value* find_path(const Value& document, std::string_view path) {
   return at;
 }
 
+std::string text_at(const Value& document, std::string_view path) {
+  const Value* there = find_path(document, path);
+  return there != nullptr && there->text() != nullptr ? *there->text() : std::string();
+}
+
+double number_at(const Value& document, std::string_view path) {
+  const Value* there = find_path(document, path);
+  return there != nullptr ? there->real().value_or(std::nan("")) : std::nan("");
+}
+
+const Value::List& list_at(const Value& document, std::string_view path) {
+  static const Value::List none;
+  const Value* there = find_path(document, path);
+  return there != nullptr && there->is_list() ? *there->list() : none;
+}
+
 Origin origin_of(const Value& document, std::string_view path) {
   for (;;) {
     if (const Value* there = find_path(document, path)) return there->origin();

@@ -33,8 +33,7 @@ Value axis_value(const Axis& axis) {
   if (axis.whole) value.set("whole", true);
   if (!std::isnan(axis.low)) value.set("low", axis.low);
   if (!std::isnan(axis.high)) value.set("high", axis.high);
-  if (!axis.names.empty())
-    value.set("names", Value(Value::List(axis.names.begin(), axis.names.end())));
+  if (!axis.names.empty()) value.set("names", config::list_of(axis.names));
   return value;
 }
 

@@ -16,10 +16,10 @@ namespace stap {
 namespace {
 
 // What a page has room for, all problems together: 5 MB with everything.
-constexpr double kErrorNumbers = 80'000;      // of the charts of errors, about 9 bytes each
-constexpr double kActivationPoints = 7'000;   // about 100 bytes each
-constexpr double kPictureBytes = 2.0e6;       // of trajectories, as text
-constexpr std::size_t kMostPixels = 40'000;   // of one picture, however much room there is
+constexpr double kErrorNumbers = 80'000;     // of the charts of errors, about 9 bytes each
+constexpr double kActivationPoints = 7'000;  // about 100 bytes each
+constexpr double kPictureBytes = 2.0e6;      // of trajectories, as text
+constexpr std::size_t kMostPixels = 40'000;  // of one picture, however much room there is
 
 std::size_t numbers_in(const std::vector<Chart>& charts) {
   std::size_t count = 0;
@@ -36,7 +36,8 @@ ReportChart draw_row(const ChartRow& row, const ProblemMethods& methods, ChartOf
   const bool metrics = row.variants == ChartRow::Variants::metrics;
   for (const ErrorsOfInfo& whose : errors_of_infos())
     for (const MetricInfo& metric : metric_infos()) {
-      if ((!errors && whose.whose != of.whose) || (!metrics && metric.metric != of.metric)) continue;
+      if ((!errors && whose.whose != of.whose) || (!metrics && metric.metric != of.metric))
+        continue;
       ChartOf one = of;
       one.whose = whose.whose;
       one.metric = metric.metric;

@@ -14,6 +14,9 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
+using config::list_at;
+using config::number_at;
+using config::text_at;
 using config::Value;
 
 constexpr std::size_t kPointsMost = 2000;   // of a series
@@ -23,17 +26,6 @@ constexpr const char* kNotAnalysed = "No run was analysed: stap analyse does it"
 bool is_analysed(const fs::path& folder) {
   std::error_code error;
   return fs::exists(folder / "analysis.json", error);
-}
-
-double number_at(const Value& value, std::string_view path) {
-  const Value* there = config::find_path(value, path);
-  return there != nullptr ? there->real().value_or(std::nan("")) : std::nan("");
-}
-
-// Why a section of an analysis has nothing; empty if it has.
-std::string absent_text(const Value& analysis, const std::string& section) {
-  const Value* there = config::find_path(analysis, section + ".absent");
-  return there != nullptr && there->text() != nullptr ? *there->text() : "";
 }
 
 // Evenly spaced ones of n.
@@ -73,11 +65,9 @@ std::pair<double, double> range_of(const std::vector<Series>& all) {
 }
 
 std::string direction_label(const Value& analysis, std::size_t direction) {
-  const Value* shares = config::find_path(analysis, "activations.explained_variance");
-  const Value::List* list = shares != nullptr ? shares->list() : nullptr;
-  const double share = list != nullptr && direction < list->size()
-                           ? (*list)[direction].real().value_or(std::nan(""))
-                           : std::nan("");
+  const Value::List& shares = list_at(analysis, "activations.explained_variance");
+  const double share =
+      direction < shares.size() ? shares[direction].real().value_or(std::nan("")) : std::nan("");
   return std::isnan(share)
              ? fmt::format("direction {}", direction + 1)
              : fmt::format("direction {}, {:.0f} % of the variance", direction + 1, 100 * share);
@@ -99,7 +89,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
     if (run == method.runs.end()) continue;
     look_at(**run, chart.note, [&] {
       const Value analysis = read_analysis((*run)->folder);
-      if (const std::string why = absent_text(analysis, "calibration"); !why.empty()) {
+      if (const std::string why = text_at(analysis, "calibration.absent"); !why.empty()) {
         add_note(chart.note, fmt::format("{}: {}", method.label, why));
         return;
       }
@@ -116,12 +106,11 @@ Chart calibration_chart(const ProblemMethods& problem) {
         points.y.push_back(error[i]);
       }
       Series line{.label = method.label, .group = method.group};
-      const Value* list = config::find_path(analysis, "calibration.bins");
       // Means of a few pairs go up and down by chance.
       const bool enough = spread.size() >= kPairsOfALine;
       few = few || !enough;
-      if (enough && list != nullptr && list->list() != nullptr)
-        for (const Value& bin : *list->list()) {
+      if (enough)
+        for (const Value& bin : list_at(analysis, "calibration.bins")) {
           line.x.push_back(number_at(bin, "spread"));
           line.y.push_back(number_at(bin, "mean_error"));
         }
@@ -167,7 +156,7 @@ Chart activations_chart(const RunResult& run) {
   }
   look_at(run, chart.note, [&] {
     const Value analysis = read_analysis(run.folder);
-    if (const std::string why = absent_text(analysis, "activations"); !why.empty()) {
+    if (const std::string why = text_at(analysis, "activations.absent"); !why.empty()) {
       add_note(chart.note, why);
       return;
     }
@@ -194,31 +183,26 @@ Chart activations_chart(const RunResult& run) {
   return chart;
 }
 
+CostTerms cost_terms(const Value& cost) {
+  return {.initial = number_at(cost, "initial"),
+          .budget = number_at(cost, "budget"),
+          .rounds = number_at(cost, "rounds"),
+          .efficiency = number_at(cost, "efficiency"),
+          .acquire = number_at(cost, "acquire_seconds_per_step"),
+          .train = number_at(cost, "train_seconds_per_step"),
+          .select = number_at(cost, "select_seconds_per_round")};
+}
+
 std::vector<MethodCost> read_costs(const fs::path& sweep, const ProblemMethods& problem) {
   std::vector<MethodCost> costs;
   if (!is_analysed(sweep)) return costs;
   const Value analysis = read_analysis(sweep);
-  const Value* methods = analysis.find("methods");
-  if (methods == nullptr || methods->list() == nullptr) return costs;
-  const auto text = [](const Value& value, std::string_view path) {
-    const Value* there = config::find_path(value, path);
-    return there != nullptr && there->text() != nullptr ? *there->text() : std::string();
-  };
-  for (const Value& entry : *methods->list()) {
+  for (const Value& entry : list_at(analysis, "methods")) {
     const auto method =
-        std::ranges::find(problem.methods, text(entry, "label"), &MethodRuns::label);
-    const std::string baseline = text(entry, "cost.baseline");
-    if (method == problem.methods.end() || baseline.empty()) continue;
-    costs.push_back({.label = method->label,
-                     .baseline = baseline,
-                     .group = method->group,
-                     .terms = {.initial = number_at(entry, "cost.initial"),
-                               .budget = number_at(entry, "cost.budget"),
-                               .rounds = number_at(entry, "cost.rounds"),
-                               .efficiency = number_at(entry, "cost.efficiency"),
-                               .acquire = number_at(entry, "cost.acquire_seconds_per_step"),
-                               .train = number_at(entry, "cost.train_seconds_per_step"),
-                               .select = number_at(entry, "cost.select_seconds_per_round")}});
+        std::ranges::find(problem.methods, text_at(entry, "label"), &MethodRuns::label);
+    const std::string baseline = text_at(entry, "cost.baseline");
+    if (method != problem.methods.end() && !baseline.empty())
+      costs.push_back({method->label, baseline, method->group, cost_terms(*entry.find("cost"))});
   }
   return costs;
 }

@@ -14,53 +14,40 @@ namespace stap {
 namespace {
 
 namespace fs = std::filesystem;
+using config::list_at;
+using config::number_at;
+using config::text_at;
 using config::Value;
 
-double number(const Value* map, const char* key) {
-  const Value* value = map != nullptr ? map->find(key) : nullptr;
-  return value != nullptr ? value->real().value_or(std::nan("")) : std::nan("");
-}
-
-std::optional<double> known(const Value* map, const char* key) {
-  const Value* value = map != nullptr ? map->find(key) : nullptr;
-  return value != nullptr ? value->real() : std::nullopt;
-}
-
-std::string text_of(const Value* map, const char* key) {
-  const Value* value = map != nullptr ? map->find(key) : nullptr;
-  return value != nullptr && value->text() != nullptr ? *value->text() : "";
-}
-
-const Value::List& list_in(const Value* map, const char* key) {
-  static const Value::List none;
-  const Value* value = map != nullptr ? map->find(key) : nullptr;
-  return value != nullptr && value->is_list() ? *value->list() : none;
-}
-
-ReportCost cost_of(const Value* cost) {
+ReportCost cost_of(const Value& cost) {
+  const auto known = [&](const char* key) {
+    const Value* value = cost.find(key);
+    return value != nullptr ? value->real() : std::nullopt;
+  };
   ReportCost result;
   CostAnalysis& c = result.cost;
-  c.terms = {.initial = number(cost, "initial"),
-             .budget = number(cost, "budget"),
-             .rounds = number(cost, "rounds"),
-             .efficiency = number(cost, "efficiency"),
-             .acquire = number(cost, "acquire_seconds_per_step"),
-             .train = number(cost, "train_seconds_per_step"),
-             .select = number(cost, "select_seconds_per_round")};
-  c.efficiency = known(cost, "efficiency");
-  c.efficiency_with_warm_ups = known(cost, "efficiency_with_warm_ups");
-  c.text = text_of(cost, "verdict");
-  if (const auto active = known(cost, "active_seconds"))
-    c.verdict =
-        CostVerdict{.baseline_seconds = number(cost, "baseline_seconds"),
-                    .active_seconds = *active,
-                    .active_rounds = number(cost, "active_rounds"),
-                    // Null beside a verdict: it never pays.
-                    .turning_acquire = known(cost, "turning_seconds_per_step")
-                                           .value_or(std::numeric_limits<double>::infinity())};
-  for (const Value& one : list_in(cost, "efficiency_by_seed"))
-    result.efficiency_by_seed.push_back(known(&one, "efficiency"));
+  c.terms = cost_terms(cost);
+  c.efficiency = known("efficiency");
+  c.efficiency_with_warm_ups = known("efficiency_with_warm_ups");
+  c.text = text_at(cost, "verdict");
+  if (const auto active = known("active_seconds"))
+    c.verdict = CostVerdict{
+        .baseline_seconds = number_at(cost, "baseline_seconds"),
+        .active_seconds = *active,
+        .active_rounds = number_at(cost, "active_rounds"),
+        // Null beside a verdict: it never pays.
+        .turning_acquire =
+            known("turning_seconds_per_step").value_or(std::numeric_limits<double>::infinity())};
+  for (const Value& one : list_at(cost, "efficiency_by_seed")) {
+    const Value* efficiency = one.find("efficiency");
+    result.efficiency_by_seed.push_back(efficiency != nullptr ? efficiency->real() : std::nullopt);
+  }
   return result;
+}
+
+Value cost_in(const Value& analysis) {
+  const Value* cost = analysis.find("cost");
+  return cost != nullptr ? *cost : Value();
 }
 
 // An analysis.json; null where there is none, or none that can be read, which is said.
@@ -105,13 +92,13 @@ SweepRuns runs_below(const fs::path& folder, const std::vector<RunResult>& resul
 // Whether it is about the runs as they are now.
 bool is_of(const Value& analysis, const SweepRuns& runs, const std::vector<RunResult>& results) {
   if (config::texts_in(analysis.find("runs")) != runs.names) return false;
-  for (const Value& method : list_in(&analysis, "methods")) {
+  for (const Value& method : list_at(analysis, "methods")) {
     std::size_t incomplete = 0;
     for (std::size_t i = 0; i < runs.labels.size(); ++i)
       if (const RunResult& run = results[runs.indices[i]];
-          runs.labels[i] == text_of(&method, "label"))
+          runs.labels[i] == text_at(method, "label"))
         incomplete += run.complete() || run.without_errors() ? 0 : 1;
-    if (number(&method, "incomplete") < static_cast<double>(incomplete)) return false;
+    if (number_at(method, "incomplete") < static_cast<double>(incomplete)) return false;
   }
   return true;
 }
@@ -130,13 +117,13 @@ std::vector<std::optional<FoundCost>> gather_costs(std::span<const fs::path> fol
       report.notes.push_back(earlier_text(folder));
       continue;
     }
-    for (const Value& method : list_in(&analysis, "methods")) {
-      FoundCost found{cost_of(method.find("cost"))};
+    for (const Value& method : list_at(analysis, "methods")) {
+      FoundCost found{cost_of(cost_in(method))};
       for (std::size_t i = 0; i < runs.labels.size(); ++i)
-        if (runs.labels[i] == text_of(method.find("cost"), "baseline"))
+        if (runs.labels[i] == text_at(method, "cost.baseline"))
           found.baseline_run = runs.indices[i];
       for (std::size_t i = 0; i < runs.labels.size(); ++i)
-        if (runs.labels[i] == text_of(&method, "label")) costs[runs.indices[i]] = found;
+        if (runs.labels[i] == text_at(method, "label")) costs[runs.indices[i]] = found;
     }
   }
   // A run that was given by itself has no baseline, but its seconds are known.
@@ -145,8 +132,8 @@ std::vector<std::optional<FoundCost>> gather_costs(std::span<const fs::path> fol
     if (costs[i] || std::ranges::find(folders, run.folder) == folders.end()) continue;
     const Value analysis = cost_analysis_in(run.folder, report);
     if (analysis.is_null()) continue;
-    if (number(&analysis, "evaluated") == static_cast<double>(run.evaluated()))
-      costs[i] = FoundCost{cost_of(analysis.find("cost"))};
+    if (number_at(analysis, "evaluated") == static_cast<double>(run.evaluated()))
+      costs[i] = FoundCost{cost_of(cost_in(analysis))};
     else
       report.notes.push_back(earlier_text(run.folder));
   }

@@ -13,11 +13,8 @@
 namespace stap {
 namespace {
 
+using config::list_of;
 using config::Value;
-
-Value numbers(const std::vector<double>& values) {
-  return Value(Value::List(values.begin(), values.end()));
-}
 
 Value chart_value(const ReportChart& chart) {
   Value::List variants;
@@ -83,12 +80,12 @@ void add_cost(const std::string& id, const ReportProblem& problem, Value& costs)
 Value field_value(const Field& field) {
   Value value;
   value.set("dimensions", field.dimensions);
-  value.set("times", numbers(field.times));
+  value.set("times", list_of(field.times));
   value.set("time_unit", "");
   value.set("width", field.width);
   value.set("height", field.height);
   value.set("columns", field.columns);
-  value.set("lengths", numbers(field.lengths));
+  value.set("lengths", list_of(field.lengths));
   Value::List channels;
   for (const FieldChannel& channel : field.channels) {
     Value& one = channels.emplace_back();
@@ -98,7 +95,7 @@ Value field_value(const Field& field) {
     one.set("error", channel.error.high);
   }
   value.set("channels", Value(std::move(channels)));
-  value.set("bought", numbers(field.bought));
+  value.set("bought", list_of(field.bought));
   return value;
 }
 
@@ -118,7 +115,7 @@ Value ledger_value(const Ledger& ledger) {
   value.set("failed", ledger.failed);
   value.set("charged_failures", ledger.charged_failures);
   value.set("unspent", ledger.unspent);
-  value.set("reasons", Value(Value::List(ledger.reasons.begin(), ledger.reasons.end())));
+  value.set("reasons", list_of(ledger.reasons));
   return value;
 }
 
@@ -211,25 +208,24 @@ Value report_value(const Report& report) {
   for (const ReportProblem& problem : report.problems) {
     tables.push_back(problem.table);
     Value charts = empty_map();
-    for (const ReportChart& chart : problem.charts)
-      charts.set(chart.id, chart_value(chart));
+    for (const ReportChart& chart : problem.charts) charts.set(chart.id, chart_value(chart));
     Value::List methods;
     for (const ReportMethod& method : problem.methods) methods.push_back(method_value(method));
     Value& one = problems.emplace_back();
     one.set("problem", problem.table.problem);
     one.set("charts", std::move(charts));
     one.set("methods", Value(std::move(methods)));
-    one.set("notes", Value(Value::List(problem.notes.begin(), problem.notes.end())));
+    one.set("notes", list_of(problem.notes));
   }
   for (const ReportRun& run : report.runs) runs.push_back(run_value(run));
   Value value;
   value.set("format", "report/1");
-  value.set("folders", Value(Value::List(report.folders.begin(), report.folders.end())));
+  value.set("folders", list_of(report.folders));
   value.set("findings", Value(std::move(words)));
   value.set("tables", tables_value(tables, {.metric = std::nullopt, .paper = true}));
   value.set("problems", Value(std::move(problems)));
   value.set("runs", Value(std::move(runs)));
-  value.set("notes", Value(Value::List(report.notes.begin(), report.notes.end())));
+  value.set("notes", list_of(report.notes));
   return value;
 }
 

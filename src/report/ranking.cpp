@@ -152,7 +152,7 @@ std::vector<std::string> course_words(const ProblemTable& table,
   const std::size_t best = rows.front(), ends_best = *std::ranges::min_element(rows, {}, last);
   if (last(ends_best) < last(best) && !same_error(last(ends_best), last(best))) {
     const Comparison c = compare_rows(table.rows[ends_best].members, table.rows[best].members,
-                                      rows.size() * (rows.size() - 1) / 2, RowValue::last);
+                                      rows.size() * (rows.size() - 1) / 2, &TableCell::last);
     words.push_back(fmt::format(
         "After the last round it is another one: {} has the lowest error there, {:.3g}, and {} "
         "{:.3g}; {}.",

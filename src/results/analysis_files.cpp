@@ -15,13 +15,8 @@ void write_json(const std::filesystem::path& file, const config::Value& value) {
   write_sealed_json(file, config::json_text(value));
 }
 
-std::string text_in(const config::Value& value, const char* key) {
-  const config::Value* there = value.find(key);
-  return there != nullptr && there->text() != nullptr ? *there->text() : std::string();
-}
-
 Sealed seal_of(const config::Value& analysis) {
-  return text_in(analysis, "format") == kAnalysisFormat ? Sealed::always : Sealed::maybe;
+  return config::text_at(analysis, "format") == kAnalysisFormat ? Sealed::always : Sealed::maybe;
 }
 
 }  // namespace
@@ -29,14 +24,14 @@ Sealed seal_of(const config::Value& analysis) {
 config::Value read_analysis(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "analysis.json";
   config::Value value = read_json(file);
-  const std::string format = text_in(value, "format");
+  const std::string format = config::text_at(value, "format");
   if (format != kAnalysisFormat && format != "analysis/1")
     throw Error(ErrorKind::data,
                 fmt::format("{} is not of format {}: 'stap analyse' makes it again", file.string(),
                             kAnalysisFormat));
   if (seal_of(value) == Sealed::always) read_json(file, Sealed::always);
-  if (text_in(value, "kind") == "run" && value.find("run") != nullptr &&
-      text_in(value, "run") != RunFolder(folder).run())
+  if (config::text_at(value, "kind") == "run" && value.find("run") != nullptr &&
+      config::text_at(value, "run") != RunFolder(folder).run())
     throw Error(ErrorKind::data,
                 fmt::format("{} is the analysis of another run: 'stap analyse' makes it again",
                             file.string()));

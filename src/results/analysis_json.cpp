@@ -3,13 +3,13 @@
 
 #include "results/analysis_format.h"
 #include "results/analysis_summary.h"
-#include "results/list_of.h"
 #include "stap/eval/statistics.h"
 #include "stap/folder/run_folder.h"
 
 namespace stap {
 namespace {
 
+using config::list_of;
 using config::Value;
 
 constexpr std::size_t kBins = 20;

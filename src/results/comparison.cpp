@@ -27,24 +27,11 @@ bool Comparison::same() const {
 }
 
 Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons,
-                        RowValue value) {
-  const auto values = [&](const TableErrors& row) -> const std::vector<double>& {
-    const TableCell& cell = row.of(Metric::rmse);
-    return value == RowValue::last ? cell.last : cell.by_seed;
-  };
-  std::vector<double> paired;
-  for (std::size_t i = 0; i < a.seeds.size(); ++i) {
-    const auto partner = std::ranges::find(b.seeds, a.seeds[i]);
-    if (partner == b.seeds.end()) continue;
-    paired.push_back(values(a)[i] - values(b)[static_cast<std::size_t>(partner - b.seeds.begin())]);
-  }
-  const Summary summary = summarise(paired);
-  Comparison result{paired.size(), summary.mean, std::nan("")};
-  if (paired.size() < 2) {
-    if (paired.empty()) result.difference = std::nan("");
-    return result;
-  }
-  const double n = static_cast<double>(paired.size());
+                        std::vector<double> TableCell::*log) {
+  const Summary summary = paired_difference(a, b, Metric::rmse, log);
+  Comparison result{summary.count, summary.mean, std::nan("")};
+  if (summary.count < 2) return result;
+  const double n = static_cast<double>(summary.count);
   const double outside = 0.05 / static_cast<double>(std::max<std::size_t>(comparisons, 1));
   result.half = student_quantile(1.0 - outside / 2.0, n - 1.0) * summary.deviation / std::sqrt(n);
   return result;

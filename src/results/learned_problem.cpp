@@ -39,10 +39,8 @@ const std::vector<std::pair<std::string, Value>>& preset_problems() {
 std::string name_of(const Value& problem) {
   for (const auto& [name, its_problem] : preset_problems())
     if (its_problem == problem) return name;
-  const Value* pde = problem.find("pde");
-  const Value* name = pde != nullptr ? pde->find("label") : nullptr;  // of a problem of one's own
-  if (name == nullptr && pde != nullptr) name = pde->find("name");
-  return name != nullptr && name->text() != nullptr ? *name->text() : "";
+  const bool own = config::find_path(problem, "pde.label") != nullptr;
+  return config::text_at(problem, own ? "pde.label" : "pde.name");
 }
 
 double number(const Value& config, const char* section, const char* key, double otherwise) {

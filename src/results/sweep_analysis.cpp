@@ -60,8 +60,7 @@ SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<Run
   observer.progress({.phase = "analyse", .done = sweep.runs.size(), .total = sweep.runs.size()});
   judge_methods(sweep, options);
   for (MethodAnalysis& method : sweep.methods) {
-    const auto baseline =
-        std::ranges::find(sweep.methods, method.baseline, &MethodAnalysis::label);
+    const auto baseline = std::ranges::find(sweep.methods, method.baseline, &MethodAnalysis::label);
     if (baseline == sweep.methods.end() || !method.cost.efficiency) continue;
     const TableRowOf &mine = rows[method.runs[0]], &its = rows[baseline->runs[0]];
     if (mine.table == its.table)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -45,24 +44,17 @@ std::vector<double> logs_until(const RunResult& run, ErrorsOf whose, Metric metr
   return logs;
 }
 
-// Headlines of the first row by metric and seed; nothing in that row itself and in rows that are
-// not compared with it.
-using FirstRow = std::array<std::map<std::uint64_t, double>, kMetrics>;
-
 TableCell cell_of(const std::vector<const RunResult*>& runs, ErrorsOf whose, Metric metric,
-                  std::size_t rounds, const std::map<std::uint64_t, double>& first) {
+                  std::size_t rounds) {
   TableCell cell;
-  std::vector<double> paired;
   std::vector<std::vector<double>> logs;
   for (const RunResult* r : runs) {
     logs.push_back(logs_until(*r, whose, metric, rounds));
     cell.by_seed.push_back(mean_of(logs.back()));
     cell.last.push_back(logs.back().empty() ? std::nan("") : logs.back().back());
-    if (const auto partner = first.find(r->seed); partner != first.end())
-      paired.push_back(cell.by_seed.back() - partner->second);
   }
   cell.log = summary_of(cell.by_seed);
-  cell.difference = summary_of(paired);
+  cell.difference = summary_of({});
   cell.difference_95 = half_interval_95(cell.difference);
   // Runs of one row differ in nothing but the seed, but on what is held back some begin later.
   std::size_t least = logs.empty() ? 0 : logs[0].size();
@@ -88,7 +80,7 @@ double test_set_sd(const std::vector<const RunResult*>& runs, ErrorsOf whose, st
 
 // `counted`: the runs of a row that are complete.
 TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf whose,
-                      std::size_t rounds, const FirstRow& first) {
+                      std::size_t rounds) {
   TableErrors errors;
   std::vector<const RunResult*> runs;
   for (const RunResult* r : counted) {
@@ -97,17 +89,9 @@ TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf who
     runs.push_back(r);
   }
   for (std::size_t m = 0; m < kMetrics; ++m)
-    errors.cells[m] = cell_of(runs, whose, static_cast<Metric>(m), rounds, first[m]);
+    errors.cells[m] = cell_of(runs, whose, static_cast<Metric>(m), rounds);
   errors.test_set_sd = test_set_sd(runs, whose, rounds);
   return errors;
-}
-
-FirstRow headlines_of(const TableErrors& row) {
-  FirstRow first;
-  for (std::size_t m = 0; m < kMetrics; ++m)
-    for (std::size_t i = 0; i < row.seeds.size(); ++i)
-      first[m][row.seeds[i]] = row.cells[m].by_seed[i];
-  return first;
 }
 
 // The runs of one row that are counted.
@@ -232,10 +216,14 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
     for (const auto& [whose, name, key, title] : errors_of_infos()) {
       TableErrors& errors = row.of(whose);
       const std::size_t diverged = errors.diverged;
-      const bool compared = i > 0 && row.set == first.set && !first.members.seeds.empty();
-      errors = errors_of(counted[i], whose, row.rounds,
-                         compared ? headlines_of(first.of(whose)) : FirstRow{});
+      errors = errors_of(counted[i], whose, row.rounds);
       errors.diverged = diverged;
+      if (i == 0 || row.set != first.set || first.members.seeds.empty()) continue;
+      for (const MetricInfo& metric : metric_infos()) {
+        TableCell& cell = errors.cells[static_cast<std::size_t>(metric.metric)];
+        cell.difference = paired_difference(errors, first.of(whose), metric.metric);
+        cell.difference_95 = half_interval_95(cell.difference);
+      }
     }
     set_costs(counted[i], row);
   }
@@ -243,6 +231,17 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
 }
 
 }  // namespace
+
+Summary paired_difference(const TableErrors& a, const TableErrors& b, Metric metric,
+                          std::vector<double> TableCell::*log) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.seeds.size(); ++i)
+    if (const auto partner = std::ranges::find(b.seeds, a.seeds[i]); partner != b.seeds.end())
+      differences.push_back(
+          (a.of(metric).*log)[i] -
+          (b.of(metric).*log)[static_cast<std::size_t>(partner - b.seeds.begin())]);
+  return summary_of(differences);
+}
 
 constexpr TableErrors TableRow::*kErrors[kErrorsOf] = {
     &TableRow::members, &TableRow::mean_model, &TableRow::images, &TableRow::mean_model_images};

@@ -193,13 +193,7 @@ namespace {
 
 // Of one row: how much lower errors are over images, paired by seed.
 std::string images_text(const TableRow& row, ErrorsOf with, ErrorsOf without, Metric metric) {
-  const TableErrors &a = row.of(with), &b = row.of(without);
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < a.seeds.size(); ++i)
-    for (std::size_t j = 0; j < b.seeds.size(); ++j)
-      if (a.seeds[i] == b.seeds[j])
-        differences.push_back(a.of(metric).by_seed[i] - b.of(metric).by_seed[j]);
-  const Summary summary = summarise(differences);
+  const Summary summary = paired_difference(row.of(with), row.of(without), metric);
   const double half = half_interval_95(summary);
   return fmt::format("{:+.3f}{} ({})", summary.mean,
                      std::isfinite(half) ? fmt::format(" ± {:.3f}", half) : "",

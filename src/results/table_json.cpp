@@ -1,11 +1,11 @@
 // Tables as JSON.
-#include "results/list_of.h"
 #include "results/table_blocks.h"
 #include "stap/results/table_format.h"
 
 namespace stap {
 namespace {
 
+using config::list_of;
 using config::Value;
 
 Value paper_value(const ProblemTable& table, const TableRow& row, Metric metric) {

@@ -172,7 +172,7 @@ TEST_F(StoppingProgram, MakingATestSetIsToldAndLeavesARunToBegin) {
 
   EXPECT_TRUE(contains(alive, "run: making pool and test set (process ")) << alive;
   EXPECT_TRUE(contains(alive, ": 0 of 6 solver steps")) << alive;
-  EXPECT_TRUE(contains(gone, " is gone: the same command continues)")) << gone;
+  EXPECT_TRUE(contains(gone, " is gone; the same command continues")) << gone;
   EXPECT_EQ(rest.exit_code, 0) << rest.err;
   EXPECT_TRUE(contains(queue(), "run: finished, round 1 of 1")) << queue();
 }

@@ -114,8 +114,18 @@ struct Value::Member {
 inline constexpr std::size_t kMaxYamlBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxDepth = 64;  ///< of lists and maps in each other
 
+template <class Values>
+Value list_of(const Values& values) {
+  return Value(Value::List(values.begin(), values.end()));
+}
+
 /// The value of "study.steps"; null where there is none.
 const Value* find_path(const Value& document, std::string_view path);
+
+/// The text, the number or the list there; without one empty, NaN, no elements.
+std::string text_at(const Value& document, std::string_view path);
+double number_at(const Value& document, std::string_view path);
+const Value::List& list_at(const Value& document, std::string_view path);
 
 /// The texts of a list, without what is none; none of what is no list, or null.
 std::vector<std::string> texts_in(const Value* list);

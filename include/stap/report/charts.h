@@ -27,7 +27,8 @@ struct ChartRow {
   Variants variants = Variants::none;
   bool half = false;  ///< there is room for another one beside it
   Chart (*of_methods)(const ProblemMethods&, const ChartOf&) = nullptr;
-  bool (*has)(const ProblemMethods&) = nullptr;  ///< which problems the report shows it of; null: all
+  bool (*has)(const ProblemMethods&) =
+      nullptr;  ///< which problems the report shows it of; null: all
   Chart (*of_run)(const RunResult&) = nullptr;
   PictureChart (*picture_of_run)(const RunResult&) = nullptr;
 };

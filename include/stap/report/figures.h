@@ -66,6 +66,8 @@ struct MethodCost {
   std::size_t group = 0;
   CostTerms terms;  ///< efficiency: NaN where it is not known
 };
+/// What the section `cost` of an analysis says; NaN where it is not known.
+CostTerms cost_terms(const config::Value& cost);
 /// Of the methods in a sweep's analysis.json, those of this problem; none where there is no file.
 std::vector<MethodCost> read_costs(const std::filesystem::path& sweep,
                                    const ProblemMethods& problem);

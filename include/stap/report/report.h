@@ -63,9 +63,9 @@ struct ReportMethod {
   std::optional<ReportCost> cost{};
   std::string shown{};  ///< folder of the run whose steps and states are shown
   std::uint64_t shown_seed = 0;
-  std::vector<ReportChart> charts{};                               ///< of one run
+  std::vector<ReportChart> charts{};                             ///< of one run
   std::vector<std::pair<std::string, PictureChart>> pictures{};  ///< likewise, by their ids
-  std::vector<Field> fields{};  ///< best, median and worst
+  std::vector<Field> fields{};                                   ///< best, median and worst
 };
 struct ReportProblem {
   ProblemTable table;

@@ -19,11 +19,9 @@ struct Comparison {
   /// Within 0.5 %: no difference worth a word, however sure it is.
   bool same() const;
 };
-/// Which logarithm of a run: its mean over rounds, or that after the last one.
-enum class RowValue { headline, last };
-/// a - b.
+/// a - b, of the mean over rounds or, by &TableCell::last, after the last one.
 Comparison compare_rows(const TableErrors& a, const TableErrors& b, std::size_t comparisons,
-                        RowValue value = RowValue::headline);
+                        std::vector<double> TableCell::*log = &TableCell::by_seed);
 
 /// Why whatever is said of a row and its baseline is a guess: their errors cannot be told apart,
 /// corrected for all pairs of rows that are ranked together. Empty: they surely differ. `shown`:

@@ -33,6 +33,10 @@ struct TableErrors {
   const TableCell& of(Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
 };
 
+/// a - b of a logarithm of each seed, over the seeds that both have.
+Summary paired_difference(const TableErrors& a, const TableErrors& b, Metric metric,
+                          std::vector<double> TableCell::*log = &TableCell::by_seed);
+
 /// One line of a table: the seeds of one method.
 struct TableRow {
   static constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
