@@ -16,18 +16,9 @@ namespace stap {
 namespace {
 
 // What a page has room for, all problems together: 5 MB with everything.
-constexpr double kErrorNumbers = 80'000;     // of the charts of errors, about 9 bytes each
 constexpr double kActivationPoints = 7'000;  // about 100 bytes each
 constexpr double kPictureBytes = 2.0e6;      // of trajectories, as text
 constexpr std::size_t kMostPixels = 40'000;  // of one picture, however much room there is
-
-std::size_t numbers_in(const std::vector<Chart>& charts) {
-  std::size_t count = 0;
-  for (const Chart& chart : charts)
-    for (const Series& series : chart.series)
-      count += series.x.size() + series.y.size() + series.low.size() + series.high.size();
-  return count;
-}
 
 // A row's chart of the problem, and the variants of it that there are.
 ReportChart draw_row(const ChartRow& row, const ProblemMethods& methods, ChartOf of) {
@@ -46,22 +37,6 @@ ReportChart draw_row(const ChartRow& row, const ProblemMethods& methods, ChartOf
         chart.variants.push_back(std::move(drawn));
     }
   return chart;
-}
-
-// Charts of many variants are kept small.
-void drop_seeds(std::vector<Chart>& variants, double share, ReportProblem& problem) {
-  const auto too_much = [&] {
-    return static_cast<double>(numbers_in(variants)) > share * kErrorNumbers;
-  };
-  const auto drop = [](Chart& chart) { std::erase_if(chart.series, &Series::seed); };
-  if (!too_much()) return;
-  std::for_each(variants.begin() + 1, variants.end(), drop);
-  const bool all = too_much();
-  if (all) drop(variants.front());
-  problem.notes.push_back(
-      fmt::format("Errors of single seeds are left out of {}, to keep this page small; 'stap "
-                  "report --csv' has them.",
-                  all ? "the charts" : "all charts of errors but the first"));
 }
 
 // Every n-th value and the last one.
@@ -200,9 +175,7 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
       costs.push_back({method.label, method.cost->baseline, method.group, method.cost->cost.terms});
   for (const ChartRow& row : chart_rows()) {
     if (row.of_methods == nullptr || (row.has != nullptr && !row.has(methods))) continue;
-    ReportChart chart = draw_row(row, methods, {.costs = [&] { return costs; }});
-    if (row.variants == ChartRow::Variants::metrics) drop_seeds(chart.variants, share, problem);
-    problem.charts.push_back(std::move(chart));
+    problem.charts.push_back(draw_row(row, methods, {.costs = [&] { return costs; }}));
   }
 
   const Chart steps = steps_chart(methods);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "report/seeds.h"
-#include "stap/results/learned_problem.h"
 #include "stap/results/published.h"
 #include "stap/results/table.h"
 
@@ -137,37 +136,21 @@ std::string last_rounds_text(const std::vector<LastRound>& last) {
 std::vector<ProblemMethods> methods_of(const std::vector<RunResult>& results) {
   std::vector<ProblemMethods> problems;
   std::vector<std::string> known;  // labels, by group
-  const std::vector<ProblemTable> tables = make_tables(results);
-  const std::vector<ProblemRuns> groups = by_problem(results);
-  for (std::size_t p = 0; p < groups.size(); ++p) {
-    const ProblemTable& table = tables[p];
-    ProblemMethods problem{
-        .problem = table.problem,
-        .methods = {},
-        .steps = table.steps,
-        .points = table.points,
-        .validation = table.validation,
-        .published_problem = table.published_sizes ? table.published_problem : "",
-        .published_offset = table.published_offset,
-        .apart = table.apart};
-    const std::vector<std::string> names = labels(groups[p].runs);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const RunResult* run = groups[p].runs[i];
-      auto method = std::ranges::find(problem.methods, names[i], &MethodRuns::label);
-      if (method == problem.methods.end()) {
-        const auto group = std::ranges::find(known, names[i]) - known.begin();
-        if (group == std::ssize(known)) known.push_back(names[i]);
-        problem.methods.push_back({names[i], run->method, static_cast<std::size_t>(group), {}});
-        method = problem.methods.end() - 1;
-      }
-      // The same run under two names counts once.
-      const auto twin = std::ranges::find(method->runs, run->seed, &RunResult::seed);
-      if (twin == method->runs.end())
-        method->runs.push_back(run);
-      else if (run->told() > (*twin)->told())
-        *twin = run;
+  for (const ProblemTable& table : make_tables(results)) {
+    ProblemMethods& problem = problems.emplace_back();
+    problem = {.problem = table.problem,
+               .methods = {},
+               .steps = table.steps,
+               .points = table.points,
+               .validation = table.validation,
+               .published_problem = table.published_sizes ? table.published_problem : "",
+               .published_offset = table.published_offset,
+               .apart = table.apart};
+    for (const TableRow& row : table.rows) {
+      const auto group = std::ranges::find(known, row.label) - known.begin();
+      if (group == std::ssize(known)) known.push_back(row.label);
+      problem.methods.push_back({row.label, row.method, static_cast<std::size_t>(group), row.runs});
     }
-    problems.push_back(std::move(problem));
   }
   return problems;
 }

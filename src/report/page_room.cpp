@@ -9,6 +9,13 @@ namespace stap {
 namespace {
 
 // Whether there were any.
+bool drop_seeds(ReportProblem& problem) {
+  std::size_t dropped = 0;
+  for (ReportChart& chart : problem.charts)
+    for (Chart& variant : chart.variants) dropped += std::erase_if(variant.series, &Series::seed);
+  return dropped > 0;
+}
+
 bool drop_variants(ReportProblem& problem) {
   bool any = false;
   for (ReportChart& chart : problem.charts) {
@@ -51,7 +58,8 @@ struct Step {
   bool (*drop)(ReportProblem&);
   const char* what;
 };
-constexpr Step kSteps[] = {{drop_variants, "charts of other metrics and of the mean model"},
+constexpr Step kSteps[] = {{drop_seeds, "single seeds in charts"},
+                           {drop_variants, "charts of other metrics and of the mean model"},
                            {drop_trajectories, "trajectories"},
                            {drop_maps, "maps of activations and of chosen steps"},
                            {drop_all_charts_but_errors, "all charts but those of errors"},

@@ -18,8 +18,8 @@ struct PageRoom {
   std::string words{};                               ///< all that is left out; empty: nothing
 };
 
-/// Leaves out some more: charts that replace others, pictures, charts, then problems and runs.
-/// Returns whether there was anything left to leave out.
+/// Leaves out some more: single seeds, charts that replace others, pictures, charts, then problems
+/// and runs. Returns whether there was anything left to leave out.
 bool leave_out(Report& report, PageRoom& room);
 
 }  // namespace stap

@@ -8,7 +8,6 @@
 #include "results/one_run.h"
 #include "stap/core/error.h"
 #include "stap/results/comparison.h"
-#include "stap/results/learned_problem.h"
 
 namespace stap {
 namespace {
@@ -18,14 +17,13 @@ struct TableRowOf {
   std::size_t table = 0;
   std::string label{};
 };
-std::vector<TableRowOf> rows_of(const std::vector<RunResult>& results) {
+std::vector<TableRowOf> rows_of(const std::vector<RunResult>& results,
+                                const std::vector<ProblemTable>& tables) {
   std::vector<TableRowOf> rows(results.size());
-  const std::vector<ProblemRuns> problems = by_problem(results);
-  for (std::size_t p = 0; p < problems.size(); ++p) {
-    const std::vector<std::string> names = labels(problems[p].runs);
-    for (std::size_t i = 0; i < names.size(); ++i)
-      rows[static_cast<std::size_t>(problems[p].runs[i] - results.data())] = {p, names[i]};
-  }
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    for (const TableRow& row : tables[t].rows)
+      for (const RunResult* run : row.runs)
+        rows[static_cast<std::size_t>(run - results.data())] = {t, row.label};
   return rows;
 }
 
@@ -46,7 +44,7 @@ SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<Run
   for (const RunResult& result : results) all.push_back(&result);
   const std::vector<std::string> names = labels(all);
   const std::vector<ProblemTable> tables = make_tables(results);
-  const std::vector<TableRowOf> rows = rows_of(results);
+  const std::vector<TableRowOf> rows = rows_of(results, tables);
   TestSets test_sets;
   for (std::size_t i = 0; i < results.size(); ++i) {
     observer.progress({.phase = "analyse", .done = i, .total = results.size()});

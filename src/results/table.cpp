@@ -200,6 +200,7 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
           ++row.repeated;
           continue;
         }
+        row.runs.push_back(&r);
         row.method = r.method;
         for (const ErrorsOfInfo& errors : errors_of_infos())
           row.of(errors.whose).diverged += r.of(errors.whose).diverged_total();
@@ -208,6 +209,7 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
         else
           ++(r.without_errors() ? row.without_errors : row.incomplete);
       }
+    std::ranges::sort(row.runs);
   }
   put_into_sets(counted, table);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {

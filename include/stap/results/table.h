@@ -41,8 +41,9 @@ Summary paired_difference(const TableErrors& a, const TableErrors& b, Metric met
 struct TableRow {
   static constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
-  std::string label;   ///< the method, and what else differs within the problem
-  std::string method;  ///< alone
+  std::string label;                   ///< the method, and what else differs within the problem
+  std::string method;                  ///< alone
+  std::vector<const RunResult*> runs;  ///< no seed twice; finished or not
   TableErrors members, mean_model, images, mean_model_images;
   /// Means over seeds after the last round that is counted; NaN: not known. Steps bought,
   /// trajectories they are of, and what the warm-ups of these come to, charged or not.
@@ -80,7 +81,8 @@ struct ProblemTable {
 };
 
 /// Problems and rows in order of first appearance, with `baseline` (a label; empty: the first) as
-/// the first row of each. Throws Error(config) if a problem has no such row.
+/// the first row of each; rows point into `results`. Throws Error(config) if a problem has no such
+/// row.
 std::vector<ProblemTable> make_tables(const std::vector<RunResult>& results,
                                       const std::string& baseline = "");
 

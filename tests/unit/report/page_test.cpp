@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "report/gather.h"
 #include "report/script_json.h"
 #include "report/shortened.h"
 #include "stap/core/error.h"
@@ -372,45 +371,6 @@ TEST(ReportPage, SaysWithoutScriptsWhatTablesSay) {
   EXPECT_EQ(page, page_text(report));
 }
 
-// Sixty seeds in six charts are more than a hundredth of a page can hold, but not than a whole one.
-TEST(ReportPage, SingleSeedsAreLeftOutWhereThereIsTooLittleRoomAndThatIsSaid) {
-  std::vector<RunResult> results;
-  for (std::size_t seed = 0; seed < 60; ++seed) {
-    RunResult& run =
-        results.emplace_back(result("random", seed, std::vector<double>(11, -1.0), 10));
-    run.transitions.assign(11, 5);
-    run.members.diverged.assign(11, 0);
-    run.members.rmse_by_step.assign(11, {0.1, 0.2});
-    for (std::vector<double>& values : run.members.values) values.assign(11, std::exp(-1.0));
-  }
-  const ProblemMethods methods = methods_of(results).front();
-  const auto drawn = [&](double share) {
-    Report report = report_of(results);
-    report.problems[0].methods[0].shown = results[0].folder.string();
-    draw_problem(methods, share, report.problems[0]);
-    return report.problems[0];
-  };
-  const auto seeds_in = [](const ReportProblem& problem, std::size_t variant) {
-    return std::ranges::count_if(problem.charts.front().variants.at(variant).series, &Series::seed);
-  };
-
-  const ReportProblem whole = drawn(1), small = drawn(0.025), smallest = drawn(0.002);
-
-  EXPECT_EQ(seeds_in(whole, 0), 60);
-  EXPECT_EQ(seeds_in(whole, 5), 60);
-  EXPECT_EQ(seeds_in(small, 0), 60);
-  EXPECT_EQ(seeds_in(small, 5), 0);
-  EXPECT_EQ(seeds_in(smallest, 0), 0);
-  const auto says_so = [](const ReportProblem& problem) {
-    return std::ranges::any_of(problem.notes, [](const std::string& note) {
-      return note.starts_with("Errors of single seeds are left out");
-    });
-  };
-  EXPECT_FALSE(says_so(whole));
-  EXPECT_TRUE(says_so(small));
-  EXPECT_TRUE(says_so(smallest));
-}
-
 TEST(ReportPage, CostSaysWhatIsAGuessAndHasOneUnitAColumn) {
   const auto page = [](const std::vector<double>& differences) {
     Report report = report_of(two_methods(differences));
@@ -460,7 +420,8 @@ TEST(ReportPage, TrajectoriesExplainThemselvesOrTheirAbsence) {
   EXPECT_FALSE(contains(page.substr(0, page.find("report-data")), "aired by seed"));
 }
 
-// Charts that replace others first, then pictures, charts, and rows of the list of runs.
+// Single seeds first, then charts that replace others, pictures, charts, and rows of the list of
+// runs.
 TEST(ReportPage, StaysBelowFiveMegabytesWhateverThereIs) {
   Report report = report_of(two_methods({-0.5, -0.52, -0.48}));
   Chart chart{.title = "errors", .series = {{.label = "a", .x = {1, 2}, .y = {1, 2}}}};
@@ -469,14 +430,18 @@ TEST(ReportPage, StaysBelowFiveMegabytesWhateverThereIs) {
   Report many = report;
   many.runs.assign(10'000, {.folder = std::string(100, 'f'), .words = std::string(400, 'w')});
   report.problems[0].charts = {{"errors", {chart, large}}};
+  Report seeds = report;
+  seeds.problems[0].charts[0].variants[1].series[0].seed = true;
 
   const std::string page = page_text(report), longest = page_text(many);
+  const std::string means = page_text(seeds);
 
   EXPECT_LT(page.size(), 1'000'000u);
   EXPECT_TRUE(contains(page,
                        "below 5\u00a0MB it leaves out: charts of other metrics and of the mean "
                        "model."));
   EXPECT_TRUE(contains(page, "id=\"p1-errors\""));
+  EXPECT_TRUE(contains(means, "it leaves out: single seeds in charts."));
   EXPECT_LT(longest.size(), 5'000'000u);
   EXPECT_TRUE(contains(longest, " of the 10000 runs in the list."));
   EXPECT_FALSE(contains(page_text(report_of(two_methods({-0.5}))), "it leaves out"));
