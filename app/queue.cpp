@@ -30,8 +30,8 @@ using config::Value;
 constexpr std::size_t kShown = 10;  // of anything, to people
 
 struct Failed {
-  std::size_t acquisition = 0, candidate = 0, step = 0;
-  std::string status, reason;
+  std::size_t acquisition = 0;
+  AnswerRecord answer;
 };
 struct Spool {
   std::string folder;
@@ -66,12 +66,11 @@ AskedRun look_at(const fs::path& path, LiveRun live) {
   run.spool = spool_of(folder);
   std::error_code error;
   if (!fs::exists(folder.journal_file(), error)) return run;
-  folder.read_answers([&](std::size_t acquisition, const LoggedAnswer& answer) {
-    if (answer.status == "ok")
+  folder.read_answers([&](std::size_t acquisition, const AnswerRecord& answer) {
+    if (answer.status == Answer::Status::ok)
       ++run.answers;
     else
-      run.failed.push_back(
-          {acquisition, answer.candidate, answer.step, answer.status, answer.reason});
+      run.failed.push_back({acquisition, answer});
   });
   return run;
 }
@@ -106,8 +105,8 @@ void print(const AskedRun& run, double now, std::ostream& out) {
   const double since = std::max(0.0, now - s.time);
   out << run.live.name << ": " << run.live.words
       << (told ? fmt::format(", as of {} ago\n", seconds_text(since)) : "\n");
-  const std::size_t refused = static_cast<std::size_t>(
-      std::ranges::count(run.failed, std::string("refused"), &Failed::status));
+  const auto refused = static_cast<std::size_t>(std::ranges::count(
+      run.failed, Answer::Status::refused, [](const Failed& one) { return one.answer.status; }));
   if (run.answers + run.failed.size() > 0)
     out << fmt::format("  answered: {} steps; {} failed, {} refused\n", run.answers,
                        run.failed.size() - refused, refused);
@@ -138,9 +137,11 @@ void print(const AskedRun& run, double now, std::ostream& out) {
   }
   const std::size_t skipped = run.failed.size() - std::min(kShown, run.failed.size());
   if (skipped > 0) out << fmt::format("  the last {} of those that failed:\n", kShown);
-  for (std::size_t i = skipped; i < run.failed.size(); ++i)
-    out << fmt::format("  {}: candidate {}, step {}: {}\n", run.failed[i].status,
-                       run.failed[i].candidate, run.failed[i].step + 1, run.failed[i].reason);
+  for (std::size_t i = skipped; i < run.failed.size(); ++i) {
+    const AnswerRecord& answer = run.failed[i].answer;
+    out << fmt::format("  {}: candidate {}, step {}: {}\n", to_string(answer.status),
+                       answer.candidate, answer.step + 1, answer.reason);
+  }
 }
 
 Value to_value(const AskedRun& run) {
@@ -150,13 +151,13 @@ Value to_value(const AskedRun& run) {
   value.set("run", run.live.name);
   value.set("answered", run.answers);
   Value::List failed;
-  for (const Failed& one : run.failed) {
+  for (const auto& [acquisition, answer] : run.failed) {
     Value& row = failed.emplace_back();
-    row.set("acquisition", one.acquisition);
-    row.set("candidate", one.candidate);
-    row.set("step", one.step);
-    row.set("status", one.status);
-    row.set("reason", one.reason);
+    row.set("acquisition", acquisition);
+    row.set("candidate", answer.candidate);
+    row.set("step", answer.step);
+    row.set("status", to_string(answer.status));
+    row.set("reason", answer.reason);
   }
   value.set("failed", Value(std::move(failed)));
   value.set("alive", state == State::working || state == State::dead

@@ -35,8 +35,8 @@ double resident_megabytes() {
 
 void record(const fs::path& folder, const std::string& name, std::size_t values) {
   const double before = resident_megabytes();
-  stap::LoggedAnswer answer;
-  answer.status = "ok";
+  stap::AnswerRecord answer;
+  answer.status = stap::Answer::Status::ok;
   answer.state.assign(values, 0.1);
   answer.attempts = 1;
   const auto start = Clock::now();

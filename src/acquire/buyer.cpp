@@ -97,57 +97,29 @@ std::vector<Query> Buyer::ask() {
   return std::move(errand.queries);
 }
 
-std::vector<AnswerRecord> Buyer::records_of(const Reply& reply) const {
-  const Trip& trip = trip_of(reply);
-  const Answer& answer = reply.answer;
-  const std::span<const double> states = answer.states;
-  const std::size_t values = trip.state.size(), made = states.size() / values;
-  std::vector<AnswerRecord> records;
-  std::span<const double> input = trip.state;
-  for (std::size_t i = 0; i < made; ++i) {
-    const auto state = states.subspan(i * values, values);
-    records.push_back({.candidate = trip.candidate,
-                       .step = trip.walk.step() + i,
-                       .status = Answer::Status::ok,
-                       .state = {state.begin(), state.end()},
-                       .attempts = answer.attempts,
-                       .input_hash = hash_of(input)});
-    input = state;
-  }
-  if (answer.status != Answer::Status::ok) {
-    AnswerRecord last{.candidate = trip.candidate,
-                      .step = trip.walk.step() + made,
-                      .status = answer.status,
-                      .reason = answer.reason,
-                      .attempts = answer.attempts,
-                      .input_hash = hash_of(input)};
-    // A refusal behind the first step comes as a failure of the query, but costs nothing.
-    if (made > 0) {
-      Query rest = question(trip);
-      rest.state.assign(input.begin(), input.end());
-      rest.time += static_cast<double>(made) * solver_.dt();
-      if (std::string refusal = solver_.refusal(rest); !refusal.empty()) {
-        last.status = Answer::Status::refused;
-        last.reason = std::move(refusal);
-        last.attempts = 0;
-      }
-    }
-    records.push_back(std::move(last));
-  }
-  const bool refused = records.back().status == Answer::Status::refused;
-  const std::size_t taken = records.size() - (refused ? 1 : 0);
-  for (std::size_t i = 0; i < taken; ++i)
-    records[i].seconds = answer.seconds / static_cast<double>(taken);
-  return records;
+AnswerKey Buyer::first_of(std::uint64_t query) const {
+  if (query >= trips_.size() || trips_[query].asked == 0)
+    throw Error(ErrorKind::internal, fmt::format("query {} is not open", query));
+  return {trips_[query].candidate, trips_[query].walk.step()};
 }
 
-void Buyer::take(const Reply& reply) {
-  std::vector<AnswerRecord> records = records_of(reply);
-  Trip& trip = trips_[reply.id];
-  for (AnswerRecord& record : records) use(trip, std::move(record));
+void Buyer::take(std::uint64_t query, std::vector<AnswerRecord> records) {
+  const AnswerKey first = first_of(query);
+  Trip& trip = trips_[query];
+  const bool ended = !records.empty() && records.back().status != Answer::Status::ok;
+  if (records.empty() || records.size() > trip.asked || records.front().key() != first ||
+      (records.size() < trip.asked && !ended))
+    throw Error(ErrorKind::internal,
+                fmt::format("{} records of a query for {} steps", records.size(), trip.asked));
+  for (AnswerRecord& record : records) {
+    if (record.status == Answer::Status::ok && record.state.size() != trip.state.size())
+      throw Error(ErrorKind::internal, fmt::format("a state of {} values, expected {}",
+                                                   record.state.size(), trip.state.size()));
+    use(trip, std::move(record));
+  }
   trip.asked = 0;
   --open_;
-  if (trip.walk.next() != Walk::Next::nothing) moved_.push_back(reply.id);
+  if (trip.walk.next() != Walk::Next::nothing) moved_.push_back(query);
 }
 
 Delivery Buyer::deliver() {
@@ -172,23 +144,6 @@ Delivery Buyer::deliver() {
     throw Error(ErrorKind::internal, fmt::format("{} steps bought, {} transitions stored",
                                                  ledger.bought, delivery.bought.size()));
   return delivery;
-}
-
-// The trip that a reply is for, which must have asked for what it says.
-const Buyer::Trip& Buyer::trip_of(const Reply& reply) const {
-  if (reply.id >= trips_.size() || trips_[reply.id].asked == 0)
-    throw Error(ErrorKind::internal,
-                fmt::format("a reply to query {}, which is not open", reply.id));
-  const Trip& trip = trips_[reply.id];
-  const std::size_t made = reply.answer.states.size() / trip.state.size();
-  const bool ok = reply.answer.status == Answer::Status::ok;
-  if (reply.answer.states.size() % trip.state.size() != 0 || made > trip.asked ||
-      ok != (made == trip.asked))
-    throw Error(ErrorKind::internal,
-                fmt::format("an answer of {} values ({}) to a query of {} steps of {} values",
-                            reply.answer.states.size(), to_string(reply.answer.status), trip.asked,
-                            trip.state.size()));
-  return trip;
 }
 
 // What the solver is asked next.

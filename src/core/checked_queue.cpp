@@ -35,12 +35,13 @@ Flaw flaw_of(std::span<const double> states, std::size_t steps, std::size_t valu
 
 // An answer to `steps` steps with nothing in it but whole, finite states.
 void keep_sound(Answer& answer, std::size_t steps, std::size_t values) {
-  if (answer.status == Answer::Status::refused) return answer.states.clear();
   const Flaw flaw = flaw_of(answer.states, steps, values);
   if (answer.status == Answer::Status::ok && flaw.text.empty()) return answer.reason.clear();
-  if (answer.status == Answer::Status::ok) answer.reason = flaw.text;
+  if (answer.status == Answer::Status::ok) {
+    answer.reason = flaw.text;
+    answer.status = Answer::Status::failed;
+  }
   if (answer.reason.empty()) answer.reason = "no reason was given";
-  answer.status = Answer::Status::failed;
   answer.states.resize(std::min(flaw.before, steps - 1) * values);
 }
 
@@ -162,7 +163,9 @@ class CheckedQueue final : public QueueAround {
       Query next = rest(open, step, {from, from + static_cast<std::ptrdiff_t>(values_)});
       if (const std::string reason = solver_.refusal(next); !reason.empty()) {
         whole.states.resize(step * values_);
-        return refuse_later(whole, step, steps, reason);
+        whole.status = Answer::Status::refused;
+        whole.reason = reason;
+        return true;
       }
       state = std::move(next.state);
     }
@@ -172,17 +175,8 @@ class CheckedQueue final : public QueueAround {
       send(open, std::move(state));
       return false;
     }
-    if (part.status == Answer::Status::refused && before > 0)
-      return refuse_later(whole, before, steps, part.reason);
     whole.status = part.status;
     whole.reason = std::move(part.reason);
-    return true;
-  }
-
-  static bool refuse_later(Answer& answer, std::size_t made, std::size_t steps,
-                           const std::string& reason) {
-    answer.status = Answer::Status::failed;
-    answer.reason = fmt::format("step {} of {} was refused: {}", made + 1, steps, reason);
     return true;
   }
 

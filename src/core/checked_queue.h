@@ -16,8 +16,8 @@ std::size_t first_not_finite(std::span<const double> values);
 /// - A query of more than solver.steps_at_once() steps is cut into several, one behind the other,
 ///   and their answers are joined: states one after the other, seconds and attempts summed.
 /// - The input of every step must pass refusal(), whether the step was cut off there or not, so
-///   that what is kept does not depend on how many steps are one call. A refusal behind the first
-///   step is a failure that keeps the states before: "step 3 of 5 was refused: ...".
+///   that what is kept does not depend on how many steps are one call. The states
+///   before a step that is refused are kept.
 /// - An ok answer of a wrong size, or with values that are not finite, is a failure that keeps the
 ///   whole, finite states before the flaw.
 /// Ids are those of `inner`: a query that is asked in parts is one, given back as a whole.

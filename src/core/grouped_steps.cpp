@@ -1,6 +1,5 @@
 #include "core/grouped_steps.h"
 
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,24 +17,14 @@ class GroupedQueue final : public QueueAround {
   void submit(Query query) override {
     Query single = first_of_group(solver_, query);
     single.steps = query.steps * group_.size;
-    query.state = {};
-    asked_.insert_or_assign(query.id, std::move(query));
     inner().submit(std::move(single));
   }
 
   std::optional<Reply> next(Clock::time_point until) override {
     std::optional<Reply> reply = inner().next(until);
     if (!reply) return std::nullopt;
-    const auto query = asked_.find(reply->id);
-    group_up(query->second, reply->answer);
-    asked_.erase(query);
+    group_up(reply->answer);
     return reply;
-  }
-
-  bool give_back(std::uint64_t id) override {
-    if (!inner().give_back(id)) return false;
-    asked_.erase(id);
-    return true;
   }
 
   void close(const Closing& closing) override {
@@ -45,14 +34,15 @@ class GroupedQueue final : public QueueAround {
   }
 
  private:
-  // Turns an answer in single steps into one in groups.
-  void group_up(const Query& query, Answer& answer) const {
+  // Turns an answer in single steps into one in groups: what is refused within one was tried.
+  void group_up(Answer& answer) const {
     const std::size_t values = solver_.grid().values(), made = answer.states.size() / values;
-    if (answer.status == Answer::Status::failed && group_.size > 1) {
-      const std::string refusal = made == 0 ? "" : refusal_behind(query, made, answer);
-      answer.reason = fmt::format("step {} of {} {}: {}", made % group_.size + 1, group_.size,
-                                  refusal.empty() ? "failed" : "was refused",
-                                  refusal.empty() ? answer.reason : refusal);
+    const std::size_t within = made % group_.size;
+    const bool refused = answer.status == Answer::Status::refused;
+    if (answer.status != Answer::Status::ok && group_.size > 1 && !(refused && within == 0)) {
+      answer.reason = fmt::format("step {} of {} {}: {}", within + 1, group_.size,
+                                  refused ? "was refused" : "failed", answer.reason);
+      answer.status = Answer::Status::failed;
     }
     std::vector<double> states;
     const std::size_t kept = group_.kept * values;
@@ -64,18 +54,8 @@ class GroupedQueue final : public QueueAround {
     answer.states = std::move(states);
   }
 
-  // Why the step behind the ones that were made was refused; empty if it was not.
-  std::string refusal_behind(const Query& query, std::size_t made, const Answer& answer) const {
-    const auto values = static_cast<std::ptrdiff_t>(solver_.grid().values());
-    return solver_.refusal({.id = query.id,
-                            .state = {answer.states.end() - values, answer.states.end()},
-                            .time = query.time + static_cast<double>(made) * solver_.dt(),
-                            .params = query.params});
-  }
-
   const Solver& solver_;
   StepGroup group_;
-  std::unordered_map<std::uint64_t, Query> asked_;  // without their states
 };
 
 }  // namespace

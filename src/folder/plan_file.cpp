@@ -174,7 +174,7 @@ std::vector<Ledger> RunFolder::read_ledgers() const {
 }
 
 void RunFolder::read_answers(
-    const std::function<void(std::size_t, const LoggedAnswer&)>& visit) const {
+    const std::function<void(std::size_t, const AnswerRecord&)>& visit) const {
   stap::read_answers(journal_file(), visit);
 }
 

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::string_view kType = "answer", kOk = "ok", kRevoked = "breaker";
+constexpr std::string_view kType = "answer", kRevoked = "breaker";
 
 // Numbers of 64 bits as text: other programs read JSON's as doubles.
 std::string hex(std::uint64_t number, int digits) {
@@ -33,12 +33,12 @@ T hex_field(const Value& map, const char* key, const std::string& where) {
   return number;
 }
 
-Value to_value(std::size_t acquisition, const LoggedAnswer& answer, std::uint64_t group) {
+Value to_value(std::size_t acquisition, const AnswerRecord& answer, std::uint64_t group) {
   Value body;
   body.set("acquisition", acquisition);
   body.set("candidate", answer.candidate);
   body.set("step", answer.step);
-  body.set("status", answer.status);
+  body.set("status", to_string(answer.status));
   body.set("reason", answer.reason);
   body.set("attempts", answer.attempts);
   body.set("seconds", std::isfinite(answer.seconds) ? answer.seconds : 0.0);
@@ -55,13 +55,17 @@ Value to_value(const StatePlace& place) {
   return value;
 }
 
-LoggedAnswer read_answer(const Value& body, const std::string& where) {
-  LoggedAnswer answer;
+Answer::Status status_of(std::string_view text, const std::string& where) {
+  for (const auto status : {Answer::Status::ok, Answer::Status::refused, Answer::Status::failed})
+    if (text == to_string(status)) return status;
+  throw_bad_field("status", where);
+}
+
+AnswerRecord read_answer(const Value& body, const std::string& where) {
+  AnswerRecord answer;
   answer.candidate = field<std::uint64_t>(body, "candidate", where);
   answer.step = field<std::uint64_t>(body, "step", where);
-  answer.status = field<std::string>(body, "status", where);
-  if (answer.status != kOk && answer.status != "refused" && answer.status != "failed")
-    throw_bad_field("status", where);
+  answer.status = status_of(field<std::string>(body, "status", where), where);
   answer.reason = field<std::string>(body, "reason", where);
   answer.attempts = field<int>(body, "attempts", where);
   answer.seconds = field<double>(body, "seconds", where);
@@ -153,7 +157,7 @@ void AnswerLog::take(Opening& opening, const JournalLine& line, const std::strin
   }
   std::optional<StatePlace> place;
   const std::uint64_t before = opening.store_end;
-  if (read_answer(line.body, where).status == kOk) {
+  if (read_answer(line.body, where).status == Answer::Status::ok) {
     place = read_place(line.body, where);
     check_order(*place, before, where);
     opening.store_end = place->end();
@@ -163,9 +167,10 @@ void AnswerLog::take(Opening& opening, const JournalLine& line, const std::strin
   group_ = group + 1;
 }
 
-void AnswerLog::append(std::size_t acquisition, const LoggedAnswer& answer) {
+void AnswerLog::append(std::size_t acquisition, const AnswerRecord& answer) {
   Value body = to_value(acquisition, answer, group_);
-  if (answer.status == kOk) body.set("state", to_value(store_->append(answer.state)));
+  if (answer.status == Answer::Status::ok)
+    body.set("state", to_value(store_->append(answer.state)));
   journal_->append(kType, body);
   ++counts_[acquisition];
   ++appended_;
@@ -183,8 +188,11 @@ void AnswerLog::commit() {
   states.get();
 }
 
-void AnswerLog::hold_reserve(const fs::path& file, std::uint64_t bytes) {
-  reserve_ = std::make_shared<Reserve>(file, bytes);
+void AnswerLog::hold_reserve(std::size_t values) {
+  constexpr double kAnswers = 64, kLine = 512, kLeast = 4096, kMost = 1 << 20;
+  const double bytes = kAnswers * (8.0 * static_cast<double>(values) + kLine);
+  reserve_ = std::make_shared<Reserve>(
+      folder() / kReserve, static_cast<std::uint64_t>(std::clamp(bytes, kLeast, kMost)));
   const auto give = [reserve = reserve_] { return reserve->give(); };
   journal_->when_full(give);
   store_->when_full(give);
@@ -240,12 +248,12 @@ LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
       return;
     }
     LoggedAnswers::Entry entry{read_answer(line.body, where), {}};
-    if (entry.answer.status == kOk) entry.place = read_place(line.body, where);
+    if (entry.answer.status == Answer::Status::ok) entry.place = read_place(line.body, where);
     answers.entries_.insert_or_assign({entry.answer.candidate, entry.answer.step},
                                       std::move(entry));
   });
   for (const auto& [key, entry] : answers.entries_)
-    if (entry.answer.status != kOk) answers.in_vain_.push_back(key);
+    if (entry.answer.status != Answer::Status::ok) answers.in_vain_.push_back(key);
   return answers;
 }
 
@@ -255,17 +263,17 @@ std::vector<AnswerKey> LoggedAnswers::keys() const {
   return all;
 }
 
-std::optional<LoggedAnswer> LoggedAnswers::find(std::size_t candidate, std::size_t step) const {
+std::optional<AnswerRecord> LoggedAnswers::find(std::size_t candidate, std::size_t step) const {
   const auto found = entries_.find({candidate, step});
   if (found == entries_.end()) return std::nullopt;
-  LoggedAnswer answer = found->second.answer;
-  if (answer.status == kOk) answer.state = store_->read(found->second.place);
+  AnswerRecord answer = found->second.answer;
+  if (answer.status == Answer::Status::ok) answer.state = store_->read(found->second.place);
   return answer;
 }
 
 void read_answers(
     const fs::path& journal,
-    const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit) {
+    const std::function<void(std::size_t acquisition, const AnswerRecord& answer)>& visit) {
   // Up to which line answers do not count.
   std::map<std::pair<std::size_t, AnswerKey>, std::uint64_t> revoked;
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {
@@ -276,20 +284,20 @@ void read_answers(
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {
     if (line.type != kType) return;
     const std::size_t acquisition = acquisition_of(line.body, where);
-    const LoggedAnswer answer = read_answer(line.body, where);
+    const AnswerRecord answer = read_answer(line.body, where);
     const auto until = revoked.find({acquisition, {answer.candidate, answer.step}});
     if (until == revoked.end() || line.sequence > until->second) visit(acquisition, answer);
   });
 }
 
 void visit_states(const fs::path& journal,
-                  const std::function<void(std::size_t acquisition, const LoggedAnswer& answer,
+                  const std::function<void(std::size_t acquisition, const AnswerRecord& answer,
                                            const StatePlace& place)>& visit) {
   std::uint64_t end = AnswerStore::kFirst;
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {
     if (line.type != kType) return;
-    const LoggedAnswer answer = read_answer(line.body, where);
-    if (answer.status != kOk) return;
+    const AnswerRecord answer = read_answer(line.body, where);
+    if (answer.status != Answer::Status::ok) return;
     const StatePlace place = read_place(line.body, where);
     check_order(place, end, where);
     end = place.end();
@@ -302,7 +310,7 @@ std::uint64_t check_answers(const fs::path& journal, const fs::path& answers) {
   if (store.size() < AnswerStore::kFirst)
     throw Error(ErrorKind::data, fmt::format("{} is cut off", answers.string()));
   std::uint64_t end = AnswerStore::kFirst;
-  visit_states(journal, [&](std::size_t, const LoggedAnswer&, const StatePlace& place) {
+  visit_states(journal, [&](std::size_t, const AnswerRecord&, const StatePlace& place) {
     store.read(place);
     end = place.end();
   });

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "market/make_rows.h"
+#include "market/rows.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/lock_holder.h"
@@ -89,7 +89,7 @@ void check_ours(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (!is_lock_file(name) && !name.starts_with(kFormerLock) && name != kJournal &&
-        name != kAnswers && !name.starts_with("config.yaml.tmp-") &&
+        name != kAnswers && name != AnswerLog::kReserve && !name.starts_with("config.yaml.tmp-") &&
         !name.starts_with("test.h5.tmp-") && !name.starts_with("pool.h5.tmp-"))
       throw Error(ErrorKind::config,
                   fmt::format("{} holds {} and no generated data: give a new or empty folder",
@@ -218,6 +218,7 @@ class DataFolder {
       if (const std::string before = log.left_by(); !before.empty())
         observer.note(
             fmt::format("{} was left by {}, which is gone: going on", path_.string(), before));
+      log.hold_reserve(info_.grid.values());
       const bool finished = fill(maker, log, observer, stop);
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
       result.seconds += spent.count();
@@ -247,7 +248,7 @@ class DataFolder {
   // With answers beside the files it was killed when all but tidying up was done.
   bool whole() const {
     return std::ranges::all_of(products_, [&](const Product& p) { return made(p); }) &&
-           !fs::exists(path_ / kAnswers);
+           !fs::exists(path_ / kAnswers) && !fs::exists(path_ / AnswerLog::kReserve);
   }
 
   // Makes what is missing, the folder being locked. False: stopped.
@@ -317,8 +318,8 @@ Generated generate(const DataRequest& request, const Sampler& sampler,
 bool is_generated(const DataRequest& request, const fs::path& folder) {
   std::error_code error;
   const auto there = [&](const char* name) { return fs::exists(folder / name, error); };
-  return there(kConfig) && !there(kAnswers) && (request.pool == 0 || there("pool.h5")) &&
-         (request.test == 0 || there("test.h5"));
+  return there(kConfig) && !there(kAnswers) && !there(AnswerLog::kReserve) &&
+         (request.pool == 0 || there("pool.h5")) && (request.test == 0 || there("test.h5"));
 }
 
 }  // namespace stap

@@ -35,9 +35,9 @@ ChosenSteps chosen_steps(const RunFolder& folder, std::size_t rounds, std::size_
 
 AnswerTotals answer_totals(const RunFolder& folder) {
   AnswerTotals totals;
-  folder.read_answers([&](std::size_t, const LoggedAnswer& answer) {
+  folder.read_answers([&](std::size_t, const AnswerRecord& answer) {
     totals.seconds += answer.seconds;
-    if (answer.status == to_string(Answer::Status::ok)) ++totals.delivered;
+    if (answer.status == Answer::Status::ok) ++totals.delivered;
   });
   return totals;
 }

@@ -27,7 +27,7 @@ std::map<std::uint64_t, Place> recorded_places(std::span<const Run> runs) {
   std::map<std::uint64_t, Place> places;
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const std::uint64_t key = run_key(runs[r]);
-    runs[r].folder.read_answers([&](std::size_t acquisition, const LoggedAnswer& a) {
+    runs[r].folder.read_answers([&](std::size_t acquisition, const AnswerRecord& a) {
       places[question_id(key, acquisition, a.candidate, a.step, a.input_hash)] = {
           r, acquisition, a.candidate, a.step};
     });
@@ -64,20 +64,20 @@ std::size_t states_of(const ToldAnswer& told, const Grid& grid) {
   return count;
 }
 
-Reply reply_to(const Question& question, const ToldAnswer& told, const Grid& grid) {
-  Reply reply{question.id, {.attempts = 1}};
+Answer answer_to(const Question& question, const ToldAnswer& told, const Grid& grid) {
+  Answer answer{.attempts = 1};
   if (told.failed) {
-    reply.answer.reason = told.reason.empty() ? "somebody said so" : told.reason;
-    return reply;
+    answer.reason = told.reason.empty() ? "somebody said so" : told.reason;
+    return answer;
   }
   const std::size_t count = states_of(told, grid), asked = question.query.steps;
   if (count != asked)
     refuse(told, fmt::format("{} states, but {} {} asked for", count, asked,
                              asked == 1 ? "step was" : "steps were"));
-  reply.answer.status = Answer::Status::ok;
-  reply.answer.states.assign(told.states.begin(), told.states.begin() + static_cast<std::ptrdiff_t>(
-                                                                            count * grid.values()));
-  return reply;
+  answer.status = Answer::Status::ok;
+  answer.states.assign(told.states.begin(),
+                       told.states.begin() + static_cast<std::ptrdiff_t>(count * grid.values()));
+  return answer;
 }
 
 // Throws unless what is told is what was told before.
@@ -91,11 +91,11 @@ void check_same(const ToldAnswer& told, const Place& place, const LoggedAnswers&
   const std::size_t frames = run.study.options.cluster;  // of a recorded step
   const std::size_t count = told.failed ? 0 : states_of(told, grid);
   const auto first = answers.find(place.candidate, place.step);
-  if (told.failed != (first->status == to_string(Answer::Status::failed))) differs();
+  if (told.failed != (first->status == Answer::Status::failed)) differs();
   for (std::size_t s = 0; s * frames < count; ++s) {
     const auto answer = answers.find(place.candidate, place.step + s);
     // The guard may have ended it there.
-    if (answer && answer->status == to_string(Answer::Status::refused)) return;
+    if (answer && answer->status == Answer::Status::refused) return;
     const auto from = told.states.begin() + static_cast<std::ptrdiff_t>(s * frames * grid.values());
     if (!answer || (s + 1) * frames > count ||
         !std::equal(answer->state.begin(), answer->state.end(), from))
@@ -118,11 +118,22 @@ std::uint64_t question_id(std::uint64_t run, std::size_t acquisition, std::size_
   return hash64(std::as_bytes(std::span(words))) >> (64 - kIdBits);
 }
 
+Question question_of(const OpenQuestion& order, const Run& run, std::span<const Run> runs) {
+  const std::size_t acquisition = run.transitions.acquisitions;
+  const auto [candidate, step] = order.first;
+  return {question_id(run_key(run), acquisition, candidate, step, order.input_hash),
+          static_cast<std::size_t>(&run - runs.data()),
+          acquisition,
+          candidate,
+          step,
+          *order.query};
+}
+
 std::vector<Reply> sort_out(ByHand& by_hand, std::span<const Run> runs,
                             std::span<const Question> open) {
   if (by_hand.told.empty()) return {};
-  std::map<std::uint64_t, const Question*> questions;
-  for (const Question& question : open) questions.emplace(question.id, &question);
+  std::map<std::uint64_t, std::size_t> questions;
+  for (std::size_t q = 0; q < open.size(); ++q) questions.emplace(open[q].id, q);
   const std::map<std::uint64_t, Place> places = recorded_places(runs);
   std::map<std::pair<std::size_t, std::size_t>, LoggedAnswers> logs;
   std::vector<Reply> replies;
@@ -131,8 +142,9 @@ std::vector<Reply> sort_out(ByHand& by_hand, std::span<const Run> runs,
   for (const ToldAnswer& told : by_hand.told) {
     if (!seen.insert(told.id).second) refuse(told, "this id is there twice");
     if (const auto found = questions.find(told.id); found != questions.end()) {
-      const Question& question = *found->second;
-      replies.push_back(reply_to(question, told, runs[question.run].problem->identity.grid));
+      const Question& question = open[found->second];
+      replies.push_back(
+          {found->second, answer_to(question, told, runs[question.run].problem->identity.grid)});
       continue;
     }
     const auto place = places.find(told.id);

@@ -10,12 +10,13 @@
 #include <fmt/format.h>
 
 #include "run/correspondence.h"
-#include "run/market.h"
 #include "run/news.h"
 #include "run/phases.h"
+#include "run/purchase.h"
 #include "run/space.h"
 #include "run/training.h"
 #include "stap/core/error.h"
+#include "stap/market/market.h"
 
 namespace stap {
 namespace {
@@ -29,8 +30,7 @@ class Loop {
         stop_(stop),
         by_hand_(by_hand),
         account_(runs, observer),
-        groups_(make_groups(runs, threads)),
-        market_(runs) {}
+        groups_(make_groups(runs, threads)) {}
 
   // Throws Stopped and Waiting.
   void go() {
@@ -170,9 +170,11 @@ class Loop {
     const auto note = [&] {
       note_buying(phase, purchases, std::chrono::steady_clock::now() - start);
     };
+    std::vector<Customer*> customers;
+    for (const auto& purchase : purchases) customers.push_back(purchase.get());
     try {
-      market_.buy(purchases, observer_, stop_,
-                  [&](std::vector<Question> open) { return answers_to(std::move(open)); });
+      market_.serve(customers, observer_, stop_,
+                    [&](std::span<const OpenQuestion> open) { return answers_to(open); });
     } catch (...) {
       try {
         note();
@@ -189,10 +191,14 @@ class Loop {
   }
 
   // What was told, once; then what is open is left to be asked.
-  std::vector<Reply> answers_to(std::vector<Question> open) {
+  std::vector<Reply> answers_to(std::span<const OpenQuestion> open) {
     if (by_hand_ == nullptr) return {};
-    std::vector<Reply> replies = sort_out(*by_hand_, runs_, open);
-    if (replies.empty()) by_hand_->open = std::move(open);
+    std::vector<Question> questions;
+    for (const OpenQuestion& one : open)
+      questions.push_back(
+          question_of(one, static_cast<const RoundPurchase&>(*one.customer).run(), runs_));
+    std::vector<Reply> replies = sort_out(*by_hand_, runs_, questions);
+    if (replies.empty()) by_hand_->open = std::move(questions);
     return replies;
   }
 

@@ -102,7 +102,7 @@ RebuiltAnswers rebuilt_answers(const RunFolder& folder, const TransitionSet& set
     rebuilt.bytes = read_text_file(folder.answers_file());
   std::string& bytes = rebuilt.bytes;
   bytes.replace(0, std::min<std::size_t>(bytes.size(), AnswerStore::kFirst), AnswerStore::kHeader);
-  visit_states(folder.journal_file(), [&](std::size_t acquisition, const LoggedAnswer& answer,
+  visit_states(folder.journal_file(), [&](std::size_t acquisition, const AnswerRecord& answer,
                                           const StatePlace& place) {
     const auto is_it = [&](std::span<const std::byte> state) { return crc32c(state) == place.crc; };
     if (place.end() <= bytes.size() &&

@@ -49,34 +49,6 @@ double round_trust_limit(const Run& run, Committee& committee) {
                      o.trust_quantile);
 }
 
-Answer::Status status_of(const std::string& text) {
-  for (const auto status : {Answer::Status::ok, Answer::Status::refused, Answer::Status::failed})
-    if (text == to_string(status)) return status;
-  throw Error(ErrorKind::data, fmt::format("a recorded answer has the status '{}'", text));
-}
-
-AnswerRecord to_record(LoggedAnswer logged) {
-  return {.candidate = logged.candidate,
-          .step = logged.step,
-          .status = status_of(logged.status),
-          .reason = std::move(logged.reason),
-          .state = std::move(logged.state),
-          .seconds = logged.seconds,
-          .attempts = logged.attempts,
-          .input_hash = logged.input_hash};
-}
-
-LoggedAnswer to_logged(AnswerRecord record) {
-  return {.candidate = record.candidate,
-          .step = record.step,
-          .status = std::string(to_string(record.status)),
-          .reason = std::move(record.reason),
-          .state = std::move(record.state),
-          .seconds = record.seconds,
-          .attempts = record.attempts,
-          .input_hash = record.input_hash};
-}
-
 // What the study says of means, held against the steps that were bought; no call is needed for it.
 void warn_of_moved_means(const Run& run, const std::string& where, Observer& observer) {
   const TransitionSet& set = run.transitions;
@@ -95,26 +67,24 @@ void warn_of_moved_means(const Run& run, const std::string& where, Observer& obs
 }  // namespace
 
 RoundPurchase::RoundPurchase(Run& run, Committee& committee, StatesView<const float> pool)
-    : run_(run),
+    : Customer(run.answers, run.transitions.acquisitions),
+      run_(run),
       committee_(committee),
       pool_(pool),
       initial_(run.phase == Run::Phase::initial),
-      recorded_(run.answers.recorded(run.transitions.acquisitions)),
+      recorded_(run.answers.recorded(acquisition_)),
       passes_(
           initial_ ? initial_plan(run.study.options).cost() : run.study.options.pattern_budget(),
           initial_ ? OnUnstable::drop : run.study.options.on_unstable),
-      budget_(passes_.budget()),
-      spent_(recorded_.count() - recorded_.in_vain().size()) {
+      budget_(passes_.budget()) {
+  steps_.ok = recorded_.count() - recorded_.in_vain().size();
   for (const AnswerKey& key : recorded_.in_vain())
-    count(status_of(recorded_.find(key.candidate, key.step)->status));
+    steps_.add(recorded_.find(key.candidate, key.step)->status);
 }
 
-// For status.json.
-void RoundPurchase::count(Answer::Status status) {
-  const bool failed = status == Answer::Status::failed;
-  failed_ += failed ? 1 : 0;
-  refused_ += status == Answer::Status::refused ? 1 : 0;
-  if (status == Answer::Status::ok || (failed && run_.study.options.charge_failed)) ++spent_;
+std::size_t RoundPurchase::spent() const {
+  const std::size_t failed = run_.study.options.charge_failed ? steps_.failed : 0;
+  return std::min(warm_ups_ + steps_.ok + failed, budget_);
 }
 
 RunStatus RoundPurchase::status() const {
@@ -123,28 +93,44 @@ RunStatus RoundPurchase::status() const {
           .round = run_.round,
           .rounds = run_.study.options.rounds,
           .budget = budget_ * frames,
-          .spent = std::min(spent_, budget_) * frames,
-          .failed = failed_,
-          .refused = refused_,
-          .open = open_queries_,
+          .spent = spent() * frames,
+          .failed = steps_.failed,
+          .refused = steps_.refused,
+          .open = orders_.open,
           .since = since_,
           .since_done = since_spent_ * frames};
 }
 
-std::vector<Query> RoundPurchase::ask() {
+Progress RoundPurchase::progress() const {
+  const std::size_t frames = run_.study.options.cluster;
+  return {.phase = "buying",
+          .done = spent() * frames,
+          .total = budget_ * frames,
+          .unit = "solver steps"};
+}
+
+void RoundPurchase::show(OpenOrders open) const {
+  RunStatus now = status();
+  now.usual = open.usual;
+  now.running = std::move(open.running);
+  now.waiting = std::move(open.waiting);
+  run_.folder.write_status(now);
+}
+
+std::vector<SolverOrder> RoundPurchase::ask() {
   for (;;) {
     if (!buyer_) {
       if (!passes_.more()) return {};
       begin_pass();
     }
-    std::vector<Query> queries = buyer_->ask();
+    std::vector<SolverOrder> orders;
+    for (Query& query : buyer_->ask())
+      orders.push_back({run_.problem->solver.get(), buyer_->first_of(query.id), std::move(query)});
     if (since_ == 0) {
       since_ = seconds_since_1970();
-      since_spent_ = std::min(spent_, budget_);
+      since_spent_ = spent();
     }
-    asked_ += queries.size();
-    open_queries_ += queries.size();
-    if (!queries.empty() || !buyer_->done()) return queries;
+    if (!orders.empty() || !buyer_->done()) return orders;
     passes_.end(buyer_->deliver());
     buyer_.reset();
   }
@@ -173,17 +159,16 @@ void RoundPurchase::begin_pass() {
   if (!rules_) begin();
   const Plan plan = initial_ ? initial_plan(run_.study.options) : plan_pass();
   passes_.begin(plan);
-  asked_ = open_queries_ = given_back_ = 0;
-  spent_ += plan.warm_up * plan.purchases.size();
+  orders_ = {};
+  warm_ups_ += plan.warm_up * plan.purchases.size();
   for (const Purchase& p : plan.purchases) run_.used[p.candidate] = 1;
   buyer_ = std::make_unique<Buyer>(
-      plan, passes_.budget(), run_.problem->pool.states.view(), solver(), committee_, *rules_,
-      [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
-        auto logged = recorded_.find(candidate, step);
-        if (!logged) return std::nullopt;
+      plan, passes_.budget(), run_.problem->pool.states.view(), *run_.problem->solver, committee_,
+      *rules_, [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
+        auto recorded = recorded_.find(candidate, step);
         // Elsewhere the mean model's last bits are others, and so are the inputs it makes.
-        if (run_.elsewhere) logged->input_hash = 0;
-        return to_record(*std::move(logged));
+        if (recorded && run_.elsewhere) recorded->input_hash = 0;
+        return recorded;
       });
 }
 
@@ -214,45 +199,11 @@ Plan RoundPurchase::plan_pass() {
   return plan;
 }
 
-AnswerRecord RoundPurchase::record(const Reply& reply) {
-  std::vector<AnswerRecord> records = buyer_->records_of(reply);
-  const AnswerRecord& end = records.back();
-  AnswerRecord last{.candidate = end.candidate,
-                    .step = end.step,
-                    .status = end.status,
-                    .reason = end.reason,
-                    .seconds = end.seconds,
-                    .attempts = end.attempts,
-                    .input_hash = end.input_hash};
-  for (AnswerRecord& record : records) {
-    count(record.status);
-    run_.answers.append(run_.transitions.acquisitions, to_logged(std::move(record)));
-  }
-  return last;
+void RoundPurchase::take(std::uint64_t query, std::vector<AnswerRecord> records) {
+  buyer_->take(query, std::move(records));
 }
 
-void RoundPurchase::take(const Reply& reply) {
-  buyer_->take(reply);
-  --open_queries_;
-}
-
-AnswerRecord RoundPurchase::subject(std::uint64_t id) const {
-  return buyer_->records_of({id, {.reason = "?"}}).front();
-}
-
-void RoundPurchase::give_back(std::uint64_t id, std::string why) {
-  const Reply reply{id, {.status = Answer::Status::refused, .reason = std::move(why)}};
-  record(reply);
-  commit();
-  take(reply);
-  ++given_back_;
-}
-
-void RoundPurchase::revoke(std::span<const AnswerKey> answers, std::string_view why) {
-  run_.answers.revoke(run_.transitions.acquisitions, answers, why);
-}
-
-std::optional<double> RoundPurchase::known_seconds() const {
+std::optional<double> RoundPurchase::known_seconds(const Solver&) const {
   const std::filesystem::path journal = run_.folder.journal_file();
   const auto known = known_step_seconds(run_.study, {&journal, 1});
   if (!known) return std::nullopt;
@@ -267,12 +218,12 @@ std::string RoundPurchase::text() const {
 }
 
 void RoundPurchase::finish(Observer& observer) {
-  const std::size_t acquisition = run_.transitions.acquisitions;
   Delivery delivery = passes_.deliver();
   TransitionSet& set = run_.transitions;
-  if (initial_ && delivery.bought.empty() && budget_ > 0 && solver().dear()) {
+  if (initial_ && delivery.bought.empty() && budget_ > 0 && run_.problem->solver->dear()) {
     // A run that has nothing to begin with ends here, and a mended solver must be able to begin it.
-    revoke(run_.answers.recorded(acquisition).in_vain(), "no initial trajectory could be solved");
+    log_.revoke(acquisition_, log_.recorded(acquisition_).in_vain(),
+                "no initial trajectory could be solved");
     throw Error(ErrorKind::solver,
                 fmt::format("{}: no step of the initial trajectories could be solved: {}\n"
                             "mend the solver and give the same command again, which asks once more",
@@ -285,7 +236,7 @@ void RoundPurchase::finish(Observer& observer) {
   set.inputs.reserve(set.inputs.size() + values);
   set.outputs.reserve(set.outputs.size() + values);
   for (Bought& b : delivery.bought) {
-    set.origins.push_back({acquisition, b.candidate, b.step});
+    set.origins.push_back({acquisition_, b.candidate, b.step});
     set.inputs.insert(set.inputs.end(), b.input.begin(), b.input.end());
     set.outputs.insert(set.outputs.end(), b.output.begin(), b.output.end());
     b = {};
@@ -296,7 +247,7 @@ void RoundPurchase::finish(Observer& observer) {
   run_.folder.write_transitions(set);
   if (initial_) warn_of_moved_means(run_, text(), observer);
   const Ledger ledger = in_solver_steps(delivery.ledger, run_.study.options.cluster);
-  run_.answers.note("ledger", to_value(acquisition, ledger));
+  run_.answers.note("ledger", to_value(acquisition_, ledger));
   if (const std::string trouble = trouble_text(ledger); !trouble.empty())
     observer.warning(fmt::format("{}: {} (see journal.jsonl)", text(), trouble));
   begin_round(run_);

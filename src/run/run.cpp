@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "run/phases.h"
-#include "run/space.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/folder/claim.h"
@@ -204,7 +203,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
           .elsewhere = claimed.elsewhere,
           .used = {},
           .members = {}};
-  run.answers.hold_reserve(run.folder.reserve_file(), reserve_bytes(run));
+  run.answers.hold_reserve(run.shape.grid.values());
   run.evaluated = run.folder.read_metrics().size();
   run.used.assign(run.study.options.pool, 0);
   run.transitions = bought_so_far(run, claimed.ledgers);

@@ -59,11 +59,6 @@ std::uint64_t round_bytes(const Run& run, std::size_t steps) {
   return whole(answers + transitions + networks + extracts + losses + kFileBytes);
 }
 
-std::uint64_t reserve_bytes(const Run& run) {
-  constexpr double kAnswers = 64, kLeast = 4096, kMost = 1 << 20;
-  return whole(std::clamp(kAnswers * (state_bytes(run) + kLineBytes), kLeast, kMost));
-}
-
 void check_space(const std::vector<std::pair<const Run*, std::size_t>>& purchases) {
   struct Disk {
     fs::path folder;  // one that is on it

@@ -15,9 +15,6 @@ namespace stap {
 /// replaced is there twice for a moment.
 std::uint64_t round_bytes(const Run& run, std::size_t steps);
 
-/// What the last answers may take when the disk is full.
-std::uint64_t reserve_bytes(const Run& run);
-
 /// Throws Error(storage) unless the disks of these runs have half as much again as their purchases
 /// of so many steps need.
 void check_space(const std::vector<std::pair<const Run*, std::size_t>>& purchases);

@@ -134,8 +134,9 @@ std::optional<StepSeconds> median_of(std::vector<double> seconds, const char* so
 
 void collect(const fs::path& journal, std::size_t acquisition_least, std::size_t step_least,
              std::vector<double>& seconds) {
-  visit_answers(journal, [&](std::size_t acquisition, const LoggedAnswer& answer) {
-    if (answer.status == "ok" && acquisition >= acquisition_least && answer.step >= step_least)
+  visit_answers(journal, [&](std::size_t acquisition, const AnswerRecord& answer) {
+    if (answer.status == Answer::Status::ok && acquisition >= acquisition_least &&
+        answer.step >= step_least)
       seconds.push_back(answer.seconds);
   });
 }
@@ -206,7 +207,7 @@ std::vector<ExpectedSpending> expected_spending(std::span<const Study> studies,
   // Which problem a journal is of does not matter where there is but one.
   if (all.size() == 1)
     for (const fs::path& journal : journals)
-      visit_answers(journal, [&](std::size_t, const LoggedAnswer&) { ++all[0].answered_steps; });
+      visit_answers(journal, [&](std::size_t, const AnswerRecord&) { ++all[0].answered_steps; });
   return all;
 }
 

@@ -60,7 +60,7 @@ method: random
   }
   std::size_t answers() const {
     std::size_t count = 0;
-    RunFolder(folder_.path("run")).read_answers([&](std::size_t, const LoggedAnswer&) { ++count; });
+    RunFolder(folder_.path("run")).read_answers([&](std::size_t, const AnswerRecord&) { ++count; });
     return count;
   }
   // Nothing of a call is left.

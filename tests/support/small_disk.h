@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -13,6 +14,13 @@
 #include "support/waiting.h"
 
 namespace stap::test {
+
+/// Writes until there is no room left.
+inline void fill_disk(const std::string& filler) {
+  std::ofstream file(filler);
+  while (file.put('x').flush()) {
+  }
+}
 
 /// Calls `act` with a folder on a file system of so many kB, in a process of its own. The exit code
 /// that it returns; -1: this process may not mount one.

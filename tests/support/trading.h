@@ -9,6 +9,7 @@
 
 #include "stap/acquire/buyer.h"
 #include "stap/acquire/passes.h"
+#include "stap/core/hash64.h"
 #include "support/fake_committee.h"
 #include "support/fake_solver.h"
 
@@ -70,14 +71,20 @@ inline Delivery buy(const Plan& plan, std::size_t budget, StatesView<const doubl
                     const BuyRules& rules = {}) {
   Buyer buyer(plan, budget, pool, solver, committee, rules, hooks.recorded);
   const auto queue = solver.open();
+  std::map<std::uint64_t, std::uint64_t> inputs;  // hashes, by query
   for (;;) {
-    for (Query& query : buyer.ask()) queue->submit(std::move(query));
+    for (Query& query : buyer.ask()) {
+      inputs[query.id] = hash64(std::as_bytes(std::span(query.state)));
+      queue->submit(std::move(query));
+    }
     if (buyer.done()) return buyer.deliver();
     do {
-      const Reply reply = wait_for_reply(*queue);
+      const auto [id, answer] = wait_for_reply(*queue);
+      std::vector<AnswerRecord> records =
+          records_of(answer, buyer.first_of(id), inputs[id], pool.row_size);
       if (hooks.record)
-        for (const AnswerRecord& record : buyer.records_of(reply)) hooks.record(record);
-      buyer.take(reply);
+        for (const AnswerRecord& record : records) hooks.record(record);
+      buyer.take(id, std::move(records));
     } while (queue->open() > 0 && queue->ready());
   }
 }

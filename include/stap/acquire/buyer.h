@@ -11,8 +11,9 @@
 
 #include "stap/acquire/ledger.h"
 #include "stap/acquire/plan.h"
+#include "stap/core/answer_record.h"
 #include "stap/core/resident_rows.h"
-#include "stap/core/solver_queue.h"
+#include "stap/core/solver.h"
 #include "stap/core/states.h"
 #include "stap/core/walk.h"
 
@@ -23,18 +24,6 @@ struct Bought {
   std::size_t candidate = 0, step = 0;  ///< 0-based step: leads from state `step` to `step` + 1
   std::vector<double> input, output;    ///< [C, X...]
   double seconds = 0.0;
-};
-
-/// The answer to one step, as it is written down before it is used, and used instead of asking when
-/// a purchase is continued.
-struct AnswerRecord {
-  std::size_t candidate = 0, step = 0;
-  Answer::Status status = Answer::Status::failed;
-  std::string reason{};          ///< empty when ok
-  std::vector<double> state{};   ///< [C, X...] after the step; empty unless ok
-  double seconds = 0.0;          ///< its share of the call's
-  int attempts = 0;              ///< of the call it was part of; 0 when refused
-  std::uint64_t input_hash = 0;  ///< hash64 of the bytes of its input state; 0: not known
 };
 
 /// What is written down about (candidate, step), if anything is.
@@ -78,11 +67,10 @@ class Buyer {
   /// Error(data) if a recorded answer does not fit the state at hand, Error(config) for a trust
   /// band with a committee of one, and what the committee throws.
   std::vector<Query> ask();
-  /// What must be on disk before the reply is taken: one record for every step that was made, and
-  /// one for the step that was refused or failed.
-  std::vector<AnswerRecord> records_of(const Reply& reply) const;
-  /// Uses a reply to one of its open queries.
-  void take(const Reply& reply);
+  /// The first step that an open query is about.
+  AnswerKey first_of(std::uint64_t query) const;
+  /// Uses what came of one of its open queries (records_of()), which is on disk.
+  void take(std::uint64_t query, std::vector<AnswerRecord> records);
   /// No query is open, and none is left to ask.
   bool done() const { return open_ == 0 && moved_.empty(); }
   /// What came of it; once, when it is done. Throws Error(internal) if the ledger does not add up.
@@ -93,7 +81,6 @@ class Buyer {
   struct Errand;  // what the trips need next
   struct Inputs;  // states that the committee is asked about
 
-  const Trip& trip_of(const Reply& reply) const;
   Query question(const Trip& trip) const;
   void send(std::size_t trip, Errand& errand);
   void use(Trip& trip, AnswerRecord record);

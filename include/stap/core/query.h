@@ -21,13 +21,14 @@ struct Query {
 /// Failure is data: a row that cannot be advanced says so and leaves the others alone.
 struct Answer {
   enum class Status { ok, refused, failed };
-  Status status = Status::failed;  ///< ok: all steps were made; refused: none was tried
-  std::string reason{};            ///< empty when ok
-  /// [made, C, X...]: after steps 1 .. made. made == steps when ok, 0 when refused; a failure keeps
-  /// those before it.
+  /// ok: all steps were made; else of the first that was not: refused before it was tried, or
+  /// failed.
+  Status status = Status::failed;
+  std::string reason{};  ///< empty when ok
+  /// [made, C, X...]: after steps 1 .. made; made == steps when ok, and only then.
   std::vector<double> states{};
   double seconds = 0.0;  ///< time the query took (its share, where it was computed with others)
-  int attempts = 0;      ///< calls of the solver; 0 when refused
+  int attempts = 0;      ///< calls of the solver
 };
 
 std::string_view to_string(Answer::Status status);

@@ -36,7 +36,6 @@ class RunFolder {
   std::filesystem::path losses_file() const { return path_ / "losses.jsonl"; }
   std::filesystem::path extracts_file() const { return path_ / "extracts.h5"; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
-  std::filesystem::path reserve_file() const { return path_ / "reserve"; }
   std::filesystem::path round_folder(std::size_t round) const;  ///< rounds/NN
   std::filesystem::path committee_file(std::size_t round) const;
   std::filesystem::path training_file(std::size_t round) const;  ///< while it trains
@@ -55,7 +54,7 @@ class RunFolder {
   /// Of acquisitions 0, 1, ... as far as they are complete.
   std::vector<Ledger> read_ledgers() const;
   /// Hands on every answer of the journal, without its state.
-  void read_answers(const std::function<void(std::size_t, const LoggedAnswer&)>& visit) const;
+  void read_answers(const std::function<void(std::size_t, const AnswerRecord&)>& visit) const;
   std::size_t passes(std::size_t round) const;  ///< plans of a round
   /// Throws Error(data) also if candidates or patterns do not fit a pool and trajectories of these
   /// sizes.

@@ -25,12 +25,14 @@ class Reserve;
 /// does not fit is Error(data), with file and line, here or when the state is read.
 class AnswerLog {
  public:
+  static constexpr const char* kReserve = "reserve";  ///< the file that holds room
+
   /// Opens or creates both; the journal is locked. `others` is handed every line that is no answer.
   /// Throws as Journal and AnswerStore do.
   AnswerLog(std::filesystem::path journal, std::filesystem::path answers,
             const JournalVisitor& others = {});
 
-  void append(std::size_t acquisition, const LoggedAnswer& answer);
+  void append(std::size_t acquisition, const AnswerRecord& answer);
   /// Throws Error(storage): nothing of this commit must be used then, and every later one fails.
   void commit();
   /// A line that is no answer, with a commit of its own behind what was appended before.
@@ -41,8 +43,9 @@ class AnswerLog {
   /// Drops all answers and lines, which are not needed any more, and begins again with this line.
   void restart(std::string_view type, const config::Value& body);
 
-  /// Holds room for answers until this ends, in a file of so many bytes, or goes without.
-  void hold_reserve(const std::filesystem::path& file, std::uint64_t bytes);
+  /// Holds room for the last answers until this ends, in a file beside it, or goes without; their
+  /// states have so many values.
+  void hold_reserve(std::size_t values);
   /// The disk is full, and what was appended since is on disk only because of that room: nothing
   /// more should be paid for.
   bool on_reserve() const;
@@ -53,6 +56,7 @@ class AnswerLog {
   std::size_t dropped() const { return dropped_; }
   /// Bytes that no line names: states that came just before a kill, or whose lines are lost.
   std::uint64_t unnamed() const { return unnamed_; }
+  std::filesystem::path folder() const { return store_->path().parent_path(); }
   /// As Journal's.
   std::string left_by() const { return journal_->left_by(); }
 
@@ -74,12 +78,12 @@ class AnswerLog {
 /// Throws Error(data) as read_journal does.
 void read_answers(
     const std::filesystem::path& journal,
-    const std::function<void(std::size_t acquisition, const LoggedAnswer& answer)>& visit);
+    const std::function<void(std::size_t acquisition, const AnswerRecord& answer)>& visit);
 
 /// Hands on every answer of a journal that has a state, revoked or not, without the state: where it
 /// is. Only reads; throws Error(data) as read_journal does.
 void visit_states(const std::filesystem::path& journal,
-                  const std::function<void(std::size_t acquisition, const LoggedAnswer& answer,
+                  const std::function<void(std::size_t acquisition, const AnswerRecord& answer,
                                            const StatePlace& place)>& visit);
 /// The states that a journal names, read once more and compared with their checksums. Only reads.
 /// Throws Error(data) for the first that is damaged or cut off, and as read_journal does. How many

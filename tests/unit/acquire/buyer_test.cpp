@@ -39,7 +39,12 @@ struct Shop {
     return std::make_unique<Buyer>(Plan{purchases, 0, 0}, budget, std::as_const(pool).view(),
                                    solver, committee, BuyRules{}, std::move(recorded));
   }
-  Reply answer(const Query& query) const { return {query.id, test::ask(solver, query)}; }
+  std::vector<AnswerRecord> records(const Buyer& buyer, const Query& query) const {
+    return records_of(test::ask(solver, query), buyer.first_of(query.id), hash_of(query.state), 2);
+  }
+  void answer(Buyer& buyer, const Query& query) const {
+    buyer.take(query.id, records(buyer, query));
+  }
 
   States<double> pool{kGrid, 4};
   FarSolver solver;
@@ -56,13 +61,13 @@ TEST(Buyer, AsksAllItCanAndIsDoneWhenNothingIsLeft) {
   const std::vector<Query> first = buyer->ask();
   EXPECT_TRUE(buyer->ask().empty());  // nothing has moved
   ASSERT_EQ(first.size(), 2u);
-  buyer->take(shop.answer(first[1]));
+  shop.answer(*buyer, first[1]);
   EXPECT_TRUE(buyer->ask().empty());
   EXPECT_FALSE(buyer->done());
-  buyer->take(shop.answer(first[0]));
+  shop.answer(*buyer, first[0]);
   const std::vector<Query> second = buyer->ask();
   ASSERT_EQ(second.size(), 1u);
-  buyer->take(shop.answer(second[0]));
+  shop.answer(*buyer, second[0]);
 
   EXPECT_EQ(first[0].id, 0u);
   EXPECT_EQ(first[0].state, (std::vector<double>{2.0, 0.1}));
@@ -89,7 +94,7 @@ TEST(Buyer, AsksForRunsOfOnesAsFarAsTheSolverTakesThem) {
   while (!buyer->done())
     for (const Query& query : buyer->ask()) {
       asked.emplace_back(query.time, query.steps);
-      buyer->take(shop.answer(query));
+      shop.answer(*buyer, query);
     }
 
   EXPECT_EQ(asked, (std::vector<std::pair<double, std::size_t>>{{0.0, 2}, {1.0, 1}, {2.0, 2}}));
@@ -99,9 +104,9 @@ TEST(Buyer, AsksForRunsOfOnesAsFarAsTheSolverTakesThem) {
 TEST(Buyer, RecordsEveryStepOfACallWithItsInput) {
   Shop shop(3);
   const auto buyer = shop.buyer({{3, Pattern::parse("111")}}, 3);
-  const Reply reply = shop.answer(buyer->ask().at(0));
+  const Query query = buyer->ask().at(0);
 
-  const std::vector<AnswerRecord> records = buyer->records_of(reply);
+  const std::vector<AnswerRecord> records = shop.records(*buyer, query);
 
   ASSERT_EQ(records.size(), 3u);
   std::vector<double> state{3.0, 0.1};
@@ -124,10 +129,10 @@ TEST(Buyer, AFailureKeepsTheStepsBeforeItAndARefusalCostsNothing) {
   for (const Fate fate : {Fate::failed, Fate::refused, Fate::not_finite}) {
     Shop shop(9, [fate](std::size_t, std::size_t step) { return step == 2 ? fate : Fate::ok; });
     const auto buyer = shop.buyer({{1, Pattern::parse("1111")}}, 4);
-    const Reply reply = shop.answer(buyer->ask().at(0));
+    const Query query = buyer->ask().at(0);
 
-    const std::vector<AnswerRecord> records = buyer->records_of(reply);
-    buyer->take(reply);
+    const std::vector<AnswerRecord> records = shop.records(*buyer, query);
+    buyer->take(query.id, records);
 
     ASSERT_EQ(records.size(), 3u);
     EXPECT_EQ(records[1].status, Status::ok);
@@ -168,7 +173,7 @@ TEST(Buyer, UsesWhatIsRecordedAndAsksForTheRest) {
   EXPECT_EQ(queries[0].state, u1);
   EXPECT_EQ(queries[0].time, kDt);
   EXPECT_EQ(queries[0].steps, 2u);
-  buyer->take(shop.answer(queries[0]));
+  shop.answer(*buyer, queries[0]);
   const Delivery delivery = buyer->deliver();
   EXPECT_EQ(delivery.bought.at(0).output, u1);
   EXPECT_EQ(delivery.bought[0].seconds, 0.25);
@@ -212,17 +217,21 @@ TEST(Buyer, RefusesRecordsOfAnotherInput) {
 TEST(Buyer, MisuseIsABug) {
   Shop shop;
   const auto buyer = shop.buyer({{1, Pattern::parse("11")}}, 2);
-  const Reply ok{0, {Status::ok, "", {1, 2}}};
-  EXPECT_THROW(buyer->take(ok), Error);  // nothing was asked yet
+  const auto record = [](Status status, std::vector<double> state, std::size_t step = 0) {
+    return AnswerRecord{1, step, status, "", std::move(state)};
+  };
+  const std::vector<AnswerRecord> ok{record(Status::ok, {1, 2})};
+  EXPECT_THROW(buyer->take(0, ok), Error);  // nothing was asked yet
   const std::vector<Query> queries = buyer->ask();
 
   EXPECT_THROW(buyer->deliver(), Error);
-  EXPECT_THROW(buyer->take({1, ok.answer}), Error);
-  EXPECT_THROW(buyer->take({0, {Status::ok, "", {1, 2, 3}}}), Error);
-  EXPECT_THROW(buyer->take({0, {Status::ok, "", {}}}), Error);
-  EXPECT_THROW(buyer->take({0, {Status::failed, "", {1, 2}}}), Error);
-  buyer->take(ok);
-  EXPECT_THROW(buyer->take(ok), Error);  // a second time
+  EXPECT_THROW(buyer->take(1, ok), Error);
+  EXPECT_THROW(buyer->take(0, {record(Status::ok, {1, 2, 3})}), Error);
+  EXPECT_THROW(buyer->take(0, {}), Error);
+  EXPECT_THROW(buyer->take(0, {record(Status::ok, {1, 2}, 1)}), Error);
+  EXPECT_THROW(buyer->take(0, {ok[0], record(Status::failed, {}, 1)}), Error);
+  buyer->take(0, ok);
+  EXPECT_THROW(buyer->take(0, ok), Error);  // a second time
   EXPECT_THROW(shop.buyer({{9, Pattern::parse("1")}}, 1), Error);
   EXPECT_THROW(shop.buyer({{1, Pattern::parse("11")}}, 1), Error);
 }
@@ -236,7 +245,7 @@ TEST(Buyer, SeveralShareOneQueue) {
     Shop shop;
     const auto buyer = shop.buyer(plan.purchases, plan.cost());
     while (!buyer->done())
-      for (const Query& query : buyer->ask()) buyer->take(shop.answer(query));
+      for (const Query& query : buyer->ask()) shop.answer(*buyer, query);
     expected.push_back(buyer->deliver());
   }
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
@@ -252,10 +261,10 @@ TEST(Buyer, SeveralShareOneQueue) {
           query.id = 2 * query.id + b;
           queue->submit(std::move(query));
         }
-      Reply reply = test::wait_for_reply(*queue);
+      const Reply reply = test::wait_for_reply(*queue);
       Buyer& buyer = *buyers[reply.id % 2];
-      reply.id /= 2;
-      buyer.take(reply);
+      const std::uint64_t own = reply.id / 2;
+      buyer.take(own, records_of(reply.answer, buyer.first_of(own), 0, 2));
     }
 
     for (std::size_t b = 0; b < 2; ++b) {

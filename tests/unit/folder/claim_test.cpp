@@ -297,7 +297,7 @@ TEST_F(ClaimTest, CutsLinesThatAKillHasTorn) {
 TEST_F(ClaimTest, ARunWithoutItsJournalOrAnswersIsDamaged) {
   {
     ClaimedFolder first = claimed();
-    first.log.append(0, {.status = "ok", .state = {1.0}});
+    first.log.append(0, {.status = Answer::Status::ok, .state = {1.0}});
     first.log.commit();
   }
   folder_.file("run/transitions.h5", "anything");
@@ -333,7 +333,7 @@ TEST_F(ClaimTest, AJournalOfAnotherRunIsRefused) {
 TEST_F(ClaimTest, SaysThatAnswersWereLostInAPowerCut) {
   {
     ClaimedFolder first = claimed();
-    first.log.append(0, {.status = "ok", .state = {1.0}});
+    first.log.append(0, {.status = Answer::Status::ok, .state = {1.0}});
     first.log.commit();
   }
   fs::resize_file(path() + "/answers.bin", 20);

@@ -264,14 +264,14 @@ Ledger some_ledger(std::size_t bought) {
 TEST_F(RunFolderTest, LedgersAndAnswersOfTheJournal) {
   {
     AnswerLog log(run_.journal_file(), run_.answers_file());
-    log.append(0, {.candidate = 3, .status = "ok", .state = {1.0}, .seconds = 0.5});
+    log.append(0, {.candidate = 3, .status = Answer::Status::ok, .state = {1.0}, .seconds = 0.5});
     log.note("ledger", to_value(0, some_ledger(1)));
     log.note("ledger", to_value(1, some_ledger(10)));
   }
 
   const auto ledgers = run_.read_ledgers();
-  std::vector<LoggedAnswer> answers;
-  run_.read_answers([&](std::size_t, const LoggedAnswer& a) { answers.push_back(a); });
+  std::vector<AnswerRecord> answers;
+  run_.read_answers([&](std::size_t, const AnswerRecord& a) { answers.push_back(a); });
 
   EXPECT_EQ(ledgers, (std::vector<Ledger>{some_ledger(1), some_ledger(10)}));
   ASSERT_EQ(answers.size(), 1u);

@@ -20,13 +20,13 @@ using test::error_text;
 using test::TemporaryFolder;
 
 // Answers that differ in everything, states of different lengths among them.
-LoggedAnswer answer(std::size_t i) {
-  LoggedAnswer a;
+AnswerRecord answer(std::size_t i) {
+  AnswerRecord a;
   a.candidate = 100 + i;
   a.step = i % 3;
-  a.status = i % 4 == 3 ? "failed" : "ok";
-  a.reason = a.status == "ok" ? "" : "too \"steep\"\n";
-  if (a.status == "ok")
+  a.status = i % 4 == 3 ? Answer::Status::failed : Answer::Status::ok;
+  a.reason = a.status == Answer::Status::ok ? "" : "too \"steep\"\n";
+  if (a.status == Answer::Status::ok)
     for (std::size_t k = 0; k < 2 + i % 2; ++k)
       a.state.push_back(static_cast<double>(i) + 0.1 * static_cast<double>(k));
   a.seconds = 0.1 * static_cast<double>(i);
@@ -78,7 +78,7 @@ TEST_F(AnswerLogTest, GivesBackWhatWasCommitted) {
 
 // Bit for bit, whatever the values are; of two answers to one step the last counts.
 TEST_F(AnswerLogTest, StatesComeBackBitForBit) {
-  LoggedAnswer odd = answer(0);
+  AnswerRecord odd = answer(0);
   odd.state = {-0.0, 1e-320, std::numeric_limits<double>::infinity(), std::nan("")};
   {
     AnswerLog log = open();
@@ -109,7 +109,7 @@ TEST_F(AnswerLogTest, KnowsWhatThisProcessAppended) {
 // How often each answer of a journal is handed on.
 std::map<std::pair<std::size_t, std::size_t>, std::size_t> visited(const std::string& journal) {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> seen;
-  read_answers(journal, [&](std::size_t acquisition, const LoggedAnswer& a) {
+  read_answers(journal, [&](std::size_t acquisition, const AnswerRecord& a) {
     ++seen[{acquisition, a.candidate}];
   });
   return seen;
@@ -139,7 +139,7 @@ TEST_F(AnswerLogTest, WhatIsRevokedIsAsIfNobodyHadAsked) {
 
 TEST_F(AnswerLogTest, WhatIsAskedAgainCounts) {
   write();
-  LoggedAnswer second = answer(0);
+  AnswerRecord second = answer(0);
   second.state = {7.5};
   {
     AnswerLog log = open();
@@ -329,15 +329,15 @@ TEST_F(AnswerLogTest, AnswersCanBeLookedAtWhileTheyAreMade) {
   AnswerLog log = open();
   log.append(4, answer(3));
   log.commit();
-  std::vector<LoggedAnswer> seen;
+  std::vector<AnswerRecord> seen;
 
-  read_answers(journal(), [&](std::size_t acquisition, const LoggedAnswer& a) {
+  read_answers(journal(), [&](std::size_t acquisition, const AnswerRecord& a) {
     EXPECT_EQ(acquisition, 4u);
     seen.push_back(a);
   });
 
   ASSERT_EQ(seen.size(), 1u);
-  EXPECT_EQ(seen[0].status, "failed");
+  EXPECT_EQ(seen[0].status, Answer::Status::failed);
   EXPECT_EQ(seen[0].reason, "too \"steep\"\n");
   EXPECT_EQ(seen[0].seconds, answer(3).seconds);
 }

@@ -22,6 +22,7 @@
 #include "support/fake_solver.h"
 #include "support/refusals.h"
 #include "support/sealing.h"
+#include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -78,7 +79,7 @@ std::string essence(const fs::path& folder) {
 std::size_t recorded_in(const fs::path& folder) {
   std::size_t answers = 0;
   if (fs::exists(folder / "journal.jsonl"))
-    read_answers(folder / "journal.jsonl", [&](std::size_t, const LoggedAnswer&) { ++answers; });
+    read_answers(folder / "journal.jsonl", [&](std::size_t, const AnswerRecord&) { ++answers; });
   return answers;
 }
 
@@ -756,7 +757,8 @@ TEST(Generate, ABrokenSolverIsNotAskedForAllRows) {
   const std::string text =
       error_text(ErrorKind::solver, [&] { make(folder.path(), {.solver = broken}); });
 
-  EXPECT_TRUE(contains(text, "pool: the first 3 answers all failed")) << text;
+  EXPECT_TRUE(contains(text, "the first 3 answers all failed")) << text;
+  EXPECT_TRUE(contains(text, "initial condition 2 of the pool cannot be warmed up")) << text;
   EXPECT_EQ(broken->computed, 3u);
   EXPECT_EQ(recorded_in(folder.path()), 0u);
 }
@@ -770,6 +772,127 @@ TEST(Generate, OneFailureIsEnoughToAbort) {
 
   EXPECT_TRUE(contains(text, "initial condition 7 of the pool cannot be warmed up")) << text;
   ASSERT_TRUE(make(folder.path(), {.solver = failing({}, {.policy = kBreaker})}).finished);
+}
+
+// Of 101 rows one may be given back, and no more than may fail. Broken by: giving back where no
+// draw takes the place, a refusal that is not recorded first.
+TEST(Generate, AStragglersPlaceIsTakenByTheNextDraw) {
+  const NamingSampler sampler(kGrid, kDt);
+  const auto slow = [&](bool breaker) {
+    const auto solver = std::make_shared<FarSolver>(
+        kGrid, kDt, test::always_ok,
+        test::Manners{
+            .slots = 512, .running = 4.0, .policy = {.breaker = breaker, .stragglers = 0.0025}});
+    const auto name = static_cast<double>(sampler.name_of(Rng(0).split("test"), 40));
+    solver->hangs = [name](const Query& query) {
+      return query.state[0] == name && query.time == kDt;
+    };
+    return solver;
+  };
+  const TemporaryFolder folder, plain, stuck;
+  Recorder told;
+  const auto solver = slow(true), asked_in_vain = slow(false);
+  std::size_t looks = 0;
+
+  ASSERT_TRUE(make(folder.path(), told, {.solver = solver}).finished);
+  const std::function<bool()> patience = [&] { return ++looks >= 2000; };
+  EXPECT_FALSE(
+      make(stuck.path(), {.solver = asked_in_vain, .stop = {patience, patience}}).finished);
+
+  EXPECT_EQ(solver->returned.size(), 1u);
+  EXPECT_TRUE(asked_in_vain->returned.empty());
+  ASSERT_EQ(told.warnings.size(), 1u);
+  EXPECT_TRUE(contains(told.warnings[0],
+                       "test trajectory 40 was refused at step 2 of 3: given back as a straggler"))
+      << told.warnings[0];
+  make(plain.path(), {.solver = failing({{"test", 40, 1}}, {.policy = kBreaker})});
+  EXPECT_TRUE(essence(folder.path()) == essence(plain.path()));
+}
+
+// A draw is one of three states. Broken by: a queue that is not shared.
+class RepeatingSampler final : public Sampler {
+ public:
+  RepeatingSampler() : Sampler("repeating", kGrid, kDt) {}
+
+ private:
+  void fill(const Rng& rng, std::span<double> state) const override {
+    std::ranges::fill(state, static_cast<double>(rng.below(0, 3)));
+  }
+};
+
+TEST(Generate, EqualQuestionsToAnExpensiveSolverAreOne) {
+  const TemporaryFolder shared, plain;
+  const RepeatingSampler sampler;
+  DataRequest request = small_request();
+  request.pool = 40;
+  request.test = 20;
+  Observer silent;
+  const auto ask = [&](bool dear, const fs::path& folder) {
+    const auto solver =
+        std::make_shared<FarSolver>(kGrid, kDt, test::always_ok, test::Manners{.dear = dear});
+    EXPECT_TRUE(generate(request, sampler, solver, folder, silent, {}).finished);
+    return solver->computed;
+  };
+
+  EXPECT_EQ(ask(true, shared.path()), 3u + 3u * (1 + 3));
+  EXPECT_EQ(ask(false, plain.path()), 40u + 20u * (1 + 3));
+
+  EXPECT_TRUE(essence(shared.path()) == essence(plain.path()));
+}
+
+// As in a run: each step of a call has the calls of its query.
+TEST(Generate, EveryStepOfACallIsRecordedWithItsAttempts) {
+  const TemporaryFolder folder;
+  const auto solver =
+      std::make_shared<FarSolver>(kGrid, kDt, test::always_ok, test::Manners{.steps_at_once = 3});
+  std::vector<int> attempts;
+  std::size_t looks = 0;
+  Making making{.solver = solver, .stop = [&] { return solver->computed > 0 && ++looks > 1; }};
+  making.request.pool = 0;
+  making.request.test = 2;
+  making.warm_up = 0;
+
+  make(folder.path(), making);
+  read_answers(folder.path("journal.jsonl"), [&](std::size_t, const AnswerRecord& answer) {
+    attempts.push_back(answer.attempts);
+  });
+
+  EXPECT_EQ(attempts, std::vector<int>(6, 1));
+}
+
+// Broken by: no reserve, a reserve that is given up too late, going on asking.
+TEST(Generate, AFullDiskLosesNoAnswer) {
+  const TemporaryFolder whole;
+  Making making{.solver = std::make_shared<FarSolver>(kGrid, kDt)};
+  making.request.pool = 20;
+  making.request.test = 30;
+  make(whole.path(), making);
+
+  const int code = test::on_small_disk(512, [&](const std::string& disk) {
+    const std::string folder = disk + "/data", filler = disk + "/filler";
+    const auto solver =
+        std::make_shared<FarSolver>(kGrid, kDt, test::always_ok, test::Manners{.polls = 1});
+    solver->watch = [&](const std::vector<Query>& open) {
+      if (open.size() == 30 && open[0].time == 0 && !fs::exists(filler)) test::fill_disk(filler);
+    };
+    making.solver = solver;
+    test::expect_error(ErrorKind::storage, "test set: the disk is full",
+                       [&] { make(folder, making); });
+    EXPECT_GE(solver->computed, 20u + 30u);
+    EXPECT_LT(solver->computed, 20u + 30u * 4);
+    EXPECT_EQ(recorded_in(folder), solver->computed);
+
+    fs::remove(filler);
+    solver->watch = {};
+    EXPECT_TRUE(make(folder, making).finished);
+    EXPECT_EQ(solver->computed, 20u + 30u * 4);
+    EXPECT_TRUE(essence(folder) == essence(whole.path()));
+    EXPECT_FALSE(fs::exists(folder + "/reserve"));
+    return testing::Test::HasFailure() ? 1 : 0;
+  });
+
+  if (code == -1) GTEST_SKIP() << "no file system may be mounted here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST(DataKey, WhatDecidesAboutTheBitsIsInIt) {

@@ -55,8 +55,9 @@ std::string error_of(const std::function<void()>& act) {
 
 std::map<std::string, std::size_t> statuses_in(const std::string& folder) {
   std::map<std::string, std::size_t> statuses;
-  RunFolder(folder).read_answers(
-      [&](std::size_t, const LoggedAnswer& answer) { ++statuses[answer.status]; });
+  RunFolder(folder).read_answers([&](std::size_t, const AnswerRecord& answer) {
+    ++statuses[std::string(to_string(answer.status))];
+  });
   return statuses;
 }
 

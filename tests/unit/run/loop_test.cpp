@@ -40,7 +40,7 @@ std::shared_ptr<FarSolver> troubled_solver(const Study& study, Manners manners =
 std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> answers_in(
     const std::string& folder) {
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> answers;
-  RunFolder(folder).read_answers([&](std::size_t acquisition, const LoggedAnswer& answer) {
+  RunFolder(folder).read_answers([&](std::size_t acquisition, const AnswerRecord& answer) {
     ++answers[{acquisition, answer.candidate, answer.step}];
   });
   return answers;
@@ -117,8 +117,8 @@ TEST(Loop, LedgersAddUpToWhatIsInTheFiles) {
   const TransitionSet set = run.read_transitions();
   for (const Provenance& origin : set.origins) ++stored[origin.acquisition];
   std::map<std::pair<std::size_t, std::string>, std::size_t> answered;
-  run.read_answers([&](std::size_t acquisition, const LoggedAnswer& answer) {
-    ++answered[{acquisition, answer.status}];
+  run.read_answers([&](std::size_t acquisition, const AnswerRecord& answer) {
+    ++answered[{acquisition, std::string(to_string(answer.status))}];
   });
   const std::vector<Ledger> ledgers = run.read_ledgers();
 
@@ -234,10 +234,7 @@ TEST(Loop, AFullDiskLosesNoAnswer) {
     const auto solver = test::willing_solver(study, {.polls = 1});
     std::size_t polls = 0;
     solver->watch = [&](const std::vector<Query>&) {
-      if (++polls != 2) return;
-      std::ofstream file(filler);
-      while (file.put('x').flush()) {
-      }
+      if (++polls == 2) test::fill_disk(filler);
     };
     test::expect_error(ErrorKind::storage, "the disk is full",
                        [&] { drive_fake(study, folder, solver); });

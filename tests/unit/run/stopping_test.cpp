@@ -34,7 +34,7 @@ LoopEnd drive(const Study& study, const std::string& folder, std::shared_ptr<con
 
 std::size_t answers_in(const std::string& folder) {
   std::size_t answers = 0;
-  RunFolder(folder).read_answers([&](std::size_t, const LoggedAnswer&) { ++answers; });
+  RunFolder(folder).read_answers([&](std::size_t, const AnswerRecord&) { ++answers; });
   return answers;
 }
 

@@ -37,11 +37,15 @@ class SpendingTest : public ::testing::Test {
     for (const double seconds : {2.0, 9.0, 1.0})
       log.append(0, {.candidate = 0,
                      .step = step++,
-                     .status = "ok",
+                     .status = Answer::Status::ok,
                      .state = {1.0},
                      .seconds = seconds,
                      .attempts = 1});
-    log.append(0, {.candidate = 1, .step = 0, .status = "failed", .reason = "no", .seconds = 77.0});
+    log.append(0, {.candidate = 1,
+                   .step = 0,
+                   .status = Answer::Status::failed,
+                   .reason = "no",
+                   .seconds = 77.0});
     log.commit();
     return folder_.path("journal.jsonl");
   }

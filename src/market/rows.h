@@ -1,5 +1,4 @@
-// Rows of a pool or a test set, made by the solver like a purchase: through its queue, and every
-// answer is on disk before it is used.
+// Rows of a pool or a test set.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +27,25 @@ struct RowsWanted {
   std::size_t times() const { return lead + steps; }
 };
 
-/// A row depends on nothing but its stream and index, not by a bit.
+/// Part of a row's way. Its states are numbered: 0 as drawn; if there is a warm-up, 1 after it;
+/// then one per step.
+struct Leg {
+  const Solver* solver;
+  bool warm_up;            ///< it leads to time 0, or to the first state of a cluster
+  std::size_t begin, end;  ///< numbers of the states it leads from and to
+  double time;             ///< of the first
+  std::size_t zero;        ///< number of the state at time 0, for those after the first
+
+  double time_of(std::size_t number) const;
+};
+
+/// A row depends on nothing but its stream and index, not by a bit. Answers are recorded by (index,
+/// number of the state that was made).
 ///
 /// With a solver that has a breaker (FailurePolicy) a draw that fails or is refused does not sink
 /// the rest: the next draw of the stream takes its place, so the rows are the first ones that do
 /// not fail, whatever the order of answers. That it failed is in the log and stays so. There may be
-/// a tenth of them, or three. What a dear sampler draws is in the log as well, as step 0.
+/// a tenth of them, or three. What an expensive sampler draws is in the log as well, as step 0.
 class RowMaker {
  public:
   /// `sampler` must live as long. Throws Error(config) if its warm-up is too short for `lead`
@@ -41,9 +53,9 @@ class RowMaker {
   RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead);
 
   /// Returns when every answer is in the log; the observer is warned of draws that failed. Throws
-  /// Stopped, with all that came so far in the log; Error(numerics) naming the row that cannot be
-  /// computed; or, where the solver has a policy, Error(solver) if it fails more than that bears:
-  /// failures do not count then, and a later call asks again.
+  /// as Market::serve does, Error(numerics) naming the row that cannot be computed where the solver
+  /// has no policy, and Error(config) for a solver that answers by hand. After an Error(solver)
+  /// failures do not count, and a later call asks again.
   void make(const RowsWanted& wanted, AnswerLog& log, Observer& observer,
             const StopAsked& stop) const;
 
@@ -53,10 +65,9 @@ class RowMaker {
                           std::size_t row) const;
 
  private:
+  std::vector<Leg> legs(const RowsWanted& wanted) const;
   // Number of the first state that belongs to the row.
   std::size_t first() const { return warm_up_ ? 1 : 0; }
-  void draw_all(const RowsWanted& wanted, std::size_t end, AnswerLog& log, Observer& observer,
-                const StopAsked& stop) const;
 
   const Sampler& sampler_;
   std::shared_ptr<const Solver> solver_;
