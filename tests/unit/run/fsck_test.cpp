@@ -369,8 +369,10 @@ TEST_F(DamagedJournal, FailuresThatDidNotCountAreAskedAboutAgain) {
     const AnswerKey key{number("candidate"), number("step")};
     folder_.file("run/journal.jsonl", journal.substr(0, journal.find('\n', bought) + 1));
     AnswerLog log(path("journal.jsonl"), path("answers.bin"));
-    log.append(1,
-               {.candidate = key.candidate, .step = key.step, .status = "failed", .reason = "x"});
+    log.append(1, {.candidate = key.candidate,
+                   .step = key.step,
+                   .status = Answer::Status::failed,
+                   .reason = "x"});
     log.revoke(1, {&key, 1}, "the solver is broken");
   }
   std::string journal = content(path("journal.jsonl"));
