@@ -69,6 +69,25 @@ void refuse_sizes(Value& document, config::Complaints& complaints) {
   }
 }
 
+// The sections of a method that this program does not have (an own one of another program's, or one
+// of an earlier version), taken out of the document.
+std::vector<std::pair<std::string, Value>> take_unknown_method(Value& document) {
+  std::vector<std::pair<std::string, Value>> taken;
+  const auto look_at = [&](const std::string& section, const auto& table) {
+    const Value* value = document.find(section);
+    if (value == nullptr) return;
+    config::Complaints unread;
+    table.choose(*value, unread);
+    if (unread.empty()) return;
+    taken.emplace_back(section, *value);
+    document.erase(section);
+  };
+  look_at("base", selector_table());
+  look_at("steps", chooser_table());
+  look_at("planner", planner_table());
+  return taken;
+}
+
 // Sizes that follow the files where they are not given.
 void take_sizes_from_files(Study& study) {
   const auto all = [&](const std::filesystem::path& file, const char* key, std::size_t& size) {
@@ -160,10 +179,17 @@ Study read_study(Value document, Purpose purpose, config::Complaints& complaints
   refuse_sizes(document, complaints);
   expand_method(document, complaints);
   complaints.about(document);
+  // Whoever looks at what was run need not know the method.
+  auto unknown = purpose == Purpose::look ? take_unknown_method(document)
+                                          : std::vector<std::pair<std::string, Value>>();
   const Sections sections(document, complaints);
   Study study;
   study.effective = sections.effective();
   study.given = std::move(document);
+  for (auto& [section, value] : unknown) {
+    study.effective.set(section, value);
+    study.given.set(section, std::move(value));
+  }
   study.options = sections.options("study", study_fields());
   study.network = sections.options("network", fno_fields());
   study.train = sections.options("train", fit_fields());

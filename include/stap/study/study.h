@@ -63,7 +63,8 @@ enum class Purpose {
   generate,  ///< pde and initial must be there; a method need not, nor fit
   run,       ///< all of it must be there and fit, and files be readable
   train,     ///< as run, but a solver that is not ours is not asked, so it need not be here
-  look,      ///< at what was run: all must be there, but nothing is made or looked for again
+  look,      ///< at what was run: all must be there, but nothing is made or looked for again, and a
+             ///< method need not be one that this program has
 };
 
 /// Reads every section and asks whether they fit each other. Complaints have the origin of the key

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "stap/core/error.h"
 #include "stap/study/axes.h"
 #include "stap/study/method.h"
@@ -364,6 +366,26 @@ TEST(Study, EquationsCanBeAddedAndOptionsAreReadOnce) {
   EXPECT_EQ(study.pde.row, pde_table().find("fake"));
   EXPECT_EQ(study.grid.points, (std::vector<std::size_t>{48}));
   EXPECT_EQ(study.dt, 0.1);
+}
+
+// One of an earlier version, or of another program's own.
+TEST(Study, WhoeverLooksNeedNotHaveTheMethod) {
+  for (const auto& [sections, text] : std::map<std::string, std::string>{
+           {"{base: {name: residual}, steps: {name: full}}", "residual"},
+           {"{base: {name: lcmd, sketch: gaussian}, steps: {name: full}}", "lcmd(sketch=gaussian)"},
+           {"{planner: {name: joint, exponent: 2}}", "joint(exponent=2)"}}) {
+    config::Value document = demo();
+    document.erase("method");
+    const config::Value method = config::parse_yaml(sections, "test");
+    for (const config::Value::Member& section : *method.map())
+      document.set(section.key, section.value);
+
+    const Study study = make_study(document, Purpose::look);
+
+    EXPECT_EQ(method_text(study.effective), text);
+    EXPECT_EQ(study.options.rounds, make_study(demo()).options.rounds);
+    EXPECT_THROW(make_study(document), Error);
+  }
 }
 
 struct NoChoice {};
