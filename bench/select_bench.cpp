@@ -312,15 +312,15 @@ double measure_search(const Problem& problem, World& world, int threads) {
                 std::span(world.open).first(std::min<std::size_t>(count, 32)));
   const double part = static_cast<double>(count) / static_cast<double>(kPool);
   const auto planner = make_two_part_planner(make_sbal({}), make_stap({}));
-  const auto spending = planner->begin(committee, candidates, Rng(3));
+  const auto plans = planner->begin(committee, candidates, Rng(3));
   ScoringStep scoring(*world.committee, candidates);
   committee.beside = &scoring;
   committee.advanced = committee.waits = 0;
-  const Plan plan = spending->next(world.budget());
+  const Plan plan = plans->next(world.budget());
   // Scoring measures spreads, never distances, so it is not disturbed.
   const std::size_t rows_score = count * kMembers * problem.steps;
   const std::size_t rows_search = committee.advanced - rows_score;
-  const double search = spending->seconds().choose - scoring.taken_in_all();
+  const double search = plans->seconds().choose - scoring.taken_in_all();
   const double seconds_score = scoring.per_state() * static_cast<double>(rows_score) / part;
   fmt::print(
       R"({{"bench":"select","name":"{}","threads":{},"members":{},"steps":{},"scored":{},"extrapolated":"linearly to 10000 scores","budget":{},"unspent":{},"trajectories":{},"seconds_score_10000":{:.4g},"seconds_search_round":{:.4g},"ratio":{:.4g},"rows_score_10000":{:.4g},"rows_search_round":{},"rows_ratio":{:.4g},"waits_search":{}}})"

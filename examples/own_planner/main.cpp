@@ -40,11 +40,11 @@ class Joint final : public stap::Planner {
   };
 
   // A round: plans go on behind each other, so the draw is made once.
-  class Round final : public stap::Spending {
+  class Round final : public stap::RoundPlans {
    public:
     Round(const Options& options, stap::Committee& committee, const stap::Candidates& candidates,
           const stap::Rng& rng)
-        : Spending("joint", candidates), options_(options), committee_(committee), rng_(rng) {}
+        : RoundPlans("joint", candidates), options_(options), committee_(committee), rng_(rng) {}
 
    private:
     stap::Plan make_plan(std::size_t budget, stap::SelectionSeconds&) override {
@@ -107,9 +107,9 @@ class Joint final : public stap::Planner {
     std::vector<Drawn> drawn_;
   };
 
-  std::unique_ptr<stap::Spending> start(stap::Committee& committee,
-                                        const stap::Candidates& candidates,
-                                        const stap::Rng& rng) const override {
+  std::unique_ptr<stap::RoundPlans> start(stap::Committee& committee,
+                                          const stap::Candidates& candidates,
+                                          const stap::Rng& rng) const override {
     return std::make_unique<Round>(options_, committee, candidates, rng);
   }
 

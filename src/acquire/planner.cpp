@@ -8,14 +8,14 @@
 
 namespace stap {
 
-Spending::Spending(std::string method, const Candidates& candidates)
+RoundPlans::RoundPlans(std::string method, const Candidates& candidates)
     : method_(std::move(method)),
       candidates_(candidates),
       fates_(candidates.states.count, Fate::closed) {
   for (const std::size_t id : candidates.open) fates_.at(id) = Fate::open;
 }
 
-Plan Spending::next(std::size_t budget) {
+Plan RoundPlans::next(std::size_t budget) {
   if (budget == 0)
     throw Error(ErrorKind::config,
                 "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
@@ -35,7 +35,7 @@ Plan Spending::next(std::size_t budget) {
   return plan;
 }
 
-void Spending::check(const Plan& plan, std::size_t budget) const {
+void RoundPlans::check(const Plan& plan, std::size_t budget) const {
   const auto broken = [&](const std::string& what) {
     return Error(ErrorKind::internal, fmt::format("{} {}", method_, what));
   };
@@ -59,13 +59,13 @@ void Spending::check(const Plan& plan, std::size_t budget) const {
                              plan.unspent, budget));
 }
 
-void Spending::pass_over(const Plan& plan) {
+void RoundPlans::pass_over(const Plan& plan) {
   for (const Purchase& purchase : plan.purchases) fates_.at(purchase.candidate) = Fate::taken;
   taken_count_ += plan.purchases.size();
 }
 
-std::unique_ptr<Spending> Planner::begin(Committee& committee, const Candidates& candidates,
-                                         const Rng& rng) const {
+std::unique_ptr<RoundPlans> Planner::begin(Committee& committee, const Candidates& candidates,
+                                           const Rng& rng) const {
   if (candidates.steps == 0)
     throw Error(ErrorKind::config, "trajectories have 0 steps, expected at least 1: raise steps");
   if (committee.members() < members_needed())

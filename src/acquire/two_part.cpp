@@ -18,11 +18,11 @@ auto timed(double& seconds, const Work& work) {
   return result;
 }
 
-class TwoPartSpending final : public Spending {
+class TwoPartPlans final : public RoundPlans {
  public:
-  TwoPartSpending(std::string method, const Selector& selector, const StepChooser& chooser,
-                  Committee& committee, const Candidates& candidates, const Rng& rng)
-      : Spending(std::move(method), candidates),
+  TwoPartPlans(std::string method, const Selector& selector, const StepChooser& chooser,
+               Committee& committee, const Candidates& candidates, const Rng& rng)
+      : RoundPlans(std::move(method), candidates),
         selector_(selector),
         chooser_(chooser),
         committee_(committee),
@@ -88,10 +88,10 @@ class TwoPartPlanner final : public Planner {
   std::size_t steps_most() const override { return chooser_->steps_most(); }
 
  private:
-  std::unique_ptr<Spending> start(Committee& committee, const Candidates& candidates,
-                                  const Rng& rng) const override {
-    return std::make_unique<TwoPartSpending>(name(), *selector_, *chooser_, committee, candidates,
-                                             rng);
+  std::unique_ptr<RoundPlans> start(Committee& committee, const Candidates& candidates,
+                                    const Rng& rng) const override {
+    return std::make_unique<TwoPartPlans>(name(), *selector_, *chooser_, committee, candidates,
+                                          rng);
   }
 
   std::shared_ptr<const Selector> selector_;

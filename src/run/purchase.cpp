@@ -152,7 +152,7 @@ void RoundPurchase::begin() {
                               .open = open_,
                               .steps = run_.study.options.pattern_steps(),
                               .warm_up = charged_warm_up(run_.study)};
-  spending_ = planner_->begin(committee_, candidates, run_.stream("select"));
+  round_plans_ = planner_->begin(committee_, candidates, run_.stream("select"));
 }
 
 void RoundPurchase::begin_pass() {
@@ -181,7 +181,7 @@ Plan RoundPurchase::plan_pass() {
     const bool fresh = std::ranges::none_of(
         plan.purchases, [&](const Purchase& p) { return run_.used[p.candidate] != 0; });
     if (fresh && plan.cost() + plan.unspent == budget) {
-      spending_->pass_over(plan);
+      round_plans_->pass_over(plan);
       return plan;
     }
     // Continued on another device, where the passes before came out differently.
@@ -190,11 +190,11 @@ Plan RoundPurchase::plan_pass() {
   const double before = planning_seconds_;
   Plan plan = [&] {
     const Stopwatch watch(planning_seconds_);
-    return spending_->next(budget);
+    return round_plans_->next(budget);
   }();
   run_.folder.add_timing({run_.round, "select", planning_seconds_ - before});
-  run_.folder.add_timing({run_.round, "score", spending_->seconds().score});
-  run_.folder.add_timing({run_.round, "choose", spending_->seconds().choose});
+  run_.folder.add_timing({run_.round, "score", round_plans_->seconds().score});
+  run_.folder.add_timing({run_.round, "choose", round_plans_->seconds().choose});
   run_.folder.write_plan(run_.round, pass, plan);
   return plan;
 }

@@ -63,7 +63,7 @@ class RoundPurchase final : public Customer {
   std::optional<BuyRules> rules_;  // these four are there when the first pass has begun
   std::vector<std::size_t> open_;  // candidates, none for the initial trajectories
   std::unique_ptr<Planner> planner_;
-  std::unique_ptr<Spending> spending_;
+  std::unique_ptr<RoundPlans> round_plans_;
   LoggedAnswers recorded_;
   Passes passes_;
   std::unique_ptr<Buyer> buyer_;       // of the pass under way

@@ -21,11 +21,11 @@ struct SelectionSeconds {
 
 /// One round's way through its candidates: every plan goes on behind the plans before it, so no
 /// candidate is chosen twice.
-class Spending {
+class RoundPlans {
  public:
-  virtual ~Spending() = default;
-  Spending(const Spending&) = delete;
-  Spending& operator=(const Spending&) = delete;
+  virtual ~RoundPlans() = default;
+  RoundPlans(const RoundPlans&) = delete;
+  RoundPlans& operator=(const RoundPlans&) = delete;
 
   /// Plans for exactly `budget` solver steps; less only if the candidates run out, or by what pays
   /// for no step behind a warm-up (`unspent`).
@@ -40,7 +40,7 @@ class Spending {
 
  protected:
   /// `method`: for messages. What the candidates view must outlive it.
-  Spending(std::string method, const Candidates& candidates);
+  RoundPlans(std::string method, const Candidates& candidates);
 
   const std::string& method() const { return method_; }
   const Candidates& candidates() const { return candidates_; }
@@ -76,12 +76,12 @@ class Planner {
   /// Begins a round; `rng` is its stream. This, the committee and what the candidates view must
   /// outlive it. Throws Error(config) if the method needs more members than the committee has, or
   /// trajectories are too long for it or have no steps.
-  std::unique_ptr<Spending> begin(Committee& committee, const Candidates& candidates,
-                                  const Rng& rng) const;
+  std::unique_ptr<RoundPlans> begin(Committee& committee, const Candidates& candidates,
+                                    const Rng& rng) const;
 
  private:
-  virtual std::unique_ptr<Spending> start(Committee& committee, const Candidates& candidates,
-                                          const Rng& rng) const = 0;
+  virtual std::unique_ptr<RoundPlans> start(Committee& committee, const Candidates& candidates,
+                                            const Rng& rng) const = 0;
 };
 
 /// The selector's order with the chooser's patterns, the last one cut to its first steps that fit.

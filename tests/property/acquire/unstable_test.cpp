@@ -51,14 +51,14 @@ struct Round {
   Delivery bought(const Method& method, OnUnstable on_unstable, const BuyRules& rules = {},
                   const test::BuyHooks& hooks = {}) {
     const auto planner = test::two_parts(*method.selector, *method.chooser);
-    const auto spending = planner->begin(committee, candidates(), rng);
+    const auto round_plans = planner->begin(committee, candidates(), rng);
     return test::buy_in_passes(
         kBudget, on_unstable,
         [&](std::size_t pass, std::size_t budget) {
           if (pass <= plans.size())
-            spending->pass_over(plans[pass - 1]);
+            round_plans->pass_over(plans[pass - 1]);
           else
-            plans.push_back(spending->next(budget));
+            plans.push_back(round_plans->next(budget));
           return plans[pass - 1];
         },
         [&](const Plan& plan, std::size_t budget) {

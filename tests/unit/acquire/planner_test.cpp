@@ -26,10 +26,10 @@ class Backwards final : public Planner {
   std::size_t steps_most() const override { return 9; }
 
  private:
-  class Walk final : public Spending {
+  class Walk final : public RoundPlans {
    public:
     Walk(const Backwards& planner, const Candidates& candidates)
-        : Spending("backwards", candidates), planner_(planner) {}
+        : RoundPlans("backwards", candidates), planner_(planner) {}
 
    private:
     Plan make_plan(std::size_t budget, SelectionSeconds&) override {
@@ -48,8 +48,8 @@ class Backwards final : public Planner {
     }
     const Backwards& planner_;
   };
-  std::unique_ptr<Spending> start(Committee&, const Candidates& candidates,
-                                  const Rng&) const override {
+  std::unique_ptr<RoundPlans> start(Committee&, const Candidates& candidates,
+                                    const Rng&) const override {
     return std::make_unique<Walk>(*this, candidates);
   }
 
@@ -107,7 +107,7 @@ TEST(Planner, RefusesACommitteeAndTrajectoriesThatItCannotTake) {
             std::string::npos);
 }
 
-TEST(Spending, GoesOnBehindItsPlansAndThoseOfAnEarlierProcess) {
+TEST(RoundPlans, GoesOnBehindItsPlansAndThoseOfAnEarlierProcess) {
   World world = test::linear_world(1, 2, 4, 6);
   const Backwards planner(2);
   const Candidates candidates = world.candidates();
@@ -122,7 +122,7 @@ TEST(Spending, GoesOnBehindItsPlansAndThoseOfAnEarlierProcess) {
 }
 
 // Each of these would be bought twice, or not at all, or for another sum.
-TEST(Spending, AMethodThatBreaksItsPromiseIsNamed) {
+TEST(RoundPlans, AMethodThatBreaksItsPromiseIsNamed) {
   World world = test::linear_world(1, 2, 4, 6);
   world.open = {0, 2, 3, 5};
   const auto broken = [&](const Fault& fault) {
@@ -146,7 +146,7 @@ TEST(Spending, AMethodThatBreaksItsPromiseIsNamed) {
             "backwards planned 4 solver steps and left 1, of a budget of 4");
 }
 
-TEST(Spending, MeasuresTheTwoQuestionsOfItsLastPlan) {
+TEST(RoundPlans, MeasuresTheTwoQuestionsOfItsLastPlan) {
   World world = test::linear_world(5, 2, 4, 12);
   const Candidates candidates = world.candidates();
   const auto stap = make_two_part_planner(make_sbal({}), make_stap({}));
