@@ -24,7 +24,7 @@ class Exact final : public StepChooser {
     const std::size_t at_once = std::min(states, 8 * committee.rows_at_once());
     std::vector<Pattern> patterns;
     for (std::size_t spent = 0; spent < budget && patterns.size() < ids.size();) {
-      // As many as are needed whatever they cost: one in vain is dear here.
+      // As many as are needed whatever they cost: one in vain is expensive here.
       const std::size_t sure = (budget - spent - 1) / (candidates.steps + candidates.warm_up) + 1;
       const auto group =
           ids.subspan(patterns.size(), std::min({sure, most, ids.size() - patterns.size()}));

@@ -19,7 +19,7 @@ class ClusteredSolver final : public Solver {
         size_(size) {}
 
   FailurePolicy failure_policy() const override { return single_->failure_policy(); }
-  bool dear() const override { return single_->dear(); }
+  bool expensive() const override { return single_->expensive(); }
 
  private:
   std::string guard(const Query& query) const override {

@@ -22,7 +22,7 @@ class WarmUpSolver final : public Solver {
         steps_(steps) {}
 
   FailurePolicy failure_policy() const override { return solver_->failure_policy(); }
-  bool dear() const override { return solver_->dear(); }
+  bool expensive() const override { return solver_->expensive(); }
 
  private:
   std::string guard(const Query& query) const override { return solver_->refusal(query); }

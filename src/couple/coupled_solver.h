@@ -33,7 +33,7 @@ class CoupledSolver : public Solver {
 
   std::vector<std::string> channels() const override { return outline_.channels; }
   FailurePolicy failure_policy() const override { return policy_; }
-  bool dear() const override { return true; }
+  bool expensive() const override { return true; }
 
   const Outline& outline() const { return outline_; }
   const CoupleContext& context() const { return context_; }

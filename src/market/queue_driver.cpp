@@ -23,7 +23,7 @@ constexpr double kSlow = 3.0, kSlowAtLeast = 1.0;
 
 QueueDriver::QueueDriver(const Solver& solver)
     : solver_(solver),
-      queue_(solver.dear() ? make_shared_queue(solver.open()) : solver.open()),
+      queue_(solver.expensive() ? make_shared_queue(solver.open()) : solver.open()),
       breaker_(solver.failure_policy()) {}
 
 void QueueDriver::submit(Customer& customer, SolverOrder order) {

@@ -182,8 +182,8 @@ class Rows final : public Customer {
   std::vector<double> state_of(std::size_t index, std::size_t number) const {
     if (number > 0 || before_.contains(index, 0))
       return recorded_state(wanted_, before_, index, number).state;
-    return sampler_.dear() ? draw_into(log_, sampler_, wanted_, index)
-                           : drawn_state(sampler_, wanted_, index);
+    return sampler_.expensive() ? draw_into(log_, sampler_, wanted_, index)
+                                : drawn_state(sampler_, wanted_, index);
   }
 
   SolverOrder next_of(std::size_t index) {
@@ -269,7 +269,7 @@ void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer
                     const StopAsked& stop) const {
   const std::vector<Leg> all = legs(wanted);
   Rows rows(sampler_, wanted, all, solver_->failure_policy(), log);
-  if (sampler_.dear()) rows.draw_all(observer, stop);
+  if (sampler_.expensive()) rows.draw_all(observer, stop);
   if (all.empty()) return;
   Customer* const customers[] = {&rows};
   try {
@@ -294,7 +294,7 @@ std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers&
   std::size_t index = row;
   for (const AnswerKey& key : answers.in_vain())
     if (key.candidate <= index) ++index;
-  std::vector<double> states, state = sampler_.dear()
+  std::vector<double> states, state = sampler_.expensive()
                                           ? recorded_state(wanted, answers, index, 0).state
                                           : drawn_state(sampler_, wanted, index);
   for (std::size_t number = 0;; ++number) {

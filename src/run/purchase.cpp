@@ -220,7 +220,7 @@ std::string RoundPurchase::text() const {
 void RoundPurchase::finish(Observer& observer) {
   Delivery delivery = passes_.deliver();
   TransitionSet& set = run_.transitions;
-  if (initial_ && delivery.bought.empty() && budget_ > 0 && run_.problem->solver->dear()) {
+  if (initial_ && delivery.bought.empty() && budget_ > 0 && run_.problem->solver->expensive()) {
     // A run that has nothing to begin with ends here, and a mended solver must be able to begin it.
     log_.revoke(acquisition_, log_.recorded(acquisition_).in_vain(),
                 "no initial trajectory could be solved");

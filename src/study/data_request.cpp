@@ -27,7 +27,7 @@ constexpr const char* kNumbers = "study/1";
 Value data_document(const DataRequest& request) {
   Value document;
   document.set("format", kNumbers);
-  // Those of a program of the user's own are its business, and too dear to be made again.
+  // Those of a program of the user's own are its business, and too expensive to be made again.
   if (!request.foreign) {
     document.set("version", version());
     document.set("instruction_set", to_string(active_isa()));

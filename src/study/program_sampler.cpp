@@ -24,7 +24,7 @@ class ProgramSampler final : public Sampler {
   ProgramSampler(ProgramSamplerOptions options, const Grid& grid)
       : Sampler("program", grid, options.warm_up), options_(std::move(options)) {}
 
-  bool dear() const override { return true; }
+  bool expensive() const override { return true; }
 
  private:
   void fill(const Rng& rng, std::span<double> state) const override {

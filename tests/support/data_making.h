@@ -39,9 +39,9 @@ class NamingSampler final : public Sampler {
     draw(stream, i, state);
     return static_cast<std::size_t>(state[0]);
   }
-  bool dear() const override { return is_dear; }
+  bool expensive() const override { return is_expensive; }
 
-  bool is_dear = false;
+  bool is_expensive = false;
   mutable std::size_t drawn = 0;
 
  private:

@@ -89,7 +89,7 @@ struct Manners {
   std::optional<Rng> shuffle{};   ///< answers any of the open queries next; else the oldest
   std::size_t polls = 0;          ///< how often next() comes back empty before an answer
   std::size_t slots = 0;          ///< the oldest so many run by themselves; 0: none does
-  bool dear = false;
+  bool expensive = false;
   double running = 0.0;  ///< seconds that a slot says it has been at work
   FailurePolicy policy{};
 };
@@ -106,7 +106,7 @@ class FarSolver final : public Solver {
         manners_(std::move(manners)) {}
 
   FailurePolicy failure_policy() const override { return manners_.policy; }
-  bool dear() const override { return manners_.dear; }
+  bool expensive() const override { return manners_.expensive; }
 
   /// Sees what is open, whenever a reply is asked for.
   std::function<void(const std::vector<Query>&)> watch{};

@@ -38,8 +38,8 @@ class Solver {
   virtual std::vector<std::string> channels() const;
   /// Those of this process fail for reasons of mathematics only, so they have none.
   virtual FailurePolicy failure_policy() const { return {}; }
-  /// Whether a call is so dear that two equal questions should be one.
-  virtual bool dear() const { return false; }
+  /// Whether a call is so expensive that two equal questions should be one.
+  virtual bool expensive() const { return false; }
   /// The most steps of one query that are one call of the solver.
   std::size_t steps_at_once() const { return steps_at_once_; }
 

@@ -23,7 +23,7 @@ class Sampler {
   /// unit; 0: not at all.
   double warm_up() const { return warm_up_; }
   /// A draw takes long enough that it is better kept than made again.
-  virtual bool dear() const { return false; }
+  virtual bool expensive() const { return false; }
 
   /// State i of the stream, before the warm-up. Throws Error(internal) if `state` is not of the
   /// grid's size.

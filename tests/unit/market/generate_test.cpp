@@ -271,7 +271,7 @@ TEST(Generate, ADearStateIsDrawnOnceWhateverHappens) {
     const fs::path pieces = folder.path(fmt::format("pieces-{}", warm_up));
     make(whole, making);
     NamingSampler sampler(kGrid, warm_up);
-    sampler.is_dear = true;
+    sampler.is_expensive = true;
     Recorder seen;
 
     int calls = 1;
@@ -827,9 +827,9 @@ TEST(Generate, EqualQuestionsToAnExpensiveSolverAreOne) {
   request.pool = 40;
   request.test = 20;
   Observer silent;
-  const auto ask = [&](bool dear, const fs::path& folder) {
-    const auto solver =
-        std::make_shared<FarSolver>(kGrid, kDt, test::always_ok, test::Manners{.dear = dear});
+  const auto ask = [&](bool expensive, const fs::path& folder) {
+    const auto solver = std::make_shared<FarSolver>(kGrid, kDt, test::always_ok,
+                                                    test::Manners{.expensive = expensive});
     EXPECT_TRUE(generate(request, sampler, solver, folder, silent, {}).finished);
     return solver->computed;
   };

@@ -584,7 +584,7 @@ TEST(SolverAdvice, SaysTheSumsOfActiveLearning) {
 
 // Two rounds instead of four train on 10, 30 and 50 rows, which is more than one training on 90
 // does not make up for: 80 Ta + 90 Tt against 40 Ta + 90 Tt. So with E = 2 it never loses there;
-// with eight rounds and dear training it does.
+// with eight rounds and expensive training it does.
 TEST(SolverAdvice, DearTrainingMakesItNotPay) {
   AdviceFacts facts{.kind = "command", .slots = 2, .initial_steps = 10, .budget = 20, .rounds = 8};
   facts.training = 10.0;
