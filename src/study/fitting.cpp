@@ -268,6 +268,7 @@ std::string pool_note(const Study& study) {
 std::string hidden_channels_note(const Study& study) {
   constexpr std::size_t kWide = 4;  // times the width, as in the paper's networks
   const FnoOptions& o = study.network;
+  if (!study.has_method()) return {};
   std::vector<std::string> wide;
   for (const auto& [key, channels] :
        {std::pair("lifting", o.lifting), std::pair("projection", o.projection)})
