@@ -9,6 +9,8 @@
 
 namespace stap {
 
+struct Study;
+
 /// Which of the runs one process drives, and how far.
 struct Share {
   Until until = Until::finished;
