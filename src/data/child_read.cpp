@@ -96,8 +96,11 @@ class Child {
     const int error = errno;
     if (process_ == 0) {
       to_ = ends[1];
-      end_with(parent);
-      close_others();
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(1);  // it was too late for the signal
+      // The parent's: with them go locks, pipes and sockets, which are to end with it.
+      if (to_ > 3) close_range(3, static_cast<unsigned>(to_) - 1, 0);
+      close_range(static_cast<unsigned>(to_) + 1, ~0u, 0);
       return;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -146,16 +149,6 @@ class Child {
     throw Error(ErrorKind::unavailable,
                 fmt::format("{}: there is {} to read it with: {}", path_.string(), what,
                             std::generic_category().message(error)));
-  }
-  static void end_with(pid_t parent) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);  // it was too late for the signal
-  }
-  // Of the parent's: with them go locks, pipes and sockets, which are to end with it.
-  void close_others() const {
-    const auto own = static_cast<unsigned>(to_);
-    if (own > 3) close_range(3, own - 1, 0);
-    close_range(own + 1, ~0u, 0);
   }
   void wait_for_it() {
     while (!waited_ && waitpid(process_, &status_, 0) < 0)

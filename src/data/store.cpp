@@ -18,71 +18,89 @@ using h5::guarded;
 using h5::Handle;
 using h5::Input;
 
-// Strings of an attribute or dataset, fixed or variable in length; `read` fills a buffer of the
-// given memory type.
-template <class Read>
-std::vector<std::string> read_strings(const Input& input, const Handle& type, const Handle& space,
-                                      std::size_t count, const std::string& what, Read read) {
+// A dataset, or an attribute of an object, on its way into memory.
+struct Source {
+  Source(const Input& of, std::string named, Handle opened, bool is_attribute)
+      : input(of),
+        what(std::move(named)),
+        self(std::move(opened)),
+        type(is_attribute ? H5Aget_type(self.get()) : H5Dget_type(self.get()), H5Tclose),
+        space(is_attribute ? H5Aget_space(self.get()) : H5Dget_space(self.get()), H5Sclose),
+        extent(input.extent(space, what)),
+        attribute(is_attribute) {}
+
+  void read(hid_t memory, void* to) const {
+    if ((attribute ? H5Aread(self.get(), memory, to)
+                   : H5Dread(self.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, to)) < 0)
+      input.damaged(what);
+  }
+  // All values, as T.
+  template <class T>
+  Array<T> numbers(hid_t memory) const {
+    input.check_size(extent.values, sizeof(T), what);
+    Array<T> array{extent.shape, std::vector<T>(extent.values)};
+    read(memory, array.values.data());
+    return array;
+  }
+  Array<double> reals() const {
+    input.expect_numbers(type, what);
+    return numbers<double>(H5T_NATIVE_DOUBLE);
+  }
+  Array<std::string> texts() const;
+
+  const Input& input;
+  std::string what;
+  Handle self, type, space;
+  Extent extent;
+  bool attribute;
+};
+
+Source dataset_of(const Input& input, const std::string& name) {
+  return {input, fmt::format("dataset '{}'", name), input.dataset(name), false};
+}
+
+Source attribute_of(const Input& input, const std::string& object, const std::string& name) {
+  return {input, fmt::format("attribute '{}' of '{}'", name, object), input.attribute(object, name),
+          true};
+}
+
+// Fixed or variable in length; none may be of any type.
+Array<std::string> Source::texts() const {
+  const std::size_t count = extent.values;
+  Array<std::string> array{extent.shape, {}};
+  input.check_size(count, 1, what);
+  if (count == 0 && attribute) return array;
   if (H5Tget_class(type.get()) != H5T_STRING)
     input.fail(fmt::format("{} holds numbers, expected text", what));
-  std::vector<std::string> texts(count);
+  array.values.resize(count);
   if (H5Tis_variable_str(type.get()) > 0) {
     input.check_size(count, sizeof(char*), what);
     std::vector<char*> pointers(count, nullptr);
-    if (read(type.get(), pointers.data()) < 0) input.damaged(what);
+    read(type.get(), pointers.data());
     for (std::size_t i = 0; i < count; ++i)
-      if (pointers[i] != nullptr) texts[i] = pointers[i];
+      if (pointers[i] != nullptr) array.values[i] = pointers[i];
     H5Dvlen_reclaim(type.get(), space.get(), H5P_DEFAULT, pointers.data());
-    return texts;
+    return array;
   }
   const std::size_t width = H5Tget_size(type.get());
   if (width == 0) input.damaged(what);
   input.check_size(count, width, what);
   std::vector<char> bytes(count * width);
-  if (read(type.get(), bytes.data()) < 0) input.damaged(what);
+  read(type.get(), bytes.data());
   const bool spaces = H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
   for (std::size_t i = 0; i < count; ++i) {
     std::string text(bytes.data() + i * width, width);
     text.resize(std::min(text.find('\0'), text.size()));
     if (spaces) text.erase(text.find_last_not_of(' ') + 1);
-    texts[i] = std::move(text);
+    array.values[i] = std::move(text);
   }
-  return texts;
-}
-
-// The texts of an attribute; none may be of any type.
-Array<std::string> read_attribute_texts(const fs::path& path, const std::string& object,
-                                        const std::string& name) {
-  const Input input(path);
-  const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
-  const Handle attribute = input.attribute(object, name);
-  const Handle type(H5Aget_type(attribute.get()), H5Tclose);
-  const Handle space(H5Aget_space(attribute.get()), H5Sclose);
-  Extent extent = input.extent(space, what);
-  input.check_size(extent.values, 1, what);
-  if (extent.values == 0) return {std::move(extent.shape), {}};
-  return {std::move(extent.shape),
-          read_strings(input, type, space, extent.values, what, [&](hid_t memory, void* buffer) {
-            return H5Aread(attribute.get(), memory, buffer);
-          })};
+  return array;
 }
 
 }  // namespace
 
 Array<double> read_array(const fs::path& path, const std::string& name) {
-  return guarded(path, [&] {
-    const Input input(path);
-    const std::string what = fmt::format("dataset '{}'", name);
-    const Handle dataset = input.dataset(name);
-    input.expect_numbers(Handle(H5Dget_type(dataset.get()), H5Tclose), what);
-    Extent extent = input.extent(Handle(H5Dget_space(dataset.get()), H5Sclose), what);
-    input.check_size(extent.values, sizeof(double), what);
-    Array<double> array{std::move(extent.shape), std::vector<double>(extent.values)};
-    if (H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                array.values.data()) < 0)
-      input.damaged(what);
-    return array;
-  });
+  return guarded(path, [&] { return dataset_of(Input(path), name).reals(); });
 }
 
 Array<double> read_foreign_array(const fs::path& path, const std::string& name) {
@@ -90,24 +108,17 @@ Array<double> read_foreign_array(const fs::path& path, const std::string& name) 
 }
 
 std::vector<std::size_t> read_shape(const fs::path& path, const std::string& name) {
-  return guarded(path, [&] {
-    const Input input(path);
-    const Handle dataset = input.dataset(name);
-    return input
-        .extent(Handle(H5Dget_space(dataset.get()), H5Sclose), fmt::format("dataset '{}'", name))
-        .shape;
-  });
+  return guarded(path, [&] { return dataset_of(Input(path), name).extent.shape; });
 }
 
 Array<double> read_rows(const fs::path& path, const std::string& name, std::size_t first,
                         std::size_t count) {
   return guarded(path, [&] {
     const Input input(path);
-    const std::string what = fmt::format("dataset '{}'", name);
-    const Handle dataset = input.dataset(name);
-    input.expect_numbers(Handle(H5Dget_type(dataset.get()), H5Tclose), what);
-    const Handle space(H5Dget_space(dataset.get()), H5Sclose);
-    Extent extent = input.extent(space, what);
+    const Source source = dataset_of(input, name);
+    const std::string& what = source.what;
+    input.expect_numbers(source.type, what);
+    Extent extent = source.extent;
     if (extent.shape.empty() || first > extent.shape[0] || count > extent.shape[0] - first)
       input.fail(fmt::format("{} has shape {}, expected rows {} to {}", what,
                              shape_text(extent.shape), first, first + count));
@@ -122,9 +133,9 @@ Array<double> read_rows(const fs::path& path, const std::string& name, std::size
     if (values == 0) return array;
     const hsize_t all = values;
     const Handle memory(H5Screate_simple(1, &all, nullptr), H5Sclose);
-    if (H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, start.data(), nullptr, counts.data(),
-                            nullptr) < 0 ||
-        H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, memory.get(), space.get(), H5P_DEFAULT,
+    if (H5Sselect_hyperslab(source.space.get(), H5S_SELECT_SET, start.data(), nullptr,
+                            counts.data(), nullptr) < 0 ||
+        H5Dread(source.self.get(), H5T_NATIVE_DOUBLE, memory.get(), source.space.get(), H5P_DEFAULT,
                 array.values.data()) < 0)
       input.damaged(what);
     return array;
@@ -134,36 +145,15 @@ Array<double> read_rows(const fs::path& path, const std::string& name, std::size
 Array<std::int64_t> read_integers(const fs::path& path, const std::string& name) {
   return guarded(path, [&] {
     const Input input(path);
-    const std::string what = fmt::format("dataset '{}'", name);
-    const Handle dataset = input.dataset(name);
-    const Handle type(H5Dget_type(dataset.get()), H5Tclose);
-    if (H5Tget_class(type.get()) != H5T_INTEGER)
-      input.fail(fmt::format("{} does not hold whole numbers", what));
-    Extent extent = input.extent(Handle(H5Dget_space(dataset.get()), H5Sclose), what);
-    input.check_size(extent.values, sizeof(std::int64_t), what);
-    Array<std::int64_t> array{std::move(extent.shape), std::vector<std::int64_t>(extent.values)};
-    if (H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                array.values.data()) < 0)
-      input.damaged(what);
-    return array;
+    const Source source = dataset_of(input, name);
+    if (H5Tget_class(source.type.get()) != H5T_INTEGER)
+      input.fail(fmt::format("{} does not hold whole numbers", source.what));
+    return source.numbers<std::int64_t>(H5T_NATIVE_INT64);
   });
 }
 
 Array<std::string> read_text(const fs::path& path, const std::string& name) {
-  return guarded(path, [&] {
-    const Input input(path);
-    const std::string what = fmt::format("dataset '{}'", name);
-    const Handle dataset = input.dataset(name);
-    const Handle type(H5Dget_type(dataset.get()), H5Tclose);
-    const Handle space(H5Dget_space(dataset.get()), H5Sclose);
-    Extent extent = input.extent(space, what);
-    input.check_size(extent.values, 1, what);
-    return Array<std::string>{
-        std::move(extent.shape),
-        read_strings(input, type, space, extent.values, what, [&](hid_t memory, void* buffer) {
-          return H5Dread(dataset.get(), memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
-        })};
-  });
+  return guarded(path, [&] { return dataset_of(Input(path), name).texts(); });
 }
 
 std::vector<std::string> list_datasets(const fs::path& path) {
@@ -179,23 +169,13 @@ bool has_attribute(const fs::path& path, const std::string& object, const std::s
 
 Array<double> read_attribute(const fs::path& path, const std::string& object,
                              const std::string& name) {
-  return guarded(path, [&] {
-    const Input input(path);
-    const std::string what = fmt::format("attribute '{}' of '{}'", name, object);
-    const Handle attribute = input.attribute(object, name);
-    input.expect_numbers(Handle(H5Aget_type(attribute.get()), H5Tclose), what);
-    Extent extent = input.extent(Handle(H5Aget_space(attribute.get()), H5Sclose), what);
-    input.check_size(extent.values, sizeof(double), what);
-    Array<double> array{std::move(extent.shape), std::vector<double>(extent.values)};
-    if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, array.values.data()) < 0) input.damaged(what);
-    return array;
-  });
+  return guarded(path, [&] { return attribute_of(Input(path), object, name).reals(); });
 }
 
 std::string read_text_attribute(const fs::path& path, const std::string& object,
                                 const std::string& name) {
   return guarded(path, [&] {
-    const Array<std::string> texts = read_attribute_texts(path, object, name);
+    const Array<std::string> texts = attribute_of(Input(path), object, name).texts();
     if (texts.values.size() != 1)
       throw Error(ErrorKind::data,
                   fmt::format("{}: attribute '{}' of '{}' has shape {}, expected one text",
@@ -206,7 +186,7 @@ std::string read_text_attribute(const fs::path& path, const std::string& object,
 
 std::vector<std::string> read_text_list(const fs::path& path, const std::string& object,
                                         const std::string& name) {
-  return guarded(path, [&] { return read_attribute_texts(path, object, name).values; });
+  return guarded(path, [&] { return attribute_of(Input(path), object, name).texts().values; });
 }
 
 void check_trust() {

@@ -27,7 +27,5 @@ struct Identity {
   std::string data_key;  ///< their name there; empty if nothing was made
 };
 config::Value to_value(const Identity& identity);
-/// The way back; `where` is for messages. Throws Error(data) for what is missing or no problem.
-Identity read_identity(const config::Value& value, const std::string& where);
 
 }  // namespace stap
