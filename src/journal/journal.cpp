@@ -147,7 +147,9 @@ std::vector<SalvagedLine> salvaged_lines(std::string_view text, const fs::path& 
   }
   // The last one may have been cut off by a crash: it was never there.
   if (!text.ends_with('\n') && !damaged.empty()) damaged.pop_back();
-  add_damaged(damaged.size());
+  const auto begun = std::ranges::count_if(
+      damaged, [](std::string_view piece) { return piece.starts_with(kJsonSeal); });
+  if (!damaged.empty()) add_damaged(std::max<std::size_t>(1, static_cast<std::size_t>(begun)));
   return lines;
 }
 

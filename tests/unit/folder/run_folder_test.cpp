@@ -124,7 +124,8 @@ TEST_F(RunFolderTest, ManifestThatIsDamaged) {
 
 TEST_F(RunFolderTest, Metrics) {
   EXPECT_TRUE(run_.read_metrics().empty());
-  const std::vector<std::string> lines{R"({"round":0,"rmse":0.5})", R"({"round":1,"rmse":null})"};
+  const std::vector<std::string> lines{R"({"run":"r","round":0,"rmse":0.5})",
+                                       R"({"run":"r","round":1,"rmse":null})"};
 
   run_.write_metrics(lines);
 

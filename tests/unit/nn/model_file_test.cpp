@@ -46,7 +46,7 @@ void overwrite(const fs::path& path, const std::string& bytes) {
 
 // With the seal that fits what was changed.
 std::string resealed(std::string bytes) {
-  const std::string mark = "\"seal\":\"";
+  const std::string mark = "\"seal\":\"crc32c:";
   const std::size_t at = bytes.find(mark) + mark.size();
   if (at < mark.size() || at + 8 > bytes.size()) return bytes;
   bytes.replace(at, 8, "00000000");
