@@ -154,8 +154,7 @@ TEST_F(ClaimTest, AnEarlierVersionIsNotContinued) {
   const std::string before = all();
 
   expect_says(error_text(ErrorKind::data, [&] { claimed(); }),
-              "was begun by an earlier version (run/2): table and analyse read it, it cannot be "
-              "continued; start anew in another folder");
+              "has the format run/2, expected run/3: an earlier version of stap made it");
 
   EXPECT_EQ(all(), before);
 }
