@@ -19,11 +19,7 @@ using config::Value;
 
 constexpr std::string_view kType = "answer", kRevoked = "breaker";
 
-// Numbers of 64 bits as text: other programs read JSON's as doubles.
-std::string hex(std::uint64_t number, int digits) {
-  return fmt::format("{:0{}x}", number, digits);
-}
-
+// Of numbers of 64 bits, which are text: other programs read JSON's as doubles.
 template <class T>
 T hex_field(const Value& map, const char* key, const std::string& where) {
   const auto text = field<std::string>(map, key, where);
@@ -42,7 +38,7 @@ Value to_value(std::size_t acquisition, const AnswerRecord& answer, std::uint64_
   body.set("reason", answer.reason);
   body.set("attempts", answer.attempts);
   body.set("seconds", std::isfinite(answer.seconds) ? answer.seconds : 0.0);
-  body.set("input_hash", hex(answer.input_hash, 16));
+  body.set("input_hash", fmt::format("{:016x}", answer.input_hash));
   body.set("commit", group);
   return body;
 }
@@ -51,7 +47,7 @@ Value to_value(const StatePlace& place) {
   Value value;
   value.set("offset", place.offset);
   value.set("bytes", place.bytes);
-  value.set("crc", hex(place.crc, 8));
+  value.set("crc", fmt::format("{:08x}", place.crc));
   return value;
 }
 
@@ -238,8 +234,7 @@ void AnswerLog::restart(std::string_view type, const Value& body) {
 LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
   LoggedAnswers answers;
   answers.store_ = store_;
-  const auto count = counts_.find(acquisition);
-  if (count == counts_.end() || count->second == 0) return answers;
+  if (!counts_.contains(acquisition)) return answers;
   journal_->read([&](JournalLine&& line, const std::string& where) {
     if (line.type != kType && line.type != kRevoked) return;
     if (acquisition_of(line.body, where) != acquisition) return;
@@ -255,12 +250,6 @@ LoggedAnswers AnswerLog::recorded(std::size_t acquisition) const {
   for (const auto& [key, entry] : answers.entries_)
     if (entry.answer.status != Answer::Status::ok) answers.in_vain_.push_back(key);
   return answers;
-}
-
-std::vector<AnswerKey> LoggedAnswers::keys() const {
-  std::vector<AnswerKey> all;
-  for (const auto& [key, entry] : entries_) all.push_back(key);
-  return all;
 }
 
 std::optional<AnswerRecord> LoggedAnswers::find(std::size_t candidate, std::size_t step) const {
@@ -290,9 +279,10 @@ void read_answers(
   });
 }
 
-void visit_states(const fs::path& journal,
-                  const std::function<void(std::size_t acquisition, const AnswerRecord& answer,
-                                           const StatePlace& place)>& visit) {
+std::uint64_t visit_states(
+    const fs::path& journal,
+    const std::function<void(std::size_t acquisition, const AnswerRecord& answer,
+                             const StatePlace& place)>& visit) {
   std::uint64_t end = AnswerStore::kFirst;
   read_journal(journal, [&](JournalLine&& line, const std::string& where) {
     if (line.type != kType) return;
@@ -303,18 +293,17 @@ void visit_states(const fs::path& journal,
     end = place.end();
     visit(acquisition_of(line.body, where), answer, place);
   });
+  return end;
 }
 
 std::uint64_t check_answers(const fs::path& journal, const fs::path& answers) {
   const AnswerStore store(answers, AnswerStore::Open::read);
   if (store.size() < AnswerStore::kFirst)
     throw Error(ErrorKind::data, fmt::format("{} is cut off", answers.string()));
-  std::uint64_t end = AnswerStore::kFirst;
-  visit_states(journal, [&](std::size_t, const AnswerRecord&, const StatePlace& place) {
+  const auto read = [&](std::size_t, const AnswerRecord&, const StatePlace& place) {
     store.read(place);
-    end = place.end();
-  });
-  return store.size() - end;
+  };
+  return store.size() - visit_states(journal, read);
 }
 
 }  // namespace stap

@@ -81,10 +81,11 @@ void read_answers(
     const std::function<void(std::size_t acquisition, const AnswerRecord& answer)>& visit);
 
 /// Hands on every answer of a journal that has a state, revoked or not, without the state: where it
-/// is. Only reads; throws Error(data) as read_journal does.
-void visit_states(const std::filesystem::path& journal,
-                  const std::function<void(std::size_t acquisition, const AnswerRecord& answer,
-                                           const StatePlace& place)>& visit);
+/// is. Gives the byte behind the last. Only reads; throws Error(data) as read_journal does.
+std::uint64_t visit_states(
+    const std::filesystem::path& journal,
+    const std::function<void(std::size_t acquisition, const AnswerRecord& answer,
+                             const StatePlace& place)>& visit);
 /// The states that a journal names, read once more and compared with their checksums. Only reads.
 /// Throws Error(data) for the first that is damaged or cut off, and as read_journal does. How many
 /// bytes there are besides: a crash leaves some, and a journal whose end is lost.

@@ -20,7 +20,11 @@ class LoggedAnswers {
     return entries_.contains({candidate, step});
   }
   /// Of all, in order.
-  std::vector<AnswerKey> keys() const;
+  std::vector<AnswerKey> keys() const {
+    std::vector<AnswerKey> all;
+    for (const auto& [key, entry] : entries_) all.push_back(key);
+    return all;
+  }
   /// Throws Error(data), with file and place, if its state is damaged.
   std::optional<AnswerRecord> find(std::size_t candidate, std::size_t step) const;
   /// Those that are not ok, in order.
