@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace stap {
@@ -30,7 +29,6 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return file_; }
-  bool close() { return ::close(std::exchange(file_, -1)) == 0; }
 
  private:
   int file_;

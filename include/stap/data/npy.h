@@ -23,11 +23,11 @@ inline bool is_npy(const std::filesystem::path& path) {
 /// for what is no regular file.
 Array<double> read_npy(const std::filesystem::path& path, std::size_t values_most = 0);
 
-/// Writes float64 in C order. `aside`: by a file aside that is renamed, and forced to disk; else
-/// straight, for files that nobody reads before this returns. Throws Error(storage).
+/// Writes float64 in C order, by a file aside that is renamed, and `forced` to disk, or one that a
+/// power cut may take. Throws Error(storage).
 void write_npy(const std::filesystem::path& path, std::span<const std::size_t> shape,
-               std::span<const double> values, bool aside = true);
-/// The same of int64, aside.
+               std::span<const double> values, bool forced = true);
+/// The same of int64.
 void write_npy(const std::filesystem::path& path, std::span<const std::size_t> shape,
                std::span<const std::int64_t> values);
 /// The same of booleans, given as 0 and 1.
