@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
+
 namespace stap::config {
 namespace {
 
@@ -65,28 +67,10 @@ std::optional<double> resolve_real(std::string_view text) {
   return sign * magnitude;
 }
 
-/// The code point that starts at `at`, and its length in bytes; length 0 if it is not UTF-8.
-std::pair<char32_t, std::size_t> code_point(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(at);
-  if (first < 0x80) return {first, 1};
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return {0, 0};
-  char32_t code = first & (0xffu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return {0, 0};
-    code = code << 6 | (byte(at + i) & 0x3fu);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  if (overlong || surrogate || code > 0x10ffff) return {0, 0};
-  return {code, length};
-}
-
 std::string escaped(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, length] = code_point(text, at);
+    const auto [code, length] = first_character(text.substr(at));
     if (length == 0)  // not UTF-8
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]));
     else if (code == '"' || code == '\\')
@@ -96,9 +80,9 @@ std::string escaped(std::string_view text) {
     else if (code == '\t')
       result += "\\t";
     else if (code < 0x20 || (code >= 0x7f && code < 0xa0))  // control characters
-      result += fmt::format("\\x{:02x}", static_cast<unsigned>(code));
+      result += fmt::format("\\x{:02x}", code);
     else if (code == 0x2028 || code == 0x2029 || code == 0xfeff)  // line breaks, byte-order mark
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(code));
+      result += fmt::format("\\u{:04x}", code);
     else
       result += text.substr(at, length);
     at += std::max<std::size_t>(length, 1);
@@ -179,7 +163,7 @@ std::string shown(const Value& value) {
 
 std::size_t first_bad_byte(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, length] = code_point(text, at);
+    const auto [code, length] = first_character(text.substr(at));
     const bool control = (code < 0x20 && code != '\t' && code != '\n' && code != '\r') ||
                          (code >= 0x7f && code < 0xa0 && code != 0x85);
     if (length == 0 || control) return at;
