@@ -71,9 +71,7 @@ config::Value to_json(const Match& match) {
   result.set("name", match.title);
   result.set("text", match.text);
   result.set("fields", config::Value(std::move(fields)));
-  if (!match.channels.empty())
-    result.set("channels",
-               config::Value(config::Value::List(match.channels.begin(), match.channels.end())));
+  if (!match.channels.empty()) result.set("channels", config::list_of(match.channels));
   return result;
 }
 

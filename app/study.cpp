@@ -95,7 +95,7 @@ std::string check_command(const SweepRun& run, const std::vector<std::string>& s
     config = setting.substr(kExtends.size());
   }
   std::erase_if(settings, [&](const std::string& s) { return s.starts_with(kStated); });
-  const config::Value all(config::Value::List(symmetries.begin(), symmetries.end()));
+  const config::Value all = config::list_of(symmetries);
   settings.push_back(std::string(kStated) + config::json_text(all, 0));
   std::string command = "stap solver check " + shell_quoted(config);
   for (const std::string& name : overlays) command += " --with " + shell_quoted(name);

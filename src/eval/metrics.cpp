@@ -259,8 +259,7 @@ void set_errors(config::Value& value, const Metrics& metrics, const Errors& erro
   value.set("rmse_standard_error", errors.rmse_standard_error);
   value.set("nrmse", errors.nrmse);
   value.set("mae", errors.mae);
-  value.set("rmse_by_step",
-            config::Value::List(errors.rmse_by_step.begin(), errors.rmse_by_step.end()));
+  value.set("rmse_by_step", config::list_of(errors.rmse_by_step));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ void write_sweep(const fs::path& folder, const std::vector<SweepRun>& runs, bool
   }
   config::Value value;
   value.set("format", kSweepFormat);
-  value.set("runs", config::Value(config::Value::List(names.begin(), names.end())));
+  value.set("runs", config::list_of(names));
   make_folder(folder);
   write_sealed_json(sweep_file(folder), config::json_text(value) + "\n");
 }

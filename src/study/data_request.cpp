@@ -60,7 +60,7 @@ DataRequest data_request(const Study& study) {
     std::vector<std::string> words = study.initial_program->argv.words;
     for (std::string& word : words)
       if (fs::path(word).is_absolute()) word = fs::path(word).filename().string();
-    request.initial.set("argv", config::Value::List(words.begin(), words.end()));
+    request.initial.set("argv", config::list_of(words));
   }
   request.pool = study.initial_file.empty() ? o.pool : 0;
   request.test = study.test_file.empty() ? o.test : 0;

@@ -1,27 +1,17 @@
 #include "stap/study/identity.h"
 
 namespace stap {
-namespace {
 
-using config::Value;
-
-template <class T>
-Value list_of(const std::vector<T>& values) {
-  return Value(Value::List(values.begin(), values.end()));
-}
-
-}  // namespace
-
-Value to_value(const Identity& identity) {
-  Value value;
+config::Value to_value(const Identity& identity) {
+  config::Value value;
   value.set("name", identity.name);
-  value.set("channels", list_of(identity.channels));
-  value.set("points", list_of(identity.grid.points));
-  value.set("lengths", list_of(identity.grid.lengths));
+  value.set("channels", config::list_of(identity.channels));
+  value.set("points", config::list_of(identity.grid.points));
+  value.set("lengths", config::list_of(identity.grid.lengths));
   value.set("dt", identity.dt);
   value.set("steps", identity.steps);
   value.set("cluster", identity.cluster);
-  value.set("parameters", Value(Value::List{}));
+  value.set("parameters", config::Value::List{});
   value.set("pool_sha256", identity.pool_sha256);
   const auto set_known = [&](const char* key, const std::string& text) {
     if (!text.empty()) value.set(key, text);

@@ -64,7 +64,7 @@ config::Value to_value(const SolverCheck& check, const std::vector<std::string>&
   value.set("start_share", known(check.start_share));
   value.set("two_at_a_time", known(check.together));
   value.set("cores", known(check.cores));
-  value.set("advice", Value(Value::List(advice.begin(), advice.end())));
+  value.set("advice", config::list_of(advice));
   return value;
 }
 

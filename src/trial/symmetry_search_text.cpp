@@ -93,8 +93,8 @@ config::Value to_value(const SymmetrySearch& search) {
   value.set("not_tried", search.left);
   value.set("interrupted", search.stopped);
   value.set("states", search.states);
-  value.set("unseen_channels", Value(Value::List(search.unseen.begin(), search.unseen.end())));
-  value.set("symmetries", Value(Value::List(search.found.begin(), search.found.end())));
+  value.set("unseen_channels", config::list_of(search.unseen));
+  value.set("symmetries", config::list_of(search.found));
   return value;
 }
 

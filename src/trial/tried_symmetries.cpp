@@ -46,7 +46,7 @@ bool has(const std::vector<Symmetry>& all, const Symmetry& one) {
 }
 
 config::Value as_list(const Texts& texts) {
-  return config::Value(config::Value::List(texts.begin(), texts.end()));
+  return config::list_of(texts);
 }
 
 }  // namespace
