@@ -1,7 +1,9 @@
 #include <iostream>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
@@ -12,6 +14,7 @@
 #include "stap/market/generate.h"
 #include "stap/study/axes.h"
 #include "stap/study/presets.h"
+#include "stap/study/spending.h"
 #include "stap/study/study.h"
 #include "study_end.h"
 
@@ -43,6 +46,21 @@ std::string folder_of(const GenerateOptions& options, const DataRequest& request
   if (cache.empty())
     throw Error(ErrorKind::config, "there is no cache (STAP_CACHE is off): give a folder as --out");
   return (cache / data_key(request)).string();
+}
+
+// What must be made, and what that costs with a solver of the user's own.
+std::string spending_of(Study study, const DataRequest& request, const std::string& folder) {
+  study.base = {};  // no run
+  study.steps = {};
+  study.planner = {};
+  const std::filesystem::path journal = std::filesystem::path(folder) / "journal.jsonl";
+  const auto spending = expected_spending({&study, 1}, {&journal, 1});
+  if (!spending.empty()) return spending_text(spending[0], known_step_seconds(study));
+  std::vector<std::string> parts;
+  if (request.pool > 0) parts.push_back(fmt::format("{} initial conditions", request.pool));
+  if (request.test > 0)
+    parts.push_back(fmt::format("{} test trajectories of {} steps", request.test, request.steps));
+  return fmt::format("to be made: {}", fmt::join(parts, ", "));
 }
 
 void print_summary(const std::string& folder, const DataRequest& request, const Generated& done,
@@ -83,7 +101,12 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
   const auto sampler = make_sampler(study, solver->grid());
   const InterruptGuard interrupt(time_limit(options.time));
   Console console(globals);
-  const Generated done = generate(request, *sampler, solver, folder, console, interrupt.stop());
+  const std::filesystem::path cache = cache_folder(),
+                              cached = cache.empty() ? cache : cache / data_key(request);
+  if (!is_generated(request, folder) && (cached.empty() || !is_generated(request, cached)))
+    console.note(spending_of(study, request, folder));
+  const Generated done =
+      generate(request, *sampler, solver, folder, console, interrupt.stop(), cached);
   console.finish();
   if (!done.finished && interrupt.requested())
     console.note(fmt::format("stopped; the same command continues in {}", folder));

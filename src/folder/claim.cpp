@@ -7,10 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/pending_file.h"
 #include "folder/plan_file.h"
 #include "stap/core/error.h"
-#include "stap/core/lock_holder.h"
+#include "stap/folder/own_folder.h"
 #include "stap/folder/run_id.h"
 #include "stap/journal/journal.h"
 #include "stap/study/study.h"
@@ -20,72 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using config::Value;
-
-// Whether a file, by its path in the folder, is one that we write aside and rename.
-bool is_ours(const fs::path& file) {
-  constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
-                           "transitions.h5", "extracts.h5",   "status.json",   "analysis.json",
-                           "analysis.h5",    "report.html",   "lock.json"};
-  constexpr std::array in_round{"committee.safetensors", "training.safetensors",
-                                "stage.safetensors"};
-  const fs::path parent = file.parent_path();
-  const std::string name = file.filename().string();
-  if (parent.empty()) return std::ranges::find(top, name) != top.end();
-  return parent.parent_path() == "rounds" &&
-         (std::ranges::find(in_round, name) != in_round.end() || pass_of(name) > 0);
-}
-
-// Whether an entry may be what is left of a run that was killed before its configuration was there.
-bool is_remnant(const RunFolder& folder, const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  if (entry.is_symlink()) return false;
-  if (name == "rounds") return entry.is_directory() && fs::is_empty(entry.path());
-  if (name == "failures") return entry.is_directory();  // of queries for the test set
-  if (!entry.is_regular_file()) return false;
-  if (is_lock_file(name)) return true;
-  const std::string target = pending_target(name);
-  if (target == "config.yaml" || target == "manifest.json" || target == "status.json") return true;
-  if (name == "answers.bin") return entry.file_size() <= AnswerStore::kFirst;
-  try {
-    if (name == "manifest.json") folder.read_manifest();
-    // Left while its data were made; not forced to disk, so a power cut may leave nothing of it.
-    if (name == "status.json" && entry.file_size() > 0) folder.read_status();
-    if (name == "journal.jsonl")
-      read_journal(entry.path(), [](const JournalLine& line, const std::string& where) {
-        if (line.type != kRunLine) throw Error(ErrorKind::data, where);
-      });
-    return name == "manifest.json" || name == "status.json" || name == "journal.jsonl";
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-bool has_journal(const RunFolder& folder) {
-  bool found = false;
-  try {
-    read_journal(folder.journal_file(), [&](const JournalLine& line, const std::string&) {
-      found = found || line.type == kRunLine;
-    });
-  } catch (const Error&) {
-    // None of ours, or damaged.
-  }
-  return found;
-}
-
-// We do not scatter files among a user's own.
-void refuse_other_things(const RunFolder& folder) {
-  for (const auto& entry : fs::directory_iterator(folder.path()))
-    if (!is_remnant(folder, entry) && !fs::exists(folder.config_file())) {
-      if (has_journal(folder))
-        throw Error(ErrorKind::data,
-                    fmt::format("{} holds a run without its config.yaml: 'stap fsck --repair' "
-                                "rebuilds it from the journal",
-                                folder.path().string()));
-      throw Error(ErrorKind::config,
-                  fmt::format("{} holds {} and no run: give a new or empty folder",
-                              folder.path().string(), entry.path().filename().string()));
-    }
-}
 
 // With the defaults of options that the version which wrote it did not know: they change nothing.
 Value completed(const Value& document) {
@@ -182,84 +115,83 @@ void check_journal(const RunFolder& folder) {
   }
 }
 
-// Only looks: what is refused is not touched. True if the folder holds this run.
-bool look(const RunFolder& folder, const Value& document) {
-  std::error_code error;
-  const fs::path& path = folder.path();
-  if (fs::exists(path, error) && !fs::is_directory(path, error))
-    throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", path.string()));
-  const bool begun = fs::exists(folder.config_file());
-  if (begun) {
-    raises_rounds(folder, document);
-    check_journal(folder);
-  } else if (fs::exists(path)) {
-    refuse_other_things(folder);
-  }
-  return begun;
-}
+// The folder of a run of this configuration.
+class OwnRun final : public OwnFolder {
+ public:
+  OwnRun(const RunFolder& folder, const Value& document)
+      : OwnFolder(folder.path(),
+                  {.holds = "run",
+                   .without_config = "holds a run without its config.yaml: 'stap fsck --repair' "
+                                     "rebuilds it from the journal",
+                   .line = kRunLine,
+                   .key = "run"}),
+        folder_(folder),
+        document_(document) {}
 
-// A folder that cannot be looked into is one that cannot be written.
-template <class Work>
-auto with_storage_errors(const Work& work) {
-  try {
-    return work();
-  } catch (const fs::filesystem_error& failure) {
-    throw Error(ErrorKind::storage,
-                fmt::format("{}: {}", failure.path1().string(), failure.code().message()));
+ private:
+  void check_begun() const override {
+    raises_rounds(folder_, document_);
+    check_journal(folder_);
   }
-}
+  std::string id() const override { return folder_.run(); }
+
+  bool is_written_aside(const fs::path& file) const override {
+    constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
+                             "transitions.h5", "extracts.h5",   "status.json",   "analysis.json",
+                             "analysis.h5",    "report.html"};
+    constexpr std::array in_round{"committee.safetensors", "training.safetensors",
+                                  "stage.safetensors"};
+    const fs::path parent = file.parent_path();
+    const std::string name = file.filename().string();
+    if (parent.empty()) return std::ranges::find(top, name) != top.end();
+    return parent.parent_path() == "rounds" &&
+           (std::ranges::find(in_round, name) != in_round.end() || pass_of(name) > 0);
+  }
+
+  bool is_remnant(const fs::directory_entry& entry) const override {
+    const std::string name = entry.path().filename().string();
+    if (name == "rounds") return entry.is_directory() && fs::is_empty(entry.path());
+    if (name == "failures") return entry.is_directory();  // of queries for the test set
+    if (!entry.is_regular_file()) return false;
+    try {
+      if (name == "manifest.json") folder_.read_manifest();
+      // Left while its data were made; not forced to disk, so a power cut may leave nothing of it.
+      if (name == "status.json" && entry.file_size() > 0) folder_.read_status();
+      return name == "manifest.json" || name == "status.json";
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  const RunFolder& folder_;
+  const Value& document_;
+};
 
 ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Manifest& manifest,
                              Observer& observer) {
-  look(folder, document);
-  const fs::path& path = folder.path();
-  make_folder(path);
   std::size_t ledgers = 0;
-  std::string run;  // that of the journal
-  AnswerLog log(folder.journal_file(), folder.answers_file(),
-                [&](JournalLine&& line, const std::string& where) {
-                  if (line.type == kRunLine) run = field<std::string>(line.body, "run", where);
-                  if (line.type != "ledger") return;
-                  read_ledger(line.body, where);
-                  const auto of = field<std::uint64_t>(line.body, "acquisition", where);
-                  if (of != ledgers)
-                    throw Error(ErrorKind::data,
-                                fmt::format("{} is the ledger of acquisition {}, expected {}",
-                                            where, of, ledgers));
-                  ++ledgers;
-                });
-  if (const std::string before = log.left_by(); !before.empty())
-    observer.note(fmt::format("{} was left by {}, which is gone: going on", path.string(), before));
-  if (log.dropped() > 0)
-    observer.warning(
-        fmt::format("{}: {} answers of the last commit were not on disk as a whole (a "
-                    "power cut?); the solver is asked again",
-                    path.string(), log.dropped()));
-  if (log.unnamed() > 0)
-    observer.warning(fmt::format(
-        "{}: {} bytes of answers have no line in the journal, and are asked again: they came just "
-        "before a kill, or the journal's end is lost (then put it back before going on)",
-        path.string(), log.unnamed()));
-  const bool begun = look(folder, document);  // another process may have been here until just now
-  remove_leftovers(path, is_ours);
+  auto [log, begun] =
+      OwnRun(folder, document).open(observer, [&](JournalLine&& line, const std::string& where) {
+        if (line.type != "ledger") return;
+        read_ledger(line.body, where);
+        const auto of = field<std::uint64_t>(line.body, "acquisition", where);
+        if (of != ledgers)
+          throw Error(
+              ErrorKind::data,
+              fmt::format("{} is the ledger of acquisition {}, expected {}", where, of, ledgers));
+        ++ledgers;
+      });
   bool elsewhere = false;
   std::optional<Value> raised;
   if (begun) {
-    if (run != folder.run())
-      throw Error(ErrorKind::data,
-                  fmt::format("{} is that of {}, but its folder's run is {}: it was put in the "
-                              "place of another",
-                              folder.journal_file().string(), run.empty() ? "no run" : "run " + run,
-                              folder.run()));
     if (raises_rounds(folder, document)) raised = raised_config(folder, document);
     elsewhere = go_on(folder, log, manifest, observer);
   } else {
-    make_folder(path / "rounds");
+    make_folder(folder.path() / "rounds");
     Manifest own = manifest;
     own.run = run_id(document, manifest.identity);
     own.walked_on.clear();  // there was nothing to walk on yet
     log.restart(kRunLine, run_line(own, document));
-    // The configuration last, so that a folder with one is whole.
     folder.write_manifest(own);
     folder.write_config(document);
   }
@@ -269,7 +201,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
 }  // namespace
 
 void check_claim(const RunFolder& folder, const Value& document) {
-  with_storage_errors([&] { look(folder, document); });
+  with_storage_errors([&] { OwnRun(folder, document).look(); });
 }
 
 void raise_rounds(const RunFolder& folder, AnswerLog& log, const Value& raised) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/pending_file.h"
 #include "market/rows.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -17,6 +18,7 @@
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
+#include "stap/folder/own_folder.h"
 #include "stap/journal/answer_log.h"
 #include "stap/study/clusters.h"
 #include "stap/study/study.h"
@@ -29,10 +31,10 @@ using config::Value;
 
 constexpr std::string_view kFolderFormat = "data/2";
 
-constexpr const char* kConfig = "config.yaml";
-constexpr const char* kJournal = "journal.jsonl";
-constexpr const char* kAnswers = "answers.bin";
+constexpr const char *kConfig = "config.yaml", *kJournal = "journal.jsonl",
+                     *kAnswers = "answers.bin";
 constexpr const char* kFormerLock = "maker";  // of earlier versions, beside lock.json
+constexpr std::string_view kSession = "session";
 
 // One of the two files.
 struct Product {
@@ -78,42 +80,6 @@ Value folder_document(const DataRequest& request) {
   for (const Value::Member& member : *about.map())
     if (member.key != "format") document.set(member.key, member.value);
   return document;
-}
-
-// A folder without a configuration may hold what a call that was killed early has left, and nothing
-// else: we do not scatter files among a user's own.
-void check_ours(const fs::path& folder) {
-  if (!fs::exists(folder) || fs::exists(folder / kConfig)) return;
-  if (!fs::is_directory(folder))
-    throw Error(ErrorKind::config, fmt::format("{} is a file: give a folder", folder.string()));
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!is_lock_file(name) && !name.starts_with(kFormerLock) && name != kJournal &&
-        name != kAnswers && name != AnswerLog::kReserve && !name.starts_with("config.yaml.tmp-") &&
-        !name.starts_with("test.h5.tmp-") && !name.starts_with("pool.h5.tmp-"))
-      throw Error(ErrorKind::config,
-                  fmt::format("{} holds {} and no generated data: give a new or empty folder",
-                              folder.string(), name));
-  }
-}
-
-// Throws unless a configuration that is there is that of this request. False: there is none.
-bool claimed(const fs::path& folder, const Value& document) {
-  const fs::path path = folder / kConfig;
-  if (!fs::exists(path)) return false;
-  const Value there = read_yaml(path);
-  const auto format = field<std::string>(there, "format", path);
-  // Data of an earlier version are not damaged, which in the cache would mean: made anew.
-  check_format(format, kFolderFormat, path,
-               format.starts_with("data/") ? ErrorKind::unavailable : ErrorKind::data);
-  check_seal(path, Sealed::always);
-  const auto differing = differences(document, there);
-  if (!differing.empty())
-    throw Error(ErrorKind::config,
-                fmt::format("{} holds data of another configuration; choose another folder or the "
-                            "old configuration:\n  {}",
-                            folder.string(), fmt::join(differing, "\n  ")));
-  return true;
 }
 
 // Disk space for all of it, asked for before hours are spent: answers stay until files are whole.
@@ -183,87 +149,98 @@ Value session(double seconds, const std::string& key) {
   return body;
 }
 
-double seconds_of(const JournalLine& line) {
-  const Value* spent = line.type == "session" ? line.body.find("seconds") : nullptr;
-  return spent != nullptr ? spent->real().value_or(0.0) : 0.0;
-}
-
 // The folder of one request.
-class DataFolder {
+class DataFolder final : public OwnFolder {
  public:
   DataFolder(const DataRequest& request, const Solver& solver, fs::path path)
-      : path_(std::move(path)),
+      : OwnFolder(std::move(path),
+                  {.holds = "generated data",
+                   .without_config = "holds generated data, but no config.yaml that says which: "
+                                     "remove the folder, or put the file back",
+                   .line = kSession,
+                   .key = "data_key"}),
         document_(folder_document(request)),
         key_(data_key(request)),
         products_(products_of(request, solver.grid())),
         info_{solver.name(), solver.grid(), solver.dt()} {}
 
-  Generated generate(const RowMaker& maker, Observer& observer, const StopAsked& stop) const {
-    check_ours(path_);
-    make_folder(path_);
+  Generated generate(const RowMaker& maker, Observer& observer, const StopAsked& stop,
+                     const fs::path& have) const {
     const auto started = std::chrono::steady_clock::now();
     Generated result;
-    const auto add_seconds = [&](const JournalLine& line, const std::string& where) {
-      const Value* key = line.body.find("data_key");
-      if (key != nullptr && (key->text() == nullptr || *key->text() != key_))
-        throw Error(ErrorKind::data, fmt::format("{} is of other data than its folder: it was put "
-                                                 "in the place of another",
-                                                 where));
-      result.seconds += seconds_of(line);
+    const auto add_seconds = [&](JournalLine&& line, const std::string&) {
+      const Value* spent = line.type == kSession ? line.body.find("seconds") : nullptr;
+      if (spent != nullptr) result.seconds += spent->real().value_or(0.0);
     };
-    if (claimed(path_, document_) && whole()) {
-      if (fs::exists(path_ / kJournal)) read_journal(path_ / kJournal, add_seconds);
+    if (look() && whole()) {
+      if (fs::exists(path() / kJournal)) read(add_seconds);
     } else {
-      AnswerLog log(path_ / kJournal, path_ / kAnswers, add_seconds);
-      if (const std::string before = log.left_by(); !before.empty())
-        observer.note(
-            fmt::format("{} was left by {}, which is gone: going on", path_.string(), before));
+      auto [log, begun] = open(observer, add_seconds);
+      if (!begun) begin(log);
       log.hold_reserve(info_.grid.values());
-      const bool finished = fill(maker, log, observer, stop);
+      const bool finished = fill(maker, log, observer, stop, have);
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - started;
       result.seconds += spent.count();
       if (!finished) {
-        log.note("session", session(spent.count(), key_));
+        log.note(kSession, session(spent.count(), key_));
         return result;
       }
-      log.restart("session", session(result.seconds, key_));
-      fs::remove(path_ / kAnswers);
+      log.restart(kSession, session(result.seconds, key_));
+      fs::remove(path() / kAnswers);
     }
-    for (const Product& product : products_) {
-      const fs::path file = product.file(path_);
-      check_seal(file, Sealed::always);
-      if (read_text_attribute(file, "/", "data_key") != key_)
-        throw Error(ErrorKind::data,
-                    fmt::format("{} is of other data than its folder: remove it", file.string()));
-      check_content(product, file);
+    for (const Product& product : products_)
       (product.wanted.steps == 0 ? result.pool_sha256 : result.test_sha256) =
-          read_text_attribute(file, "/", "sha256");
-    }
+          checked(product, product.file(path()));
     result.finished = true;
     return result;
   }
 
  private:
-  bool made(const Product& product) const { return fs::exists(product.file(path_)); }
+  bool made(const Product& product) const { return fs::exists(product.file(path())); }
   // With answers beside the files it was killed when all but tidying up was done.
   bool whole() const {
     return std::ranges::all_of(products_, [&](const Product& p) { return made(p); }) &&
-           !fs::exists(path_ / kAnswers) && !fs::exists(path_ / AnswerLog::kReserve);
+           !fs::exists(path() / kAnswers) && !fs::exists(path() / AnswerLog::kReserve);
   }
 
-  // Makes what is missing, the folder being locked. False: stopped.
-  bool fill(const RowMaker& maker, AnswerLog& log, Observer& observer,
-            const StopAsked& stop) const {
-    remove_leftovers(path_, [](const fs::path& file) {
-      return file == kConfig || file == "pool.h5" || file == "test.h5" || file == "lock.json";
-    });
-    if (!claimed(path_, document_)) claim(log);
+  void check_begun() const override {
+    const fs::path file = path() / kConfig;
+    const Value there = read_yaml(file);
+    const auto format = field<std::string>(there, "format", file);
+    // Data of an earlier version are not damaged, which in the cache would mean: made anew.
+    check_format(format, kFolderFormat, file,
+                 format.starts_with("data/") ? ErrorKind::unavailable : ErrorKind::data);
+    check_seal(file, Sealed::always);
+    const auto differing = differences(document_, there);
+    if (!differing.empty())
+      throw Error(ErrorKind::config,
+                  fmt::format("{} holds data of another configuration; choose another folder or "
+                              "the old configuration:\n  {}",
+                              path().string(), fmt::join(differing, "\n  ")));
+  }
+  std::string id() const override { return key_; }
+  bool is_written_aside(const fs::path& file) const override {
+    return file == kConfig || file == "pool.h5" || file == "test.h5";
+  }
+  bool is_remnant(const fs::directory_entry& entry) const override {
+    return entry.path().filename().string().starts_with(kFormerLock);
+  }
+
+  void begin(AnswerLog& log) const {
+    check_room(products_, path());
+    log.restart(kSession, session(0, key_));
+    write_sealed(path() / kConfig, config::yaml_text(document_));
+  }
+
+  // Makes what is missing. False: stopped.
+  bool fill(const RowMaker& maker, AnswerLog& log, Observer& observer, const StopAsked& stop,
+            const fs::path& have) const {
     try {
       for (const Product& product : products_) {
-        if (made(product)) continue;
+        if (made(product) || taken(product, have, observer)) continue;
         maker.make(product.wanted, log, observer, stop);
         assemble(product, maker, log.recorded(product.wanted.acquisition), info_, document_, key_,
-                 path_, stop);
+                 path(), stop);
       }
     } catch (const Stopped&) {
       return false;
@@ -271,19 +248,33 @@ class DataFolder {
     return true;
   }
 
-  void claim(AnswerLog& log) const {
-    for (const Product& product : products_)
-      if (log.recorded(product.wanted.acquisition).count() > 0)
-        throw Error(ErrorKind::data,
-                    fmt::format("{} holds answers of a solver, but no {} that says to what: remove "
-                                "the folder, or put the file back",
-                                path_.string(), kConfig));
-    check_room(products_, path_);
-    log.restart("session", session(0, key_));
-    write_sealed(path_ / kConfig, config::yaml_text(document_));
+  // The same file from another folder of this request, if it is there and whole.
+  bool taken(const Product& product, const fs::path& have, Observer& observer) const {
+    const fs::path file = product.file(have);
+    if (have.empty() || !fs::exists(file)) return false;
+    try {
+      checked(product, file);
+    } catch (const Error& damage) {
+      observer.warning(fmt::format("the {} is made anew: {}", product.wanted.phase, damage.what()));
+      return false;
+    }
+    PendingFile copy(product.file(path()));
+    fs::copy_file(file, copy.temporary(), fs::copy_options::overwrite_existing);
+    copy.commit();
+    observer.note(fmt::format("the {} is that of {}", product.wanted.phase, file.string()));
+    return true;
   }
 
-  fs::path path_;
+  // The hash that a file says its values have. Throws unless it is one of these data.
+  std::string checked(const Product& product, const fs::path& file) const {
+    check_seal(file, Sealed::always);
+    if (read_text_attribute(file, "/", "data_key") != key_)
+      throw Error(ErrorKind::data,
+                  fmt::format("{} is of other data than its folder: remove it", file.string()));
+    check_content(product, file);
+    return read_text_attribute(file, "/", "sha256");
+  }
+
   Value document_;
   std::string key_;
   std::vector<Product> products_;
@@ -303,16 +294,11 @@ void check(const DataRequest& request) {
 
 Generated generate(const DataRequest& request, const Sampler& sampler,
                    std::shared_ptr<const Solver> solver, const fs::path& folder, Observer& observer,
-                   const StopAsked& stop) {
+                   const StopAsked& stop, const fs::path& have) {
   check(request);
   const RowMaker maker(sampler, solver, request.cluster);
   const DataFolder data(request, *solver, folder);
-  try {
-    return data.generate(maker, observer, stop);
-  } catch (const fs::filesystem_error& problem) {  // a folder that cannot be looked into
-    throw Error(ErrorKind::storage,
-                fmt::format("{}: {}", problem.path1().string(), problem.code().message()));
-  }
+  return with_storage_errors([&] { return data.generate(maker, observer, stop, have); });
 }
 
 bool is_generated(const DataRequest& request, const fs::path& folder) {

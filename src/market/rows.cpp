@@ -201,13 +201,11 @@ class Rows final : public Customer {
     const std::string text = trouble(record);
     const std::size_t number = record.step - 1;
     const Leg& leg = leg_from(number);
-    if (!bears(record.status))
-      throw Error(ErrorKind::numerics,
-                  !leg.warm_up && number >= leg.zero
-                      ? text +
-                            "; a test set must be whole, so choose other initial conditions or "
-                            "solver options"
-                      : text);
+    const char* whole = !leg.warm_up && number >= leg.zero
+                            ? "; a test set must be whole, so choose other initial conditions or "
+                              "solver options"
+                            : "";
+    if (!bears(record.status)) throw Error(ErrorKind::numerics, text + whole);
     ended_.insert(record.candidate);
     trips_.erase(record.candidate);
     texts_.push_back(text);
@@ -244,11 +242,6 @@ class Rows final : public Customer {
 };
 
 }  // namespace
-
-double Leg::time_of(std::size_t number) const {
-  if (number == begin) return time;
-  return (static_cast<double>(number) - static_cast<double>(zero)) * solver->dt();
-}
 
 RowMaker::RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead)
     : sampler_(sampler), solver_(std::move(solver)) {

@@ -36,7 +36,10 @@ struct Leg {
   double time;             ///< of the first
   std::size_t zero;        ///< number of the state at time 0, for those after the first
 
-  double time_of(std::size_t number) const;
+  double time_of(std::size_t number) const {
+    const double steps = static_cast<double>(number) - static_cast<double>(zero);
+    return number == begin ? time : steps * solver->dt();
+  }
 };
 
 /// A row depends on nothing but its stream and index, not by a bit. Answers are recorded by (index,

@@ -88,14 +88,35 @@ TEST_F(GenerateProgram, GivesTheValuesThatAStudyUses) {
   std::vector<std::string> make{"generate", "demo", "--out", folder_.path("d"), "--json"};
   for (const std::string& setting : small) run.push_back(setting), make.push_back(setting);
 
-  ASSERT_EQ(run_stap(run).exit_code, 0);
   const Finished made = run_stap(make);
+  ASSERT_EQ(run_stap(run).exit_code, 0);
 
   const json manifest = json::parse(content(folder_.path("r/manifest.json")));
   const json summary = json::parse(made.out);
   EXPECT_EQ(summary.at("finished"), true);
   EXPECT_EQ(summary.at("pool_sha256"), manifest.at("identity").at("pool_sha256"));
   EXPECT_EQ(summary.at("test_sha256"), manifest.at("identity").at("test_sha256"));
+}
+
+// Broken by: solving again what a run has made.
+TEST_F(GenerateProgram, TakesWhatTheCacheHas) {
+  std::vector<std::string> into_cache = words("one");
+  std::erase(into_cache, "--out");
+  std::erase(into_cache, folder_.path("one"));
+  const Finished first = run_stap(into_cache);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_TRUE(contains(first.err, "to be made: 700 initial conditions, 200 test trajectories of 5"))
+      << first.err;
+
+  const Finished taken = run_stap(words("one"));
+
+  EXPECT_EQ(taken.exit_code, 0) << taken.err;
+  EXPECT_FALSE(contains(taken.err, "solver steps")) << taken.err;
+  EXPECT_FALSE(contains(taken.err, "to be made")) << taken.err;
+  EXPECT_TRUE(contains(taken.err, "the test set is that of")) << taken.err;
+  ASSERT_EQ(setenv("STAP_CACHE", folder_.path("other-cache").c_str(), 1), 0);
+  ASSERT_EQ(run_stap(words("two", {"--quiet"})).exit_code, 0);
+  EXPECT_EQ(essence("one"), essence("two"));
 }
 
 TEST_F(GenerateProgram, SameBytesForAnyThreadsAndWhenRunAgain) {

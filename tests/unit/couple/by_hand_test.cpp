@@ -53,7 +53,7 @@ TEST(ByHandQueue, AnAnswerIsCheckedLikeAnyOther) {
 
   EXPECT_TRUE(queue->people()->questions().empty());
   const auto first = queue->next(Clock::now()), second = queue->next(Clock::now());
-  EXPECT_EQ(first->answer.status, Status::failed);
+  EXPECT_EQ(first->answer.status, Status::refused);
   EXPECT_EQ(first->answer.states, (std::vector<double>{1, 2, 12, 2}));
   EXPECT_EQ(second->answer.status, Status::ok);
   EXPECT_EQ(queue->open(), 0u);

@@ -465,7 +465,7 @@ TEST(Generate, AnswersToOtherQuestionsAreNotUsed) {
   Making other;
   other.request.data_seed = 1;
   EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(folder.path(), other); }),
-                       "is of other data than its folder"));
+                       "in the place of another"));
 }
 
 // What is there is looked at as a whole before it is called good.
@@ -483,6 +483,33 @@ TEST(Generate, FinishedFilesThatWereChangedAreNoticed) {
     folder.file(name, whole);
   }
   EXPECT_TRUE(make(folder.path()).finished);
+}
+
+TEST(Generate, WholeFilesOfAnotherFolderAreTaken) {
+  const TemporaryFolder folder;
+  make(folder.path("have"));
+  const NamingSampler sampler(kGrid, kDt);
+  const auto take = [&](const std::string& out, Recorder& told) {
+    const auto solver = fake();
+    EXPECT_TRUE(
+        generate(small_request(), sampler, solver, folder.path(out), told, {}, folder.path("have"))
+            .finished);
+    EXPECT_TRUE(essence(folder.path(out)) == essence(folder.path("one")));
+    return solver->computed;
+  };
+  make(folder.path("one"));
+  Recorder told, warned;
+
+  EXPECT_EQ(take("two", told), 0u);
+  std::string damaged = content(folder.path("have/pool.h5"));
+  damaged[damaged.size() / 2] ^= 1;
+  folder.file("have/pool.h5", damaged);
+  EXPECT_EQ(take("three", warned), kPoolSteps);
+
+  EXPECT_TRUE(told.warnings.empty());
+  EXPECT_EQ(told.notes.size(), 2u);
+  ASSERT_EQ(warned.warnings.size(), 1u);
+  EXPECT_TRUE(contains(warned.warnings[0], "the pool is made anew")) << warned.warnings[0];
 }
 
 TEST(Generate, FoldersOfOthersAreRefused) {
