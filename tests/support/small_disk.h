@@ -17,8 +17,11 @@ namespace stap::test {
 
 /// Writes until there is no room left.
 inline void fill_disk(const std::string& filler) {
-  std::ofstream file(filler);
-  while (file.put('x').flush()) {
+  for (const std::size_t size : {4096, 1}) {
+    std::ofstream file(filler, std::ios::app);
+    const std::string block(size, 'x');
+    while (file << block << std::flush) {
+    }
   }
 }
 

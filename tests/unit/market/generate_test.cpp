@@ -900,12 +900,12 @@ TEST(Generate, AFullDiskLosesNoAnswer) {
     const auto solver =
         std::make_shared<FarSolver>(kGrid, kDt, test::always_ok, test::Manners{.polls = 1});
     solver->watch = [&](const std::vector<Query>& open) {
-      if (open.size() == 30 && open[0].time == 0 && !fs::exists(filler)) test::fill_disk(filler);
+      if (open[0].time > 0 && !fs::exists(filler)) test::fill_disk(filler);
     };
     making.solver = solver;
     test::expect_error(ErrorKind::storage, "test set: the disk is full",
                        [&] { make(folder, making); });
-    EXPECT_GE(solver->computed, 20u + 30u);
+    EXPECT_GT(solver->computed, 20u);
     EXPECT_LT(solver->computed, 20u + 30u * 4);
     EXPECT_EQ(recorded_in(folder), solver->computed);
 
