@@ -198,6 +198,7 @@ std::optional<Model> RunFolder::read_stage(std::size_t round) const {
 
 Model RunFolder::read_of_round(const fs::path& path, std::size_t round) const {
   Model model = read_model(path);
+  if (run().empty()) return model;
   check_run(model.origin.run, path.string());
   if (model.origin.round != round)
     throw Error(ErrorKind::data, fmt::format("{} is of round {}, expected {}", path.string(),
@@ -222,7 +223,7 @@ CommitteeFile RunFolder::newest_committee() const {
         fmt::format("{}: there is no rounds/NN/committee.safetensors in this folder; give a "
                     "run folder that has trained a committee, or a model file",
                     path_.string()));
-  read_networks(newest->round);  // throws if another run's
+  if (!run().empty()) read_networks(newest->round);  // throws if another run's
   return *newest;
 }
 
