@@ -133,8 +133,8 @@ const std::map<std::string, std::string> kFixed{
     {"solver.command.hosts", "it is a list of this job's hosts"},
     {"solver.command.steps_at_once", "the program here makes one step a call"},
     {"solver.command.spool", "a server would have to run"},
-    {"base.lcmd.sketch", "there is one kind"},
-    {"base.core-set.sketch", "there is one kind"},
+    {"base.lcmd.sketch", "one kind is left, and earlier runs name it"},
+    {"base.core-set.sketch", "one kind is left, and earlier runs name it"},
     {"compute.device", "a GPU has other last bits, and may not be there"},
 };
 
