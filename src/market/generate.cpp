@@ -13,7 +13,6 @@
 #include "market/rows.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
-#include "stap/core/lock_holder.h"
 #include "stap/core/seal.h"
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
