@@ -72,10 +72,12 @@ OwnFolder::Opened OwnFolder::open(Observer& observer, const JournalVisitor& othe
   look();
   make_folder(path_);
   std::string whose;
+  bool empty = true;
   AnswerLog log(path_ / kOwnJournal, path_ / kOwnAnswers,
                 [&](JournalLine&& line, const std::string& where) {
                   if (line.type == kind_.line)
                     whose = field<std::string>(line.body, kind_.key, where);
+                  empty = false;
                   others(std::move(line), where);
                 });
   if (const std::string before = log.left_by(); !before.empty())
@@ -94,7 +96,7 @@ OwnFolder::Opened OwnFolder::open(Observer& observer, const JournalVisitor& othe
   const bool begun = look();  // another process may have been here until just now
   remove_leftovers(
       path_, [&](const fs::path& file) { return file == "lock.json" || is_written_aside(file); });
-  if (begun) check_id(whose);
+  if (begun && !(empty && kind_.restarts)) check_id(whose);
   return {std::move(log), begun};
 }
 

@@ -157,7 +157,8 @@ class DataFolder final : public OwnFolder {
                    .without_config = "holds generated data, but no config.yaml that says which: "
                                      "remove the folder, or put the file back",
                    .line = kSession,
-                   .key = "data_key"}),
+                   .key = "data_key",
+                   .restarts = true}),
         document_(folder_document(request)),
         key_(data_key(request)),
         products_(products_of(request, solver.grid())),

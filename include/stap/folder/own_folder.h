@@ -20,6 +20,7 @@ class OwnFolder {
     std::string_view without_config;  ///< what is wrong where only config.yaml is gone
     std::string_view line;            ///< type of the journal's lines that say whose it is,
     const char* key;                  ///< and where they do
+    bool restarts = false;  ///< its journal begins again at the end: a kill then leaves it empty
   };
   struct Opened {
     AnswerLog log;

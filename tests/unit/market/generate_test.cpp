@@ -378,6 +378,21 @@ TEST(Generate, AnswersOfFinishedFilesAreRemoved) {
   EXPECT_EQ(solver->computed, 0u);
 }
 
+// Killed while its journal began again, at the very end.
+TEST(Generate, AnEmptyJournalBesideWholeFilesIsNoOtherFolders) {
+  const TemporaryFolder folder;
+  make(folder.path());
+  const std::string before = essence(folder.path());
+  folder.file("answers.bin", "stap answers/1 \n12345678");
+  folder.file("journal.jsonl", "");
+  const auto solver = fake();
+
+  EXPECT_TRUE(make(folder.path(), {.solver = solver}).finished);
+
+  EXPECT_EQ(essence(folder.path()), before);
+  EXPECT_EQ(solver->computed, 0u);
+}
+
 // Killed while it asked for room, or wrote its first file: what it left is ours.
 TEST(Generate, ContinuesInAFolderThatWasBarelyBegun) {
   const TemporaryFolder folder;
