@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,8 +37,16 @@ void check_length(std::size_t a, std::size_t b) {
 
 std::unique_ptr<Committee> Committee::another() {
   std::unique_ptr<Committee> other = do_another();
-  if (other) other->stop_when(stop_asked_);
+  if (!other) return nullptr;
+  other->stop_when(stop_asked_);
+  other->weigh_channels(channel_factors_);
   return other;
+}
+
+void Committee::weigh_channels(std::vector<double> factors) {
+  if (!factors.empty()) check_length(factors.size(), grid().channels);
+  channel_factors_ = std::move(factors);
+  do_weigh_channels();
 }
 
 RowsId Committee::rows(std::size_t n) {

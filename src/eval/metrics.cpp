@@ -24,16 +24,21 @@ struct StateError {
   double absolute = 0;  // of |e|
 };
 
-StateError state_error(std::span<const float> predicted, std::span<const float> truth) {
+// Adds e^2 to those of its channel, too.
+StateError state_error(std::span<const float> predicted, std::span<const float> truth,
+                       std::span<double> channels) {
+  const std::size_t points = truth.size() / channels.size();
   StateError error;
   for (std::size_t k = 0; k < truth.size(); ++k) {
     const double e = static_cast<double>(predicted[k]) - static_cast<double>(truth[k]);
     error.squared += e * e;
+    channels[k / points] += e * e;
     error.absolute += std::abs(e);
   }
   // Floats cannot overflow a sum of squares in double: this is a value that was not finite.
-  if (!std::isfinite(error.squared)) return {kInfinite, kInfinite};
-  return error;
+  if (std::isfinite(error.squared)) return error;
+  std::ranges::fill(channels, kInfinite);
+  return {kInfinite, kInfinite};
 }
 
 double mean(std::span<const double> values) {
@@ -72,15 +77,24 @@ void check(const Committee& committee, const TrajectoriesView& test, int threads
                                              bad / test.times, bad % test.times));
 }
 
-// sum over steps 1 .. L of ||u||^2, by trajectory.
-std::vector<double> squared_norms(const TrajectoriesView& test, int threads) {
-  std::vector<double> norms(test.count(), 0.0);
+// Sums over steps 1 .. L of u^2.
+struct SquaredNorms {
+  std::vector<double> by_trajectory, by_channel;  // [trajectory], [trajectory][channel]
+};
+SquaredNorms squared_norms(const TrajectoriesView& test, std::size_t points, int threads) {
+  const std::size_t channels = test.states.row_size / points;
+  SquaredNorms norms{std::vector<double>(test.count()),
+                     std::vector<double>(test.count() * channels)};
   parallel_for(threads, test.count(), [&](std::size_t b, int) {
     for (std::size_t t = test.cluster; t < test.times; ++t) {
       double squared = 0;
-      for (float value : test.states.row(b * test.times + t))
-        squared += static_cast<double>(value) * static_cast<double>(value);
-      norms[b] += squared;
+      const std::span<const float> state = test.states.row(b * test.times + t);
+      for (std::size_t k = 0; k < state.size(); ++k) {
+        const double square = static_cast<double>(state[k]) * static_cast<double>(state[k]);
+        squared += square;
+        norms.by_channel[b * channels + k / points] += square;
+      }
+      norms.by_trajectory[b] += squared;
     }
   });
   return norms;
@@ -104,7 +118,7 @@ struct Rollouts {
   Committee& committee;
   TrajectoriesView test;
   States<float> initial;
-  std::vector<double> norms;  // squared, by trajectory
+  SquaredNorms norms;
   std::size_t block;
   int threads;
   std::span<const StateMap> images;
@@ -119,7 +133,9 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   const std::size_t state_size = test.states.row_size;
   const auto real = [](std::size_t n) { return static_cast<double>(n); };
   const double points = real(r.committee.grid().points_total());
+  const std::size_t channels = state_size / r.committee.grid().points_total();
   std::vector<StateError> sums(count);
+  std::vector<double> by_channel(count * channels);  // [trajectory][channel], squared
   std::vector<std::vector<double>> by_step(steps, std::vector<double>(count));
   roll_out(
       r.committee, r.initial.view(), member, steps / k, r.block,
@@ -129,7 +145,8 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
           for (std::size_t frame = 0; frame < k; ++frame) {
             const std::size_t step = call * k + frame;
             StateError error = state_error(states.row(row).subspan(frame * state_size, state_size),
-                                           test.states.row(b * test.times + k + step));
+                                           test.states.row(b * test.times + k + step),
+                                           std::span(by_channel).subspan(b * channels, channels));
             // What has diverged stays so, whatever the network makes of it.
             if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
             sums[b].squared += error.squared;
@@ -142,11 +159,11 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
       test.call_times, r.images, r.threads);
 
   Errors errors;
-  std::vector<double> nrmse(count), mae(count);
+  std::vector<double> nrmse(count), mae(count), rmse_of(count);
   rmse.resize(count);
   for (std::size_t b = 0; b < count; ++b) {
     rmse[b] = std::sqrt(sums[b].squared / (real(steps) * points));
-    nrmse[b] = relative(sums[b].squared, r.norms[b]);
+    nrmse[b] = relative(sums[b].squared, r.norms.by_trajectory[b]);
     mae[b] = sums[b].absolute / (real(steps) * real(state_size));
     if (std::isinf(rmse[b])) ++errors.diverged;
   }
@@ -157,6 +174,15 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   errors.rmse_q95 = quantile(rmse, 95);
   errors.rmse_q99 = quantile(rmse, 99);
   for (const std::vector<double>& step : by_step) errors.rmse_by_step.push_back(mean(step));
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t b = 0; b < count; ++b) {
+      const double squared = by_channel[b * channels + c];
+      rmse_of[b] = std::sqrt(squared / (real(steps) * points));
+      nrmse[b] = relative(squared, r.norms.by_channel[b * channels + c]);
+    }
+    errors.rmse_by_channel.push_back(mean(rmse_of));
+    errors.nrmse_by_channel.push_back(mean(nrmse));
+  }
   return errors;
 }
 
@@ -166,8 +192,11 @@ void add(Errors& sum, const Errors& one, std::size_t models) {
   for (double Errors::*field : {&Errors::rmse, &Errors::nrmse, &Errors::mae, &Errors::rmse_q50,
                                 &Errors::rmse_q95, &Errors::rmse_q99})
     sum.*field += one.*field / n;
-  for (std::size_t i = 0; i < sum.rmse_by_step.size(); ++i)
-    sum.rmse_by_step[i] += one.rmse_by_step[i] / n;
+  for (auto Errors::*list :
+       {&Errors::rmse_by_step, &Errors::rmse_by_channel, &Errors::nrmse_by_channel}) {
+    (sum.*list).resize((one.*list).size());
+    for (std::size_t i = 0; i < (one.*list).size(); ++i) (sum.*list)[i] += (one.*list)[i] / n;
+  }
   sum.diverged += one.diverged;
 }
 
@@ -210,11 +239,10 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   metrics.steps = test.steps();
   metrics.cluster = test.cluster;
   metrics.points = committee.grid().points_total();
-  metrics.rmse_by_step.assign(metrics.steps, 0.0);
   const Rollouts rollouts{.committee = committee,
                           .test = test,
                           .initial = initial_states(committee.grid(), test),
-                          .norms = squared_norms(test, threads),
+                          .norms = squared_norms(test, metrics.points, threads),
                           .block = block,
                           .threads = threads,
                           .images = images};
@@ -260,6 +288,9 @@ void set_errors(config::Value& value, const Metrics& metrics, const Errors& erro
   value.set("nrmse", errors.nrmse);
   value.set("mae", errors.mae);
   value.set("rmse_by_step", config::list_of(errors.rmse_by_step));
+  if (errors.rmse_by_channel.size() < 2) return;
+  value.set("rmse_by_channel", config::list_of(errors.rmse_by_channel));
+  value.set("nrmse_by_channel", config::list_of(errors.nrmse_by_channel));
 }
 
 }  // namespace

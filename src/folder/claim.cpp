@@ -37,7 +37,8 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
     return rounds != nullptr ? rounds->integer<std::uint64_t>() : std::nullopt;
   };
   const auto mine = rounds_of(document), theirs = rounds_of(there);
-  auto differing = differences(essential_config(document), essential_config(completed(there)));
+  auto differing = differences(essential_config(with_older_meaning(document)),
+                               essential_config(completed(with_older_meaning(there))));
   if (mine && theirs && *mine < *theirs)
     differing.push_back(fmt::format("study.rounds: {} here, {} there", *mine, *theirs));
   if (!differing.empty())
@@ -199,6 +200,11 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
 }
 
 }  // namespace
+
+void keep_older_meaning(Study& study, const RunFolder& folder) {
+  std::error_code missing;
+  if (fs::exists(folder.config_file(), missing)) keep_older_meaning(study, folder.read_config());
+}
 
 void check_claim(const RunFolder& folder, const Value& document) {
   with_storage_errors([&] { OwnRun(folder, document).look(); });

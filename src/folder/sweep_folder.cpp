@@ -8,6 +8,7 @@
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {
@@ -58,7 +59,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 std::vector<SweepRun> runs_in(const fs::path& folder) {
   std::vector<SweepRun> runs;
   for (const std::string& name : names_in(folder))
-    runs.push_back({name, RunFolder(folder / name).read_config()});
+    runs.push_back({name, with_older_meaning(RunFolder(folder / name).read_config())});
   return runs;
 }
 

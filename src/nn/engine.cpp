@@ -46,6 +46,16 @@ void check_options(const FitOptions& o) {
                     o.average, o.noise, kBatchRows));
 }
 
+void check_factors(const FnoShape& shape, std::span<const float> factors) {
+  if (!factors.empty() && factors.size() != shape.grid.channels)
+    throw Error(ErrorKind::data, fmt::format("{} factors of errors for {} channels", factors.size(),
+                                             shape.grid.channels));
+  for (const float factor : factors)
+    if (!(factor > 0) || !std::isfinite(factor))
+      throw Error(ErrorKind::data,
+                  fmt::format("a factor of errors is {}, expected a number above 0", factor));
+}
+
 void check_symmetries(const FnoShape& shape, std::span<const StateMap> maps) {
   if (maps.size() > kMostSymmetries)
     throw Error(ErrorKind::config, fmt::format("{} maps of states, expected at most {}",
@@ -117,6 +127,7 @@ void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs
   for (const FitJob& job : jobs) {
     check_member(members, job.member);
     check_options(job.options);
+    check_factors(shape, job.loss_factors);
     check_data(shape, job.data);
     check_symmetries(shape, job.symmetries);
     check_epochs(job);
@@ -155,12 +166,13 @@ std::unique_ptr<Committee> Engine::committee(std::vector<int> list) {
 }
 
 double batch_gradient(Engine& engine, int member, const TransitionsView& batch,
-                      Parameters& gradient) {
+                      Parameters& gradient, std::span<const float> loss_factors) {
   check_member(engine.members(), member);
+  check_factors(engine.shape(), loss_factors);
   check_batch(engine.shape(), batch);
   auto* gradients = dynamic_cast<Gradients*>(&engine);
   if (gradients == nullptr) throw Error(ErrorKind::internal, "this engine shows no gradients");
-  return gradients->gradient(member, batch, gradient);
+  return gradients->gradient(member, batch, gradient, loss_factors);
 }
 
 void check_member_count(int members) {

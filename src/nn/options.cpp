@@ -38,6 +38,7 @@ const config::Fields<FitOptions>& fit_fields() {
   using config::at_least;
   using config::between;
   using Schedule = FitOptions::Schedule;
+  using Loss = FitOptions::Loss;
   static const config::Fields<FitOptions> fields{
       {"epochs", &FitOptions::epochs, "passes over the transitions", between(1, 1e7)},
       {"steps", &FitOptions::steps,
@@ -72,6 +73,13 @@ const config::Fields<FitOptions>& fit_fields() {
        "what may be mirrored, turned, swapped or reversed without changing the problem, each like "
        "\"x -> -x, u -> -u\": training sees such images of the transitions, too",
        config::length(0, 16)},
+      {"loss", &FitOptions::loss,
+       "what errors are counted in: units of their channel, so that those of the data do not "
+       "matter, or the data's own units, in which the largest channel decides",
+       config::choices<Loss>({{"scaled", Loss::scaled}, {"physical", Loss::physical}})},
+      {"channel_weights", &FitOptions::channel_weights,
+       "weights of the channels' squared errors in the loss, one per channel; none: 1 each",
+       above(0).length(0, 1024)},
   };
   return fields;
 }

@@ -86,7 +86,7 @@ RunResult read_result(const fs::path& folder) {
   RunResult result;
   result.folder = folder;
   const RunFolder files(folder);
-  config::Value document = files.read_config();
+  config::Value document = with_older_meaning(files.read_config());
   result.manifest = files.read_manifest();
   result.study = std::make_shared<const Study>(make_study(std::move(document), Purpose::look));
   const Study& study = *result.study;

@@ -16,10 +16,20 @@
 namespace stap {
 namespace {
 
+// A run that an earlier version began says what that would: repairs make the same bytes again.
+Metrics as_begun(const Run& run, Metrics metrics) {
+  if (config::find_path(run.folder.read_config(), "train.loss") != nullptr) return metrics;
+  for (Errors* errors : {static_cast<Errors*>(&metrics), &metrics.mean_model}) {
+    errors->rmse_by_channel.clear();
+    errors->nrmse_by_channel.clear();
+  }
+  return metrics;
+}
+
 // Errors on the test set; extracts of it go to the folder.
 Metrics on_test_set(const Run& run, Committee& committee, const TrajectoriesView& test,
                     int threads) {
-  Metrics metrics = evaluate(committee, test, 256, nullptr, threads);
+  Metrics metrics = as_begun(run, evaluate(committee, test, 256, nullptr, threads));
   const Identity& identity = run.problem->identity;
   run.folder.write_extracts({run.round,
                              take_extracts(committee, test, metrics),
@@ -33,7 +43,8 @@ config::Value over_images(const Run& run, Committee& committee, const Trajectori
   const std::vector<StateMap> maps = make_images(run.study);
   config::Value value;
   value.set("maps", maps.size());
-  const config::Value errors = to_value(evaluate(committee, test, 256, nullptr, threads, maps));
+  const config::Value errors =
+      to_value(as_begun(run, evaluate(committee, test, 256, nullptr, threads, maps)));
   for (const config::Value::Member& error : *errors.map()) value.set(error.key, error.value);
   return value;
 }
@@ -74,7 +85,7 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   }
   const StatesView<const float> single{std::as_const(states).values().data(), 2 * k * rows.size(),
                                        values / k};
-  return evaluate(committee, {single, 2 * k, k, times});
+  return as_begun(run, evaluate(committee, {single, 2 * k, k, times}));
 }
 
 void evaluate_round(Run& run, Committee& committee, StatesView<const float> test_states,

@@ -33,6 +33,8 @@ Model trained_model(const Run& run);
 /// Puts members and progress on disk, as the round's committee when all epochs are done, and moves
 /// the phase on then.
 void save_training(Run& run);
+/// What selection multiplies channels with (study.distances); none: 1 each.
+std::vector<double> distance_factors(const Run& run);
 /// Errors of single steps on what is held back; none if nothing is.
 std::optional<Metrics> on_held_back(const Run& run, Committee& committee);
 /// Evaluates the committee, adds the line to metrics.jsonl, keeps extracts, and moves the phase on.

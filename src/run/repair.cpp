@@ -198,11 +198,11 @@ class Repair {
     make_folder(again.path() / "rounds");
     copy_answers(own, again);
     again.write_manifest(manifest);
-    Value document = own.read_config();
+    const Value document = own.read_config();
     again.write_config(document);
     const std::size_t ledgers = purchases_of(own).known, evaluated = evaluations(own, ledgers);
     if (ledgers == 0) return;
-    Study study = make_study(document, Purpose::train);
+    Study study = make_study(with_older_meaning(document), Purpose::train);
     study.failures = again.path() / "failures";
     auto problem = std::make_shared<Problem>(problem_of(study));
     const auto go = [&](std::size_t rounds, Until until) {

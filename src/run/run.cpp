@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/single_precision.h"
 #include "run/phases.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
@@ -190,6 +191,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
              Observer& observer, bool only_buys) {
   check_fits(study, *problem);
   FnoShape shape = make_shape(problem->solver->grid(), study.network, problem->identity.channels);
+  keep_older_meaning(study, RunFolder(folder));
   ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
                                 manifest_of(study, *problem, only_buys), observer);
   study.options.pool = problem->pool.states.count();  // it may say: all
@@ -214,6 +216,11 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
     return run;
   }
   // Known before anything is paid for.
+  const States<double>& pool = run.problem->pool.states;
+  if (const std::string clause = single_precision_problem(pool.values(), pool.grid().points_total(),
+                                                          run.problem->identity.channels);
+      !clause.empty())
+    throw Error(ErrorKind::data, "of the pool, " + clause);
   const std::vector<Purchase> initial = initial_plan(run.study.options).purchases;
   if (training_rows(run).empty() &&
       std::ranges::all_of(initial, [&](const Purchase& p) { return run.held_back(p.candidate); }))
@@ -232,9 +239,16 @@ void begin_round(Run& run) {
                 fmt::format("{}: no step of the initial trajectories could be solved; see "
                             "journal.jsonl",
                             run.folder.path().string()));
-  if (run.scaling.mean.empty())
-    run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps(),
-                                  [&](std::size_t candidate) { return run.held_back(candidate); });
+  if (run.scaling.mean.empty()) {
+    const auto left_out = [&](std::size_t candidate) { return run.held_back(candidate); };
+    const FitOptions& train = run.study.train;
+    run.scaling =
+        initial_scaling(run.transitions, run.study.options.pattern_steps(), left_out, train.loss);
+    run.loss_factors = loss_factors(train, run.scaling,
+                                    run.study.network.target == FnoOptions::Target::delta
+                                        ? initial_changes(run.transitions, left_out)
+                                        : std::vector<double>());
+  }
   run.data = digest(run.transitions);
   load_training(run);
   const bool trained = run.epochs_done == run.epochs;

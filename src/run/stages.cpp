@@ -17,6 +17,18 @@ bool fell(double before, double after, double share) {
   return after < before && after <= (1.0 - share) * before;
 }
 
+// Whose units count is as in the loss.
+double stage_error(const Run& run, const Metrics& metrics) {
+  if (run.study.train.loss == FitOptions::Loss::physical) return metrics.rmse;
+  const std::vector<double>& errors = metrics.rmse_by_channel;
+  double sum = 0;
+  for (std::size_t c = 0; c < errors.size(); ++c) {
+    const double counted = errors[c] * static_cast<double>(run.loss_factors[c]);
+    sum += counted * counted;
+  }
+  return std::sqrt(sum / static_cast<double>(errors.size()));
+}
+
 // In the place of a stage that was no better, those that it went on from.
 void take_back(Run& run) {
   std::optional<Model> before = run.folder.read_stage(run.round);
@@ -74,7 +86,7 @@ void set_stage(Run& run, std::size_t stage) {
 
 void measure_stage(Run& run, Committee& committee) {
   run.stage_errors.push_back(
-      timed(run, "train", [&] { return on_held_back(run, committee)->rmse; }));
+      timed(run, "train", [&] { return stage_error(run, *on_held_back(run, committee)); }));
 }
 
 void end_stage(Run& run) {

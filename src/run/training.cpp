@@ -90,7 +90,7 @@ std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>
       jobs.push_back({group.first_member(training[i]) + m, data[i].view(), options,
                       order.split("member", static_cast<std::uint64_t>(m)), run.epochs_done,
                       std::min(run.epochs, run.epochs_done + run.study.options.checkpoint_epochs),
-                      data[i].symmetries});
+                      data[i].symmetries, run.loss_factors});
   }
   return jobs;
 }
@@ -204,6 +204,7 @@ std::unique_ptr<Committee> committee_of(Group& group, std::size_t r, const StopA
   }
   auto committee = group.engine().committee(std::move(members));
   committee->stop_when(stop);
+  committee->weigh_channels(distance_factors(*group.runs[r]));
   return committee;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/single_precision.h"
 #include "stap/core/error.h"
 #include "stap/data/npy.h"
 #include "stap/data/store.h"
@@ -69,8 +70,12 @@ void check_data(const Study& study, config::Complaints& complaints) {
       complaints.add(path, fmt::format("cannot be used: {}", error.what()));
     }
   };
-  look("initial.path", study.initial_file,
-       [&] { read_pool(study.initial_file, study.grid, o.cluster, o.pool); });
+  look("initial.path", study.initial_file, [&] {
+    const Pool pool = read_pool(study.initial_file, study.grid, o.cluster, o.pool);
+    const std::string problem =
+        single_precision_problem(pool.states.values(), study.grid.points_total(), study.channels);
+    if (!problem.empty()) throw Error(ErrorKind::data, problem);
+  });
   look("test.path", study.test_file,
        [&] { read_test_set(study.test_file, study.grid, o.cluster + o.steps, o.test); });
   look("first.path", study.first_file, [&] {

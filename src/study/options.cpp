@@ -57,6 +57,12 @@ const config::Fields<StudyOptions>& study_fields() {
        "every round is also measured on the test set with each step the mean over the images of "
        "the state under train.symmetries, as stap predict --images makes it",
        record},
+      {"distances", &O::distances,
+       "what choosing counts distances of states in: the deviation of their channel, so that units "
+       "do not matter, or the data's own units, in which the largest channel decides",
+       later,
+       config::choices<O::Distances>(
+           {{"scaled", O::Distances::scaled}, {"physical", O::Distances::physical}})},
   };
   return fields;
 }

@@ -90,6 +90,7 @@ void drop_format(Value& document) {
   const std::string shown = text != nullptr ? *text : config::json_text(*format, 0);
   check_format(shown, kRunFormat, format->origin().text(), ErrorKind::config);
   document.erase("format");
+  document = with_older_meaning(std::move(document));
 }
 
 struct Loading {

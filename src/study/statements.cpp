@@ -72,6 +72,11 @@ void check_statements(const Study& study, const Sampler* sampler, config::Compla
           fmt::format("names '{}', which is no channel: there {} {}", conserve[i],
                       study.channels.size() == 1 ? "is" : "are", fmt::join(study.channels, ", ")));
   }
+  const std::size_t weights = study.train.channel_weights.size();
+  if (weights > 0 && weights != study.channels.size())
+    complaints.add("train.channel_weights",
+                   fmt::format("has {} values, expected none or one for each channel: {}", weights,
+                               fmt::join(study.channels, ", ")));
   // Groups, not maps: those of a large grid take gigabytes.
   std::vector<Symmetry> group;
   try {

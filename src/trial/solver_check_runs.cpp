@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/single_precision.h"
 #include "trial/solver_checking.h"
 
 namespace stap {
@@ -59,6 +60,9 @@ bool SolverChecking::first_answer() {
   row("finite", still ? Verdict::warning : Verdict::ok,
       still ? "the answer is the input, bit by bit: nothing happened in a step"
             : range_text(*solver_, answer_));
+  const std::string range =
+      single_precision_problem(answer_, solver_->grid().points_total(), solver_->channels());
+  if (!range.empty()) row("range", Verdict::failed, range);
   return true;
 }
 

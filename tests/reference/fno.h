@@ -82,14 +82,16 @@ class Fno {
     return result;
   }
 
-  /// Mean squared error over rows, channels and points.
-  double loss(const TransitionsView& batch) const {
+  /// Mean over rows, channels and points of the squared error times its channel's factor.
+  double loss(const TransitionsView& batch, std::span<const float> factors = {}) const {
+    const std::size_t points = shape_.grid.points_total();
     double sum = 0.0;
     for (std::size_t r = 0; r < batch.count(); ++r) {
       const auto out =
           advance(batch.inputs.row(r), batch.times.empty() ? 0.0 : double(batch.times[r]));
       for (std::size_t v = 0; v < out.size(); ++v) {
-        const double e = out[v] - double(batch.targets.row(r)[v]);
+        const double e = (out[v] - double(batch.targets.row(r)[v])) *
+                         (factors.empty() ? 1.0 : double(factors[v / points]));
         sum += e * e;
       }
     }

@@ -49,6 +49,11 @@ class Committee {
   /// write is then anything.
   void stop_when(StopAsked asked) { stop_asked_ = std::move(asked); }
 
+  /// From now on distances and spreads multiply what channels differ by with these factors, one per
+  /// channel of the grid; before, and with none, each counts in its own unit. Throws
+  /// Error(internal) for another number of them.
+  void weigh_channels(std::vector<double> factors);
+
   /// Gives back memory that is kept only to make the next call quicker; rows stay.
   void trim() { do_trim(); }
 
@@ -73,7 +78,8 @@ class Committee {
               std::span<const double> time, std::size_t step, RowsId to,
               std::span<const std::size_t> j, std::span<double> features);
 
-  /// out[r] = squared distance of x[i[r]] and y[j[r]], summed in double in grid order.
+  /// out[r] = squared distance of x[i[r]] and y[j[r]] (weigh_channels()), summed in double in grid
+  /// order.
   void distance2(RowsId x, std::span<const std::size_t> i, RowsId y, std::span<const std::size_t> j,
                  std::span<double> out) const;
 
@@ -84,12 +90,16 @@ class Committee {
  protected:
   /// Asked before every call; a kind whose calls are long asks in between, and throws Stopped.
   bool stop_asked() const { return stop_asked_ && stop_asked_(); }
+  double channel_factor(std::size_t channel) const {
+    return channel_factors_.empty() ? 1.0 : channel_factors_[channel];
+  }
 
  private:
   // What a kind of committee does. Arguments are right and no call is empty. Ids are small numbers,
   // given again after do_release().
   virtual std::unique_ptr<Committee> do_another() { return nullptr; }
   virtual void do_trim() {}
+  virtual void do_weigh_channels() {}
   virtual void do_rows(RowsId id, std::size_t n) = 0;
   virtual void do_release(RowsId id) = 0;
   virtual void do_put(RowsId id, std::size_t first, StatesView<const float> states) = 0;
@@ -115,6 +125,7 @@ class Committee {
   std::vector<std::optional<Block>> blocks_;
   std::uint64_t calls_ = 0;
   StopAsked stop_asked_;
+  std::vector<double> channel_factors_;
 };
 
 }  // namespace stap

@@ -39,6 +39,9 @@ struct Errors {
   /// Step 1 .. L: mean over trajectories, then models, of sqrt(sum e^2 / Nx) of that step;
   /// infinite from the first step at which a rollout is not finite.
   std::vector<double> rmse_by_step{};
+  /// RMSE and NRMSE of one channel each, means over trajectories, then models; written down where
+  /// there are several.
+  std::vector<double> rmse_by_channel{}, nrmse_by_channel{};
   std::size_t diverged = 0;  ///< (trajectory, model) pairs that are not finite
 
   bool operator==(const Errors&) const = default;

@@ -6,6 +6,7 @@
 #include "stap/core/observer.h"
 #include "stap/folder/run_folder.h"
 #include "stap/journal/answer_log.h"
+#include "stap/study/study.h"
 
 namespace stap {
 
@@ -19,6 +20,10 @@ struct ClaimedFolder {
   /// The configuration with more rounds, for raise_rounds().
   std::optional<config::Value> raised{};
 };
+
+/// A study that goes on with a run in this folder means by what neither says what that run does
+/// (keep_older_meaning()); nothing changes where no run is.
+void keep_older_meaning(Study& study, const RunFolder& folder);
 
 /// Throws what claim() would throw about this configuration, or another use of the folder, and
 /// touches nothing: for a look before data are made.

@@ -52,6 +52,9 @@ struct FitJob {
   /// Maps of rows, not owned: every epoch sees each row's image under one of them, drawn anew. At
   /// most kMostSymmetries; empty: rows as they are.
   std::span<const StateMap> symmetries{};
+  /// What the errors of each channel are multiplied by before they are squared, not owned: errors
+  /// first, so that no unit takes a number out of its range. Empty: 1 each.
+  std::span<const float> loss_factors{};
 
   FitLength length() const { return fit_length(options, data.count()); }
   int epochs_end() const { return epochs_stop.value_or(length().epochs); }

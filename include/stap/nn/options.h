@@ -32,6 +32,7 @@ struct FnoOptions {
 /// How a network is trained on transitions.
 struct FitOptions {
   enum class Schedule { cosine, linear, constant };
+  enum class Loss { scaled, physical };
 
   int epochs = 100;
   int steps = 0;                         ///< gradient steps in the place of epochs; 0: epochs count
@@ -47,6 +48,11 @@ struct FitOptions {
   double noise = 0.0;
   /// Symmetries of the problem as text (parse_symmetry()); FitJob::symmetries are the maps of them.
   std::vector<std::string> symmetries{};
+  /// What errors are counted in: units of their channel, or of the data; and what the squared
+  /// errors of a state's channels weigh (empty: 1 each). FitJob::loss_factors are what comes of
+  /// both.
+  Loss loss = Loss::scaled;
+  std::vector<double> channel_weights{};
 };
 
 /// How long a training on so many rows is. An epoch goes once through them; where steps count, the

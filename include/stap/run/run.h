@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,10 @@ struct Run {
   TransitionSet transitions;
   std::string data{};  ///< digest() of the training set of this round
   Scaling scaling;
-  bool elsewhere = false;     ///< begun on another device or with another instruction set
-  std::vector<char> used;     ///< per pool id: chosen once, gone for good
-  std::size_t evaluated = 0;  ///< rounds that have a line in metrics.jsonl
+  std::vector<float> loss_factors{};  ///< FitJob::loss_factors; none: of physical errors, 1 each
+  bool elsewhere = false;             ///< begun on another device or with another instruction set
+  std::vector<char> used;             ///< per pool id: chosen once, gone for good
+  std::size_t evaluated = 0;          ///< rounds that have a line in metrics.jsonl
   std::size_t round = 0;
   Phase phase = Phase::initial;
   std::vector<MemberState> members;  ///< of this round, as far as they are trained
@@ -60,9 +62,22 @@ Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const Pr
 
 /// Mean and deviation per channel over all states of the initial trajectories in a training set,
 /// of patterns of `steps` bits; those of candidates that are `left_out` do not count. All states of
-/// a cluster have those of their channel. A channel that does not vary gets the deviation 1. Throws
-/// Error(internal) if there are no such states.
+/// a cluster have those of their channel. A channel that does not vary gets the deviation 1; with
+/// the loss `scaled`, if its mean is not 0, the size of that, and it does not vary if single
+/// precision does not see it. Throws Error(internal) if there are no such states.
 Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
-                        const std::function<bool(std::size_t candidate)>& left_out = {});
+                        const std::function<bool(std::size_t candidate)>& left_out = {},
+                        FitOptions::Loss loss = FitOptions::Loss::scaled);
+
+/// Root mean squares of the changes over a step per channel, of the same transitions.
+std::vector<double> initial_changes(
+    const TransitionSet& set, const std::function<bool(std::size_t candidate)>& left_out = {});
+
+/// FitJob::loss_factors: the root of each channel's weight, over what it is counted in where the
+/// loss is scaled. That is its deviation, or its change over a step where a network predicts that
+/// (`changes`; else empty), but at least a tenth of what others change, all relative to their
+/// deviations: what hardly changes must not outweigh all else.
+std::vector<float> loss_factors(const FitOptions& options, const Scaling& scaling,
+                                std::span<const double> changes);
 
 }  // namespace stap

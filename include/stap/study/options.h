@@ -12,6 +12,7 @@ namespace stap {
 /// Sizes and seeds of a study.
 struct StudyOptions {
   enum class Keep { last, all };
+  enum class Distances { scaled, physical };
 
   std::size_t steps = 13;       ///< L
   std::size_t cluster = 1;      ///< k: states that a network takes and gives at once
@@ -33,6 +34,8 @@ struct StudyOptions {
   double validation = 0.0;      ///< share of the bought candidates that is never trained on
   std::size_t stages = 1;       ///< of a round's training, at most; more need `validation`
   bool images = false;          ///< rounds are measured over images, too
+  /// What selection counts distances of states in: their channels' deviations, or their own units.
+  Distances distances = Distances::scaled;
 
   /// A bit of a pattern stands for k solver steps: how many bits a trajectory has, and how many a
   /// round may buy.

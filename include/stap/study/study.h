@@ -94,6 +94,12 @@ std::vector<StateMap> make_symmetries(const Study& study);
 /// Those over whose images its networks can be measured and predict (make_image_maps()).
 std::vector<StateMap> make_images(const Study& study);
 
+/// A run's configuration with what it means by keys that the version which wrote it did not know,
+/// where that is not their default.
+config::Value with_older_meaning(config::Value document);
+/// The same of a study that goes on with such a run, unless its own document says otherwise.
+void keep_older_meaning(Study& study, const config::Value& of_run);
+
 /// "study.seed: 0 here, 1 there" for every field in which two documents differ.
 std::vector<std::string> differences(const config::Value& here, const config::Value& there);
 

@@ -101,12 +101,14 @@ class CpuCommittee final : public Committee {
 
   void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
                     std::span<const std::size_t> j, std::span<double> out) const override {
+    const std::size_t points = grid().points_total();
     parallel_for(threads_, i.size(), [&](std::size_t r, int) {
       const float* a = row_of(x, i[r]);
       const float* b = row_of(y, j[r]);
       double sum = 0.0;
       for (std::size_t v = 0; v < grid().values(); ++v) {
-        const double d = static_cast<double>(a[v]) - static_cast<double>(b[v]);
+        const double factor = channel_factor(v / points);
+        const double d = (static_cast<double>(a[v]) - static_cast<double>(b[v])) * factor;
         sum += d * d;
       }
       out[r] = sum;
@@ -114,7 +116,7 @@ class CpuCommittee final : public Committee {
   }
 
   void do_spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const override {
-    const std::size_t all = members_.size();
+    const std::size_t all = members_.size(), points = grid().points_total();
     parallel_for(threads_, out.size(), [&](std::size_t g, int) {
       double sum = 0.0;
       for (std::size_t v = 0; v < grid().values(); ++v) {
@@ -122,8 +124,9 @@ class CpuCommittee final : public Committee {
         for (std::size_t m = 0; m < all; ++m)
           mean += static_cast<double>(row_of(x, i[g * all + m])[v]);
         mean /= static_cast<double>(all);
+        const double factor = channel_factor(v / points);
         for (std::size_t m = 0; m < all; ++m) {
-          const double d = static_cast<double>(row_of(x, i[g * all + m])[v]) - mean;
+          const double d = (static_cast<double>(row_of(x, i[g * all + m])[v]) - mean) * factor;
           sum += d * d;
         }
       }

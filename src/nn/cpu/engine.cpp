@@ -77,10 +77,13 @@ class CpuEngine final : public Engine, public Gradients {
   const FnoShape& shape() const override { return net_.shape; }
   int members() const override { return static_cast<int>(members_.size()); }
 
-  double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
+  double gradient(int member, const TransitionsView& batch, Parameters& gradient,
+                  std::span<const float> loss_factors) override {
     GradientPass pass(net_, 1, threads_);
     Batch b;
-    b.member = members_[static_cast<std::size_t>(member)].view();
+    Member& m = members_[static_cast<std::size_t>(member)];
+    m.set_loss_factors(loss_factors);
+    b.member = m.view();
     for (std::size_t r = 0; r < batch.count(); ++r) add_row(batch, r, b);
     pass.run({&b, 1});
     gradient = zero_parameters(net_.shape);
@@ -98,7 +101,7 @@ class CpuEngine final : public Engine, public Gradients {
     };
     open.reserve(jobs.size());
     find_open();
-    for (const FitJob& job : jobs) begin_average(job);
+    for (const FitJob& job : jobs) begin_fit(job);
     const bool augmented = std::ranges::any_of(jobs, is_augmented);
     std::vector<Epoch> epochs(jobs.size());
     for (Epoch& epoch : epochs) {
@@ -171,8 +174,9 @@ class CpuEngine final : public Engine, public Gradients {
   }
 
   // An average starts at the weights of its first day.
-  void begin_average(const FitJob& job) {
+  void begin_fit(const FitJob& job) {
     Member& m = members_[static_cast<std::size_t>(job.member)];
+    m.set_loss_factors(job.loss_factors);
     if (job.options.average > 0 && m.average.empty())
       m.average.assign(m.weights.begin(), m.weights.end());
   }

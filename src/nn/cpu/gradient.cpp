@@ -195,14 +195,15 @@ void GradientPass::last_layer_and_projection(const Task& task, std::size_t row) 
               member.packed + y.project2_bias, output);
 
     for (std::size_t c = 0; c < y.out; ++c) {
-      const float deviation = member.scaling->deviation[c];
+      const float deviation = member.scaling->deviation[c], factor = member.loss_factors[c];
+      const float slope = weight * (deviation * factor);
       float d_bias = 0.0f;
       for (std::size_t q = 0; q < n; ++q) {
         const std::size_t at = c * y.points + p + q;
         const float base = delta ? input[at] : member.scaling->mean[c];
-        const float error = base + deviation * output[q * y.out + c] - target[at];
+        const float error = (base + deviation * output[q * y.out + c] - target[at]) * factor;
         squares += static_cast<double>(error) * static_cast<double>(error);
-        output[q * y.out + c] = weight * deviation * error;  // from here on: its gradient
+        output[q * y.out + c] = slope * error;  // from here on: its gradient
         d_bias += output[q * y.out + c];
       }
       task.dense[y.project2_bias + c] += d_bias;

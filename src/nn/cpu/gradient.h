@@ -1,6 +1,6 @@
-// One training step's arithmetic: mean squared error of a batch and its gradient, for several
-// members at once. Rows are worked on in blocks of kBlockRows, spectral weights mode by mode; the
-// sum over blocks is in order, so neither threads nor other members can change a bit.
+// One training step's arithmetic: the loss of a batch and its gradient, for several members at
+// once. Rows are worked on in blocks of kBlockRows, spectral weights mode by mode; the sum over
+// blocks is in order, so neither threads nor other members can change a bit.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class GradientPass {
   int threads() const { return threads_; }
   /// Afterwards loss(b) and gradient(b) have the results of batch b.
   void run(std::span<const Batch> batches);
-  /// Mean squared error over rows, channels and points.
+  /// Mean over rows, channels and points of the squared error, times its channel's factor before.
   double loss(std::size_t batch) const;
   /// In the packed layout (Layout::size values).
   const float* gradient(std::size_t batch) const { return held_[batch].gradient.data(); }

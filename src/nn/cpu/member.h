@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/buffer.h"
@@ -14,13 +16,21 @@ struct Member {
       : scaling(unit_scaling(network.layout.out)),
         weights(network.layout.size),
         moment1(network.layout.size),
-        moment2(network.layout.size) {}
+        moment2(network.layout.size),
+        loss_factors(network.layout.out, 1.0f) {}
 
-  MemberView view() const { return {weights.data(), &scaling}; }
+  MemberView view() const { return {weights.data(), &scaling, loss_factors.data()}; }
+  void set_loss_factors(std::span<const float> factors) {
+    if (factors.empty())
+      std::ranges::fill(loss_factors, 1.0f);
+    else
+      std::ranges::copy(factors, loss_factors.begin());
+  }
 
   Scaling scaling;
   Buffer<float> weights, moment1, moment2;
-  std::vector<float> average;  // running one of the weights; empty: none
+  std::vector<float> loss_factors;  // of the training under way
+  std::vector<float> average;       // running one of the weights; empty: none
   std::int64_t steps = 0;
 };
 

@@ -24,6 +24,7 @@ inline constexpr std::size_t kForwardRows = 16;
 struct MemberView {
   const float* packed;
   const Scaling* scaling;
+  const float* loss_factors;  ///< FitJob::loss_factors, one per channel
 };
 
 /// Sees the last hidden activations (before their GELU) of a run of points of one row,

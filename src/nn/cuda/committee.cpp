@@ -61,6 +61,7 @@ class CudaCommittee final : public Committee {
         std::clamp<std::size_t>(share / (bundle_hidden() * sizeof(float)), 1, kHiddenBundlesMost);
     for (std::size_t n = 1; n <= kGraphBundles; ++n)
       graph_bundles_ = std::max(graph_bundles_, split(n, most_bundles_).at_once);
+    do_weigh_channels();
   }
   ~CudaCommittee() override { cudaStreamSynchronize(stream_); }
 
@@ -82,6 +83,12 @@ class CudaCommittee final : public Committee {
     mean_parts_ = {};
     lists_.clear();
     list_bytes_ = 0;
+  }
+
+  void do_weigh_channels() override {
+    std::vector<double> factors;
+    for (std::size_t c = 0; c < grid().channels; ++c) factors.push_back(channel_factor(c));
+    factors_ = DeviceArray<double>(std::span<const double>(factors));
   }
 
   void do_rows(RowsId id, std::size_t n) override {
@@ -172,7 +179,7 @@ class CudaCommittee final : public Committee {
     pointers_.send(stream_);
     results_.reserve(n);
     distances(pointers_.data(), pointers_.data() + n, static_cast<int>(n),
-              static_cast<int>(grid().values()), results_.data(), stream_);
+              static_cast<int>(grid().values()), channels(), results_.data(), stream_);
     take_results(out);
   }
 
@@ -182,8 +189,12 @@ class CudaCommittee final : public Committee {
     pointers_.send(stream_);
     results_.reserve(out.size());
     spreads(pointers_.data(), static_cast<int>(out.size()), members(),
-            static_cast<int>(grid().values()), results_.data(), stream_);
+            static_cast<int>(grid().values()), channels(), results_.data(), stream_);
     take_results(out);
+  }
+
+  ChannelFactors channels() const {
+    return {factors_.data(), static_cast<int>(grid().points_total())};
   }
 
   // How bundles are worked on: groups of up to at_once, on some branches.
@@ -339,6 +350,7 @@ class CudaCommittee final : public Committee {
   std::vector<int> members_;
   std::size_t most_bundles_ = 1, most_hidden_ = 1;
   std::size_t graph_bundles_ = 1;           // that a branch of a graph works on at a time, at most
+  DeviceArray<double> factors_;             // of channels
   std::vector<DeviceArray<float>> blocks_;  // [rows][values], by id
   Branches branches_;
   std::vector<Workspace> work_;           // one per branch, of equal size

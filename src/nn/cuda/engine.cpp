@@ -84,6 +84,7 @@ class CudaEngine final : public Engine, public Gradients {
                    static_cast<std::size_t>(members)),
         mean_(static_cast<std::size_t>(members * kChannels)),
         deviation_(static_cast<std::size_t>(members * kChannels)),
+        loss_factors_(static_cast<std::size_t>(members * kChannels)),
         positions_(position_inputs(shape)),
         scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
         steps_(static_cast<std::size_t>(members)),
@@ -94,6 +95,7 @@ class CudaEngine final : public Engine, public Gradients {
     net.moment2 = moment2_.data();
     net.mean = mean_.data();
     net.deviation = deviation_.data();
+    net.loss_factors = loss_factors_.data();
     net.positions = positions_.data();
     net.fragments = fragments_.data();
     device_ = {shape, net, &transform_, exact, stream_};
@@ -105,7 +107,9 @@ class CudaEngine final : public Engine, public Gradients {
   const FnoShape& shape() const override { return device_.shape; }
   int members() const override { return members_; }
 
-  double gradient(int member, const TransitionsView& batch, Parameters& gradient) override {
+  double gradient(int member, const TransitionsView& batch, Parameters& gradient,
+                  std::span<const float> loss_factors) override {
+    put_loss_factors(member, loss_factors);
     Data data;
     DeviceJob job{};
     data.add(batch, job);
@@ -145,6 +149,7 @@ class CudaEngine final : public Engine, public Gradients {
       to = {};
       data.add(job->data, to);
       data.add_maps(job->symmetries, to);
+      put_loss_factors(job->member, job->loss_factors);
       if (job->options.average > 0) begin_average(job->member);
       if (is_augmented(*job)) make_augmented();
       to.batch = static_cast<std::uint32_t>(job->options.batch);
@@ -224,6 +229,12 @@ class CudaEngine final : public Engine, public Gradients {
     const auto at = static_cast<std::size_t>(member * kChannels);
     mean_.put(s.mean, at);
     deviation_.put(s.deviation, at);
+  }
+
+  void put_loss_factors(int member, std::span<const float> factors) {
+    const std::vector<float> ones(shape().out_channels(), 1.0f);
+    loss_factors_.put(factors.empty() ? ones : factors,
+                      static_cast<std::size_t>(member * kChannels));
   }
 
   // Memory for averages, which few engines need; recorded kernels do not know of it.
@@ -379,7 +390,8 @@ class CudaEngine final : public Engine, public Gradients {
   Stream stream_;
   Transform transform_;
   std::size_t size_;
-  DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_, positions_;
+  DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_, loss_factors_,
+      positions_;
   DeviceArray<float> average_;  // empty until a member has one
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;

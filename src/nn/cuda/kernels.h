@@ -96,6 +96,7 @@ struct Net {
   std::size_t member_size;
   float* fragments;               ///< [member][fragments_size]
   const float *mean, *deviation;  ///< [member][16]
+  const float* loss_factors;      ///< likewise (FitJob); training only
   const float* positions;         ///< position_inputs() [in - placed][points]
 
   __host__ __device__ int tiles() const { return (kRows * points + kTilePoints - 1) / kTilePoints; }
@@ -225,11 +226,16 @@ void restore_means(const Launch& launch, const double* means);
 // Rows of the committee: `values` each, addressed by pointers.
 void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,
              int values, cudaStream_t stream);
+/// What channels of `points` values differ by is multiplied with a factor.
+struct ChannelFactors {
+  const double* factors;
+  int points;
+};
 /// `out` of these three may be page-locked memory of the host.
-void distances(const float* const* x, const float* const* y, int rows, int values, double* out,
-               cudaStream_t stream);
-void spreads(const float* const* x, int groups, int members, int values, double* out,
-             cudaStream_t stream);
+void distances(const float* const* x, const float* const* y, int rows, int values,
+               ChannelFactors channels, double* out, cudaStream_t stream);
+void spreads(const float* const* x, int groups, int members, int values, ChannelFactors channels,
+             double* out, cudaStream_t stream);
 /// out[feature row][coordinate] = the sketch of hidden, which project() has made.
 void sketch(const Launch& launch, const BundleSketch* sketches, const float* hidden, double* out);
 

@@ -173,6 +173,7 @@ Net make_net(const FnoShape& shape) {
           .fragments = nullptr,
           .mean = nullptr,
           .deviation = nullptr,
+          .loss_factors = nullptr,
           .positions = nullptr};
 }
 

@@ -170,6 +170,7 @@ __global__ void __cluster_dims__(kChunks, 1, 1) __launch_bounds__(kThreads, 2)
   const std::size_t bundle = blockIdx.y * net.field_size();
   const float* mean = net.mean + rows.member * kChannels;
   const float* deviation = net.deviation + rows.member * kChannels;
+  const float* factors = net.loss_factors + rows.member * kChannels;
   const int points = rows.rows * net.points;  // those of rows that there are
   const float weight = 2.0f / float(points * net.out);
   float* my_d_out = d_out + warp_index() * 16 * kStride;
@@ -212,10 +213,10 @@ __global__ void __cluster_dims__(kChunks, 1, 1) __launch_bounds__(kThreads, 2)
         float sum = dense[kProject2Bias + c];
 #pragma unroll
         for (int j = 0; j < kChunks; ++j) sum += read_in_block(shares + i, j);
-        error = fmaf(deviation[c], sum, place);
+        error = fmaf(deviation[c], sum, place) * factors[c];
       }
       squares += double(error) * double(error);
-      place = kept<kExact>(weight * deviation[c] * error);
+      place = kept<kExact>(weight * (deviation[c] * factors[c]) * error);
     }
     __syncthreads();
     if (lane_index() < net.out)

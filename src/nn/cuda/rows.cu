@@ -79,17 +79,19 @@ __device__ double ordered_sum(int sums, int values, Term term) {
 
 __global__ void __launch_bounds__(kSumThreads)
     distances_kernel(const float* const* x, const float* const* y, int rows, int values,
-                     double* out) {
+                     ChannelFactors channels, double* out) {
   const int first = blockIdx.x * kSumsPerBlock, n = min(kSumsPerBlock, rows - first);
   const double sum = ordered_sum(n, values, [&](int s, int v) {
-    const double d = double(x[first + s][v]) - double(y[first + s][v]);
+    const double d =
+        (double(x[first + s][v]) - double(y[first + s][v])) * channels.factors[v / channels.points];
     return __dmul_rn(d, d);
   });
   if (threadIdx.x < n) out[first + threadIdx.x] = sum;
 }
 
 __global__ void __launch_bounds__(kSumThreads)
-    spreads_kernel(const float* const* x, int groups, int members, int values, double* out) {
+    spreads_kernel(const float* const* x, int groups, int members, int values,
+                   ChannelFactors channels, double* out) {
   const int first = blockIdx.x * kSumsPerBlock, n = min(kSumsPerBlock, groups - first);
   // Point by point, members inside: value v * members + m.
   const double sum = ordered_sum(n, values * members, [&](int s, int i) {
@@ -98,7 +100,7 @@ __global__ void __launch_bounds__(kSumThreads)
     double mean = 0.0;
     for (int m = 0; m < members; ++m) mean = __dadd_rn(mean, double(group[m][v]));
     mean = mean / members;
-    const double d = double(group[i % members][v]) - mean;
+    const double d = (double(group[i % members][v]) - mean) * channels.factors[v / channels.points];
     return __dmul_rn(d, d);
   });
   if (threadIdx.x < n) out[first + threadIdx.x] = sum / members;
@@ -233,17 +235,17 @@ void average(const float* parts, std::size_t part_stride, int members, float* co
   launched("average");
 }
 
-void distances(const float* const* x, const float* const* y, int rows, int values, double* out,
-               cudaStream_t stream) {
+void distances(const float* const* x, const float* const* y, int rows, int values,
+               ChannelFactors channels, double* out, cudaStream_t stream) {
   distances_kernel<<<as_grid((rows + kSumsPerBlock - 1) / kSumsPerBlock), kSumThreads, 0, stream>>>(
-      x, y, rows, values, out);
+      x, y, rows, values, channels, out);
   launched("distances");
 }
 
-void spreads(const float* const* x, int groups, int members, int values, double* out,
-             cudaStream_t stream) {
+void spreads(const float* const* x, int groups, int members, int values, ChannelFactors channels,
+             double* out, cudaStream_t stream) {
   spreads_kernel<<<as_grid((groups + kSumsPerBlock - 1) / kSumsPerBlock), kSumThreads, 0, stream>>>(
-      x, groups, members, values, out);
+      x, groups, members, values, channels, out);
   launched("spreads");
 }
 

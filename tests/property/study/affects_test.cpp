@@ -147,6 +147,7 @@ const std::map<std::string, std::string> kHidden{
     {"pde.external", "the program here copies its input, whatever it is told"},
     {"network.time_input", "of data only what is behind the last step in a file of first ones"},
     {"steps.stap-one.search", kFew},
+    {"study.distances", "in any unit the distances of one channel have the same order"},
     {"study.on_unstable", "nothing fails here"},
     {"study.charge_failed", "nothing fails here"},
 };

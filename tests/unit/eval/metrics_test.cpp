@@ -109,6 +109,32 @@ TEST(Metrics, ChannelsAddInRmseAndAverageInMae) {
   EXPECT_DOUBLE_EQ(metrics.mae, 2.0);
 }
 
+// Of two channels one is small: both are off by half a unit at every point and step, of 2 and of
+// 0.25. A rollout that is not finite is so in all of its channels. Mutation: channels of another
+// order, or the other channel's size.
+TEST(Metrics, ErrorsOfEachChannel) {
+  States<float> states(make_grid(2, {3}, {1.0}), 2);
+  for (std::size_t t = 0; t < 2; ++t)
+    for (std::size_t p = 0; p < 3; ++p) {
+      states.row(t)[p] = 2.0f;
+      states.row(t)[3 + p] = 0.25f;
+    }
+  FunctionCommittee committee(states.grid(), {plus(0.5), plus(-0.5)});
+  FunctionCommittee lost(states.grid(),
+                         {[](float v, double) { return v < 1 ? v : std::sqrt(-v); }});
+
+  const Metrics metrics = evaluate(committee, {states.view(), 2});
+  const Metrics none = evaluate(lost, {states.view(), 2});
+
+  EXPECT_EQ(metrics.rmse_by_channel, (std::vector{0.5, 0.5}));
+  EXPECT_EQ(metrics.nrmse_by_channel, (std::vector{0.25, 2.0}));
+  EXPECT_EQ(metrics.mean_model.rmse_by_channel, (std::vector{0.0, 0.0}));
+  EXPECT_EQ(none.rmse_by_channel, (std::vector{kDivergedError, kDivergedError}));
+  const config::Value written = to_value(metrics);
+  EXPECT_EQ(written.find("nrmse_by_channel")->list()->at(1).real(), 2.0);
+  EXPECT_EQ(written.find("mean_model")->find("rmse_by_channel")->list()->size(), 2u);
+}
+
 // Members' errors are averaged, not the error of their average: +1 and -1 do not cancel.
 TEST(Metrics, AveragesOverMembersAndTrajectories) {
   const States<float> states = still({1, 2, 4}, 2);

@@ -67,10 +67,13 @@ TEST_F(Cuda, OutputsAndGradientsAgreeWithTheCpu) {
       cpu->load(0, state);
       gpu->load(0, state);
       const test::Transitions data(shape, 19, Rng(11));
+      std::vector<float> factors;
+      for (std::size_t c = 0; c < shape.grid.channels; ++c)
+        factors.push_back(1.0f / static_cast<float>(c + 1));
 
       Parameters expected, got;
-      const double expected_loss = batch_gradient(*cpu, 0, data.view(), expected);
-      const double loss = batch_gradient(*gpu, 0, data.view(), got);
+      const double expected_loss = batch_gradient(*cpu, 0, data.view(), expected, factors);
+      const double loss = batch_gradient(*gpu, 0, data.view(), got, factors);
 
       EXPECT_NEAR(loss, expected_loss, tolerance * expected_loss);
       for (std::size_t t = 0; t < got.size(); ++t)
@@ -109,6 +112,25 @@ TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
       EXPECT_LT(relative(states.values(), expected_states.values()), tolerance);
       EXPECT_LT(test::relative_l2(got, expected), tolerance);
     }
+}
+
+// Channels in units of their own. Mutation: the factor of another channel, or after squaring.
+TEST_F(Cuda, DistancesAndSpreadsHaveTheBitsOfTheCpu) {
+  const FnoShape shape = test::small_shape({10, 13}, {4, 4}, 3);
+  const auto in = test::random_states(shape.grid, 4, Rng(6));
+  const auto measured = [&](Engine& engine) {
+    const auto committee = engine.committee({0, 1});
+    committee->weigh_channels({0.3, 7.0, 1e-3});
+    const RowsId rows = committee->rows(4);
+    committee->put(rows, 0, in.view());
+    std::vector<double> out(4);
+    committee->distance2(rows, std::vector<std::size_t>{0, 1}, rows, std::vector<std::size_t>{2, 3},
+                         {out.data(), 2});
+    committee->spread(rows, std::vector<std::size_t>{0, 1, 2, 3}, {out.data() + 2, 2});
+    return out;
+  };
+  EXPECT_EQ(measured(*make_cuda_engine(shape, 2, Precision::fp32)),
+            measured(*make_cpu_engine(shape, 2)));
 }
 
 TEST(CudaEngine, SaysWhyThereIsNone) {

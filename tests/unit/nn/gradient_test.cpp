@@ -93,15 +93,16 @@ TEST_P(FnoAgainstTwin, AdvancesStates) {
 
 // Central differences with step 1e-5 in double are good to about 1e-9; float gradients to about
 // 1e-6 of the tensor's largest, so 2e-5 leaves room for cancellation and none for a wrong factor.
-TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
-  const MemberState member = engine->save(0);
+void expect_gradients(Engine& engine, const test::Transitions& data,
+                      std::span<const float> factors) {
+  const MemberState member = engine.save(0);
   reference::DoubleParameters weights(member.weights);
-  const reference::Fno twin(shape, weights, member.scaling);
+  const reference::Fno twin(engine.shape(), weights, member.scaling);
 
   Parameters gradient;
-  const double loss = batch_gradient(*engine, 0, data.view(), gradient);
+  const double loss = batch_gradient(engine, 0, data.view(), gradient, factors);
 
-  EXPECT_NEAR(loss, twin.loss(data.view()), 3e-6 * loss);
+  EXPECT_NEAR(loss, twin.loss(data.view(), factors), 3e-6 * loss);
   for (std::size_t t = 0; t < gradient.size(); ++t) {
     const std::vector<float>& found = gradient[t].values;
     double largest = 0.0;
@@ -116,14 +117,27 @@ TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
       double& w = weights.values[t][i];
       const double kept = w, step = 1e-5;
       w = kept + step;
-      const double above = twin.loss(data.view());
+      const double above = twin.loss(data.view(), factors);
       w = kept - step;
-      const double below = twin.loss(data.view());
+      const double below = twin.loss(data.view(), factors);
       w = kept;
       EXPECT_NEAR(found[i], (above - below) / (2 * step), 2e-5 * largest + 1e-8)
           << gradient[t].name << "[" << i << "]";
     }
   }
+}
+
+TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
+  expect_gradients(*engine, data, {});
+}
+
+// Every channel counts otherwise. Mutation: a factor once where it belongs twice, or that of
+// another channel.
+TEST_P(FnoAgainstTwin, GradientsOfScaledErrorsMatchFiniteDifferences) {
+  std::vector<float> factors;
+  for (std::size_t c = 0; c < shape.grid.channels; ++c)
+    factors.push_back(0.6f + 0.7f * static_cast<float>(c));
+  expect_gradients(*engine, data, factors);
 }
 
 // Where no weight feels its steps, an epoch's loss is that of all its noisy rows, and without

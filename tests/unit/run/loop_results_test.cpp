@@ -58,8 +58,8 @@ TEST(LoopResults, TheErrorsAreThoseOfTheTestSet) {
 // training data or in the scaling.
 TEST(LoopResults, WhatIsHeldBackIsBoughtButNeverTrainedOn) {
   const TemporaryFolder temporary;
-  const Study study = fake_study({"study.test=0", "validation=0.4", "seed=1", "study.initial=5",
-                                  "rounds=1", "pool=30", "budget=12"});
+  const Study study = fake_study({"study.test=0", "validation=0.4", "seed=1", "train.loss=physical",
+                                  "study.initial=5", "rounds=1", "pool=30", "budget=12"});
   ASSERT_EQ(drive_fake(study, temporary.path("run"), willing_solver(study)), LoopEnd::finished);
   const RunFolder folder(temporary.path("run"));
   const TransitionSet all = folder.read_transitions();
@@ -93,7 +93,7 @@ TEST(LoopResults, WhatIsHeldBackIsBoughtButNeverTrainedOn) {
   std::vector<FitJob> jobs;
   for (int m = 0; m < 2; ++m) {
     const auto member = static_cast<std::uint64_t>(m);
-    engine->load(m, fresh_member(shape, initial_scaling(kept, 4),
+    engine->load(m, fresh_member(shape, initial_scaling(kept, 4, {}, study.train.loss),
                                  Rng(1).split("weights", 1).split("member", member)));
     jobs.push_back({m,
                     {std::as_const(inputs).view(), std::as_const(targets).view(), {}},
@@ -121,8 +121,9 @@ TEST(LoopResults, WhatIsHeldBackIsBoughtButNeverTrainedOn) {
 // weights in the place of the average, in the file or at the start; other rounds' order of rows.
 TEST(LoopResults, AWarmStartGoesOnFromTheNetworksOfTheLastRound) {
   const TemporaryFolder temporary;
-  const Study study = fake_study(
-      {"rounds=1", "warm_start=true", "train.steps=9", "train.average=0.9", "keep_committees=all"});
+  const Study study =
+      fake_study({"rounds=1", "warm_start=true", "train.steps=9", "train.average=0.9",
+                  "keep_committees=all", "train.loss=physical"});
   ASSERT_EQ(drive_fake(study, temporary.path("run"), willing_solver(study)), LoopEnd::finished);
   const RunFolder folder(temporary.path("run"));
   const TransitionSet all = folder.read_transitions();
@@ -148,7 +149,7 @@ TEST(LoopResults, AWarmStartGoesOnFromTheNetworksOfTheLastRound) {
   const FnoShape shape = make_shape(study.grid, study.network);
   std::vector<MemberState> start;
   for (std::uint64_t m : {0, 1})
-    start.push_back(fresh_member(shape, initial_scaling(all, 4),
+    start.push_back(fresh_member(shape, initial_scaling(all, 4, {}, study.train.loss),
                                  Rng(0).split("weights", 0).split("member", m)));
 
   for (std::uint64_t round : {0, 1}) {
@@ -281,8 +282,8 @@ TEST(InitialScaling, IsMeanAndDeviationOfTheInitialTrajectories) {
   const long double mean = sum / 12;
   for (double v : counted) squares += (v - mean) * (v - mean);
 
-  const Scaling scaling =
-      initial_scaling(set, 2, [](std::size_t candidate) { return candidate == 5; });
+  const auto is_left_out = [](std::size_t candidate) { return candidate == 5; };
+  const Scaling scaling = initial_scaling(set, 2, is_left_out, FitOptions::Loss::physical);
 
   // Both are rounded to float once, from doubles that are right to a few parts in 1e16.
   constexpr float kRounding = 2 * std::numeric_limits<float>::epsilon();
@@ -291,6 +292,54 @@ TEST(InitialScaling, IsMeanAndDeviationOfTheInitialTrajectories) {
   EXPECT_NEAR(scaling.deviation.at(0), deviation, deviation * kRounding);
   EXPECT_EQ(scaling.mean.at(1), 7.0f);
   EXPECT_EQ(scaling.deviation.at(1), 1.0f);
+  // Where units must not matter, what does not vary is counted in its own size.
+  const Scaling scaled = initial_scaling(set, 2, is_left_out, FitOptions::Loss::scaled);
+  EXPECT_EQ(scaled.deviation.at(0), scaling.deviation.at(0));
+  EXPECT_EQ(scaled.deviation.at(1), 7.0f);
+}
+
+// Two channels of two points; the states before and after three steps, of which the last is left
+// out. Channel a changes by 3, 3, 4 and 4, b by 0.01 at each point. Mutation: deviations about the
+// mean change, points of both channels together, or a weight in the place of its root.
+TEST(LossFactors, AreOfChangesDeviationsAndWeights) {
+  TransitionSet set{.grid = make_grid(2, {2}, {1.0}), .acquisitions = 2};
+  set.origins = {{0, 0, 0}, {0, 1, 0}, {1, 2, 0}};
+  set.inputs = {1, 2, 5, 5, 1, 1, 7, 7, 0, 0, 0, 0};
+  set.outputs = {4, 5, 5.01, 5.01, 5, 5, 7.01, 7.01, 9, 9, 9, 9};
+  const Scaling scaling{{0, 0}, {10, 2}};
+  FitOptions scaled, physical;
+  physical.loss = FitOptions::Loss::physical;
+
+  const std::vector<double> changes = initial_changes(set);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_DOUBLE_EQ(changes[0], std::sqrt((9 + 9 + 16 + 16) / 4.0));
+  EXPECT_NEAR(changes[1], 0.01, 1e-15);
+  EXPECT_DOUBLE_EQ(initial_changes(set, [](std::size_t c) { return c == 0; })[0], 4.0);
+
+  // Of a, 0.354 of its deviation; b, which changes by 0.005 of its own, counts as if by a tenth of
+  // that. Where a state is predicted the deviation itself counts.
+  const auto near = [](const std::vector<float>& found, double a, double b) {
+    EXPECT_NEAR(found.at(0), a, 1e-6 * a);
+    EXPECT_NEAR(found.at(1), b, 1e-6 * b);
+  };
+  near(loss_factors(scaled, scaling, changes), 1 / changes[0], 1 / (0.1 * changes[0] / 10 * 2));
+  near(loss_factors(scaled, scaling, {}), 0.1, 0.5);
+  near(loss_factors(scaled, scaling, std::vector<double>{0, 0}), 0.1, 0.5);
+  near(loss_factors(physical, scaling, changes), 1, 1);
+  scaled.channel_weights = physical.channel_weights = {4, 9};
+  near(loss_factors(scaled, scaling, {}), 0.2, 1.5);
+  near(loss_factors(physical, scaling, changes), 2, 3);
+}
+
+TEST(Scaling, RefusesWhatSinglePrecisionDoesNotHold) {
+  TransitionSet set{.grid = make_grid(1, {2}, {1.0}), .acquisitions = 1};
+  set.origins.push_back({0, 0, 0});
+  set.inputs = {1e-33, 2e-33};
+  set.outputs = {1e-33, 3e-33};
+
+  test::expect_error(ErrorKind::data,
+                     "channel 0 of the initial trajectories has a deviation of 8.3e-34",
+                     [&] { initial_scaling(set, 1); });
 }
 
 }  // namespace

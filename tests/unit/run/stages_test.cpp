@@ -21,8 +21,9 @@ using test::TemporaryFolder;
 using test::willing_solver;
 
 Study staged_study(const std::vector<std::string>& more) {
-  std::vector<std::string> settings{"validation=0.4", "study.initial=5", "pool=30",
-                                    "budget=12",      "rounds=1",        "keep_committees=all"};
+  std::vector<std::string> settings{"validation=0.4",     "study.initial=5", "pool=30",
+                                    "budget=12",          "rounds=1",        "keep_committees=all",
+                                    "train.loss=physical"};
   settings.insert(settings.end(), more.begin(), more.end());
   return fake_study(settings);
 }
@@ -70,9 +71,10 @@ ByHandRound trained_by_hand(const Study& study, const TransitionSet& set, std::s
   }
   const FnoShape shape = make_shape(study.grid, study.network);
   const auto engine = make_cpu_engine(shape, 2, 1);
-  const Scaling scaling = initial_scaling(set, 4, [&](std::size_t candidate) {
-    return Rng(seed).split("validation").uniform(candidate) < 0.4;
-  });
+  const Scaling scaling = initial_scaling(
+      set, 4,
+      [&](std::size_t candidate) { return Rng(seed).split("validation").uniform(candidate) < 0.4; },
+      study.train.loss);
   Observer quiet;
   ByHandRound result;
   for (std::size_t s = 0; s < study.options.stages; ++s) {

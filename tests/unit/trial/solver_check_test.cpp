@@ -63,6 +63,16 @@ TEST(SolverCheck, AGoodSolverPassesAndIsAskedAsOftenAsWasSaid) {
   EXPECT_EQ(bench.calls, check.calls);
 }
 
+TEST(SolverCheck, SaysWhatIsTooSmallForNetworks) {
+  Bench bench([](const Call& call) {
+    State next = decayed(call.query.state, call.dt);
+    for (double& value : next) value *= 1e-40;
+    return answered(next, 1.0);
+  });
+
+  EXPECT_TRUE(found(bench.run(), "range", Verdict::failed, "needs 1e-30 to 1e+30"));
+}
+
 // Breaks if any check forgets to ask whether a call is left.
 TEST(SolverCheck, NeverMakesMoreCallsThanItMay) {
   const Behaviour noisy = [](const Call& call) {
