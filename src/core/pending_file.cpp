@@ -79,7 +79,8 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   if (!target_.has_filename()) fail(target_, "expected the name of a file");
   if (!fs::is_directory(folder_of(target_), error))
     fail(target_, fmt::format("there is no folder {}", folder_of(target_).string()));
-  if (fs::exists(target_, error) && !fs::is_regular_file(target_, error))
+  const fs::file_status found = fs::status(target_, error);  // one look: it may go at any time
+  if (fs::exists(found) && !fs::is_regular_file(found))
     fail(target_, "it exists and is not a file");
   // Who must not read what is replaced must not read what replaces it.
   struct stat there {};

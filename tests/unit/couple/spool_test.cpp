@@ -362,8 +362,9 @@ TEST_F(Spool, OneProcessAtATimeAsks) {
   silence_ = 0.6;
   spool();
   const auto sign = [&](const char* asker, int number) {
-    folder_.file(std::string("spool/askers/") + asker,
-                 R"({"name":"elsewhere","ended":false,"beat":)" + std::to_string(number) + "}");
+    const std::string whole = folder_.file(
+        "sign", R"({"name":"elsewhere","ended":false,"beat":)" + std::to_string(number) + "}");
+    std::filesystem::rename(whole, folder_.path(std::string("spool/askers/") + asker));
   };
   sign("7", 1);
   std::atomic<bool> lives = true;
