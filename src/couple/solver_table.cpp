@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Whether a program of this name can be started.
-bool is_there(const std::string& program) {
+bool can_be_started(const std::string& program) {
   const auto can_be_run = [](const fs::path& file) {
     std::error_code error;
     return access(file.c_str(), X_OK) == 0 && fs::is_regular_file(file, error);
@@ -71,7 +71,7 @@ void check_program(const SolverOptions& options) {
                 "argv is empty, expected a program and its arguments: argv: [./solver, "
                 "\"{input}\", \"{output}\"]");
   const auto check = [](const char* key, const std::string& program) {
-    if (is_there(program)) return;
+    if (can_be_started(program)) return;
     throw Error(ErrorKind::config,
                 fmt::format("{} names the program {}, which {}", key, program,
                             program.find('/') == std::string::npos

@@ -18,8 +18,8 @@ using std::chrono::milliseconds;
 
 // Between two looks for answers: soon where they come, later where none does, and never so often
 // that a slow file system has nothing else to do.
-constexpr milliseconds kSoon{10}, kLate{500};
-constexpr int kOfCost = 5;
+constexpr milliseconds kSoonest{10}, kLatest{500};
+constexpr int kPauseOfCost = 5;
 constexpr milliseconds kRight{100}, kClaims{1000}, kFresh{1000};
 constexpr int kLossesMost = 10;  // servers that may go down with a query
 constexpr int kFlawsMost = 20;   // looks at an answer that is damaged, or not to be seen yet
@@ -36,7 +36,7 @@ SpoolSession::SpoolSession(SpoolFolder folder, double silence)
     : folder_(std::move(folder)),
       silence_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(silence))),
       right_(folder_, silence),
-      pause_(kSoon) {}
+      pause_(kSoonest) {}
 
 bool SpoolSession::Item::held() const {
   return std::ranges::all_of(askers, [](const auto& one) { return one.first->held(); });
@@ -112,8 +112,8 @@ void SpoolSession::look_for_answers() {
       answers_.insert(name);
   }
   const auto now = Clock::now();
-  pause_ = some ? Clock::duration(kSoon) : std::min<Clock::duration>(pause_ * 3 / 2, kLate);
-  answers_due_ = now + std::max(pause_, kOfCost * (now - begun));
+  pause_ = some ? Clock::duration(kSoonest) : std::min<Clock::duration>(pause_ * 3 / 2, kLatest);
+  answers_due_ = now + std::max(pause_, kPauseOfCost * (now - begun));
 }
 
 bool SpoolSession::take_answer(Items::iterator item) {
@@ -178,7 +178,7 @@ void SpoolSession::look_at_claims() {
   slots_ = right_.slots();
   const auto now = Clock::now();
   claims_due_ = now + std::max<Clock::duration>(std::min<Clock::duration>(kClaims, silence_ / 4),
-                                                kOfCost * (now - begun));
+                                                kPauseOfCost * (now - begun));
   answers_due_ = {};  // what was claimed a moment ago may be answered now
 }
 

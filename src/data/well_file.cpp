@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kAxes[] = {"x", "y"};
 // HDF5's own tables and our attributes.
-constexpr std::uintmax_t kOverhead = 1 << 17;
+constexpr std::uintmax_t kOverheadOfWell = 1 << 17;
 
 // A truth as h5py has it.
 Handle truth_type(const h5::Output& output) {
@@ -197,9 +197,10 @@ WellWriter::WellWriter(std::filesystem::path path, const WellInfo& info) {
   std::uintmax_t bytes = sizeof(float) * info.grid.values();
   if (__builtin_mul_overflow(bytes, info.times.size(), &bytes) ||
       __builtin_mul_overflow(bytes, info.trajectories, &bytes) ||
-      bytes > static_cast<std::uintmax_t>(std::numeric_limits<std::int64_t>::max()) - kOverhead)
+      bytes >
+          static_cast<std::uintmax_t>(std::numeric_limits<std::int64_t>::max()) - kOverheadOfWell)
     file->output.fail(fmt::format("{} trajectories are too large for a file", info.trajectories));
-  file->output.check_room(bytes + kOverhead);
+  file->output.check_room(bytes + kOverheadOfWell);
   file->output.create();
   file->write_root();
   file->write_dimensions();
