@@ -7,44 +7,44 @@
 namespace stap::config {
 namespace {
 
-struct Swell {
+struct Wave {
   int points = 64;
   double speed = 1.0;
 };
-struct Warmth {
+struct Heat {
   int points = 8;
 };
-const Fields<Swell>& swell_fields() {
-  static const Fields<Swell> fields{{"points", &Swell::points, "grid points", at_least(8)},
-                                    {"speed", &Swell::speed, "of the wave", above(0)}};
+const Fields<Wave>& wave_fields() {
+  static const Fields<Wave> fields{{"points", &Wave::points, "grid points", at_least(8)},
+                                   {"speed", &Wave::speed, "of the wave", above(0)}};
   return fields;
 }
-const Fields<Warmth>& warmth_fields() {
-  static const Fields<Warmth> fields{{"points", &Warmth::points, "grid points", at_least(8)}};
+const Fields<Heat>& heat_fields() {
+  static const Fields<Heat> fields{{"points", &Heat::points, "grid points", at_least(8)}};
   return fields;
 }
 AnyOptions waves(std::string_view yaml) {
-  const Table& table = swell_fields();
+  const Table& table = wave_fields();
   return read(table, parse_yaml(yaml, "t.yaml"), "pde");
 }
 
 TEST(AnyOptions, GiveBackWhatWasRead) {
   const AnyOptions options = waves("{speed: 2}");
 
-  EXPECT_EQ(options.as(swell_fields()).speed, 2.0);
-  EXPECT_EQ(options.as(swell_fields()).points, 64);
+  EXPECT_EQ(options.as(wave_fields()).speed, 2.0);
+  EXPECT_EQ(options.as(wave_fields()).points, 64);
   EXPECT_EQ(options.value(), parse_yaml("{points: 64, speed: 2.0}", "t"));
 }
 
 TEST(AnyOptions, OfNothingAreTheDefaultsOfAnyone) {
-  EXPECT_EQ(AnyOptions().as(swell_fields()).points, 64);
-  EXPECT_EQ(AnyOptions().as(warmth_fields()).points, 8);
+  EXPECT_EQ(AnyOptions().as(wave_fields()).points, 64);
+  EXPECT_EQ(AnyOptions().as(heat_fields()).points, 8);
   EXPECT_TRUE(AnyOptions().value().is_null());
 }
 
 // Bytes of one struct read as another would be garbage.
 TEST(AnyOptions, OfAnotherTableAreABug) {
-  EXPECT_THROW(waves("{}").as(warmth_fields()), Error);
+  EXPECT_THROW(waves("{}").as(heat_fields()), Error);
 }
 
 TEST(AnyOptions, ChangeInACopy) {
@@ -52,8 +52,8 @@ TEST(AnyOptions, ChangeInACopy) {
 
   const AnyOptions changed = options.with("speed", 3);
 
-  EXPECT_EQ(changed.as(swell_fields()).speed, 3.0);
-  EXPECT_EQ(options.as(swell_fields()).speed, 2.0);
+  EXPECT_EQ(changed.as(wave_fields()).speed, 3.0);
+  EXPECT_EQ(options.as(wave_fields()).speed, 2.0);
   EXPECT_THROW(options.with("speed", 0), Error);
   EXPECT_THROW(options.with("sped", 1), Error);
 }
