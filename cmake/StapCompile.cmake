@@ -6,7 +6,7 @@ add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=52
 
 add_library(stap_warnings INTERFACE)
 # -ffp-contract=off: a multiply-add is fused only where the code says fma, so a result does not
-# depend on how the compiler happened to inline a loop (docs/design.md, determinism).
+# depend on how the compiler happened to inline a loop (docs/internals/design.md, determinism).
 target_compile_options(stap_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX,C>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off>)
 

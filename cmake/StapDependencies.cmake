@@ -1,5 +1,5 @@
 # What the library and the program need; all are packages of Debian 12 and Ubuntu 24.04
-# (docs/dependencies.md says why each). Nothing is downloaded.
+# (docs/internals/dependencies.md says why each). Nothing is downloaded.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(yaml-cpp REQUIRED)

@@ -22,7 +22,7 @@ constexpr std::size_t kSpareShare = 64;
 // Proposals of a searcher's candidates together. More would be more that are made in vain.
 constexpr std::size_t kFillShare = 4;
 // Committees asked at the same time, where a call leaves parts of the machine idle. With more, each
-// has fewer candidates to fill its batches (docs/performance.md).
+// has fewer candidates to fill its batches (docs/lab/performance.md).
 constexpr std::size_t kSearchersMost = 2;
 
 // A proposal that cannot be answered yet, or not before those it came after.

@@ -1,4 +1,4 @@
-// What the files of a spool folder hold (docs/clusters.md); nothing in them is believed.
+// What the files of a spool folder hold (docs/how-to/clusters.md); nothing in them is believed.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,7 @@ const Published* find_published(std::string_view problem, std::string_view metho
 std::string_view published_caveat() {
   return "compare absolute numbers on problems as coded, where ours agree or lie 0.03 to 0.2 "
          "apart, on Burgers as two test sets do, on KS because its states are larger "
-         "(docs/reproduction.md), elsewhere order and differences";
+         "(docs/lab/reproduction.md), elsewhere order and differences";
 }
 
 std::string published_doubt(const Published& value) {

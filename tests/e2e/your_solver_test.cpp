@@ -1,5 +1,5 @@
-// docs/your-solver.md as a user follows it: files are what the blocks with a name hold, and every
-// block of shell commands is run as it stands there, one after the other, in one folder.
+// docs/how-to/connect-a-solver.md as a user follows it: files are what the blocks with a name hold,
+// and every block of shell commands is run as it stands there, one after the other, in one folder.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ struct Page {
 };
 
 Page read_page(const char* name) {
-  std::ifstream text(fs::path(STAP_TEST_SOURCE_DIR) / "docs" / name);
+  std::ifstream text(fs::path(STAP_TEST_SOURCE_DIR) / "docs" / "how-to" / name);
   Page page;
   std::string* block = nullptr;
   for (std::string line; std::getline(text, line);) {
@@ -40,7 +40,7 @@ Page read_page(const char* name) {
 }
 
 TEST(YourSolver, ThePageWorksAsItIsWritten) {
-  const Page page = read_page("your-solver.md");
+  const Page page = read_page("connect-a-solver.md");
   ASSERT_GE(page.files.size(), 2u);
   ASSERT_GE(page.scripts.size(), 3u);
   const TemporaryFolder folder;

@@ -1,4 +1,4 @@
-// The means that docs/recipes.md says the built-in solvers keep (network.conserve).
+// The means that docs/lab/recipes.md says the built-in solvers keep (network.conserve).
 #include <gtest/gtest.h>
 
 #include <cmath>

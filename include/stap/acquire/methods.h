@@ -25,7 +25,7 @@ struct StapOptions {
   double epsilon = 0.1;
 };
 /// How the best single step is looked for: until no other can be better, or until no other is
-/// likely to be (docs/methods.md), for a fraction of the cost.
+/// likely to be (docs/reference/methods.md), for a fraction of the cost.
 struct StapOneOptions {
   enum class Search : unsigned char { exact, quick };
   Search search = Search::exact;

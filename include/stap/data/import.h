@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// Data that others made, as files that studies take. docs/data.md has the layouts.
+// Data that others made, as files that studies take. docs/how-to/your-data.md has the layouts.
 namespace stap {
 
 struct ImportOptions {

@@ -57,8 +57,9 @@ struct Metrics : Errors {
   std::vector<double> mean_model_by_trajectory{};
 
   /// An RMSE on the scale of the published tables, ||e||/(L-1): value * sqrt(L Nx) / (L - 1), with
-  /// L/k clusters in the place of the last L where states are clusters of k (docs/evaluation.md
-  /// says how that is known). Infinite where there is one only: that scale has no meaning then.
+  /// L/k clusters in the place of the last L where states are clusters of k
+  /// (docs/reference/evaluation.md says how that is known). Infinite where there is one only: that
+  /// scale has no meaning then.
   double to_published(double value) const;
 
   bool operator==(const Metrics&) const = default;

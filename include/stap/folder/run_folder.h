@@ -18,9 +18,9 @@
 namespace stap {
 
 /// One run's folder: every file in it has its place, its one reader and its one writer here
-/// (docs/running.md has the table). Readers take runs that are under way, too, and throw
-/// Error(data) with file and line or key for what is missing, damaged, another run's or of another
-/// format. Writers throw Error(storage) and are for who has claimed the folder (claim.h).
+/// (docs/reference/run-folder.md has the table). Readers take runs that are under way, too, and
+/// throw Error(data) with file and line or key for what is missing, damaged, another run's or of
+/// another format. Writers throw Error(storage) and are for who has claimed the folder (claim.h).
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}

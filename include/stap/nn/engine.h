@@ -108,7 +108,7 @@ MemberState warm_member(MemberState state);
 std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads = 0);
 /// The engine on the first GPU, with `members` members of zero weights. Throws Error(unavailable)
 /// if there is no GPU or its memory does not suffice, and Error(config) without a member or for a
-/// shape the kernels cannot hold (docs/performance.md).
+/// shape the kernels cannot hold (docs/lab/performance.md).
 std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
                                          ComputeOptions::Precision precision);
 /// The engine that the options ask for: on the first GPU or on the CPU.

@@ -12,7 +12,7 @@
 namespace stap {
 
 /// The one network architecture: a Fourier neural operator on states of `grid`
-/// (lifting, Fourier layers, projection: docs/design.md).
+/// (lifting, Fourier layers, projection: docs/internals/design.md).
 struct FnoShape {
   Grid grid;
   FnoOptions options;

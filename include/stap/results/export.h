@@ -10,7 +10,7 @@
 #include "stap/core/outline.h"
 #include "stap/data/transitions.h"
 
-// A run's training set for other programs. docs/data.md says what the files hold.
+// A run's training set for other programs. docs/how-to/your-data.md says what the files hold.
 namespace stap {
 
 /// How a state came about. The numbers are in exported files.

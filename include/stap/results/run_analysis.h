@@ -17,8 +17,8 @@
 #include "stap/results/run_result.h"
 #include "stap/results/text_style.h"
 
-// What a run's folder says about how and why a method worked. docs/analyses.md defines every number
-// and the files that hold them.
+// What a run's folder says about how and why a method worked. docs/reference/analyses.md defines
+// every number and the files that hold them.
 namespace stap {
 
 struct AnalysisOptions {

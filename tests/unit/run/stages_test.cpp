@@ -53,7 +53,7 @@ Rows rows_of(const TransitionSet& set, std::size_t round, std::uint64_t seed, bo
   return rows;
 }
 
-// A round by hand, as docs/recipes.md has it.
+// A round by hand, as docs/lab/recipes.md has it.
 struct ByHandRound {
   std::vector<std::vector<MemberState>> stages{};  // the networks after each
   std::vector<double> errors{};
