@@ -1,5 +1,6 @@
-// docs/how-to/connect-a-solver.md as a user follows it: files are what the blocks with a name hold,
-// and every block of shell commands is run as it stands there, one after the other, in one folder.
+// docs/how-to/connect-a-solver.md as a user follows it: files are what the blocks with a title hold,
+// and every block of shell commands is run as it stands there, one after the other, in one folder,
+// but for those below a comment "not run", which says why.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,18 +24,23 @@ Page read_page(const char* name) {
   std::ifstream text(fs::path(STAP_TEST_SOURCE_DIR) / "docs" / "how-to" / name);
   Page page;
   std::string* block = nullptr;
+  std::string skipped;
+  bool skip = false;
   for (std::string line; std::getline(text, line);) {
     if (!line.starts_with("```")) {
-      if (block != nullptr) *block += line + "\n";
+      if (block != nullptr)
+        *block += line + "\n";
+      else
+        skip = line.starts_with("<!-- not run: ");
       continue;
     }
-    const std::size_t space = line.find(' ');
+    const std::size_t title = line.find("title=\"");
     if (block != nullptr)
       block = nullptr;
     else if (line == "```sh")
-      block = &page.scripts.emplace_back();
-    else if (space != std::string::npos)
-      block = &page.files[line.substr(space + 1)];
+      block = skip ? &skipped : &page.scripts.emplace_back();
+    else if (title != std::string::npos)
+      block = &page.files[line.substr(title + 7, line.size() - title - 8)];
   }
   return page;
 }
