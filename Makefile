@@ -3,7 +3,8 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := program
-.PHONY: program demo test test-long test-solvers test-zoo test-spool test-slurm test-browser bench asan fuzz format check clean help
+.PHONY: program demo docs test test-docs test-long test-solvers test-zoo test-spool test-slurm \
+  test-browser bench asan fuzz format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -27,6 +28,21 @@ test:  ## install what is missing, build everything, run all tests
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS)
 	@tools/run-tests build/release
+
+docs:  ## the documentation as a site: build/docs (python3 -m http.server -d build/docs)
+	@tools/install-deps build docs
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@tools/write-commands build/release/stap
+	@PYTHONWARNINGS=ignore /usr/bin/mkdocs build --strict --quiet
+
+test-docs:  ## run every command of the pages for users, check links and generated parts: minutes
+	@tools/install-deps build docs
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@tools/draw-readme --check
+	@tools/write-commands --check build/release/stap
+	@tests/docs/run build/release/stap
 
 test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it: an hour and a half or so
 	@tools/install-deps build test faults fuzz

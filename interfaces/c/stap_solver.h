@@ -30,7 +30,7 @@
  *   if (rank == 0) stap_close();
  *
  * May be included by several files of a program: all of them share one connection. Not
- * thread-safe: call it from one thread. The protocol is in docs/reference/worker-protocol.md.
+ * thread-safe: call it from one thread. The protocol is in docs/internals/worker-protocol.md.
  */
 #ifndef STAP_SOLVER_H
 #define STAP_SOLVER_H

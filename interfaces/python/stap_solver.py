@@ -27,7 +27,7 @@ With mpi4py (solver.connect: socket) rank 0 talks:
         if rank == 0:
             worker.answer(v)        # or worker.failed("why")
 
-The protocol is in docs/reference/worker-protocol.md.
+The protocol is in docs/internals/worker-protocol.md.
 """
 
 import os

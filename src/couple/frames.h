@@ -1,4 +1,4 @@
-// What goes between a worker and us; docs/reference/worker-protocol.md has every byte of it.
+// What goes between a worker and us; docs/internals/worker-protocol.md has every byte of it.
 #pragma once
 
 #include <cstddef>

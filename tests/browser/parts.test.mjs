@@ -192,7 +192,7 @@ describe("tables", () => {
 });
 
 describe("costs", () => {
-  // docs/reference/analyses.md, written once more.
+  // docs/internals/analyses.md, written once more.
   function turning({ initial: D, budget: B, rounds: R, efficiency: E, train_seconds_per_step: train, select_seconds_per_round: select }) {
     const n = Math.max(1, Math.round(R / E));
     let trained = 0;

@@ -43,7 +43,7 @@ const config::Fields<CommandOptions>& command_fields();
 std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const Outline& outline,
                                             const CoupleContext& context = {});
 
-/// A program that is started once a slot and asked by frames (docs/reference/worker-protocol.md).
+/// A program that is started once a slot and asked by frames (docs/internals/worker-protocol.md).
 struct WorkerOptions : SolverOptions {
   enum class Connect { automatic, pipe, socket };
 

@@ -17,7 +17,7 @@
 #include "stap/results/run_result.h"
 #include "stap/results/text_style.h"
 
-// What a run's folder says about how and why a method worked. docs/reference/analyses.md defines
+// What a run's folder says about how and why a method worked. docs/internals/analyses.md defines
 // every number and the files that hold them.
 namespace stap {
 

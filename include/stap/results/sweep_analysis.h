@@ -12,7 +12,7 @@
 #include "stap/results/cost_analysis.h"
 #include "stap/results/run_analysis.h"
 
-// The runs of a sweep, and its methods held against each other (docs/reference/analyses.md).
+// The runs of a sweep, and its methods held against each other (docs/internals/analyses.md).
 namespace stap {
 
 /// E of one seed alone: how far the seeds agree.

@@ -1,5 +1,5 @@
 // Does it pay, if a solver step took so long?
-// The inequality of docs/reference/analyses.md: seconds until the baseline's error with and without active
+// The inequality of docs/internals/analyses.md: seconds until the baseline's error with and without active
 // learning, and the price of a solver step above which it pays.
 function judged(method, acquire) {
   const { initial, budget, rounds, efficiency, train_seconds_per_step: train,

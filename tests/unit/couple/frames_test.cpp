@@ -20,7 +20,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// The protocol once more, from its description (docs/reference/worker-protocol.md), number by
+// The protocol once more, from its description (docs/internals/worker-protocol.md), number by
 // number.
 class Builder {
  public:
@@ -317,7 +317,7 @@ TEST(Frames, AnswerIsReadIfItsSizeIsRight) {
 }
 
 TEST(Frames, ExampleOfTheDocumentIsRight) {
-  const std::string page = test::content(STAP_TEST_SOURCE_DIR "/docs/reference/worker-protocol.md");
+  const std::string page = test::content(STAP_TEST_SOURCE_DIR "/docs/internals/worker-protocol.md");
   std::istringstream digits(page.substr(page.find("53 54 41 50 01")));
   Bytes bytes;
   for (std::string pair; digits >> pair && pair != "```";)
