@@ -34,7 +34,7 @@ docs:  ## the documentation as a site: build/docs (python3 -m http.server -d bui
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_program
 	@tools/write-commands build/release/stap
-	@PYTHONWARNINGS=ignore /usr/bin/mkdocs build --strict --quiet
+	@PYTHONWARNINGS=ignore mkdocs build --strict --quiet
 
 test-docs:  ## run every command of the pages for users, check links and generated parts: minutes
 	@tools/install-deps build docs
