@@ -16,12 +16,14 @@ build/%/build.ninja:
 program: build/release/build.ninja  ## build the program: build/release/stap (the default)
 	@cmake --build build/release -j $(JOBS) --target stap_program
 
-demo:  ## set up, build the program and run a small study of three methods and three seeds
+demo:  ## set up, build the program and compare two methods in a small study: minutes
+	@echo "demo: builds the program (up to 10 minutes on two cores, once), then compares buying whole"
+	@echo "      trajectories at random with sbal+stap: ten runs of a small Burgers problem, a minute or two"
 	@tools/install-deps build
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_program
-	@build/release/stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 \
-	  --out build/demo
+	@build/release/stap sweep demo --grid method=random,sbal+stap --grid seed=0..4 --out build/demo
+	@echo "demo: open build/demo/report.html in a browser"
 
 test:  ## install what is missing, build everything, run all tests
 	@tools/install-deps build test faults

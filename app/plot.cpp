@@ -168,7 +168,7 @@ double chosen_time(const Field& field, const PlotOptions& options) {
                                    [&](double t) { return std::abs(t - *options.time); });
 }
 
-Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
+Figure trajectory_figure(const RunResult& run, std::size_t group, const PlotOptions& options) {
   ExtractKind kind = ExtractKind::best;
   for (const ExtractKind one : {ExtractKind::best, ExtractKind::median, ExtractKind::worst})
     if (to_string(one) == options.kind) kind = one;
@@ -180,19 +180,21 @@ Figure trajectory_figure(const RunResult& run, const PlotOptions& options) {
     throw Error(ErrorKind::config,
                 fmt::format("there is no channel '{}' in {}; channels: {}", options.channel,
                             run.folder.string(), fmt::join(names, ", ")));
-  Field field = make_field(extracts, kind, names, kPixelsMost);
-  if (field.dimensions == 1) field.bought = read_chosen_steps(run).frequency();
+  FieldSource source{&extracts, {.label = run.method, .group = group}};
+  if (extracts.states.grid.axes() == 1) source.model.bought = read_chosen_steps(run).frequency();
+  const Field field = make_field(std::span(&source, 1), kind, names, kPixelsMost);
+  const FieldModel& model = field.models.front();
   const double time = chosen_time(field, options);
   const FigureStyle style = style_of(options, 170, field.dimensions == 1 ? 60 : 75);
   const auto channel = static_cast<std::size_t>(found - names.begin());
-  return {
-      svg_text(field, channel, time, style),
-      fmt::format("{} trajectory of {}, seed {}, {}{}; RMSE of the mean model {}, after round {}",
-                  options.kind, run.method, run.seed, *found,
-                  field.dimensions == 1 ? "" : fmt::format(" at time {:.4g}", time),
-                  std::isfinite(field.rmse) ? fmt::format("{:.3g}", field.rmse) : "not finite",
-                  field.round),
-      field.bought.empty() ? "" : "The strip over the truth: how often a step was bought"};
+  return {svg_text(field, channel, time, style),
+          fmt::format(
+              "{} trajectory of {}, seed {}, {}{}; RMSE of the averaged model {}, after round {}",
+              options.kind, run.method, run.seed, *found,
+              field.dimensions == 1 ? "" : fmt::format(" at time {:.4g}", time),
+              std::isfinite(model.rmse) ? fmt::format("{:.3g}", model.rmse) : "not finite",
+              field.round),
+          model.bought.empty() ? "" : "Bars over the prediction: how often each step was bought"};
 }
 
 Figure make_figure(const PlotOptions& options) {
@@ -207,9 +209,10 @@ Figure make_figure(const PlotOptions& options) {
   const ChartRow& row = *std::ranges::find(chart_rows(), options.figure, &ChartRow::id);
   if (row.of_methods != nullptr) return chart_figure(row.of_methods(problem, of), options);
   const RunResult& run = choose_run(problem, options);
-  if (row.of_run != nullptr) return chart_figure(row.of_run(run), options);
+  const std::size_t group = problem.methods.front().group;
+  if (row.of_run != nullptr) return chart_figure(row.of_run(run, group), options);
   if (row.picture_of_run != nullptr) return raster_figure(run, row.picture_of_run(run), options);
-  return trajectory_figure(run, options);
+  return trajectory_figure(run, group, options);
 }
 
 void run_plot(const PlotOptions& options, std::ostream& out) {

@@ -51,10 +51,13 @@ class ReportWriter {
   void follow(const LiveFolder& live) {
     std::string seen = files_seen(folder_) + (live.ended ? "ended\n" : "\n");
     for (const LiveRun& run : live.runs) seen += run.words + '\n';
+    seen += fmt::format("{:.2f}", share_done(live.runs));
     if (seen == seen_ || (!live.ended && Clock::now() < next_)) return;
     const auto start = Clock::now();
     try {
-      std::string page = page_text(gather_report(std::span(&folder_, 1)), !live.ended);
+      const auto left = seconds_left(live.runs);
+      const LivePage state{share_done(live.runs), left ? duration_text(*left) : "", live.ended};
+      std::string page = page_text(gather_report(std::span(&folder_, 1)), &state);
       check_report_output(file_, std::span(&folder_, 1));
       if (page != page_) write_text(file_, page);
       page_ = std::move(page);
@@ -115,6 +118,17 @@ std::string head_text(const std::string& folder, const LiveFolder& live) {
                      live.runs.size() == 1 ? "run" : "runs");
 }
 
+// All runs together: "all runs [####    ] 52 of 100 %, 3 min left".
+std::string overall_text(const LiveFolder& live, std::size_t columns) {
+  const auto left = seconds_left(live.runs);
+  return bar_line({.phase = "all runs",
+                   .done = static_cast<std::size_t>(100 * share_done(live.runs)),
+                   .total = 100,
+                   .unit = "%",
+                   .left = left ? duration_text(*left) : ""},
+                  columns);
+}
+
 // A few lines in the place of those before on a terminal; elsewhere a line where what a run does
 // has changed.
 class View {
@@ -135,9 +149,9 @@ class View {
             const std::string& report) {
     std::vector<const LiveRun*> runs;
     for (const LiveRun& run : live.runs) runs.push_back(&run);
-    const std::size_t most = std::max<std::size_t>(terminal.rows, 6) - 4;
+    const std::size_t most = std::max<std::size_t>(terminal.rows, 6) - 5;
     if (runs.size() > most) std::ranges::stable_partition(runs, &LiveRun::works);
-    std::vector<std::string> lines{head_text(folder, live)};
+    std::vector<std::string> lines{head_text(folder, live), overall_text(live, terminal.columns)};
     for (const LiveRun* run : runs) {
       if (lines.size() > most) break;
       lines.push_back("  " + run_text(*run));

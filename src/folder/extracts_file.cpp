@@ -30,7 +30,7 @@ std::vector<T> numbers(const Array<double>& array) {
 
 }  // namespace
 
-void RunFolder::write_extracts(const RunExtracts& extracts) const {
+void RunFolder::write_extracts(const RunExtracts& extracts, const char* name) const {
   const Extracts& e = extracts.extracts;
   const Grid& grid = extracts.states.grid;
   const std::size_t n = e.rollouts.size();
@@ -46,7 +46,7 @@ void RunFolder::write_extracts(const RunExtracts& extracts) const {
   }
   const std::vector<double> truth = doubles(e.rollouts, &Extract::truth);
   const std::vector<double> mean = doubles(e.rollouts, &Extract::mean);
-  ArrayWriter writer(extracts_file());
+  ArrayWriter writer(path_ / name);
   writer.add_text_attribute("format", kExtractsFormat);
   writer.add_text_attribute("run", run());
   writer.describe(extracts.states);
@@ -69,8 +69,8 @@ void RunFolder::write_extracts(const RunExtracts& extracts) const {
   writer.commit();
 }
 
-RunExtracts RunFolder::read_extracts() const {
-  const std::filesystem::path path = extracts_file();
+RunExtracts RunFolder::read_extracts(const char* name) const {
+  const std::filesystem::path path = path_ / name;
   const auto damaged = [&](const std::string& what) {
     return Error(ErrorKind::data, fmt::format("{}: {}", path.string(), what));
   };

@@ -1,16 +1,17 @@
 // Charts and pictures of one problem, thinned to what a page can hold.
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "report/field_parts.h"
 #include "report/gather.h"
 #include "report/shortened.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
 #include "stap/report/charts.h"
+#include "stap/results/comparison.h"
 
 namespace stap {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 // What a page has room for, all problems together: 5 MB with everything.
 constexpr double kActivationPoints = 7'000;  // about 100 bytes each
 constexpr double kPictureBytes = 2.0e6;      // of trajectories, as text
+constexpr std::size_t kModels = 5;           // in one figure of trajectories
 constexpr std::size_t kMostPixels = 40'000;  // of one picture, however much room there is
 
 // A row's chart of the problem, and the variants of it that there are.
@@ -25,7 +27,9 @@ ReportChart draw_row(const ChartRow& row, const ProblemMethods& methods, ChartOf
   ReportChart chart{row.id, {}};
   const bool errors = row.variants != ChartRow::Variants::none;
   const bool metrics = row.variants == ChartRow::Variants::metrics;
-  for (const ErrorsOfInfo& whose : errors_of_infos())
+  std::vector<ErrorsOfInfo> order(errors_of_infos().begin(), errors_of_infos().end());
+  std::ranges::stable_partition(order, [&](const auto& one) { return one.whose == of.whose; });
+  for (const ErrorsOfInfo& whose : order)
     for (const MetricInfo& metric : metric_infos()) {
       if ((!errors && whose.whose != of.whose) || (!metrics && metric.metric != of.metric))
         continue;
@@ -60,64 +64,85 @@ bool thin(Chart& chart, std::size_t points_most) {
   return thinned;
 }
 
-// Share of the chosen trajectories of which each solver step was bought.
-std::vector<double> bought_share(const Chart& steps, const std::string& label,
-                                 std::size_t cluster) {
-  std::vector<double> share;
-  const auto found = std::ranges::find(steps.series, label, &Series::label);
-  if (found != steps.series.end())
-    for (const double y : found->y) share.insert(share.end(), std::max<std::size_t>(cluster, 1), y);
-  return share;
-}
-
-// What is read of one run for its pictures.
+// What is read of one method for its pictures.
 struct Shown {
-  const RunResult* run;
-  ReportMethod* method;
-  RunExtracts extracts{};
-  std::vector<double> bought{};
+  RunExtracts extracts;
+  FieldModel model;
+  std::vector<std::string> channels;
 };
 
-std::vector<Field> fields_of(const Shown& shown, std::size_t pixels) {
-  std::vector<Field> fields;
-  const auto names = channel_names(shown.run->manifest, shown.extracts.states.grid.channels);
-  for (const Extract& one : shown.extracts.extracts.rollouts) {
-    fields.push_back(make_field(shown.extracts, one.kind, names, pixels));
-    fields.back().bought = shown.bought;
+// A run's extracts of a name; none where there is no file, or a damaged one, which is said.
+std::optional<Shown> read_shown(const RunResult& run, const ReportMethod& method, const char* name,
+                                ReportProblem& problem) {
+  std::error_code error;
+  const RunFolder folder(run.folder);
+  if (!std::filesystem::exists(folder.path() / name, error)) return std::nullopt;
+  try {
+    Shown shown{folder.read_extracts(name), {.label = method.label, .group = method.group}, {}};
+    shown.channels = channel_names(run.manifest, shown.extracts.states.grid.channels);
+    if (problem.dt == 0) problem.dt = shown.extracts.states.dt;
+    return shown;
+  } catch (const Error& damage) {
+    problem.notes.push_back(fmt::format("No trajectories of {}: {}.", method.label, damage.what()));
+    return std::nullopt;
   }
-  return fields;
 }
 
-std::size_t picture_bytes(const std::vector<Shown>& all) {
+// Of several methods those that show the same test trajectories, which the analysis of a sweep
+// takes; where there are none, or one method only, what the best one has kept itself.
+std::vector<Shown> all_shown(const std::map<std::string, const RunResult*>& runs,
+                             ReportProblem& problem) {
+  std::vector<std::size_t> order(problem.methods.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto sets = ranked_sets(problem.table, deployed_errors(problem.table.rows));
+  const std::size_t best = sets.empty() ? 0 : sets.front().front();
+  std::ranges::stable_partition(order, [&](std::size_t m) { return m == 0 || m == best; });
+  std::vector<Shown> all;
+  for (const char* name : {kSharedExtracts, kOwnExtracts})
+    for (const std::size_t m : order) {
+      if (all.size() == kModels || (name == kOwnExtracts && (!all.empty() || m != best))) continue;
+      const ReportMethod& method = problem.methods[m];
+      std::optional<Shown> shown = read_shown(*runs.at(method.label), method, name, problem);
+      if (shown && (all.empty() || same_trajectories(shown->extracts, all.front().extracts)))
+        all.push_back(std::move(*shown));
+    }
+  if (all.size() == 1 && problem.methods.size() > 1)
+    problem.notes.push_back(
+        fmt::format("Trajectories are of {} only: 'stap analyse' of the finished sweep shows all "
+                    "methods on the same ones.",
+                    all.front().model.label));
+  return all;
+}
+
+std::size_t picture_bytes(const std::vector<Field>& fields) {
   std::size_t bytes = 0;
-  for (const Shown& shown : all)
-    for (const Field& field : shown.method->fields)
-      for (const FieldChannel& channel : field.channels)
-        for (const Picture* picture : {&channel.truth, &channel.prediction, &channel.error}) {
-          bytes += data_uri(*picture).size();
-          if (field.dimensions > 1) bytes += data_uri(still_strip(*picture, field)).size();
-        }
+  for (const Field& field : fields)
+    for (const FieldChannel& channel : field.channels) {
+      bytes += data_uri(channel.truth).size();
+      for (const auto* pictures : {&channel.predictions, &channel.errors})
+        for (const Picture& picture : *pictures) bytes += data_uri(picture).size();
+    }
   return bytes;
 }
 
 // Trajectories as large as there is room for them.
 void draw_fields(std::vector<Shown>& all, double share, ReportProblem& problem) {
-  std::size_t pictures = 0, whole = 0;
-  for (const Shown& shown : all) {
-    const std::size_t rollouts = shown.extracts.extracts.rollouts.size();
-    pictures += 3 * rollouts * shown.extracts.states.grid.channels;
-    whole =
-        std::max(whole, shown.extracts.extracts.times.size() * shown.extracts.states.grid.values() /
-                            std::max<std::size_t>(shown.extracts.states.grid.channels, 1));
-  }
-  if (pictures == 0) return;
+  if (all.empty() || all.front().extracts.extracts.rollouts.empty()) return;
+  const RunExtracts& first = all.front().extracts;
+  const std::size_t whole = first.extracts.times.size() * first.states.grid.points_total();
+  const std::size_t pictures =
+      first.extracts.rollouts.size() * first.states.grid.channels * (1 + 2 * all.size());
   const double budget = share * kPictureBytes;
+  std::vector<FieldSource> sources;
+  for (const Shown& shown : all) sources.push_back({&shown.extracts, shown.model});
   // A pixel takes about half a byte of text.
   std::size_t pixels = std::clamp<std::size_t>(
       static_cast<std::size_t>(2.0 * budget / static_cast<double>(pictures)), 200, kMostPixels);
   for (int tries = 0; tries < 8; ++tries) {
-    for (Shown& shown : all) shown.method->fields = fields_of(shown, pixels);
-    const double bytes = static_cast<double>(picture_bytes(all));
+    problem.fields.clear();
+    for (const Extract& one : first.extracts.rollouts)
+      problem.fields.push_back(make_field(sources, one.kind, all.front().channels, pixels));
+    const double bytes = static_cast<double>(picture_bytes(problem.fields));
     if (bytes <= budget) break;
     pixels = static_cast<std::size_t>(static_cast<double>(pixels) * 0.9 * budget / bytes);
   }
@@ -141,6 +166,8 @@ void shorten_names(Chart& chart) {
 void shorten_names(ReportProblem& problem) {
   for (ReportChart& chart : problem.charts)
     for (Chart& variant : chart.variants) shorten_names(variant);
+  for (Field& field : problem.fields)
+    for (FieldModel& model : field.models) model.label = shortened(model.label);
   for (ReportMethod& method : problem.methods) {
     for (ReportChart& chart : method.charts) shorten_names(chart.variants.front());
     for (auto& [id, picture] : method.pictures) {
@@ -159,7 +186,7 @@ bool draw_run(const RunResult& run, std::size_t points, ReportMethod& method) {
       if (PictureChart picture = row.picture_of_run(run); picture.picture.width > 0)
         method.pictures.emplace_back(row.id, std::move(picture));
     if (row.of_run == nullptr) continue;
-    Chart chart = row.of_run(run);
+    Chart chart = row.of_run(run, method.group);
     thinned = thin(chart, points) || thinned;
     method.charts.push_back({row.id, {std::move(chart)}});
   }
@@ -175,35 +202,30 @@ void draw_problem(const ProblemMethods& methods, double share, ReportProblem& pr
       costs.push_back({method.label, method.cost->baseline, method.group, method.cost->cost.terms});
   for (const ChartRow& row : chart_rows()) {
     if (row.of_methods == nullptr || (row.has != nullptr && !row.has(methods))) continue;
-    problem.charts.push_back(draw_row(row, methods, {.costs = [&] { return costs; }}));
+    problem.charts.push_back(
+        draw_row(row, methods,
+                 {.whose = deployed_errors(problem.table.rows), .costs = [&] { return costs; }}));
   }
 
-  const Chart steps = steps_chart(methods);
   const auto points = static_cast<std::size_t>(share * kActivationPoints /
                                                (2.0 * static_cast<double>(problem.methods.size())));
-  std::vector<Shown> all;
+  std::map<std::string, const RunResult*> runs_shown;
   bool thinned = false;
   for (ReportMethod& method : problem.methods) {
     const MethodRuns& runs = *std::ranges::find(methods.methods, method.label, &MethodRuns::label);
     const RunResult* run = *std::ranges::find_if(
         runs.runs, [&](const RunResult* r) { return r->folder.string() == method.shown; });
+    runs_shown[method.label] = run;
     thinned = draw_run(*run, std::clamp<std::size_t>(points, 40, 1'000), method) || thinned;
-    std::error_code error;
-    const RunFolder folder(run->folder);
-    if (!std::filesystem::exists(folder.extracts_file(), error)) continue;
-    try {
-      all.push_back(
-          {run, &method, folder.read_extracts(), bought_share(steps, method.label, run->cluster)});
-      if (problem.dt == 0) problem.dt = all.back().extracts.states.dt;
-    } catch (const Error& damage) {
-      problem.notes.push_back(
-          fmt::format("No trajectories of {}: {}.", method.label, damage.what()));
-    }
   }
   if (thinned)
     problem.notes.emplace_back(
         "Of the states in the maps of hidden activations every so many are shown; analysis.h5 has "
         "all of them.");
+  std::vector<Shown> all = all_shown(runs_shown, problem);
+  for (Shown& shown : all)
+    shown.model.bought =
+        bought_share(*std::ranges::find(methods.methods, shown.model.label, &MethodRuns::label));
   draw_fields(all, share, problem);
   shorten_names(problem);
 }

@@ -88,12 +88,13 @@ struct Limits {
   }
 };
 
-// The truth's, and of the prediction's what does not make it small.
-Limits common_limits(const std::vector<float>& truth, const std::vector<float>& prediction) {
+// The truth's, and of the predictions' what does not make it small.
+Limits common_limits(const std::vector<float>& truth,
+                     const std::vector<std::vector<float>>& predictions) {
   Limits limits, both;
   limits.add(truth);
   both.add(truth);
-  both.add(prediction);
+  for (const auto& prediction : predictions) both.add(prediction);
   if (!(both.low <= both.high)) return {0, 1};
   if (!(limits.low <= limits.high)) limits = both;
   const double spare = 0.25 * (limits.high - limits.low);
@@ -109,59 +110,98 @@ Limits common_limits(const std::vector<float>& truth, const std::vector<float>& 
   return result;
 }
 
-FieldChannel make_channel(const Extract& extract, std::size_t c, const std::string& name,
-                          const Layout& layout) {
-  const std::vector<float> truth = arranged(extract.truth, c, layout);
-  const std::vector<float> prediction = arranged(extract.mean, c, layout);
-  std::vector<float> error(truth.size());
+// Whether values go to both sides of 0, and not by a little noise.
+bool is_signed(const Limits& limits) {
+  constexpr double kLeast = 0.1;
+  return limits.low < 0 && limits.high > 0 &&
+         std::min(-limits.low, limits.high) >= kLeast * std::max(-limits.low, limits.high);
+}
+
+FieldChannel make_channel(std::span<const Extract* const> extracts, std::size_t c,
+                          const std::string& name, const Layout& layout) {
+  const std::vector<float> truth = arranged(extracts[0]->truth, c, layout);
+  std::vector<std::vector<float>> predictions, errors;
   double largest = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    error[i] = prediction[i] - truth[i];
-    if (std::isfinite(error[i])) largest = std::max<double>(largest, std::abs(error[i]));
+  for (const Extract* extract : extracts) {
+    const auto& prediction = predictions.emplace_back(arranged(extract->mean, c, layout));
+    auto& error = errors.emplace_back(truth.size());
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      error[i] = prediction[i] - truth[i];
+      if (std::isfinite(error[i])) largest = std::max<double>(largest, std::abs(error[i]));
+    }
   }
-  const Limits limits = common_limits(truth, prediction);
+  Limits limits = common_limits(truth, predictions);
   // A prediction without any error is white all over.
   if (largest == 0) largest = 1e-6 * std::max(std::abs(limits.low), std::abs(limits.high));
   // One that explodes shows where it begins to.
   largest = std::min(largest, 2 * (limits.high - limits.low));
-  const std::size_t w = layout.width(), h = layout.height();
-  return {name, make_picture(w, h, truth, limits.low, limits.high, Palette::sequential),
-          make_picture(w, h, prediction, limits.low, limits.high, Palette::sequential),
-          make_picture(w, h, error, -largest, largest, Palette::diverging)};
+  const bool both_signs = is_signed(limits);
+  if (both_signs) {
+    limits.high = std::max(-limits.low, limits.high);
+    limits.low = -limits.high;
+  }
+  const auto picture = [&](const std::vector<float>& values) {
+    return make_picture(layout.width(), layout.height(), values, limits.low, limits.high,
+                        both_signs ? Palette::diverging : Palette::sequential);
+  };
+  FieldChannel channel{name, picture(truth), {}, {}};
+  for (std::size_t m = 0; m < extracts.size(); ++m) {
+    channel.predictions.push_back(picture(predictions[m]));
+    channel.errors.push_back(make_picture(layout.width(), layout.height(), errors[m], -largest,
+                                          largest, Palette::diverging));
+  }
+  return channel;
 }
 
 }  // namespace
 
-Field make_field(const RunExtracts& extracts, ExtractKind kind,
+bool same_trajectories(const RunExtracts& a, const RunExtracts& b) {
+  return a.extracts.times == b.extracts.times &&
+         std::ranges::equal(a.extracts.rollouts, b.extracts.rollouts, {}, &Extract::trajectory,
+                            &Extract::trajectory) &&
+         a.states.grid == b.states.grid;
+}
+
+Field make_field(std::span<const FieldSource> sources, ExtractKind kind,
                  const std::vector<std::string>& channels, std::size_t pixels_most) {
-  const auto& rollouts = extracts.extracts.rollouts;
-  const auto found = std::ranges::find(rollouts, kind, &Extract::kind);
-  if (found == rollouts.end())
-    throw Error(ErrorKind::data,
-                fmt::format("there is no {} trajectory among the extracts: {}", to_string(kind),
-                            rollouts.empty() ? "a state was too large for them"
-                                             : "they were written by another version"));
-  const Grid& grid = extracts.states.grid;
-  const std::vector<std::size_t>& times = extracts.extracts.times;
+  const RunExtracts& first = *sources[0].extracts;
+  std::vector<const Extract*> rollouts;
+  for (const FieldSource& source : sources) {
+    const auto& all = source.extracts->extracts.rollouts;
+    const auto found = std::ranges::find(all, kind, &Extract::kind);
+    if (found == all.end())
+      throw Error(ErrorKind::data,
+                  fmt::format("there is no {} trajectory among the extracts: {}", to_string(kind),
+                              all.empty() ? "a state was too large for them"
+                                          : "they were written by another version"));
+    if (!same_trajectories(*source.extracts, first))
+      throw Error(ErrorKind::internal, "pictures of different test trajectories");
+    rollouts.push_back(&*found);
+  }
+  const Grid& grid = first.states.grid;
+  const std::vector<std::size_t>& times = first.extracts.times;
   Layout layout{grid, thinning_for(grid, times.size(), pixels_most), 0, 1};
   layout.times = kept(times.size(), layout.thin.times);
   if (grid.axes() > 1)
     layout.columns =
         static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(layout.times))));
   Field field{.kind = kind,
-              .trajectory = found->trajectory,
-              .round = extracts.round,
-              .rmse = found->rmse,
+              .trajectory = rollouts[0]->trajectory,
+              .round = first.round,
               .dimensions = grid.axes(),
               .width = layout.tile_width(),
               .height = layout.tile_height(),
               .columns = layout.columns,
               .lengths = grid.lengths};
-  const double dt = extracts.states.dt > 0 ? extracts.states.dt : 1.0;
+  for (std::size_t m = 0; m < sources.size(); ++m) {
+    field.models.push_back(sources[m].model);
+    field.models.back().rmse = rollouts[m]->rmse;
+  }
+  const double dt = first.states.dt > 0 ? first.states.dt : 1.0;
   for (std::size_t t = 0; t < times.size(); t += layout.thin.times)
     field.times.push_back(static_cast<double>(times[t]) * dt);
   for (std::size_t c = 0; c < grid.channels; ++c)
-    field.channels.push_back(make_channel(*found, c, channels.at(c), layout));
+    field.channels.push_back(make_channel(rollouts, c, channels.at(c), layout));
   return field;
 }
 

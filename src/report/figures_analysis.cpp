@@ -148,7 +148,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
   return chart;
 }
 
-Chart activations_chart(const RunResult& run) {
+Chart activations_chart(const RunResult& run, std::size_t group) {
   Chart chart{.title = fmt::format("Hidden activations, {}, seed {}", run.method, run.seed)};
   if (!is_analysed(run.folder)) {
     chart.note = kNotAnalysed;
@@ -171,11 +171,11 @@ Chart activations_chart(const RunResult& run) {
     chart.x.label = direction_label(analysis, 0);
     chart.y.label = direction_label(analysis, 1);
     chart.series.push_back(
-        map_points("test trajectories", 4, full, [](std::size_t) { return true; }));
+        map_points("test trajectories", kNoMethod, full, [](std::size_t) { return true; }));
+    chart.series.push_back(map_points("initial", kNoMethod + 1, bought,
+                                      [&](std::size_t i) { return acquisition[i] == 0; }));
     chart.series.push_back(
-        map_points("initial", 0, bought, [&](std::size_t i) { return acquisition[i] == 0; }));
-    chart.series.push_back(
-        map_points("bought", 1, bought, [&](std::size_t i) { return acquisition[i] > 0; }));
+        map_points("bought", group, bought, [&](std::size_t i) { return acquisition[i] > 0; }));
     add_note(chart.note,
              "States along the two directions in which the committee's activations on "
              "test trajectories vary most; at most 2000 of each kind");

@@ -1,13 +1,15 @@
 #include "report/gather.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
+#include "stap/folder/sweep_folder.h"
+#include "stap/results/learned_problem.h"
 
 namespace stap {
 namespace {
@@ -105,6 +107,28 @@ void describe_states(const RunResult& run, ReportProblem& problem) {
     problem.grid.push_back(one.integer<std::size_t>().value_or(0));
 }
 
+// As a shell takes it for one word.
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("._-/+=,").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// How a sweep is continued with more seeds, or a run becomes one: by its preset, if all of it is
+// that, else by the configuration of one of its runs.
+void describe_study(const fs::path& folder, const std::string& shown,
+                    const std::vector<RunResult>& results, ReportProblem& problem) {
+  const RunResult& run = *std::ranges::find(results, fs::path(shown), &RunResult::folder);
+  const std::string preset = preset_of(run, problem.table.problem);
+  problem.again = "stap sweep " + (preset.empty() ? shell_word(shown) : preset);
+  problem.again_out = shell_word(folder.string() + (is_sweep(folder) ? "" : "-sweep"));
+}
+
 }  // namespace
 
 Report gather_report(std::span<const fs::path> given, const ReportOptions& options) {
@@ -142,6 +166,8 @@ Report gather_report(std::span<const fs::path> given, const ReportOptions& optio
       }
     }
     describe_states(*all[p].methods.front().runs.front(), problem);
+    if (folders.size() == 1 && all.size() == 1)
+      describe_study(folders.front(), problem.methods.front().shown, report.results, problem);
     draw_problem(all[p], 1.0 / static_cast<double>(all.size()), problem);
     report.problems.push_back(std::move(problem));
   }

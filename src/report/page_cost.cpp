@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "report/cost_words.h"
 #include "report/html.h"
 #include "report/page_parts.h"
 
@@ -72,7 +71,7 @@ class Said {
 std::string terms_html(const std::string& id, const std::vector<const ReportMethod*>& methods) {
   HtmlTable html{id + "-table",
                  "Terms of the cost analysis; steps are solver steps",
-                 {"method", "over", "initial steps", "steps a round", "rounds", "efficiency"},
+                 {"method", "over", "initial steps", "steps per round", "rounds", "efficiency"},
                  {}};
   for (const ReportMethod* method : methods) {
     const CostAnalysis& cost = method->cost->cost;
@@ -105,7 +104,7 @@ std::string terms_html(const std::string& id, const std::vector<const ReportMeth
   both.insert(both.end(), without.begin(), without.end());
   add_times(html, "with it", with, unit_of(both));
   add_times(html, "without", without, unit_of(both));
-  add("pays above, per step", of_verdict(&CostVerdict::turning_acquire));
+  add("break-even, per step", of_verdict(&CostVerdict::turning_acquire));
   return table_html(html);
 }
 
@@ -126,14 +125,15 @@ std::string cost_html(const std::string& id, const ReportProblem& problem) {
   for (const ReportMethod* method : methods) {
     if (method->cost->baseline.empty() && judged) continue;
     verdicts.add(method->cost->cost.text, *method);
-    if (const std::string guess = guess_text(problem, *method); !guess.empty())
+    if (!method->cost->cost.efficiency) continue;
+    const std::string& base = method->cost->baseline;
+    if (const std::string guess = guess_text(problem.table, method->label, base, shortened(base));
+        !guess.empty())
       guesses.add(guess, *method);
   }
-  // Guesses stand last: what a script offers for other prices of a solver step comes behind them.
-  return fmt::format(
-      "<div class=\"cost\" id=\"{}\">\n{}{}{}</div>\n", id, verdicts.html("verdict"),
-      terms_html(id, methods),
-      guesses.html("guess", "a guess, at this and any other cost of a solver step, as "));
+  return fmt::format("<div class=\"cost\" id=\"{}\">\n{}{}{}</div>\n", id, verdicts.html("verdict"),
+                     guesses.html("guess", "not certain, as "),
+                     fold_html(id + "-terms", "The terms of this", terms_html(id, methods)));
 }
 
 }  // namespace stap

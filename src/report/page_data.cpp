@@ -6,7 +6,6 @@
 
 #include "report/page_parts.h"
 #include "report/script_json.h"
-#include "report/shortened.h"
 #include "stap/report/page.h"
 #include "stap/results/table_format.h"
 
@@ -81,28 +80,33 @@ Value field_value(const Field& field) {
   Value value;
   value.set("dimensions", field.dimensions);
   value.set("times", list_of(field.times));
-  value.set("time_unit", "");
   value.set("width", field.width);
   value.set("height", field.height);
   value.set("columns", field.columns);
   value.set("lengths", list_of(field.lengths));
-  Value::List channels;
+  Value::List models, channels;
+  for (const FieldModel& model : field.models) {
+    Value& one = models.emplace_back();
+    one.set("label", shortened(model.label));
+    one.set("group", model.group);
+  }
   for (const FieldChannel& channel : field.channels) {
     Value& one = channels.emplace_back();
     one.set("name", shortened(channel.name));
     one.set("low", channel.truth.low);
     one.set("high", channel.truth.high);
-    one.set("error", channel.error.high);
+    one.set("error", channel.errors.empty() ? 0 : channel.errors[0].high);
   }
+  value.set("models", Value(std::move(models)));
   value.set("channels", Value(std::move(channels)));
-  value.set("bought", list_of(field.bought));
   return value;
 }
 
-void add_fields(const std::string& id, const ReportProblem& problem, Value& fields) {
-  for (std::size_t m = 0; m < problem.methods.size(); ++m)
-    for (const Field& field : problem.methods[m].fields)
-      fields.set(field_id(id, m, field), field_value(field));
+// Those that are on the page.
+void add_fields(const std::string& id, const ReportProblem& problem, const Headline& head,
+                Value& fields) {
+  if (const auto first = case_of(problem, head)) fields.set(case_id(id), field_value(*first));
+  for (const Field& field : problem.fields) fields.set(field_id(id, field), field_value(field));
 }
 
 Value ledger_value(const Ledger& ledger) {
@@ -179,17 +183,19 @@ std::string script_json(const Value& value) {
   return out;
 }
 
-std::string page_data(const Report& report, std::size_t problems) {
+std::string page_data(const Report& report, std::size_t problems,
+                      const std::vector<Headline>& heads) {
   Value charts = empty_map(), tables = empty_map(), costs = empty_map(), fields = empty_map();
   for (std::size_t p = 0; p < problems; ++p) {
     const std::string id = fmt::format("p{}", p + 1);
     add_charts(id, report.problems[p], charts);
     add_tables(id, report.problems[p], tables);
     add_cost(id, report.problems[p], costs);
-    add_fields(id, report.problems[p], fields);
+    add_fields(id, report.problems[p], heads[p], fields);
   }
   Value data;
   data.set("format", "report-data/1");
+  data.set("summary", summary_markdown(report, heads));
   data.set("charts", std::move(charts));
   data.set("tables", std::move(tables));
   data.set("costs", std::move(costs));

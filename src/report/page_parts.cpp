@@ -1,11 +1,11 @@
 #include "report/page_parts.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include "report/html.h"
-#include "report/shortened.h"
 
 namespace stap {
 
@@ -60,15 +60,25 @@ std::string table_html(const HtmlTable& table) {
   return html + "</tbody></table></div>\n";
 }
 
-std::string chart_html(const std::string& id, const Chart& chart) {
+std::string fold_html(const std::string& id, std::string_view summary, const std::string& content) {
+  if (content.empty()) return {};
+  return fmt::format("<details class=\"fold\" id=\"{}\"><summary>{}</summary>\n{}</details>\n", id,
+                     prose_html(summary), content);
+}
+
+std::string chart_html(const std::string& id, const Chart& chart, const std::string& finding,
+                       double height_mm) {
   if (chart.series.empty())
     return fmt::format("<p class=\"absent\" id=\"{}\"><strong>{}</strong>: {}</p>\n", id,
                        escaped(chart.title), prose_html(chart.note));
+  const std::string how = finding.empty() ? chart.note
+                                          : fmt::format("{}{}{}", chart.title,
+                                                        chart.note.empty() ? "" : ". ", chart.note);
   return fmt::format(
       "<figure class=\"chart\" id=\"{}\"><figcaption><strong>{}</strong> <span>{}</span>"
       "</figcaption><div class=\"plot\">{}</div></figure>\n",
-      id, escaped(chart.title), prose_html(chart.note),
-      svg_text(chart, {.width_mm = 180, .height_mm = 90, .font_pt = 9, .page = true}));
+      id, prose_html(finding.empty() ? chart.title : finding), prose_html(how),
+      svg_text(chart, {.width_mm = 150, .height_mm = height_mm, .font_pt = 9, .page = true}));
 }
 
 std::string chart_id(const std::string& problem, std::string_view chart,
@@ -76,12 +86,21 @@ std::string chart_id(const std::string& problem, std::string_view chart,
   return fmt::format("{}-{}{}", problem, chart, method ? fmt::format("-m{}", *method) : "");
 }
 
+const Chart* chart_of(const ReportProblem& problem, std::string_view id) {
+  const auto chart = std::ranges::find(problem.charts, id, &ReportChart::id);
+  return chart == problem.charts.end() ? nullptr : &chart->variants.front();
+}
+
 std::string cost_id(const std::string& problem) {
   return problem + "-pays";
 }
 
-std::string field_id(const std::string& problem, std::size_t method, const Field& field) {
-  return fmt::format("{}-m{}-{}", problem, method, to_string(field.kind));
+std::string field_id(const std::string& problem, const Field& field) {
+  return fmt::format("{}-{}", problem, to_string(field.kind));
+}
+
+std::string case_id(const std::string& problem) {
+  return problem + "-case";
 }
 
 }  // namespace stap

@@ -26,11 +26,8 @@ bool drop_variants(ReportProblem& problem) {
 }
 
 bool drop_trajectories(ReportProblem& problem) {
-  bool any = false;
-  for (ReportMethod& method : problem.methods) {
-    any = any || !method.fields.empty();
-    method.fields.clear();
-  }
+  const bool any = !problem.fields.empty();
+  problem.fields.clear();
   problem.fields_left_out = problem.fields_left_out || any;
   return any;
 }
@@ -59,7 +56,7 @@ struct Step {
   const char* what;
 };
 constexpr Step kSteps[] = {{drop_seeds, "single seeds in charts"},
-                           {drop_variants, "charts of other metrics and of the mean model"},
+                           {drop_variants, "charts of other metrics and of the members"},
                            {drop_trajectories, "trajectories"},
                            {drop_maps, "maps of activations and of chosen steps"},
                            {drop_all_charts_but_errors, "all charts but those of errors"},
@@ -83,7 +80,7 @@ bool leave_out(Report& report, PageRoom& room) {
   room.runs = std::min(room.runs, report.runs.size()) / 2;
   room.words = room.kinds;
   if (room.problems < report.problems.size())
-    room.words += fmt::format("; problems behind the first {} ({})", room.problems,
+    room.words += fmt::format("; problems after the first {} ({})", room.problems,
                               report.problems.size() - room.problems);
   room.words += fmt::format("; {} of the {} runs in the list", report.runs.size() - room.runs,
                             report.runs.size());

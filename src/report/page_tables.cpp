@@ -9,7 +9,6 @@
 
 #include "report/html.h"
 #include "report/page_parts.h"
-#include "report/shortened.h"
 #include "stap/results/table_entry.h"
 
 namespace stap {
@@ -78,13 +77,12 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       fmt::format(
           "Errors of the {}: mean over rounds of the natural logarithm, ± standard deviation "
           "over seeds; lower is better{}",
-          whose == ErrorsOf::mean_model ? "mean model, which is what one deploys"
+          whose == ErrorsOf::mean_model ? "averaged model, the one you would deploy"
                                         : info(whose).title,
           table.rows.size() == 1
               ? std::string()
               : fmt::format(". Differences are to {}, paired by seed, ± half the 95 % interval, "
-                            "which is not corrected for the number of comparisons (those of the "
-                            "summary are)",
+                            "corrected for all pairs of rows",
                             shortened(table.rows.front().label))),
       {"method", "seeds"},
       {}};
@@ -112,7 +110,7 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       }
       const bool differs = std::isfinite(cell.difference.mean);
       cells.push_back(
-          entry_cell(differs ? cell.difference.mean : kNoNumberHere, cell.difference_95, 0));
+          entry_cell(differs ? cell.difference.mean : kNoNumberHere, cell.corrected_95, 0));
       cells.push_back(cell.by_round.empty() ? number_cell(kNoNumberHere, "-")
                                             : digits_cell(cell.by_round.back()));
     }
@@ -185,11 +183,21 @@ std::string runs_html(const Report& report, std::size_t most) {
     cells.push_back({escaped(date_text(run.time))});
     html.rows.push_back(std::move(cells));
   }
-  return fmt::format(
-      "<section id=\"runs\"><h2>Runs</h2>\n<p>To repeat a run: <code>stap run FOLDER --out "
-      "NEW</code>, with a folder of this table. Its configuration is in <code>config.yaml</code> "
-      "there.</p>\n{}{}</section>\n",
-      table_html(html), list_html(report.notes, "notes"));
+  const auto finished =
+      std::ranges::count(report.runs, ReportRun::State::finished, &ReportRun::state);
+  const std::string table =
+      "<p>To repeat a run: <code>stap run FOLDER --out NEW</code>, with a folder of this table. "
+      "Its "
+      "configuration is in <code>config.yaml</code> there.</p>\n" +
+      table_html(html);
+  const bool all = finished == std::ssize(report.runs);
+  return fmt::format("<section id=\"runs\"><h2>Runs</h2>\n{}{}</section>\n",
+                     all ? fold_html("runs-fold",
+                                     fmt::format("{}, all finished: folders, machines, versions",
+                                                 count_text(report.runs.size(), "run")),
+                                     table)
+                         : table,
+                     list_html(report.notes, "notes"));
 }
 
 }  // namespace stap

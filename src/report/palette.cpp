@@ -13,8 +13,10 @@ namespace {
 
 // Those of Okabe and Ito, which people with any kind of colour vision tell apart; their yellow,
 // which is lost on white, is replaced by a dark one, and black by a grey that bands can be made of.
-constexpr std::array<const char*, 8> kGroupColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                      "#333333", "#56B4E9", "#E69F00", "#7A6A00"};
+// Four more follow, for studies of many methods.
+constexpr std::array<const char*, 12> kGroupColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                       "#333333", "#56B4E9", "#E69F00", "#7A6A00",
+                                                       "#7B3FA0", "#8B4A2B", "#00838F", "#B3124E"};
 // In widths of a line.
 constexpr std::array<const char*, 6> kDashes = {
     "", "5 1.6", "1.6 1.4", "5 1.6 1.2 1.6", "8 1.6 1.2 1.6 1.2 1.6", "2.8 1.8"};
@@ -33,7 +35,8 @@ constexpr std::array<Colour, 7> kBlueToRed = {{{0x0a, 0x2f, 0x73},
                                                {0xf3, 0xb8, 0x95},
                                                {0xd2, 0x57, 0x38},
                                                {0x7c, 0x0f, 0x14}}};
-constexpr std::array<Colour, 2> kWhiteToBlue = {{{0xff, 0xff, 0xff}, {0x0a, 0x3d, 0x73}}};
+// No colour of a method.
+constexpr std::array<Colour, 2> kWhiteToInk = {{{0xff, 0xff, 0xff}, {0x2b, 0x30, 0x38}}};
 constexpr Colour kGrey = {0x80, 0x80, 0x80};
 
 std::uint8_t between(std::uint8_t a, std::uint8_t b, double part) {
@@ -62,6 +65,7 @@ std::array<Colour, 256> along(std::span<const Colour> anchors) {
 }  // namespace
 
 std::string group_colour(std::size_t group) {
+  if (group >= kNoMethod) return group == kNoMethod ? "#9aa1ab" : "#5b616b";
   return kGroupColours[group % kGroupColours.size()];
 }
 
@@ -72,7 +76,7 @@ std::string group_dashes(std::size_t group) {
 const std::array<Colour, 256>& palette_colours(Palette palette) {
   static const std::array<Colour, 256> sequential = along(kDarkToLight);
   static const std::array<Colour, 256> diverging = along(kBlueToRed);
-  static const std::array<Colour, 256> bought = along(kWhiteToBlue);
+  static const std::array<Colour, 256> bought = along(kWhiteToInk);
   switch (palette) {
     case Palette::sequential:
       return sequential;

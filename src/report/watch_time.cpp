@@ -155,4 +155,40 @@ void estimate_time_left(std::span<LiveRun> runs, double now) {
   }
 }
 
+double share_done(std::span<const LiveRun> runs) {
+  double sum = 0;
+  for (const LiveRun& run : runs) {
+    const RunStatus& status = run.status;
+    const std::string& phase = status.phase;
+    const auto is = [&](auto... phases) { return ((phase == phases) || ...); };
+    if (is("", "initial", "data")) continue;
+    if (is("done")) {
+      sum += 1;
+      continue;
+    }
+    // A round is trained, then bought for, in equal halves; the last one is only trained.
+    const std::size_t done = is("train") ? status.epochs_done : status.spent;
+    const std::size_t total = is("train") ? status.epochs : status.budget;
+    const double part =
+        total == 0 ? 0 : static_cast<double>(std::min(done, total)) / static_cast<double>(total);
+    const double halves = is("train")                                     ? part
+                          : is("acquire")                                 ? 1 + part
+                          : is("beside", "evaluate", "select", "trained") ? 1
+                                                                          : 0;
+    sum += (2 * static_cast<double>(status.round) + halves) /
+           (2 * static_cast<double>(status.rounds) + 1);
+  }
+  return runs.empty() ? 0 : std::min(1.0, sum / static_cast<double>(runs.size()));
+}
+
+std::optional<double> seconds_left(std::span<const LiveRun> runs) {
+  std::optional<double> longest;
+  for (const LiveRun& run : runs) {
+    if (!run.works()) continue;
+    if (!run.seconds_left) return std::nullopt;
+    longest = std::max(longest.value_or(0.0), *run.seconds_left);
+  }
+  return longest;
+}
+
 }  // namespace stap

@@ -12,14 +12,6 @@
 namespace stap {
 namespace {
 
-// "2.61 µs", "412 s", "2.3 h": three digits are more than these times are worth.
-std::string seconds_text(double seconds) {
-  if (seconds >= 3600.0) return fmt::format("{:.3g} h", seconds / 3600.0);
-  if (seconds >= 0.1 || !(seconds > 0.0)) return fmt::format("{:.3g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
-  return fmt::format("{:.3g} µs", 1e6 * seconds);
-}
-
 std::string turning_text(double turning) {
   return turning > 0.0 ? fmt::format("above {} per solver step", seconds_text(turning))
                        : std::string("whatever a solver step costs");
@@ -105,7 +97,7 @@ struct MeanCurve {
 
 // The mean over runs of the first n evaluations; `warm_ups`: counted though they were not charged.
 MeanCurve mean_curve(const SweepAnalysis& sweep, const std::vector<std::size_t>& runs,
-                     std::size_t n, bool warm_ups) {
+                     std::size_t n, ErrorsOf whose, bool warm_ups) {
   MeanCurve curve{std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};
   const double count = static_cast<double>(runs.size());
   for (std::size_t r : runs) {
@@ -113,7 +105,7 @@ MeanCurve mean_curve(const SweepAnalysis& sweep, const std::vector<std::size_t>&
     for (std::size_t i = 0; i < n; ++i) {
       curve.steps[i] += (run.paid_steps[i] - run.paid_steps[0]) / count;
       if (warm_ups) curve.steps[i] += static_cast<double>(run.result.chosen_warm_ups(i)) / count;
-      curve.log_error[i] += run.result.members.logs_of(Metric::rmse)[i] / count;
+      curve.log_error[i] += run.result.of(whose).logs_of(Metric::rmse)[i] / count;
     }
   }
   return curve;
@@ -139,11 +131,17 @@ const MethodAnalysis* baseline_of(const SweepAnalysis& sweep, const MethodAnalys
 void compare(const SweepAnalysis& sweep, const MethodAnalysis& baseline, MethodAnalysis& method) {
   std::size_t& n = method.compared;
   n = sweep.runs[method.runs[0]].result.evaluated();
+  bool averaged = true;  // which is the model one would deploy
   for (const MethodAnalysis* one : {&baseline, static_cast<const MethodAnalysis*>(&method)})
-    for (std::size_t r : one->runs) n = std::min(n, sweep.runs[r].result.evaluated());
+    for (std::size_t r : one->runs) {
+      const RunResult& result = sweep.runs[r].result;
+      n = std::min(n, result.evaluated());
+      averaged = averaged && result.mean_model.logs[0].size() == result.evaluated();
+    }
+  method.errors_of = averaged ? ErrorsOf::mean_model : ErrorsOf::members;
   const auto efficiency = [&](const auto& before, const auto& after, bool warm_ups = false) {
-    return data_efficiency(mean_curve(sweep, before, n, warm_ups).view(),
-                           mean_curve(sweep, after, n, warm_ups).view());
+    return data_efficiency(mean_curve(sweep, before, n, method.errors_of, warm_ups).view(),
+                           mean_curve(sweep, after, n, method.errors_of, warm_ups).view());
   };
   if (n == 0) return;
   method.cost.efficiency = efficiency(baseline.runs, method.runs);
@@ -167,7 +165,8 @@ std::string no_efficiency_text(const SweepAnalysis& sweep, const MethodAnalysis&
   if (n == 1) return "there is no evaluation yet after something was bought";
   const auto error = [&](const MethodAnalysis& one, std::size_t i) {
     double sum = 0;
-    for (std::size_t r : one.runs) sum += sweep.runs[r].result.members.logs_of(Metric::rmse)[i];
+    for (std::size_t r : one.runs)
+      sum += sweep.runs[r].result.of(method.errors_of).logs_of(Metric::rmse)[i];
     return sum / static_cast<double>(one.runs.size());
   };
   for (const MethodAnalysis* one : {&method, &baseline})
@@ -228,6 +227,13 @@ void judge_methods(SweepAnalysis& sweep, const AnalysisOptions& options) {
     }
     judge(method.cost, method.label, options.baseline, no_efficiency);
   }
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 3600.0) return fmt::format("{:.3g} h", seconds / 3600.0);
+  if (seconds >= 0.1 || !(seconds > 0.0)) return fmt::format("{:.3g} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  return fmt::format("{:.3g} µs", 1e6 * seconds);
 }
 
 }  // namespace stap

@@ -47,6 +47,7 @@ std::filesystem::path analysis_arrays(const std::filesystem::path& folder,
 
 void write_analysis(const RunAnalysis& run) {
   write_arrays(run);
+  if (run.shared) RunFolder(run.result.folder).write_extracts(*run.shared, kSharedExtracts);
   write_json(run.result.folder / "analysis.json", to_value(run));
 }
 

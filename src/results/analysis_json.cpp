@@ -201,6 +201,7 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
   Value cost = cost_value(method.cost);
   cost.set("baseline", method.baseline.empty() ? Value() : Value(method.baseline));
   cost.set("compared_evaluations", method.compared);
+  cost.set("errors_of", method.errors_of == ErrorsOf::mean_model ? "mean_model" : "members");
   cost.set("efficiency_by_seed", Value(std::move(by_seed)));
   cost.set("efficiency_with_warm_ups", number(method.cost.efficiency_with_warm_ups));
   cost.set("guess", method.guess.empty() ? Value() : Value(method.guess));

@@ -89,7 +89,7 @@ std::string analysis_text(const SweepAnalysis& sweep, const TextStyle& style) {
     if (method.cost.efficiency)
       cost = fmt::format("data efficiency {:.2f}{}{}; {}", *method.cost.efficiency,
                          by_seed_text(method), with_warm_ups_text(method.cost), cost);
-    if (!method.guess.empty()) cost = fmt::format("a guess, as {}: {}", method.guess, cost);
+    if (!method.guess.empty()) cost = fmt::format("not certain, as {}: {}", method.guess, cost);
     const std::string head =
         fmt::format("{}, {} seed{}", method.label, runs.size(), runs.size() == 1 ? "" : "s");
     text += painted(wrapped(one_line(head), style.columns, 2), Paint::bold, style);

@@ -104,4 +104,18 @@ bool has_published_sizes(const RunResult& r) {
          number(r.config, "network", "width", 0) == 64;
 }
 
+std::string preset_of(const RunResult& run, const std::string& name) {
+  using enum config::Affects;
+  const auto all_but = [](const Value& config) {
+    return not_affecting(config, {method, seed, record, device, solver, machine});
+  };
+  for (const Preset& preset : presets()) {
+    if (preset.name != name) continue;
+    config::Complaints ignored;
+    Value config = config::check(study_families(), load_preset(preset), ignored);
+    if (all_but(config) == all_but(run.config)) return name;
+  }
+  return {};
+}
+
 }  // namespace stap

@@ -23,9 +23,10 @@ const MetricInfo& info(Metric metric) {
 std::span<const ErrorsOfInfo, kErrorsOf> errors_of_infos() {
   static constexpr std::array<ErrorsOfInfo, kErrorsOf> rows{{
       {ErrorsOf::members, "members", "", "members"},
-      {ErrorsOf::mean_model, "mean", "mean_model", "mean model"},
+      {ErrorsOf::mean_model, "mean", "mean_model", "averaged model"},
       {ErrorsOf::members_images, "images", "images", "members over images"},
-      {ErrorsOf::mean_model_images, "mean-images", "mean_model_images", "mean model over images"},
+      {ErrorsOf::mean_model_images, "mean-images", "mean_model_images",
+       "averaged model over images"},
   }};
   return rows;
 }

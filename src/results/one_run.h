@@ -1,7 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 
+#include "stap/eval/metrics.h"
+#include "stap/folder/model_of.h"
 #include "stap/results/run_analysis.h"
 #include "stap/results/test_set.h"
 
@@ -19,10 +22,22 @@ class TestSets {
   RunTestSet last_;
 };
 
+/// A run's test set in the precision of networks.
+struct TestRows {
+  States<float> states;
+  std::size_t times = 0, cluster = 1;
+
+  TrajectoriesView view() const { return {states.view(), times, cluster}; }
+};
+TestRows test_rows(const RunResult& run, const Surrogate& surrogate, TestSets& test_sets);
+
 /// Whether there is anything to analyse: an evaluation, or networks of a study that has none.
 bool can_be_analysed(const RunResult& result);
 
 /// Analyses a run that can be. Throws Error(data).
 RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& test_sets);
+/// Fills in `shared` of runs of one problem, one for each method; of fewer than two nothing.
+void share_extracts(std::span<RunAnalysis* const> runs, const AnalysisOptions& options,
+                    TestSets& test_sets);
 
 }  // namespace stap

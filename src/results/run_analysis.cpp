@@ -66,11 +66,8 @@ void look_at_test_set(RunAnalysis& run, const Surrogate& surrogate,
     run.activations.absent = run.calibration_absent = kNoTestSet;
     return;
   }
-  const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
-  const TestSet& exact = test_sets.of(run.result, grid);
-  States<float> states(grid, exact.states.count());
-  convert(exact.states.values(), states.values());
-  const TrajectoriesView test{std::as_const(states).view(), exact.times, surrogate.cluster};
+  const TestRows rows = test_rows(run.result, surrogate, test_sets);
+  const TrajectoriesView test = rows.view();
   run.activations = map_activations(*surrogate.committee, test, transitions);
   if (run.members < 2)
     run.calibration_absent = "a committee of one member has no spread";

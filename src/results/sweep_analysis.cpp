@@ -57,6 +57,18 @@ SweepAnalysis analyse_sweep(const std::filesystem::path& folder, std::vector<Run
   }
   observer.progress({.phase = "analyse", .done = sweep.runs.size(), .total = sweep.runs.size()});
   judge_methods(sweep, options);
+  for (const ProblemTable& table : tables) {
+    std::vector<RunAnalysis*> shown;  // the first that is finished of each method
+    for (const TableRow& row : table.rows) {
+      const auto of = [&](const RunResult* run) {
+        return &sweep.runs[static_cast<std::size_t>(run - results.data())];
+      };
+      const auto complete = [&](const RunResult* run) { return of(run)->result.complete(); };
+      const auto found = std::ranges::find_if(row.runs, complete);
+      shown.push_back(of(found == row.runs.end() ? row.runs.front() : *found));
+    }
+    share_extracts(shown, options, test_sets);
+  }
   for (MethodAnalysis& method : sweep.methods) {
     const auto baseline = std::ranges::find(sweep.methods, method.baseline, &MethodAnalysis::label);
     if (baseline == sweep.methods.end() || !method.cost.efficiency) continue;

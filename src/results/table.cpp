@@ -9,6 +9,7 @@
 
 #include "stap/config/complaints.h"
 #include "stap/core/error.h"
+#include "stap/results/comparison.h"
 #include "stap/results/learned_problem.h"
 
 namespace stap {
@@ -55,7 +56,7 @@ TableCell cell_of(const std::vector<const RunResult*>& runs, ErrorsOf whose, Met
   }
   cell.log = summary_of(cell.by_seed);
   cell.difference = summary_of({});
-  cell.difference_95 = half_interval_95(cell.difference);
+  cell.difference_95 = cell.corrected_95 = half_interval_95(cell.difference);
   // Runs of one row differ in nothing but the seed, but on what is held back some begin later.
   std::size_t least = logs.empty() ? 0 : logs[0].size();
   for (const auto& one : logs) least = std::min(least, one.size());
@@ -157,6 +158,25 @@ void set_costs(const RowRuns& runs, TableRow& row) {
   row.warm_up_steps = warm_ups;
 }
 
+// Of every row to the first one, where they are of one set.
+void set_differences(ErrorsOf whose, ProblemTable& table) {
+  const TableRow& first = table.rows.front();
+  if (first.members.seeds.empty()) return;
+  std::size_t comparisons = 1;
+  for (const auto& set : ranked_sets(table, whose))
+    if (table.rows[set.front()].set == first.set) comparisons = comparisons_of(set.size());
+  for (std::size_t i = 1; i < table.rows.size(); ++i) {
+    if (table.rows[i].set != first.set) continue;
+    TableErrors& errors = table.rows[i].of(whose);
+    for (const MetricInfo& metric : metric_infos()) {
+      TableCell& cell = errors.cells[static_cast<std::size_t>(metric.metric)];
+      cell.difference = paired_difference(errors, first.of(whose), metric.metric);
+      cell.difference_95 = half_interval_95(cell.difference);
+      cell.corrected_95 = corrected_half_95(cell.difference, comparisons);
+    }
+  }
+}
+
 // The table of runs of one problem.
 ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
   const std::vector<const RunResult*>& results = problem.runs;
@@ -214,21 +234,15 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
   put_into_sets(counted, table);
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     TableRow& row = table.rows[i];
-    const TableRow& first = table.rows.front();
-    for (const auto& [whose, name, key, title] : errors_of_infos()) {
-      TableErrors& errors = row.of(whose);
+    for (const ErrorsOfInfo& whose : errors_of_infos()) {
+      TableErrors& errors = row.of(whose.whose);
       const std::size_t diverged = errors.diverged;
-      errors = errors_of(counted[i], whose, row.rounds);
+      errors = errors_of(counted[i], whose.whose, row.rounds);
       errors.diverged = diverged;
-      if (i == 0 || row.set != first.set || first.members.seeds.empty()) continue;
-      for (const MetricInfo& metric : metric_infos()) {
-        TableCell& cell = errors.cells[static_cast<std::size_t>(metric.metric)];
-        cell.difference = paired_difference(errors, first.of(whose), metric.metric);
-        cell.difference_95 = half_interval_95(cell.difference);
-      }
     }
     set_costs(counted[i], row);
   }
+  for (const ErrorsOfInfo& whose : errors_of_infos()) set_differences(whose.whose, table);
   return table;
 }
 

@@ -178,7 +178,7 @@ std::vector<Block> make_blocks(std::span<const Column> columns, bool paper) {
   blocks.push_back(block(to + ", 95 %", [](const Column& c, const TableRow& row) {
     const TableCell& cell = c.cell(row);
     if (!std::isfinite(cell.difference.mean)) return BlockEntry{kNone, kNone};
-    return BlockEntry{cell.difference.mean, cell.difference_95};
+    return BlockEntry{cell.difference.mean, cell.corrected_95};
   }));
   blocks.back().differences = true;
   if (paper)
@@ -228,8 +228,8 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
   std::vector<std::string> notes{
       "Logarithms: mean over rounds of the natural logarithm, ± standard deviation over seeds; "
       "lower is better.",
-      "Differences: to the first row, paired by seed, ± half the 95 % interval, which is not "
-      "corrected for the number of comparisons."};
+      "Differences: to the first row, paired by seed, ± half the 95 % interval, corrected "
+      "(Bonferroni) for all pairs of rows, as in the report."};
   for (const ProblemTable& table : tables) {
     add_set_notes(table, notes);
     add_baseline_note(table, view.whose, notes);
@@ -264,9 +264,9 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       if (const std::size_t without = row.without(view.whose); without > 0)
         notes.push_back(
             view.whose == ErrorsOf::mean_model
-                ? fmt::format(
-                      "{}: {} runs are from before the mean model was measured and not counted.",
-                      where, without)
+                ? fmt::format("{}: {} runs are from before the averaged model was measured and not "
+                              "counted.",
+                              where, without)
                 : fmt::format("{}: {} runs were not measured over images (study.images) and are "
                               "not counted.",
                               where, without));

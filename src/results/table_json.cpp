@@ -25,6 +25,7 @@ Value paper_value(const ProblemTable& table, const TableRow& row, Metric metric)
 void set_differences(Value& value, const TableCell& cell) {
   value.set("difference_mean", cell.difference.mean);
   value.set("difference_95", cell.difference_95);
+  value.set("difference_95_corrected", cell.corrected_95);
   value.set("difference_pairs", cell.difference.count);
 }
 

@@ -7,6 +7,7 @@
 
 #include "results/table_blocks.h"
 #include "results/text_layout.h"
+#include "stap/results/comparison.h"
 #include "stap/results/table_format.h"
 
 namespace stap {
@@ -34,14 +35,13 @@ TextColumn column_of(std::string head, std::span<const BlockEntry> entries) {
   return column;
 }
 
-// Lower is better: green is what is lower for sure, red what is higher for sure.
+// Lower is better: green is what is significantly lower, red what is significantly higher.
 void paint_differences(TextColumn& column, std::span<const BlockEntry> entries) {
   for (std::size_t r = 0; r < entries.size(); ++r) {
-    const auto& [mean, half, diverged, best] = entries[r];
-    const bool known = std::isfinite(mean) && std::isfinite(half);
-    column.cells[r].paint = known && mean + half < 0   ? Paint::green
-                            : known && mean - half > 0 ? Paint::red
-                                                       : Paint::dim;
+    const Verdict verdict = verdict_of(entries[r].mean, entries[r].spread);
+    column.cells[r].paint = verdict == Verdict::lower    ? Paint::green
+                            : verdict == Verdict::higher ? Paint::red
+                                                         : Paint::dim;
   }
 }
 
@@ -116,7 +116,7 @@ std::string compact(const ProblemTable& table, Metric metric, const TableView& v
     published_logs.push_back(
         {on_published_scale(cell.log.mean, table, metric), cell.log.deviation, errors.diverged});
     const bool differs = std::isfinite(cell.difference.mean);
-    differences.push_back({differs ? cell.difference.mean : kUnknown, cell.difference_95});
+    differences.push_back({differs ? cell.difference.mean : kUnknown, cell.corrected_95});
     const Published* printed = published_of(table, row, metric);
     published.push_back(printed == nullptr ? BlockEntry{kUnknown, kUnknown}
                                            : BlockEntry{printed->mean, printed->deviation});

@@ -26,10 +26,11 @@ export async function open(browser, where, options = {}) {
 
 export const address = (where) => (existsSync(where) ? pathToFileURL(where).href : where);
 
-/// Scrolls through a page, since figures become interactive when they are seen, and waits for them.
-/// `fields`: that all fields become so.
-export async function settle(page, { fields = true } = {}) {
-  await page.evaluate(async () => {
+/// Opens all that is closed and scrolls through a page, since figures become interactive when they
+/// are seen, and waits for them. `fields`: that all fields become so.
+export async function settle(page, { fields = true, open = true } = {}) {
+  await page.evaluate(async (opened) => {
+    if (opened) for (const part of document.querySelectorAll("details")) part.open = true;
     const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
     for (let y = 0; y <= document.body.scrollHeight; y += 600) {
       scrollTo({ top: y, behavior: "instant" });
@@ -38,7 +39,7 @@ export async function settle(page, { fields = true } = {}) {
     }
     scrollTo({ top: 0, behavior: "instant" });
     await frame();
-  });
+  }, open);
   if (!fields) return;
   // They decode their pictures first.
   await page.waitForFunction(() => {

@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "stap-browser-"));
 writeFileSync(join(folder, "fixture.html"), fixture());
 const reports = process.env.STAP_BROWSER_REPORTS || "";
 const pages = [["by hand", join(folder, "fixture.html")],
-  ...["demo", "flow", "big", "odd"].map((name) => [name, join(reports, name + ".html")])];
+  ...["demo", "three", "flow", "big", "odd"].map((name) => [name, join(reports, name + ".html")])];
 
 for (const [name, file] of pages) {
   const missing = !existsSync(file) && "no report of that name: 'make test-browser' makes them";
@@ -34,17 +34,18 @@ for (const [name, file] of pages) {
       const said = (page) => page.evaluate(() => {
         const texts = (selector) => [...document.querySelectorAll(selector)].map((e) => e.textContent.replace(/\s+/g, " ").trim());
         const visible = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.getBoundingClientRect().height > 20).length;
-        return { tables: texts("main table"), words: texts("main h2, main h3, main h4, main li:not(.legend *, .whatif *), .verdict, .about, figcaption strong"),
+        return { tables: texts("main table"), words: texts("main h1, main h2, main h3, .lead, .tile, main li:not(.legend *, .whatif *), .verdict, .how, figcaption strong"),
           figures: visible("main figure"), links: texts("nav a") };
       });
       const whole = await open(browser, file);
       await settle(whole.page);
       const plain = await open(browser, file, { javaScriptEnabled: false });
+      await plain.page.evaluate(() => { for (const part of document.querySelectorAll("details")) part.open = true; });
       const [a, b] = [await said(whole.page), await said(plain.page)];
       assert.deepEqual(a, b);
       assert.ok(b.tables.length > 0 && b.words.length > 0);
       // And shows its figures: as many static ones as there are charts.
-      const hidden = await plain.page.locator(".chart .plot > svg, .raster .plot > svg, .pane:not([hidden]) img, .stills svg").evaluateAll((all) =>
+      const hidden = await plain.page.locator(".plot > svg").evaluateAll((all) =>
         all.filter((e) => e.getBoundingClientRect().height < 20).length);
       assert.equal(hidden, 0);
       await whole.context.close();
@@ -96,7 +97,7 @@ for (const [name, file] of pages) {
       await page.emulateMedia({ media: "print" });
       const state = await page.evaluate(() => {
         const count = (selector, visible) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() === visible).length;
-        return { hidden: count(".plot > svg, .pane:not([hidden]) img, .stills svg", false), shown: count(".canvas, .controls, .legend, .frame canvas, .tools button, .u-wrap", true),
+        return { hidden: count(".plot > svg", false), shown: count(".canvas, .controls, .legend, .tools button, .side, .live, .u-wrap", true),
           closed: [...document.querySelectorAll("details > :not(summary)")].filter((e) => e.textContent.trim() &&
             (!e.checkVisibility({ contentVisibilityAuto: true }) || e.getBoundingClientRect().height < 5)).length,
           paper: getComputedStyle(document.documentElement).backgroundColor };
@@ -137,3 +138,51 @@ for (const [name, file] of pages) {
     });
   });
 }
+
+describe("the demo", { skip: !existsSync(join(reports, "demo.html")) && "no report of that name" }, () => {
+  let browser;
+  before(async () => { browser = await launch(); });
+  after(async () => { await browser.close(); });
+
+  it("has its finding on the first screen, and is not long", async () => {
+    const { page } = await open(browser, join(reports, "demo.html"), { viewport: { width: 1280, height: 800 } });
+    await settle(page, { open: false });
+    const bottom = (selector) => page.locator(selector).first().evaluate((e) => e.getBoundingClientRect().bottom + scrollY);
+    assert.equal(await page.locator("h1").count(), 1);
+    assert.match(await page.textContent("h1"), /sbal\+stap.*lower error/);
+    assert.equal(await page.locator(".tile").count(), 4);
+    assert.ok((await bottom(".tiles")) < 400 && (await bottom("#p1-errors canvas")) < 800);
+    assert.ok((await bottom("#p1-frequency")) < 800);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    assert.ok(height <= 6000, String(height));
+    await page.context().close();
+  });
+
+  it("shows one method in one colour, and both on the same test trajectories", async () => {
+    const { page } = await open(browser, join(reports, "demo.html"), { javaScriptEnabled: false });
+    const ink = (selector) => page.locator(selector).first().evaluate((e) => getComputedStyle(e).stroke === "none"
+      ? getComputedStyle(e).fill : getComputedStyle(e).stroke);
+    const data = JSON.parse(await page.textContent("#report-data"));
+    const [first] = data.charts["p1-errors"].variants;
+    for (const { label, group } of first.series.filter((s) => !s.seed)) {
+      const colour = await ink(`#p1-errors svg .line.g${group}`);
+      for (const [id, chart] of Object.entries(data.charts))
+        for (const s of chart.variants[0].series) if (s.label === label) assert.equal(s.group, group, id);
+      for (const [id, field] of Object.entries(data.fields)) {
+        const model = field.models.find((m) => m.label === label);
+        assert.equal(model.group, group, id);
+      }
+      assert.equal(await ink(`#p1-case svg .bar.g${group}`), colour);
+    }
+    assert.deepEqual(data.fields["p1-case"].models.map((m) => m.label), ["random", "sbal+stap"]);
+    await page.context().close();
+  });
+
+  it("of three methods and three seeds has the errors it always had", async () => {
+    const { rows } = JSON.parse(readFileSync(join(reports, "three.json"), "utf8"));
+    const logs = Object.fromEntries(rows.map((row) => [row.label, row.log_rmse_mean]));
+    // Other instruction sets and numbers of cores round differently, hardly.
+    for (const [method, log] of [["random", -4.244], ["sbal", -4.345], ["sbal+stap", -4.457]])
+      assert.ok(Math.abs(logs[method] - log) < 0.02, `${method}: ${logs[method]}`);
+  });
+});

@@ -121,50 +121,60 @@ export const kCosts = { baseline: "random", methods: [
   { label: "unknown", initial: 100, budget: 100, rounds: 5, efficiency: null, train_seconds_per_step: 0.02,
     select_seconds_per_round: 4, acquire_seconds_per_step: 0.05 }] };
 
-/// names: of three methods. data: a function that may change or replace report-data.
-export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = (d) => d } = {}) {
+/// names: of three methods. data: a function that may change or replace report-data. live: HTML below
+/// the head, as of runs that work.
+export function page({ names = ["random", "sbal", "sbal+stap"], data: changed = (d) => d, live = "" } = {}) {
   const made = charts(names);
   const fields = {
-    "p1-m0-worst": { dimensions: 1, times: Array.from({ length: kFlat.times }, (_, i) => 0.1 * i), time_unit: "s",
+    "p1-worst": { dimensions: 1, times: Array.from({ length: kFlat.times }, (_, i) => 0.1 * i),
       width: kFlat.times, height: kFlat.points, columns: 1, channels: [{ name: "u", low: -1, high: 1, error: 0.25 }],
-      bought: Array.from({ length: 20 }, (_, i) => i / 20) },
-    "p1-m1-best": { dimensions: 2, times: Array.from({ length: kFrames.times }, (_, i) => i), time_unit: "",
-      width: kFrames.width, height: kFrames.height, columns: kFrames.columns,
-      channels: [{ name: "density", low: -1, high: 1, error: 0.2 }, { name: names[0], low: -1, high: 1, error: 0.2 }],
-      bought: Array.from({ length: 11 }, (_, i) => 1 - i / 11) },
+      models: [{ label: names[1], group: 1 }], lengths: [] },
+    "p1-best": { dimensions: 2, times: Array.from({ length: kFrames.times }, (_, i) => i),
+      width: kFrames.width, height: kFrames.height, columns: kFrames.columns, models: [{ label: names[1], group: 1 }],
+      channels: [{ name: "density", low: -1, high: 1, error: 0.2 }, { name: names[0], low: -1, high: 1, error: 0.2 }] },
   };
   const rows = [["random", -1.2345, "1"], ["sbal", -2.5, "10"], ["sbal+stap", -0.75, "2"], ["none", null, "3"]];
   const cells = (row) => `<tr><th scope="row">${escaped(row[0])}</th><td data-value="${row[1] === null ? "" : row[1]}">${
     row[1] === null ? "–" : row[1]}</td><td data-value="${row[2]}">${row[2]}</td></tr>`;
   const csv = "method,log RMSE\r\nrandom,-1.2345\r\n";
-  let data = { format: "report-data/1", charts: made, tables: { "p1-table": { csv, latex: "\\begin{tabular}{lr}" } },
+  let data = { format: "report-data/1", summary: "**A study by hand.**\n", charts: made, tables: { "p1-table": { csv, latex: "\\begin{tabular}{lr}" } },
     costs: { "p1-cost": kCosts }, fields };
   data = changed(structuredClone(data));
   const json = (typeof data === "string" ? data : JSON.stringify(data)).replace(/</g, "\\u003c")
     .replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029");
   const figure = (id) => `<figure class="chart" id="${id}"><figcaption><strong>${escaped(made[id].variants[0].title)}</strong> <span>${
     escaped(made[id].variants[0].note)}</span></figcaption><div class="plot">${svgOf(made[id].variants[0])}</div></figure>`;
-  const field = (id, panes, alt) => `<figure class="field" id="${id}"><figcaption><strong>${escaped(alt)}</strong></figcaption>` +
-    Object.entries(panes).map(([what, uris]) => uris.map((uri, c) => `<div class="pane" data-what="${what}" data-channel="${c}"><p>${
-      what}</p><img src="${uri}" alt="${what} of channel ${c}"></div>`).join("")).join("") + "</figure>";
+  // As field_svg.cpp draws them: a panel for each picture; of frames a window in all of them.
+  const picture = (uri, k, flat) => {
+    const at = `x="${10 + 110 * k}" y="10" width="100" height="80"`;
+    const { width: w, height: h, columns: n, times } = kFrames;
+    return flat ? `<image ${at} preserveAspectRatio="none" href="${uri}"/>`
+      : `<svg ${at} viewBox="0 0 ${w} ${h}" preserveAspectRatio="none"><image width="${w * n}" height="${h * Math.ceil(times / n)}" preserveAspectRatio="none" href="${uri}"/></svg>`;
+  };
+  const field = (id, panes, alt, flat) => `<figure class="field" id="${id}"><figcaption><strong>${escaped(alt)}</strong></figcaption>` +
+    panes.truth.map((_, c) => `<div class="plot" data-channel="${c}"><svg viewBox="0 0 340 110" width="100%" role="img" aria-label="channel ${c}">${
+      Object.entries(panes).map(([what, uris], k) => `<g class="panel" data-what="${what}" data-model="0">${picture(uris[c], k, flat)}</g>`).join("")}
+<text class="text" x="0" y="9" font-size="8" data-when="">t = 0</text></svg></div>`).join("") + "</figure>";
   const plot = read("third_party/uplot/uPlot.iife.min.js");
   return `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>${escaped(names[0])}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src ${hash(plot)} ${hash(script)}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>${read("third_party/uplot/uPlot.min.css")}</style><style>${style}</style></head>
-<body><header><h1>A study by hand</h1><p class="subtitle">Three methods, three seeds</p>
-<nav aria-label="Sections"><a href="#summary">Summary</a> <a href="#p1">Burgers</a> <a href="#runs">Runs</a></nav><div class="tools"></div></header>
-<main>
-<section id="summary"><h2>Summary</h2><ul class="findings"><li>${escaped(names[2])} ends lowest.</li><li>${escaped(names[1])} cannot be told apart.</li></ul></section>
+<body><header class="top"><p class="crumbs"><b>stap</b> · by hand</p><div class="tools"></div></header>${live}
+<main><section id="summary"><h1 class="finding">A study by hand</h1><p class="lead">${escaped(names[2])} ends lowest.</p>
+<p class="advice">More seeds: <code>stap sweep demo</code></p>
+<div class="tiles"><div class="tile"><p class="asks">Error of the model you would deploy</p><p class="says"><b>0.01</b> <span class="pill good">−38 %</span></p><p class="more">${escaped(names[1])}</p></div>
+<div class="tile"><p class="asks">Is it settled?</p><p class="says"><b>Not yet</b> <span class="pill open">not certain</span> <span class="pill bad">slower</span></p></div></div>
+<ul class="findings"><li>${escaped(names[1])} is not significantly different.</li></ul></section>
+<div class="rest"><nav class="side" aria-label="Sections"><a href="#summary">Finding</a> <a href="#p1">Burgers</a> <a href="#runs">Runs</a></nav><div>
 <section id="p1" class="problem"><h2>Burgers</h2>
 ${Object.keys(made).map(figure).join("\n")}
 <div class="scroll"><table class="sortable" id="p1-table"><caption>Means over seeds</caption><thead><tr><th data-type="text">method</th><th data-type="number">log RMSE</th><th data-type="number">seeds</th></tr></thead><tbody>${rows.map(cells).join("")}</tbody></table></div>
-<div class="cost" id="p1-cost"><h3>Does it pay?</h3><p class="verdict">sbal+stap pays above 0.3 s a solver step.</p></div>
-<details class="reasons"><summary>Queries that failed</summary><ul class="notes"><li>candidate 3, step 2: failed</li></ul></details>
-<details class="trajectories" open id="p1-trajectories"><summary>Trajectories</summary>
-<h4>random, seed 0</h4>${field("p1-m0-worst", flatPanes(), "worst")}<h4>${escaped(names[1])}, seed 0</h4>${field("p1-m1-best", framePanes(), "best")}</details></section>
+<div class="cost" id="p1-cost"><p class="verdict">sbal+stap pays above 0.3 s per solver step.</p></div>
+<details class="fold" id="p1-reasons"><summary>Queries that failed</summary><ul class="notes"><li>candidate 3, step 2: failed</li></ul></details>
+${field("p1-worst", flatPanes(), "worst", true)}${field("p1-best", framePanes(), "best", false)}</section>
 <section id="runs"><h2>Runs</h2><div class="scroll"><table class="sortable" id="runs-table"><thead><tr><th data-type="text">folder</th><th data-type="text">method</th><th data-type="number">seed</th></tr></thead><tbody>
-${names.map((name, i) => `<tr><td>${escaped(name)}</td><td>${escaped(name)}</td><td data-value="${i}">${i}</td></tr>`).join("")}</tbody></table></div></section></main>
+${names.map((name, i) => `<tr><td>${escaped(name)}</td><td>${escaped(name)}</td><td data-value="${i}">${i}</td></tr>`).join("")}</tbody></table></div></section></div></div></main>
 <script type="application/json" id="report-data">${json}</script><script>${plot}</script><script>${script}</script></body></html>
 `;
 }

@@ -1,6 +1,6 @@
 // What each part of a report does when somebody uses it, on the page by hand.
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -218,7 +218,7 @@ describe("costs", () => {
   it("begin with what was measured and are moved by slider, keys and buttons", async (test) => {
     const page = await opened(test);
     const slider = page.getByRole("slider", { name: "cost of a solver step" });
-    assert.equal(await slider.getAttribute("aria-valuetext"), "50 ms a solver step");
+    assert.equal(await slider.getAttribute("aria-valuetext"), "50 ms per solver step");
     assert.match(await verdict(page, "sbal"), /does not pay/);
     await slider.focus();
     await page.keyboard.press("End");
@@ -226,32 +226,33 @@ describe("costs", () => {
     await page.keyboard.press("Home");
     assert.match(await verdict(page, "sbal"), /does not pay/);
     await page.keyboard.press("ArrowRight");
-    await page.getByRole("button", { name: "turning cost of sbal+stap" }).click();
+    await page.getByRole("button", { name: "break-even of sbal+stap" }).click();
     assert.ok(Math.abs(Number(await cost(page).inputValue()) / turning(kCosts.methods[1]) - 1) < 0.01);
     await page.getByRole("button", { name: "as measured" }).click();
     assert.equal(await cost(page).inputValue(), "0.05");
     await cost(page).fill("");
     await cost(page).fill("-3");
-    assert.equal(await slider.getAttribute("aria-valuetext"), "50 ms a solver step");
+    assert.equal(await slider.getAttribute("aria-valuetext"), "50 ms per solver step");
   });
 });
 
 describe("fields", () => {
   it("in 1-D have a cursor in time, a profile and values under the pointer", async (test) => {
     const page = await opened(test);
-    const figure = page.locator("#p1-m0-worst");
+    const figure = page.locator("#p1-worst");
     const slider = figure.getByRole("slider", { name: "time" });
     await slider.focus();
     await page.keyboard.press("Home");
-    assert.equal(await slider.getAttribute("aria-valuetext"), "t = 0 s");
+    assert.equal(await slider.getAttribute("aria-valuetext"), "t = 0");
     const profile = figure.locator(".profile canvas");
+    await profile.waitFor();
     const first = await profile.evaluate((c) => c.toDataURL());
     await page.keyboard.press("ArrowRight");
-    await page.waitForFunction((was) => document.querySelector("#p1-m0-worst .profile canvas").toDataURL() !== was, first);
-    assert.match(await figure.locator("output").first().textContent(), /^t = 0\.1 s: bought for 0 % of the chosen/);
-    const cursor = await figure.locator(".cursor").first().evaluate((e) => parseFloat(e.style.left));
-    assert.ok(Math.abs(cursor - (100 * 1.5) / kFlat.times) < 1e-3);
-    const box = await figure.locator(".frame").first().boundingBox();
+    await page.waitForFunction((was) => document.querySelector("#p1-worst .profile canvas").toDataURL() !== was, first);
+    assert.equal(await figure.locator("output").first().textContent(), "t = 0.1");
+    const cursor = await figure.locator(".cursor").first().evaluate((e) => parseFloat(e.getAttribute("d").slice(1)));
+    assert.ok(Math.abs(cursor - (10 + (100 * 1.5) / kFlat.times)) < 1e-3);
+    const box = await figure.locator("image").first().boundingBox();
     // Time 12, point 5 from below.
     await page.mouse.move(box.x + (box.width * 12.5) / kFlat.times, box.y + (box.height * (kFlat.points - 5.5)) / kFlat.points);
     const said = (await figure.locator(".under").textContent()).replaceAll("−", "-");
@@ -260,32 +261,25 @@ describe("fields", () => {
     // Half a level of the 254, and three digits.
     assert.ok(Math.abs(values[0] - truth) < 0.0045 && Math.abs(values[1] - prediction) < 0.0045, said);
     assert.ok(Math.abs(values[2] - (prediction - truth)) < 0.0012, said);
-    assert.equal(await figure.locator(".pane .bought").first().locator("span").count(), 20);
-    // What its axes are and what the bars say.
-    assert.match(await figure.locator(".pane .ends").first().textContent(), /^t = 0 s↑ points 0 to 31t = 2 s$/);
-    assert.match(await figure.locator(".says").textContent(), /below the pictures: of how many of the trajectories/);
   });
 
-  it("in 2-D show the frame of the time and the channel", async (test) => {
+  it("in 2-D show the frame of the time and the channel, between the axes of the static figure", async (test) => {
     const page = await opened(test);
-    const figure = page.locator("#p1-m1-best");
-    const centre = () => figure.locator(".pane:not(.unselected) canvas").first().evaluate((canvas) => {
-      const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-      copy.drawImage(canvas, 0, 0);
-      return [...copy.getImageData(3, canvas.height - 1 - 2, 1, 1).data.slice(0, 3)];
-    });
-    const colour = (t, channel) => {
-      const i = Math.round(254 * (Math.sin(0.4 * 3 + 0.3 * 2 + 0.5 * t + channel) + 1) / 2);
-      return [i, Math.floor(i / 2), 255 - i];
-    };
-    assert.deepEqual(await centre(), colour(6, 0)); // the middle, for a start
+    const figure = page.locator("#p1-best");
+    const windows = () => figure.locator(".plot:not([hidden]) g.panel > svg").evaluateAll((all) => all.map((e) => e.getAttribute("viewBox")));
+    const frame = (t) => [kFrames.width * (t % kFrames.columns), kFrames.height * Math.floor(t / kFrames.columns), kFrames.width, kFrames.height].join(" ");
+    assert.deepEqual(await windows(), Array(3).fill(frame(kFrames.times - 1))); // the last, as without scripts
     await figure.getByRole("slider", { name: "time" }).fill("7");
-    assert.deepEqual(await centre(), colour(7, 0));
+    assert.deepEqual(await windows(), Array(3).fill(frame(7)));
+    assert.equal(await figure.locator("[data-when]").first().textContent(), "t = 7");
     await figure.locator("select").selectOption({ index: 1 });
-    assert.deepEqual(await centre(), colour(7, 1));
-    assert.equal(await figure.locator(".pane.unselected").count(), 3);
-    const box = await figure.locator(".pane:not(.unselected) .frame").first().boundingBox();
-    await page.mouse.move(box.x + (box.width * 3.5) / kFrames.width, box.y + (box.height * (kFrames.height - 2.5)) / kFrames.height);
+    assert.equal(await figure.locator(".plot[hidden]").count(), 1);
+    // Nothing of the static figure is gone: axes and colour bars are part of it.
+    assert.equal(await figure.locator(".plot:not([hidden]) > svg").isVisible(), true);
+    const box = await figure.locator(".plot:not([hidden]) > svg").boundingBox();
+    const scale = Math.min(box.width / 340, box.height / 110);
+    const left = box.x + (box.width - 340 * scale) / 2 + 10 * scale, top = box.y + (box.height - 110 * scale) / 2 + 10 * scale;
+    await page.mouse.move(left + (100 * scale * 3.5) / kFrames.width, top + (80 * scale * (kFrames.height - 2.5)) / kFrames.height);
     const said = (await figure.locator(".under").textContent()).replaceAll("−", "-");
     const value = parseFloat(said.match(/^t = 7, point 3, 2: truth (\S+),/)[1]);
     assert.ok(Math.abs(value - Math.sin(1.2 + 0.6 + 3.5 + 1)) < 0.0045, said);
@@ -293,10 +287,10 @@ describe("fields", () => {
 
   it("play and pause, and stop at the end", async (test) => {
     const page = await opened(test);
-    const figure = page.locator("#p1-m1-best");
+    const figure = page.locator("#p1-best");
     await figure.locator("input[type=range]").fill("0");
     await figure.getByRole("button", { name: "Play" }).press("Enter");
-    await page.waitForFunction(() => Number(document.querySelector("#p1-m1-best input[type=range]").value) >= 2);
+    await page.waitForFunction(() => Number(document.querySelector("#p1-best input[type=range]").value) >= 2);
     await figure.getByRole("button", { name: "Pause" }).click();
     const stopped = await figure.locator("input[type=range]").inputValue();
     await page.waitForTimeout(600);
@@ -332,32 +326,13 @@ describe("the page", () => {
 
   it("opens what is closed when it is printed, and closes it again", async (test) => {
     const page = await opened(test);
-    const open = () => page.locator(".reasons").evaluate((e) => e.open);
+    const open = () => page.locator("#p1-reasons").evaluate((e) => e.open);
+    await page.locator("#p1-reasons").evaluate((e) => { e.open = false; });
     await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
     assert.equal(await open(), true);
     await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
     assert.equal(await open(), false);
   });
-
-  for (const colorScheme of ["light", "dark"])
-    it("shows in the " + colorScheme + " how often a step was bought: higher bars, between the states", async (test) => {
-      const page = await opened(test, {}, { colorScheme });
-      const { heights, left, width, contrast } = await page.locator("#p1-m0-worst .pane").first().evaluate((pane) => {
-        const boxes = [...pane.querySelectorAll(".bought span")].map((e) => e.getBoundingClientRect());
-        const picture = pane.querySelector("img").getBoundingClientRect();
-        const light = (element) => {
-          const parts = getComputedStyle(element).backgroundColor.match(/[\d.]+/g).slice(0, 3).map((v) => v / 255)
-            .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
-          return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2] + 0.05;
-        };
-        const [a, b] = [light(pane.querySelector(".bought span")), light(pane.querySelector(".bought"))];
-        return { heights: boxes.map((box) => box.height), left: (boxes[0].left - picture.left) / picture.width,
-          width: (boxes[19].right - boxes[0].left) / picture.width, contrast: Math.max(a / b, b / a) };
-      });
-      assert.ok(heights.every((height, i) => Math.abs(height - (i / 19) * heights[19]) < 1) && heights[19] > 10, heights.join());
-      assert.ok(Math.abs(left - 0.5 / 21) < 0.01 && Math.abs(width - 20 / 21) < 0.01, left + " " + width);
-      assert.ok(contrast >= 3, String(contrast)); // as what is no text must have
-    });
 
   it("marks in the navigation where one is", async (test) => {
     const page = await opened(test);
@@ -398,7 +373,7 @@ describe("hostile names", () => {
   it("stay text", async (test) => {
     const page = await opened(test, { names });
     assert.equal(await page.locator("script").count(), 3);
-    assert.equal(await page.locator("img:not(.pane img), svg[onload], main b").count(), 0);
+    assert.equal(await page.locator("img, svg[onload], main b:not(.tile b)").count(), 0);
     assert.ok((await page.title()).startsWith("</script>"));
     const legend = await page.locator("#p1-errors .legend .name").allTextContents();
     assert.equal(legend[0], names[0]);
@@ -414,17 +389,49 @@ describe("hostile names", () => {
   });
 });
 
+describe("what can be taken away", () => {
+  const saved = async (page, press) => {
+    const [download] = await Promise.all([page.waitForEvent("download"), press.click()]);
+    return [download.suggestedFilename(), readFileSync(await download.path(), "utf8")];
+  };
+
+  it("is the finding as Markdown", async (test) => {
+    const page = await opened(test, {}, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.getByRole("button", { name: "Copy summary as Markdown" }).click();
+    await page.getByText("copied").waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "**A study by hand.**\n");
+  });
+
+  it("is a figure as SVG of its own size, and its data as CSV", async (test) => {
+    const page = await opened(test);
+    const figure = page.locator("#p1-errors");
+    const [name, svg] = await saved(page, figure.getByRole("button", { name: "SVG" }));
+    assert.equal(name, "p1-errors.svg");
+    assert.match(svg, /^<svg [^>]*width="340pt" height="200pt"/);
+    const [table, csv] = await saved(page, figure.getByRole("button", { name: "CSV" }));
+    assert.equal(table, "p1-errors.csv");
+    const lines = csv.split("\r\n");
+    assert.equal(lines[0], "series,solver steps bought,RMSE,low,high");
+    assert.match(lines[1], /^random,100,0\.5/);
+    assert.match(csv, /\r\nsbal\+stap,600,/);
+  });
+});
+
 describe("the page of runs that work", () => {
-  it("reloads itself, from a file, and is then what was written last", async (test) => {
+  const bar = (words) => `<div class="live"><div class="bar"><span style="width:40%"></span></div><p>${words}</p></div>`;
+  it("reloads itself, from a file, where it was, with the same parts open, until the runs have ended", async (test) => {
     const file = join(folder, "working.html");
-    const write = (head, heading) => writeFileSync(file, fixture().replace("<title>", head + "<title>")
-      .replace("A study by hand", heading));
-    write('<meta http-equiv="refresh" content="1">', "Working");
+    const write = (head, words) => writeFileSync(file, fixture({ live: bar(words) }).replace("<title>", head + "<title>"));
+    write('<meta http-equiv="refresh" content="1">', "40 % done");
     const { page, context, problems } = await open(browser, file);
     test.after(() => context.close());
-    await page.getByRole("heading", { name: "Working" }).waitFor();
-    write("", "Ended");
-    await page.getByRole("heading", { name: "Ended" }).waitFor();
+    await page.getByText("40 % done").waitFor();
+    await page.locator("#p1-reasons > summary").click();
+    const top = await page.evaluate(() => { window.scrollTo(0, 700); return window.scrollY; });
+    write("", "All runs have ended; this page no longer updates.");
+    await page.getByText("All runs have ended").waitFor({ state: "attached" });
+    assert.equal(await page.locator("#p1-reasons").evaluate((e) => e.open), true);
+    assert.ok(top > 300 && Math.abs((await page.evaluate(() => window.scrollY)) - top) < 60);
     assert.deepEqual(problems, []);
   });
 });
@@ -436,11 +443,11 @@ describe("odd data", () => {
     "another format": (d) => ({ ...d, format: "report-data/9" }),
     "nothing in it": () => ({ format: "report-data/1" }),
     "nulls": () => ({ format: "report-data/1", charts: null, tables: null, costs: null, fields: null }),
-    "wrong kinds": () => ({ format: "report-data/1", charts: [1], tables: "x", costs: { "p1-cost": 3 }, fields: { "p1-m0-worst": [] } }),
+    "wrong kinds": () => ({ format: "report-data/1", charts: [1], tables: "x", costs: { "p1-cost": 3 }, fields: { "p1-worst": [] } }),
     "lists of other lengths": (d) => { first(d)[0].x = [1]; return d; },
     "no variants": (d) => { d.charts["p1-errors"] = {}; return d; },
     "only gaps": (d) => { for (const s of first(d)) { s.y = s.y.map(() => null); s.low = s.high = []; } return d; },
-    "sizes that pictures do not have": (d) => { d.fields["p1-m0-worst"].times.pop(); d.fields["p1-m1-best"].columns = 3; return d; },
+    "sizes that nothing has": (d) => { d.fields["p1-worst"].channels.pop(); d.fields["p1-best"].columns = 0; return d; },
     "ids of other elements": (d) => { d.charts = { runs: d.charts["p1-errors"], summary: { variants: [null] } }; return d; },
     "a prototype": () => '{"format":"report-data/1","__proto__":{"x":1},"charts":{"__proto__":{"variants":[]},"constructor":{}}}',
   };
@@ -451,7 +458,7 @@ describe("odd data", () => {
         document.querySelectorAll("#p1-errors canvas").length > 0));
       if (!name.startsWith("sizes")) assert.equal(await page.locator("#p1-errors .plot > svg").isVisible(), true);
       else assert.equal(await page.locator(".field.live").count(), 0);
-      assert.equal(await page.locator("#p1-m0-worst img").first().isVisible(), true);
+      assert.equal(await page.locator("#p1-worst .plot > svg").isVisible(), true);
       assert.equal(await page.locator("#p1-table th button").count(), 3); // tables sort without data
     });
   }

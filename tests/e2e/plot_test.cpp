@@ -135,8 +135,8 @@ method: random
     return run_stap(more).out;
   };
 
-  EXPECT_TRUE(contains(caption({"--time", "0.3"}), " at time 0.25; RMSE of the mean model "));
-  EXPECT_TRUE(contains(caption({}), " at time 0.5; RMSE of the mean model "));
+  EXPECT_TRUE(contains(caption({"--time", "0.3"}), " at time 0.25; RMSE of the averaged model "));
+  EXPECT_TRUE(contains(caption({}), " at time 0.5; RMSE of the averaged model "));
 }
 
 }  // namespace

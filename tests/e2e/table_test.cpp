@@ -107,7 +107,7 @@ TEST_F(TableProgram, AStudyOfTwoProblemsInAllFormats) {
     EXPECT_NE(members, mean_model);
   }
   EXPECT_TRUE(contains(text.out, "; errors of the members\n"));
-  EXPECT_TRUE(contains(mean.out, "; errors of the mean model\n"));
+  EXPECT_TRUE(contains(mean.out, "; errors of the averaged model\n"));
 }
 
 TEST_F(TableProgram, InterruptedSweepsOfSeveralProblemsContinue) {

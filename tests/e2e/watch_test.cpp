@@ -117,6 +117,8 @@ TEST_F(WatchProgram, WaitsForARunShowsItAndEndsWithIt) {
       said().ends_with("all runs have ended; report: " + folder_.path("run/report.html") + "\n"))
       << said();
   EXPECT_FALSE(page_reloads());
+  EXPECT_TRUE(contains(content(folder_.path("run/report.html")),
+                       "All runs have ended; this page no longer updates."));
 }
 
 // The solver waits for a file "go" while the test set is made, when a run has no other file yet.

@@ -34,7 +34,7 @@ class RunFolder {
   std::filesystem::path metrics_file() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path timings_file() const { return path_ / "timings.jsonl"; }
   std::filesystem::path losses_file() const { return path_ / "losses.jsonl"; }
-  std::filesystem::path extracts_file() const { return path_ / "extracts.h5"; }
+  std::filesystem::path extracts_file() const { return path_ / kOwnExtracts; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
   std::filesystem::path round_folder(std::size_t round) const;  ///< rounds/NN
   std::filesystem::path committee_file(std::size_t round) const;
@@ -62,7 +62,7 @@ class RunFolder {
   /// Empty: nothing was written yet, or by an earlier version.
   std::optional<RunStatus> read_status() const;
   /// Throws Error(data), too, if there are none.
-  RunExtracts read_extracts() const;
+  RunExtracts read_extracts(const char* name = kOwnExtracts) const;
   TransitionSet read_transitions() const;
   /// The networks of a round: finished, half trained or, empty, not begun.
   std::optional<Model> read_networks(std::size_t round) const;
@@ -79,7 +79,7 @@ class RunFolder {
   /// JSON objects without their seals.
   void write_metrics(std::span<const std::string> lines) const;
   /// In the place of those of the round before.
-  void write_extracts(const RunExtracts& extracts) const;
+  void write_extracts(const RunExtracts& extracts, const char* name = kOwnExtracts) const;
   /// Not forced to disk; what cannot be written is not.
   void write_status(const RunStatus& status) const;
   void add_timing(const Timing& timing) const;

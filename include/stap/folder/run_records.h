@@ -26,6 +26,10 @@ struct Loss {
   int member = 0, epoch = 0;
   double loss = 0.0;
 };
+/// The names of their files: those that a run keeps of its own, and those that the analysis of a
+/// sweep takes, of the same test trajectories in all of its methods.
+inline constexpr const char* kOwnExtracts = "extracts.h5";
+inline constexpr const char* kSharedExtracts = "analysis-extracts.h5";
 struct RunExtracts {
   std::size_t round = 0;  ///< whose committee they show
   Extracts extracts;

@@ -20,6 +20,9 @@ struct Axis {
   double high = std::numeric_limits<double>::quiet_NaN();
 };
 
+/// Groups from here on are greys: of what is no method.
+inline constexpr std::size_t kNoMethod = 1000;
+
 /// What is drawn of one method, phase or the like. Values that are not finite are gaps, and so are
 /// those that a logarithmic axis cannot show.
 struct Series {

@@ -29,7 +29,7 @@ struct ChartRow {
   Chart (*of_methods)(const ProblemMethods&, const ChartOf&) = nullptr;
   bool (*has)(const ProblemMethods&) =
       nullptr;  ///< which problems the report shows it of; null: all
-  Chart (*of_run)(const RunResult&) = nullptr;
+  Chart (*of_run)(const RunResult&, std::size_t group) = nullptr;
   PictureChart (*picture_of_run)(const RunResult&) = nullptr;
 };
 const std::vector<ChartRow>& chart_rows();

@@ -45,6 +45,9 @@ Chart quantiles_chart(const ProblemMethods& problem, ErrorsOf whose);
 Chart by_step_chart(const ProblemMethods& problem, ErrorsOf whose);
 /// How often each step was chosen, over all rounds.
 Chart steps_chart(const ProblemMethods& problem);
+/// Share of the trajectories that a method chose of which each solver step was bought, mean over
+/// seeds; empty: it chose none.
+std::vector<double> bought_share(const MethodRuns& method);
 /// Which steps were chosen of every trajectory that a run bought; no pixels if it bought none.
 PictureChart steps_raster(const RunResult& run);
 /// Training loss over epochs, round after round, of the first seed of each method.
@@ -58,8 +61,9 @@ Chart times_chart(const ProblemMethods& problem);
 Chart ledger_chart(const ProblemMethods& problem);
 /// Error against the committee's spread, of the first seed of each method that was analysed.
 Chart calibration_chart(const ProblemMethods& problem);
-/// Where the bought states lie among those of test trajectories; of a run that was analysed.
-Chart activations_chart(const RunResult& run);
+/// Where the bought states lie among those of test trajectories; of a run that was analysed, in the
+/// colour of its method.
+Chart activations_chart(const RunResult& run, std::size_t group = 0);
 
 struct MethodCost {
   std::string label, baseline;

@@ -12,7 +12,7 @@
 namespace stap {
 
 /// Sequential: dark to light, readable in grey. Diverging: blue, white at the middle, red. Bought:
-/// white to dark blue.
+/// white to dark grey.
 enum class Palette { sequential, diverging, bought };
 using Colour = std::array<std::uint8_t, 3>;  ///< red, green, blue
 /// 256 colours, all different, so that a script can read values back by colour. The last one, grey,

@@ -65,7 +65,6 @@ struct ReportMethod {
   std::uint64_t shown_seed = 0;
   std::vector<ReportChart> charts{};                             ///< of one run
   std::vector<std::pair<std::string, PictureChart>> pictures{};  ///< likewise, by their ids
-  std::vector<Field> fields{};                                   ///< best, median and worst
 };
 struct ReportProblem {
   ProblemTable table;
@@ -74,6 +73,9 @@ struct ReportProblem {
   double dt = 0;                     ///< of a learned step; 0: not known
   std::vector<std::size_t> grid{};   ///< points by axis; empty: not known
   std::vector<std::string> notes{};  ///< what was left out of what is shown
+  std::string again{}, again_out{};  ///< "stap sweep demo" and its folder: a study with more seeds;
+                                     ///< empty: no command says that
+  std::vector<Field> fields{};       ///< best, median and worst, of some of the methods
   bool fields_left_out = false;      ///< trajectories, as there is no room for them
 };
 struct Report {
@@ -90,7 +92,7 @@ struct Report {
 Report gather_report(std::span<const std::filesystem::path> folders,
                      const ReportOptions& options = {});
 
-/// What came out, in plain sentences: the best method and by how much, what it cost, what failed.
+/// What the page says first, as sentences: the finding, its numbers, what it cost, what failed.
 struct Finding {
   std::string problem;  ///< empty: about all of them
   std::string text;

@@ -43,6 +43,12 @@ LiveFolder look_at_live(const std::filesystem::path& folder, double now);
 /// side and end together. Empty where something must be done that was never timed.
 void estimate_time_left(std::span<LiveRun> runs, double now);
 
+/// Of all that the runs are to do, by their rounds and phases, 0 to 1. A run whose data are damaged
+/// counts as one that has not begun.
+double share_done(std::span<const LiveRun> runs);
+/// Until the last of them ends; empty: not known of one that works.
+std::optional<double> seconds_left(std::span<const LiveRun> runs);
+
 /// Times and sizes of all files from which a page is made, as text: another one means another page.
 std::string files_seen(const std::filesystem::path& folder);
 

@@ -21,4 +21,7 @@ struct CostAnalysis {
   std::string text{};
 };
 
+/// "2.61 µs", "412 s", "2.3 h": three digits are more than such times are worth.
+std::string seconds_text(double seconds);
+
 }  // namespace stap

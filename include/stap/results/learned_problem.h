@@ -21,4 +21,7 @@ std::string published_problem(const config::Value& config);
 /// Whether rounds, initial trajectories, budget, members and network are those of the paper.
 bool has_published_sizes(const RunResult& result);
 
+/// `name`, if it is a preset that the run is one of but for method and seed; else empty.
+std::string preset_of(const RunResult& run, const std::string& name);
+
 }  // namespace stap

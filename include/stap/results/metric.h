@@ -28,7 +28,7 @@ struct ErrorsOfInfo {
   ErrorsOf whose;
   std::string_view name;   ///< as users choose it: "mean-images"
   std::string_view key;    ///< in tables: "mean_model_images"; empty: the members, who have none
-  std::string_view title;  ///< "mean model over images"
+  std::string_view title;  ///< "averaged model over images"
 };
 std::span<const ErrorsOfInfo, kErrorsOf> errors_of_infos();
 const ErrorsOfInfo& info(ErrorsOf whose);

@@ -10,6 +10,7 @@
 #include "stap/config/value.h"
 #include "stap/data/store.h"
 #include "stap/eval/calibration.h"
+#include "stap/folder/run_records.h"
 #include "stap/nn/compute.h"
 #include "stap/results/activation_map.h"
 #include "stap/results/chosen_steps.h"
@@ -47,6 +48,9 @@ struct RunAnalysis {
   std::string calibration_absent{};
   CostSeconds seconds{};
   CostAnalysis cost{};
+  /// Of a sweep's run that stands for its method: trajectories that are best, median and worst for
+  /// all methods together.
+  std::optional<RunExtracts> shared{};
 
   bool complete() const;
 };

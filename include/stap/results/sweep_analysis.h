@@ -23,10 +23,11 @@ struct SeedEfficiency {
 /// The runs of one label (stap/results/run_result.h).
 struct MethodAnalysis {
   std::string label, method;
-  std::vector<std::size_t> runs;          ///< indices into SweepAnalysis::runs
-  std::string baseline{};                 ///< its label; empty: there is none, or this is one
-  std::size_t compared = 0;               ///< evaluations that E comes from
-  std::vector<SeedEfficiency> by_seed{};  ///< seeds that the baseline has as well
+  std::vector<std::size_t> runs;           ///< indices into SweepAnalysis::runs
+  std::string baseline{};                  ///< its label; empty: there is none, or this is one
+  std::size_t compared = 0;                ///< evaluations that E comes from
+  ErrorsOf errors_of = ErrorsOf::members;  ///< whose errors: of the averaged model where measured
+  std::vector<SeedEfficiency> by_seed{};   ///< seeds that the baseline has as well
   CostAnalysis cost{};
   std::string guess{};  ///< why the efficiency and all that follows is one (comparison.h)
 };

@@ -15,7 +15,8 @@ namespace stap {
 struct TableCell {
   Summary log;                   ///< of the headline, over seeds
   Summary difference;            ///< to the first row, over the seeds that both have; of its set
-  double difference_95 = 0;      ///< half the width of its 95 % interval
+  double difference_95 = 0;      ///< half the width of its 95 % interval, and the same corrected
+  double corrected_95 = 0;       ///< for all pairs of rows of its set: the one that is shown
   std::vector<double> by_round;  ///< the error itself: geometric mean over seeds
   std::vector<double> by_seed;   ///< the headlines, as TableErrors::seeds
   std::vector<double> last;      ///< the logarithm after the last round, likewise

@@ -13,9 +13,11 @@ const shapeOf = (group) => kShapes[(group + Math.floor(group / 8)) % 8];
 const dashesOf = (series) => {
   if (series.guide) return [3, 3];
   if (series.published) return [1.5, 2.5];
-  return kDashes[(series.group + Math.floor(series.group / 8)) % kDashes.length];
+  return kDashes[(series.group + Math.floor(series.group / 12)) % kDashes.length];
 };
-const inkOf = (series) => (series.guide ? "--ink-soft" : "--g" + (series.group % 8));
+// Groups from 1000 on are of no method: greys.
+const inkOf = (series) => (series.guide ? "--ink-soft" : series.group >= 1000 ? "--n" + (series.group - 1000)
+  : "--g" + (series.group % 12));
 
 // The series of a chart as the rest of this script wants them; null if they are not sound.
 function checkedSeries(series) {

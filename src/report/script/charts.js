@@ -1,4 +1,30 @@
-// A chart that can be changed, zoomed and asked, in the place of the static one.
+// A file of the reader's own.
+function save(name, type, text) {
+  const link = make("a", { download: name, href: URL.createObjectURL(new Blob([text], { type })) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// The static figure, of a size of its own and with its colours for paper.
+function svgText(svg) {
+  const copy = svg.cloneNode(true);
+  const [, , width, height] = copy.getAttribute("viewBox").split(" ");
+  copy.setAttribute("width", width + "pt");
+  copy.setAttribute("height", height + "pt");
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function csvText(chart) {
+  const quoted = (text) => (/[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
+  const number = (value) => (finite(value) ? String(value) : "");
+  const rows = [["series", axisTitle(chart.x) || "x", axisTitle(chart.y) || "y", "low", "high"].map(quoted)];
+  for (const s of chart.series) {
+    for (const [x, ...ys] of s.points) rows.push([quoted(s.label), chart.x.names[x] ? quoted(chart.x.names[x]) : number(x), ...ys.map(number)]);
+  }
+  return rows.map((row) => row.join(",") + "\r\n").join("");
+}
+
+// A chart that can be changed, zoomed and asked, instead of the static one.
 function enhanceChart(figure, variants) {
   const plot = figure.querySelector(".plot");
   const fixed = plot && plot.querySelector("svg");
@@ -12,6 +38,7 @@ function enhanceChart(figure, variants) {
   const legend = make("ul", { class: "legend" });
   const caption = figure.querySelector("figcaption strong");
   const note = figure.querySelector("figcaption span");
+  const finding = caption ? caption.textContent : "", how = note ? note.textContent : "";
   let u = null, chart = null, log = false, data = null, outputs = [], whole = null;
   const reset = button("Reset zoom", () => zoom(null));
 
@@ -25,8 +52,9 @@ function enhanceChart(figure, variants) {
     const showSeeds = state.seeds === null ? !means : state.seeds;
     for (const s of chart.series) s.show = !state.hidden.has(s.label) && (!s.seed || showSeeds) &&
       !((s.seed || !s.label) && state.hidden.has("group " + s.group));
-    if (caption && chart.title) caption.textContent = chart.title;
-    if (note) note.textContent = chart.note;
+    // What was found is said of the first variant only.
+    if (caption) caption.textContent = state.variant === 0 ? finding : chart.title;
+    if (note) note.textContent = state.variant === 0 ? how : chart.note;
     canvas.setAttribute("aria-label", chart.title +
       ". Arrow keys move the cursor, plus and minus zoom, Escape shows everything.");
     controls.replaceChildren();
@@ -128,7 +156,10 @@ function enhanceChart(figure, variants) {
 
   const sizeNow = () => {
     const width = Math.max(200, Math.floor(plot.clientWidth));
-    return { width, height: Math.round(clamp(width * 0.58, 230, 360)) };
+    // The first screen has one large chart, and small ones beside it.
+    const [part, least, most] = !figure.closest(".card") ? [0.58, 230, 320]
+      : figure.matches(".card:first-child *, .card:first-child > *") ? [0.74, 230, 480] : [0.36, 150, 200];
+    return { width, height: Math.round(clamp(width * part, least, most)) };
   };
 
   function draw() {
@@ -188,8 +219,16 @@ function enhanceChart(figure, variants) {
     event.preventDefault();
   });
 
+  const saves = make("span", { class: "saves" });
+  for (const [name, text, press] of [["SVG", "download figure (SVG)", () => save(figure.id + ".svg", "image/svg+xml", svgText(fixed))],
+    ["CSV", "download data (CSV)", () => save(figure.id + ".csv", "text/csv", csvText(chart))]]) {
+    const one = button(name, press);
+    one.title = text;
+    saves.append(one);
+  }
   whenSeen(figure, () => {
     figure.classList.add("live");
+    figure.append(saves);
     plot.before(controls);
     plot.append(canvas, reset);
     plot.after(legend);
@@ -197,7 +236,7 @@ function enhanceChart(figure, variants) {
       fill();
     } catch (error) {
       figure.classList.remove("live"); // the static figure again
-      for (const part of [controls, canvas, reset, legend]) part.remove();
+      for (const part of [saves, controls, canvas, reset, legend]) part.remove();
       return;
     }
     let width = plot.clientWidth;

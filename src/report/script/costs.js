@@ -20,7 +20,7 @@ function verdictText(method, baseline, acquire) {
   const { without, with: active, turning } = judged(method, acquire);
   const both = secondsText(active) + " instead of " + secondsText(without) + " with " + baseline;
   const from = turning === 0 ? "It pays whatever a solver step costs."
-    : "It pays above " + secondsText(turning) + " a solver step.";
+    : "It pays above " + secondsText(turning) + " per solver step.";
   if (active < without) {
     const less = (100 * (without - active)) / without;
     return ["pays", "pays: " + both + ", " + numberText(less, 2) + " % less. " + from];
@@ -59,7 +59,7 @@ function enhanceCost(box, cost) {
   });
   function say(seconds) {
     shown.textContent = secondsText(seconds);
-    slider.setAttribute("aria-valuetext", secondsText(seconds) + " a solver step");
+    slider.setAttribute("aria-valuetext", secondsText(seconds) + " per solver step");
     for (const [m, item, words] of items) {
       const [kind, sentence] = verdictText(m, baseline, seconds);
       item.className = kind;
@@ -88,7 +88,7 @@ function enhanceCost(box, cost) {
   for (const m of known) {
     const { turning } = judged(m, 1);
     if (!finite(turning) || turning <= 0) continue;
-    jumps.append(button("turning cost of " + textOf(m.label) + ": " + secondsText(turning), () => set(turning)));
+    jumps.append(button("break-even of " + textOf(m.label) + ": " + secondsText(turning), () => set(turning)));
   }
   const bar = make("div", { class: "controls" }, make("label", { class: "exact" }, "If a solver step took ", exact, " s"),
     slider, shown, jumps);

@@ -1,6 +1,6 @@
 // The page as a whole: theme, place, and all parts of it by the data.
 function themeButton() {
-  const tools = document.querySelector("header .tools");
+  const tools = document.querySelector(".tools");
   const names = ["auto", "light", "dark"];
   let stored = null;
   try {
@@ -30,7 +30,7 @@ function themeButton() {
 // Marks in the navigation where the reader is: in the last section that begins above the middle.
 function markPlace() {
   const places = [];
-  for (const link of document.querySelectorAll("header nav a[href^='#']")) {
+  for (const link of document.querySelectorAll("nav a[href^='#']")) {
     const section = byId(decodeURIComponent(link.hash.slice(1)));
     if (section) places.push([section, link]);
   }
@@ -85,6 +85,37 @@ function enhance(data) {
   each(data.fields, enhanceField);
 }
 
+// The finding as text, for a message or a note.
+function offerSummary(text) {
+  const tools = document.querySelector(".tools");
+  if (!tools || typeof text !== "string" || !text) return;
+  const said = make("span", { role: "status" });
+  tools.prepend(button("Copy summary as Markdown", async () => {
+    said.textContent = (await copy(text, tools)) ? "copied" : "press Ctrl+C to copy";
+  }), said);
+}
+
+// A link to what is closed opens it, and a page that is loaded again, as while runs work, is where
+// it was: at the same place, with the same parts open.
+function keepPlace() {
+  const reveal = () => {
+    const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+    for (let e = target; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
+    if (target && target.querySelector("details.fold")) target.querySelector("details.fold").open = true;
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
+  if (!document.querySelector(".live .bar")) return;
+  const key = "stap-place " + location.pathname;
+  try {
+    const place = JSON.parse(sessionStorage.getItem(key)) || {};
+    for (const id of listOf(place.open)) if (byId(id)) byId(id).open = true;
+    if (finite(place.top)) window.scrollTo({ top: place.top, behavior: "instant" });
+    window.addEventListener("pagehide", () => sessionStorage.setItem(key, JSON.stringify({ top: window.scrollY,
+      open: [...document.querySelectorAll("details[open][id]")].map((e) => e.id) })));
+  } catch (refused) { /* not from this place */ }
+}
+
 // On paper nothing can be opened. style/print.css does this, too, for browsers that let it.
 function openForPrint() {
   let closed = [];
@@ -101,6 +132,9 @@ function openForPrint() {
 function start() {
   openForPrint();
   themeButton();
-  enhance(readData());
+  const data = readData();
+  if (data) offerSummary(data.summary);
+  keepPlace();
+  enhance(data);
 }
 start();

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "report/field_parts.h"
 #include "report/html.h"
 #include "report/page_parts.h"
 #include "report/ticks.h"
@@ -532,9 +531,14 @@ RunExtracts made_extracts(std::vector<std::size_t> points, std::size_t times) {
   return made;
 }
 
+Field field_of(const RunExtracts& extracts, ExtractKind kind, std::size_t pixels) {
+  const FieldSource source{&extracts, {.label = "sbal"}};
+  return make_field(std::span(&source, 1), kind, {"u", "v"}, pixels);
+}
+
 TEST(Field, PutsTimeRightSpaceUpAndFramesInTiles) {
-  const Field line = make_field(made_extracts({4}, 3), ExtractKind::worst, {"u", "v"}, 1000);
-  const Field plane = make_field(made_extracts({3, 2}, 5), ExtractKind::worst, {"u", "v"}, 1000);
+  const Field line = field_of(made_extracts({4}, 3), ExtractKind::worst, 1000);
+  const Field plane = field_of(made_extracts({3, 2}, 5), ExtractKind::worst, 1000);
 
   const FieldChannel& v = line.channels.at(1);
   EXPECT_EQ(v.name, "v");
@@ -544,9 +548,9 @@ TEST(Field, PutsTimeRightSpaceUpAndFramesInTiles) {
   const double level = (v.truth.high - v.truth.low) / 254;
   EXPECT_NEAR(v.truth.value(2, 3), 100.2, level);  // bottom: x = 0
   EXPECT_NEAR(v.truth.value(0, 0), 130, level);    // top: x = 3
-  EXPECT_NEAR(v.error.value(1, 1), -0.5, 1e-6);
-  EXPECT_EQ(v.error.low, -v.error.high);
-  EXPECT_EQ(v.truth.low, v.prediction.low);
+  EXPECT_NEAR(v.errors.at(0).value(1, 1), -0.5, 1e-6);
+  EXPECT_EQ(v.errors[0].low, -v.errors[0].high);
+  EXPECT_EQ(v.truth.low, v.predictions.at(0).low);
   EXPECT_EQ(line.times, (std::vector<double>{0, 0.5, 1}));
   ASSERT_EQ(plane.columns, 3u);
   const Picture& u = plane.channels.at(0).truth;
@@ -557,40 +561,81 @@ TEST(Field, PutsTimeRightSpaceUpAndFramesInTiles) {
   EXPECT_TRUE(std::isnan(u.value(8, 3)));  // no sixth frame
   EXPECT_EQ(xml_complaint(svg_text(line, 0, kNan, {})), "");
   EXPECT_EQ(xml_complaint(svg_text(plane, 1, 1.0, {})), "");
-  const Field thin = make_field(made_extracts({64, 64}, 9), ExtractKind::worst, {"u", "v"}, 2000);
+  const Field thin = field_of(made_extracts({64, 64}, 9), ExtractKind::worst, 2000);
   EXPECT_LE(thin.times.size() * thin.width * thin.height, 2000u);
   EXPECT_EQ(thin.times[1], 1.0);  // every second one
-  EXPECT_THROW(make_field(made_extracts({4}, 3), ExtractKind::best, {}, 10), Error);
+  EXPECT_THROW(field_of(made_extracts({4}, 3), ExtractKind::best, 10), Error);
 }
 
-// Without scripts: five of nine frames, the first and the last among them, each with its time; all
-// tiles are there for scripts, but hidden.
-TEST(Field, FramesStandSideBySideWithTheirTimes) {
-  const Field plane = make_field(made_extracts({8, 4}, 9), ExtractKind::worst, {"u", "v"}, 10'000);
-  ReportProblem problem{.table = {}, .methods = {{.label = "sbal", .method = "sbal"}}};
-  problem.methods[0].fields = {plane};
+// Mutations: each model on a scale of its own, or on a trajectory of its own.
+TEST(Field, SeveralModelsShareTrajectoryAndScales) {
+  const RunExtracts near = made_extracts({4}, 3);
+  RunExtracts far = near, other = near;
+  far.extracts.rollouts[0].rmse = 2;
+  for (float& value : far.extracts.rollouts[0].mean) value -= 3.5F;
+  other.extracts.rollouts[0].trajectory = 6;
+  const std::vector<FieldSource> sources{{&near, {.label = "sbal"}}, {&far, {.label = "random"}}};
+  const std::vector<FieldSource> apart{{&near, {}}, {&other, {}}};
 
-  const std::string svg = stills_svg(plane, 1, {}), html = fields_html("p1", problem);
+  const Field field = make_field(sources, ExtractKind::worst, {"u", "v"}, 1000);
 
+  ASSERT_EQ(field.models.size(), 2u);
+  EXPECT_EQ(field.models[0].rmse, 0.25);
+  EXPECT_EQ(field.models[1].rmse, 2);
+  const FieldChannel& u = field.channels[0];
+  EXPECT_EQ(u.errors[0].high, u.errors[1].high);
+  EXPECT_NEAR(u.errors[1].high, 4, 1e-6);
+  EXPECT_NEAR(u.errors[0].value(0, 0), -0.5, 4.0 / 127);
+  EXPECT_EQ(u.predictions[0].low, u.predictions[1].low);
+  EXPECT_EQ(u.truth.low, u.predictions[1].low);
+  const std::string svg = svg_text(field, 0, kNan, {});
   EXPECT_EQ(xml_complaint(svg), "");
-  EXPECT_EQ(still_frames(plane), (std::vector<std::size_t>{0, 2, 4, 6, 8}));
-  static const std::regex times(">t = ([0-9.]+)<");
-  std::vector<std::string> shown;
-  for (auto it = std::sregex_iterator(svg.begin(), svg.end(), times); it != std::sregex_iterator();
-       ++it)
-    shown.push_back((*it)[1]);
-  ASSERT_EQ(shown.size(), 15u);
-  EXPECT_EQ(std::stod(shown[0]), 0.0);
-  EXPECT_EQ(std::stod(shown[4]), 4.0);  // dt is 0.5
-  const Picture strip = still_strip(plane.channels[0].truth, plane);
-  EXPECT_EQ(strip.width, 5 * 8u + 4 * still_gap(plane));
-  // x = 0, y = 0 of the last frame: t / 10.
-  EXPECT_NEAR(strip.value(4 * (8 + still_gap(plane)), 3), 0.8, (strip.high - strip.low) / 254);
-  EXPECT_TRUE(test::contains(html, "<div class=\"stills\">"));
-  EXPECT_TRUE(test::contains(html, "<div class=\"pane\" hidden data-what=\"truth\""));
-  const Field line = make_field(made_extracts({4}, 3), ExtractKind::worst, {"u", "v"}, 1000);
-  problem.methods[0].fields = {line};
-  EXPECT_FALSE(test::contains(fields_html("p1", problem), "hidden"));
+  for (const char* text : {">sbal<", ">random<", ">error: 0.250<", ">error: 2.00<"})
+    EXPECT_TRUE(test::contains(svg, text)) << text;
+  EXPECT_THROW(make_field(apart, ExtractKind::worst, {"u", "v"}, 1000), Error);
+}
+
+// Of both signs: 0 is the middle, and white. Mutation: -1 and 3 on a scale from -1 to 3.
+TEST(Field, StatesOfBothSignsAreSymmetricAboutZero) {
+  RunExtracts both = made_extracts({4}, 3);
+  for (float& value : both.extracts.rollouts[0].truth) value -= 10;
+  for (float& value : both.extracts.rollouts[0].mean) value -= 10;
+
+  const Field field = field_of(both, ExtractKind::worst, 1000);
+
+  const Picture& u = field.channels[0].truth;  // -10 to 20.2
+  EXPECT_EQ(u.palette, Palette::diverging);
+  EXPECT_EQ(u.low, -u.high);
+  const Colour& middle = palette_colours(u.palette)[kTopLevel / 2];
+  EXPECT_GT(*std::ranges::min_element(middle), 240);
+  EXPECT_EQ(field.channels[1].truth.palette, Palette::sequential);  // 90 to 120
+}
+
+// On a page all frames are in the drawing, and one is seen: scripts move the window only, so that
+// axes and colour bars stay.
+TEST(Field, OnAPageAllFramesAreBehindAWindow) {
+  const Field plane = field_of(made_extracts({8, 4}, 9), ExtractKind::worst, 10'000);
+
+  const std::string page = svg_text(plane, 1, kNan, {.page = true}),
+                    print = svg_text(plane, 1, 1, {});
+
+  EXPECT_EQ(xml_complaint(page), "");
+  // The last of nine tiles of three in a row.
+  EXPECT_TRUE(test::contains(page, "viewBox=\"16 8 8 4\""));
+  EXPECT_TRUE(test::contains(page, "<image x=\"0\" y=\"0\" width=\"24\" height=\"12\""));
+  EXPECT_TRUE(test::contains(page, "data-when=\"\">t = 4.00</text>"));
+  EXPECT_FALSE(test::contains(print, "viewBox=\"16"));
+  EXPECT_TRUE(test::contains(print, ">t = 1.00</text>"));
+}
+
+// Mutation: the greys are those of methods, or two methods of twelve share a colour.
+TEST(Figures, OneColourIsOneMethod) {
+  std::set<std::string> colours;
+  for (std::size_t group = 0; group < 12; ++group) colours.insert(group_colour(group));
+  colours.insert(group_colour(kNoMethod));
+  colours.insert(group_colour(kNoMethod + 1));
+
+  EXPECT_EQ(colours.size(), 14u);
 }
 
 // One method has the training of round 0 for all. Mutation: each run's own rounds (10 and 2).

@@ -109,6 +109,38 @@ TEST(TimeLeft, OfThePhaseIsKnownInTheFirstRound) {
   }
 }
 
+// Of five rounds, the 0th among them, that are trained and bought for: eleven halves. Mutation:
+// what is evaluated has done less than what is trained.
+TEST(ShareDone, GrowsWithRoundsAndPhases) {
+  std::vector<LiveRun> runs(2);
+  runs[1].status.phase = "done";
+  RunStatus& status = runs[0].status;
+  status.rounds = 5;
+  const auto share = [&](const char* phase, std::size_t round) {
+    status.phase = phase;
+    status.round = round;
+    return 2 * share_done(runs) - 1;
+  };
+
+  EXPECT_DOUBLE_EQ(share("initial", 0), 0);
+  status.epochs = 40;
+  status.epochs_done = 10;
+  EXPECT_NEAR(share("train", 2), 4.25 / 11, 1e-12);
+  status.epochs = status.epochs_done = 0;
+  EXPECT_NEAR(share("evaluate", 2), 5.0 / 11, 1e-12);
+  status.budget = 8;
+  status.spent = 6;
+  EXPECT_NEAR(share("acquire", 2), 5.75 / 11, 1e-12);
+  EXPECT_NEAR(share("evaluate", 5), 1, 1e-12);
+  EXPECT_EQ(share_done({}), 0);
+  // The last to end decides; of one that works and does not know nothing is said.
+  runs[0].state = LiveRun::State::working;
+  EXPECT_FALSE(seconds_left(runs).has_value());
+  runs[0].seconds_left = 30;
+  runs[1].seconds_left = 99;  // it has ended
+  EXPECT_EQ(seconds_left(runs), std::optional(30.0));
+}
+
 TEST(LookAtLive, AFolderThatIsGoneOrDamagedIsSaidToBe) {
   const test::TemporaryFolder folder;
   folder.file("sweep.json", "{\"format\": ");

@@ -242,14 +242,14 @@ TEST(TableText, TheMeanModelIsShownWhereItIsAskedFor) {
   EXPECT_TRUE(contains(members, "; errors of the members\n"));
   EXPECT_TRUE(contains(members, "-4.000 ± 1.414"));
   EXPECT_FALSE(contains(members, "div(7)"));
-  EXPECT_TRUE(contains(mean, "; errors of the mean model\n"));
+  EXPECT_TRUE(contains(mean, "; errors of the averaged model\n"));
   EXPECT_TRUE(contains(mean, "-7.000 ± 1.414"));
   EXPECT_TRUE(contains(mean, "-3.500 ± 6.353"));
   EXPECT_TRUE(contains(mean, "div(7)"));
   EXPECT_TRUE(contains(mean, "-3.388 ± 0.052"));
-  EXPECT_TRUE(contains(unwrapped(mean), "errors of the members, not of the mean model"));
+  EXPECT_TRUE(contains(unwrapped(mean), "errors of the members, not of the averaged model"));
   EXPECT_TRUE(contains(blocks, "-8.000 ± 1.414"));  // NRMSE of sbal
-  EXPECT_TRUE(contains(latex, "RMSE, mean model: logarithm"));
+  EXPECT_TRUE(contains(latex, "RMSE, averaged model: logarithm"));
   EXPECT_TRUE(contains(latex, "$\\mathbf{-7.000} \\pm 1.414$"));
 }
 
@@ -285,15 +285,15 @@ TEST(TableText, ErrorsOverImagesAreShownWhereTheyAreAskedFor) {
 
   EXPECT_TRUE(contains(members, "; errors of the members over images\n"));
   EXPECT_TRUE(contains(members, "-6.500 ± 0.707"));
-  EXPECT_TRUE(contains(mean, "; errors of the mean model over images\n"));
+  EXPECT_TRUE(contains(mean, "; errors of the averaged model over images\n"));
   EXPECT_TRUE(contains(mean, "-7.500 ± 0.707"));
-  EXPECT_TRUE(contains(unwrapped(mean), "errors of the members, not of the mean model over"));
+  EXPECT_TRUE(contains(unwrapped(mean), "errors of the members, not of the averaged model over"));
   EXPECT_TRUE(contains(unwrapped(mean),
                        "sbal: 2 runs were not measured over images (study.images) and are not "
                        "counted"));
   EXPECT_TRUE(contains(unwrapped(tables_text(make_tables(with_both()))),
                        "random: over images log RMSE is -4.000 ± 0.000 (members) and -5.000 ± "
-                       "0.000 (mean model) against without them"));
+                       "0.000 (averaged model) against without them"));
   EXPECT_TRUE(contains(unwrapped(tables_text(make_tables(with_images(), "sbal"),
                                              {Metric::rmse, false, ErrorsOf::members_images})),
                        "no differences, since errors of the members over images were not measured "
@@ -308,7 +308,7 @@ TEST(TableText, RunsFromBeforeTheMeanModelWasMeasuredAreCounted) {
   const std::string text = tables_text(tables(), {Metric::rmse, false, ErrorsOf::mean_model});
 
   EXPECT_TRUE(
-      contains(unwrapped(text), "sbal: 2 runs are from before the mean model was measured"));
+      contains(unwrapped(text), "sbal: 2 runs are from before the averaged model was measured"));
   EXPECT_FALSE(contains(text, "nan"));
   EXPECT_FALSE(contains(tables_text(tables()), "from before"));
 }
