@@ -10,6 +10,8 @@
 namespace stap::config {
 namespace {
 
+constexpr std::size_t kMostListed = 24;  // more names than that help nobody
+
 char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -77,9 +79,11 @@ std::string suggest(std::string_view word, std::span<const std::string> known) {
 
 std::string hint(std::string_view word, std::span<const std::string> known, std::string_view what) {
   const std::string nearest = suggest(word, known);
-  std::string text = nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
-  return text + (known.empty() ? fmt::format(" (there are no {})", what)
-                               : fmt::format(" (known {}: {})", what, fmt::join(known, ", ")));
+  if (!nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
+  if (known.empty()) return fmt::format(" (there are no {})", what);
+  if (known.size() > kMostListed)
+    return fmt::format(" (there are {} {}: 'stap list' shows them)", known.size(), what);
+  return fmt::format(" (known {}: {})", what, fmt::join(known, ", "));
 }
 
 }  // namespace stap::config

@@ -4,8 +4,10 @@
 #include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/scalar.h"
+#include "stap/config/keys.h"
 #include "stap/core/error.h"
 
 namespace stap::config {
@@ -34,7 +36,43 @@ Value named_schema(const Entry& entry) {
   return result;
 }
 
+// Hands every key of the families to `visit`: its path and its own name.
+template <class Visit>
+void visit_keys(const Table& table, const std::string& prefix, const Visit& visit) {
+  for (const FieldInfo& field : table.fields())
+    if (field.section)
+      visit_keys(*field.section, prefix + field.name + ".", visit);
+    else
+      visit(prefix + field.name, field.name);
+}
+template <class Visit>
+void visit_keys(std::span<const Family> families, const Visit& visit) {
+  for (const Family& family : families)
+    for (const Entry& entry : family.entries) visit_keys(*entry.fields, family.name + ".", visit);
+}
+
+// A key that is not in its section is what users forget first.
+std::string section_hint(std::span<const Family> families, const std::string& given,
+                         const std::vector<std::string>& sections) {
+  std::vector<std::string> paths = paths_of(families, given);
+  if (paths.empty() && suggest(given, sections).empty()) {
+    std::vector<std::string> keys;
+    visit_keys(families, [&](const std::string&, const std::string& key) { keys.push_back(key); });
+    paths = paths_of(families, suggest(given, keys));
+  }
+  return paths.empty() ? hint(given, sections, "sections")
+                       : fmt::format("; did you mean '{}'?", fmt::join(paths, "' or '"));
+}
+
 }  // namespace
+
+std::vector<std::string> paths_of(std::span<const Family> families, std::string_view key) {
+  std::vector<std::string> paths;
+  visit_keys(families, [&](const std::string& path, const std::string& name) {
+    if (name == key && std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+  });
+  return paths;
+}
 
 std::string entry_fault(const Entry& entry) {
   const auto fits = [](unsigned char c) {
@@ -125,7 +163,7 @@ std::vector<std::optional<Section>> read_sections(std::span<const Family> famili
       if (std::ranges::count(known, member.key) == 0)
         complaints.add(
             member.key,
-            complaints.full() ? "" : "is not known" + hint(member.key, known, "sections"),
+            complaints.full() ? "" : "is not known" + section_hint(families, member.key, known),
             member.origin);
   for (std::size_t f = 0; f < families.size(); ++f) {
     const Value* section = document.find(families[f].name);

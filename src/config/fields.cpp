@@ -249,8 +249,9 @@ std::optional<std::int64_t> read_choice(const Constraint& allowed, const Value& 
   for (const auto& choice : allowed.choices) words.push_back(choice.first);
   const std::string nearest = value.text() ? suggest(*value.text(), words) : "";
   complaints.add(path,
-                 fmt::format("is {}, expected one of {}{}", shown(value), fmt::join(words, ", "),
-                             nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+                 nearest.empty() ? fmt::format("is {}, expected one of {}", shown(value),
+                                               fmt::join(words, ", "))
+                                 : fmt::format("is {}; did you mean '{}'?", shown(value), nearest),
                  value.origin());
   return std::nullopt;
 }

@@ -48,7 +48,7 @@ class Complaints {
 /// The known word nearest to a misspelt one (edit distance, letter case ignored); empty if none is
 /// near enough to be meant.
 std::string suggest(std::string_view word, std::span<const std::string> known);
-/// "; did you mean 'points'?" or "", then " (known <what>: a, b, c)".
+/// "; did you mean 'points'?" or, where no word is near, " (known <what>: a, b, c)".
 std::string hint(std::string_view word, std::span<const std::string> known, std::string_view what);
 
 }  // namespace stap::config

@@ -150,8 +150,7 @@ TEST(Fields, RefusesValuesOutOfRange) {
 }
 
 TEST(Fields, RefusesUnknownChoicesWithASuggestion) {
-  EXPECT_EQ(one_complaint("limiter: minmood"),
-            "is 'minmood', expected one of minmod, none; did you mean 'minmod'?");
+  EXPECT_EQ(one_complaint("limiter: minmood"), "is 'minmood'; did you mean 'minmod'?");
   EXPECT_EQ(one_complaint("norm: 2"), "is 2, expected one of l1, l2");
 }
 
@@ -159,8 +158,7 @@ TEST(Fields, RefusesUnknownKeysWithASuggestion) {
   const std::string near = one_complaint("stpes: 3");
   const std::string far = one_complaint("banana: 3");
 
-  EXPECT_TRUE(near.starts_with("is not known; did you mean 'steps'? (known keys: periodic, steps"))
-      << near;
+  EXPECT_EQ(near, "is not known; did you mean 'steps'?");
   EXPECT_TRUE(far.starts_with("is not known (known keys: periodic")) << far;
 }
 
