@@ -230,12 +230,13 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
       "lower is better.",
       "Differences: to the first row, paired by seed, ± half the 95 % interval, corrected "
       "(Bonferroni) for all pairs of rows, as in the report."};
+  if (!view.notes) notes.clear();
   for (const ProblemTable& table : tables) {
     add_set_notes(table, notes);
     add_baseline_note(table, view.whose, notes);
-    add_test_set_note(table, view, notes);
+    if (view.notes) add_test_set_note(table, view, notes);
   }
-  add_cost_note(tables, notes);
+  if (view.notes) add_cost_note(tables, notes);
   if (std::ranges::any_of(tables, &ProblemTable::validation))
     notes.emplace_back(
         "Held back: every run is measured on what it bought and did not train on, which grows from "
@@ -278,7 +279,7 @@ std::vector<std::string> table_notes(std::span<const ProblemTable> tables, const
         "epochs "
         "(train.epochs), a wider network or more to begin with (study.initial) may help.",
         fmt::join(useless, ", ")));
-  if (view.paper) add_paper_notes(tables, view, notes);
+  if (view.paper && view.notes) add_paper_notes(tables, view, notes);
   return notes;
 }
 

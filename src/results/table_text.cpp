@@ -177,9 +177,9 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
     text += wrapped(head, style.columns, 2);
     text += view.metric ? compact(table, *view.metric, view, style) : full(table, view, style);
   }
-  text += '\n';
   std::vector<std::string> notes = table_notes(tables, view);
-  if (view.metric)
+  if (!notes.empty()) text += '\n';
+  if (view.metric && view.notes)
     notes.insert(notes.begin() + 2,
                  fmt::format("By round: on one logarithmic scale in all rows of a problem, lower "
                              "bars are lower errors."));

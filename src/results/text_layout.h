@@ -12,14 +12,9 @@ namespace stap {
 
 enum class Paint { plain, bold, dim, green, red };
 
-/// Columns that UTF-8 text takes, if each of its characters takes one.
-std::size_t width_of(std::string_view text);
 /// Printable (stap/core/shown_text.h), and on one line: a name in a configuration must not move the
 /// cursor.
 std::string one_line(std::string_view text);
-/// Lines of at most `columns`, all but the first indented by `hang`; broken between words, or
-/// within one that is longer than a line. Ends with a line break.
-std::string wrapped(std::string_view text, std::size_t columns, std::size_t hang = 0);
 std::string painted(std::string_view text, Paint paint, const TextStyle& style);
 
 struct TextCell {

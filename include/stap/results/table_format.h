@@ -16,6 +16,7 @@ struct TableView {
   std::optional<Metric> metric = Metric::rmse;  ///< none: all six
   bool paper = false;                           ///< the published value beside ours
   ErrorsOf whose = ErrorsOf::members;           ///< tables_value() has both
+  bool notes = true;  ///< explain columns; what is wrong is said in any case
 };
 
 /// For people: one table a problem, columns aligned, one scale a column. One metric: differences,
