@@ -58,25 +58,31 @@ void run_analyse(const AnalyseOptions& options, const Globals& globals, std::ost
 void add_analyse(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<AnalyseOptions>();
   CLI::App* command = program.add_subcommand(
-      "analyse", "Look into runs: chosen steps, activations, times, calibration, cost");
-  command->add_option("folder", options->folders, "Folders of runs or sweeps")->required();
+      "analyse", "Look into runs: chosen steps, calibration, times and cost");
+  command->add_option("folder", options->folders, "Folders of runs or sweeps")
+      ->required()
+      ->type_name("RUN");
   command
       ->add_option("--baseline", options->baseline,
                    "Method that the others of a sweep are compared with")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("METHOD");
   command
       ->add_option("--efficiency", options->efficiency,
-                   "Data efficiency over the baseline, in place of what the runs say: 2 means "
-                   "half the data")
-      ->check(CLI::PositiveNumber);
+                   "Data efficiency over the baseline to assume instead of the measured one: 2 "
+                   "means half the solver steps")
+      ->check(CLI::PositiveNumber)
+      ->type_name("FACTOR");
   command
       ->add_option("--solver-seconds", options->solver_seconds,
-                   "Seconds of one solver step, in place of those recorded")
-      ->check(CLI::NonNegativeNumber);
+                   "Seconds per solver step to assume instead of the recorded ones")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S");
   command->add_flag("--json", options->json, "Print JSON: a list with one document per folder");
   command->footer(
-      "Writes analysis.json and analysis.h5 into every run's folder, and a summary analysis.json "
-      "into that of a sweep.\nExample:\n  stap analyse my-sweep");
+      "Writes analysis.json and analysis.h5 into the folder of every run, and a summary "
+      "analysis.json into that of a sweep.\n"
+      "Example:\n  stap analyse my-sweep\n  stap analyse my-sweep --solver-seconds 60");
   command->callback([options, &globals] { run_analyse(*options, globals, std::cout); });
 }
 

@@ -56,7 +56,7 @@ Outline outline_of(const std::vector<SweepRun>& runs, const std::vector<Study>& 
   for (const std::size_t run : who)
     if (!(of(run).grid == outline.grid))
       throw Error(ErrorKind::config,
-                  fmt::format("{} and {} are about states of different grids: ask for one of them",
+                  fmt::format("{} and {} have different grids: ask for one of them at a time",
                               runs[*who.begin()].name, runs[run].name));
   return outline;
 }
@@ -74,7 +74,7 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
   if (end == LoopEnd::finished) {
     console.finish();
     out << fmt::format(
-        "{} is finished: nothing is left to ask, and {} is not written; its results: "
+        "{} is finished: there is nothing left to ask, so {} was not written; for the results: "
         "stap table {}\n",
         options.folder, options.output, options.folder);
     return;
@@ -89,8 +89,8 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
   std::vector<std::string> names;
   for (const SweepRun& run : runs) names.push_back(run.name.empty() ? options.folder : run.name);
   write_questions(options.output, open, outline_of(runs, studies, open), names);
-  out << fmt::format("{} of {} queries in {}; bring answers by: stap tell {} {}\n", open.size(),
-                     all, options.output, options.folder,
+  out << fmt::format("{} of {} queries are in {}; bring the answers with: stap tell {} {}\n",
+                     open.size(), all, options.output, options.folder,
                      options.output.ends_with("5") ? "answers.h5" : options.output);
 }
 
@@ -98,16 +98,19 @@ void run_ask(const AskOptions& options, const Globals& globals, std::ostream& ou
 
 void add_ask(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<AskOptions>();
-  CLI::App* command = program.add_subcommand(
-      "ask", "Write what a run wants to know from its solver, to be answered by hand");
-  command->add_option("run", options->folder, "Folder of a run or a sweep")->required();
-  command->add_option("--out", options->output,
-                      "File (.h5) or folder for the queries (default: queries.h5)");
-  command->add_option("--limit", options->limit, "The most queries (default: all that wait)");
+  CLI::App* command =
+      program.add_subcommand("ask", "Write the queries of a run that you answer by hand");
+  command->add_option("run", options->folder, "Folder of a run or a sweep")
+      ->required()
+      ->type_name("RUN");
+  command->add_option("--out", options->output, "File (.h5) or folder for the queries")
+      ->capture_default_str()
+      ->type_name("FILE");
+  command->add_option("--limit", options->limit, "Write at most this many (default: all)")
+      ->type_name("N");
   command->footer(
-      "queries.h5 holds `id`, `state` [n,C,X...], `time`, `steps` and more; a folder has one of "
-      "its "
-      "own\nfor each, with input.npy and query.json.\n"
+      "queries.h5 holds `id`, `state` [n,C,X...], `time`, `steps` and more. A folder gets one "
+      "subfolder per query, with input.npy and query.json.\n"
       "Example:\n  stap ask my-run --out queries.h5");
   command->callback([options, &globals] { run_ask(*options, globals, std::cout); });
 }

@@ -23,6 +23,7 @@
 #include "stap/study/presets.h"
 #include "stap/study/spending.h"
 #include "stap/study/study.h"
+#include "work_plan.h"
 
 namespace stap::app {
 namespace {
@@ -39,6 +40,7 @@ struct Checked {
   Study study;
   config::Complaints complaints;
   std::vector<Study> foreign{};  // those that ask a solver of the user's own
+  WorkPlan plan{};
 };
 
 bool asks_own_solver(const Study& study) {
@@ -60,10 +62,12 @@ Checked check_runs(const std::vector<SweepRun>& runs) {
   std::set<std::string> looked_at;
   Checked all = check_run(runs.front().document, looked_at);
   if (asks_own_solver(all.study)) all.foreign.push_back(all.study);
+  add_to_plan(all.study, all.plan);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
     if (all.complaints.full()) break;
     const Checked one = check_run(run.document, looked_at);
     if (asks_own_solver(one.study)) all.foreign.push_back(one.study);
+    add_to_plan(one.study, all.plan);
     for (const config::Complaint& complaint : one.complaints.list()) {
       // A mistake in what they share is that of all runs.
       const auto& known = all.complaints.list();
@@ -106,6 +110,15 @@ config::Value spending_json(const std::vector<Study>& studies) {
   return config::Value(std::move(list));
 }
 
+config::Value plan_json(const WorkPlan& plan) {
+  config::Value value;
+  value.set("runs", plan.runs);
+  value.set("solver_steps", plan.bought);
+  value.set("test_set_steps", plan.test);
+  value.set("disk_bytes", plan.disk);
+  return value;
+}
+
 config::Value to_json(const Checked& checked) {
   config::Value::List list;
   for (const config::Complaint& complaint : checked.complaints.list()) {
@@ -135,7 +148,7 @@ std::string memory_text(const Study& study, const Globals& globals) {
       fmt::format("memory: about {:.2g} GiB for pool and test set", data / (1 << 30));
   // A configuration for another machine is a good one all the same.
   if (const std::string problem = cuda_problem(); uses_gpu(study.compute) && !problem.empty())
-    return fmt::format("{}; device cuda cannot be used here: {}", pool, problem);
+    return fmt::format("{}; device cuda is not available here: {}", pool, problem);
   const RowChanges changes{
       parse_symmetries(study.train.symmetries, study.grid, study.channels).size(),
       study.train.noise > 0};
@@ -186,6 +199,8 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
     }
     if (checked.complaints.empty() && !checked.foreign.empty())
       json.set("spending", spending_json(checked.foreign));
+    if (checked.complaints.empty() && checked.plan.runs > 0)
+      json.set("plan", plan_json(checked.plan));
     out << config::json_text(json) << '\n';
   }
   checked.complaints.throw_if_any();
@@ -193,8 +208,9 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
     out << spending_lines(checked.foreign, {}, "# ") << (sweep ? axes_text(axes, runs.size()) : "")
         << config::yaml_text(checked.study.effective);
   Console console(globals);
-  for (const std::string& note : {pool_note(checked.study), hidden_channels_note(checked.study),
-                                  memory_text(checked.study, globals)})
+  for (const std::string& note :
+       {pool_note(checked.study), hidden_channels_note(checked.study),
+        memory_text(checked.study, globals), plan_text(checked.plan, checked.study, globals)})
     if (!note.empty()) console.note(note);
 }
 
@@ -203,9 +219,10 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
 void add_with(CLI::App& command, std::vector<std::string>& overlays) {
   command
       .add_option("--with", overlays,
-                  "File or preset laid over the configuration, such as 20-rounds; may be given "
-                  "several times")
-      ->allow_extra_args(false);  // one name each, or settings would be taken for more
+                  "File or preset whose settings replace those of CONFIG, such as 20-rounds; may "
+                  "be given several times")
+      ->allow_extra_args(false)  // one name each, or settings would be taken for more
+      ->type_name("OVERLAY");
 }
 
 void show_spending(const std::vector<Study>& studies,
@@ -221,12 +238,21 @@ void show_spending(const std::vector<Study>& studies,
 void add_check(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<CheckOptions>();
   CLI::App* command = program.add_subcommand(
-      "check", "Check a configuration; print all problems, or what it amounts to");
-  command->add_option("file", options->file, "YAML file, preset or run folder")->required();
-  command->add_option("override", options->overrides, "key.path=value, one YAML value each");
+      "check", "Check a configuration: all mistakes, or what it will do and cost");
+  command->add_option("file", options->file, "YAML file, preset ('stap list') or run folder")
+      ->required()
+      ->type_name("CONFIG");
+  command
+      ->add_option("override", options->overrides,
+                   "key=value, such as train.epochs=20 ('stap describe SECTION')")
+      ->type_name("SETTING");
   add_with(*command, options->overlays);
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example:\n  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");
+  command->footer(
+      "Prints the complete configuration, which can be used as a file, and then how many runs and "
+      "solver steps it means, and how much memory, time and disk.\n"
+      "Example:\n  stap check demo\n"
+      "  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");
   command->callback([options, &globals] { run_check(*options, globals, std::cout); });
 }
 

@@ -2,8 +2,8 @@
 
 // The program's subcommands, one file each. A new one: app/NAME.cpp with an options struct and
 // run_NAME (does the work; results to `out`, throws stap::Error), which nobody else sees, and
-// add_NAME (declares the arguments and calls run_NAME), declared here and added to the list in
-// main.cpp.
+// add_NAME (declares the arguments, see help.h, and calls run_NAME), declared here and added to the
+// table in main.cpp.
 
 #include <filesystem>
 #include <span>
@@ -43,8 +43,8 @@ std::string command_text(const Globals& globals);
 struct EndWith {
   int code;
 };
-inline constexpr int kContinue = 8;   ///< stopped by a time limit: the same command goes on
-inline constexpr int kOtherPart = 9;  ///< --until: as far as it should come; the other part is next
+inline constexpr int kContinue = 8;   ///< stopped by a time limit: the same command continues
+inline constexpr int kOtherPart = 9;  ///< the phase that --until names is done, the other is next
 
 /// "cpu", "cuda", "auto", "cuda:1", or several: "cuda:0,1", "cpu,cpu". One GPU of several is made
 /// the only one that can be seen. Throws Error(config).
@@ -73,8 +73,8 @@ StateInfo model_info(const std::filesystem::path& model, const Grid& grid);
 std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& grid,
                                 std::size_t frames);
 inline constexpr const char* kImagesHelp =
-    "Make every step the mean over the images of the state under the symmetries that the run was "
-    "trained with (train.symmetries), in as many times the computing";
+    "Average every step over the images of the state under the run's train.symmetries: more "
+    "accurate, and slower by the number of images";
 
 /// The option --model, a name of errors_of_infos(); `more` ends its text.
 void add_model_option(CLI::App& command, const std::string& more, std::string& model);
@@ -100,6 +100,7 @@ void add_import(CLI::App& program, const Globals& globals);
 void add_init(CLI::App& program, const Globals& globals);
 void add_journal(CLI::App& program, const Globals& globals);
 void add_list(CLI::App& program, const Globals& globals);
+void add_man(CLI::App& program, const Globals& globals);
 void add_plot(CLI::App& program, const Globals& globals);
 void add_predict(CLI::App& program, const Globals& globals);
 void add_queue(CLI::App& program, const Globals& globals);
@@ -113,6 +114,7 @@ void add_sweep(CLI::App& program, const Globals& globals);
 void add_table(CLI::App& program, const Globals& globals);
 void add_tell(CLI::App& program, const Globals& globals);
 void add_unlock(CLI::App& program, const Globals& globals);
+void add_version(CLI::App& program, const Globals& globals);
 void add_watch(CLI::App& program, const Globals& globals);
 
 }  // namespace stap::app

@@ -15,6 +15,8 @@
 namespace stap::app {
 namespace {
 
+constexpr double kOtherWork = 0.1;  // a part that falls by more is that of something else
+
 // One that can colour words and overwrite a line.
 bool is_terminal() {
   const char* kind = std::getenv("TERM");
@@ -51,7 +53,7 @@ void Console::progress(const Progress& event) {
                           .done = event.done,
                           .total = event.total,
                           .unit = std::string(event.unit),
-                          .left = time_left(event.done, event.total, now),
+                          .left = time_left(event, now),
                           .last_warning = last_warning_};
   if (terminal_)
     draw(text, now);
@@ -75,17 +77,16 @@ void Console::finish() {
   if (!held_.empty()) write_stderr(std::exchange(held_, "") + "\n");
 }
 
-// "12 s", from the pace since this work was first seen; nothing while that says little.
-std::string Console::time_left(std::size_t done, std::size_t total, Clock::time_point now) {
-  const double part = static_cast<double>(done) / static_cast<double>(total);
-  if (total != since_total_ || part < since_part_) {
-    since_ = now;
-    since_part_ = part;
-    since_total_ = total;
-  }
-  const double seconds = std::chrono::duration<double>(now - since_).count();
-  if (part - since_part_ < 0.01 || seconds < 0.5 || done == total) return "";
-  const double left = seconds * (1 - part) / (part - since_part_);
+// "12 s", from the pace since this work was first seen; nothing while that says little. The same
+// work may turn out a little larger or smaller.
+std::string Console::time_left(const Progress& event, Clock::time_point now) {
+  const double part = static_cast<double>(event.done) / static_cast<double>(event.total);
+  Pace& pace = paces_[std::string(event.unit)];
+  if (part < pace.last_part - kOtherWork) pace = {now, part, part};
+  pace.last_part = part;
+  const double seconds = std::chrono::duration<double>(now - pace.since).count();
+  if (part - pace.since_part < 0.01 || seconds < 0.5 || event.done == event.total) return "";
+  const double left = seconds * (1 - part) / (part - pace.since_part);
   return duration_text(left);
 }
 

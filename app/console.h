@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,7 +36,7 @@ class Console : public Observer {
   void draw(const ProgressText& text, Clock::time_point now);
   void log(const ProgressText& text, Clock::time_point now);
   void end_bar();
-  std::string time_left(std::size_t done, std::size_t total, Clock::time_point now);
+  std::string time_left(const Progress& event, Clock::time_point now);
 
   bool quiet_;
   bool terminal_;
@@ -44,10 +46,13 @@ class Console : public Observer {
   Clock::time_point drawn_at_;
   LogPace pace_;
   std::string held_;  ///< what a log was not told yet
-  /// Where the present work stood when it was first seen, to tell the time left.
-  Clock::time_point since_;
-  double since_part_ = 1.0;
-  std::size_t since_total_ = 0;
+  /// Where work stood when it was first seen, to tell the time left; by its unit, since the solver
+  /// and training take turns.
+  struct Pace {
+    Clock::time_point since;
+    double since_part = 2.0, last_part = 2.0;
+  };
+  std::map<std::string, Pace, std::less<>> paces_;
 };
 
 /// Of stderr, if that is a terminal that can colour words and overwrite lines. Asked for whatever

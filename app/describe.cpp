@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <iostream>
 #include <memory>
 
@@ -8,8 +6,10 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "stap/core/error.h"
 #include "stap/pde/pde.h"
+#include "stap/results/text_style.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
@@ -49,8 +49,8 @@ std::vector<Match> find(const std::string& name) {
   }
   for (const Preset& preset : presets()) known.push_back(preset.name);
   if (matches.empty())
-    throw Error(ErrorKind::config, fmt::format("there is nothing called '{}'{}", name,
-                                               config::hint(name, known, "names")));
+    throw Error(ErrorKind::config,
+                fmt::format("there is no entry '{}'{}", name, config::hint(name, known, "names")));
   return matches;
 }
 
@@ -75,28 +75,12 @@ config::Value to_json(const Match& match) {
   return result;
 }
 
-void print_table(const std::vector<config::Row>& rows, std::ostream& out) {
-  constexpr std::size_t columns = 7;
-  using Line = std::array<std::string, columns>;
-  std::vector<Line> lines{{"key", "type", "default", "unit", "allowed", "affects", "meaning"}};
-  for (const config::Row& row : rows)
-    lines.push_back({row.name, row.type, row.preset, row.unit, row.allowed, row.affects, row.text});
-
-  std::array<std::size_t, columns> width{};
-  for (std::size_t c = 0; c < columns; ++c) {
-    // A column without a single entry is left out, title and all.
-    const bool used = std::any_of(lines.begin() + 1, lines.end(),
-                                  [&](const Line& line) { return !line[c].empty(); });
-    if (used)
-      for (const Line& line : lines) width[c] = std::max(width[c], line[c].size());
-  }
-  for (const Line& line : lines) {
-    std::string text;
-    for (std::size_t c = 0; c < columns; ++c)
-      if (width[c] > 0) text += fmt::format("  {:<{}}", line[c], width[c]);
-    text.erase(text.find_last_not_of(' ') + 1);
-    out << text << '\n';
-  }
+// "passes over the training set (integer >= 1, default 60; affects training)".
+HelpItem item_of(const config::Row& row) {
+  const std::string unit = row.unit.empty() ? "" : fmt::format(" [{}]", row.unit);
+  const std::string allowed = row.allowed.empty() ? "" : " " + row.allowed;
+  return {row.name, fmt::format("{}{} ({}{}, default {}; affects {})", row.text, unit, row.type,
+                                allowed, row.preset.empty() ? "empty" : row.preset, row.affects)};
 }
 
 void describe_preset(const Preset& preset, bool json, std::ostream& out) {
@@ -107,7 +91,8 @@ void describe_preset(const Preset& preset, bool json, std::ostream& out) {
     value.set("yaml", preset.text);
     out << config::json_text(config::Value(config::Value::List{value})) << '\n';
   } else {
-    out << preset.name << ": " << preset_summary(preset) << "\n\n" << preset.text;
+    out << wrapped(preset.name + ": " + preset_summary(preset), help_columns()) << '\n'
+        << preset.text;
   }
 }
 
@@ -122,11 +107,11 @@ void run_describe(const DescribeOptions& options, std::ostream& out) {
     return;
   }
   for (std::size_t i = 0; i < matches.size(); ++i) {
-    out << (i > 0 ? "\n" : "") << matches[i].title << ": " << matches[i].text << "\n\n";
-    if (matches[i].rows.empty())
-      out << "  (no options)\n";
-    else
-      print_table(matches[i].rows, out);
+    out << (i > 0 ? "\n" : "") << wrapped(matches[i].title + ": " + matches[i].text, help_columns())
+        << '\n';
+    std::vector<HelpItem> items;
+    for (const config::Row& row : matches[i].rows) items.push_back(item_of(row));
+    out << (items.empty() ? "  (no options)\n" : item_lines(items, help_columns()));
     if (!matches[i].channels.empty())
       out << fmt::format("\n  channels: {}\n", fmt::join(matches[i].channels, ", "));
   }
@@ -137,8 +122,12 @@ void run_describe(const DescribeOptions& options, std::ostream& out) {
 void add_describe(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<DescribeOptions>();
   CLI::App* command =
-      program.add_subcommand("describe", "Show the options of an entry: defaults, units, ranges");
-  command->add_option("name", options->name, "Entry, family, family.entry, or preset")->required();
+      program.add_subcommand("describe", "Explain an entry and its keys: defaults, units, ranges");
+  command
+      ->add_option("name", options->name,
+                   "Section (train), entry (burgers, pde.burgers) or preset (demo)")
+      ->required()
+      ->type_name("ENTRY");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap describe train\n  stap describe studies/main");
   command->callback([options] { run_describe(*options, std::cout); });

@@ -33,7 +33,7 @@ RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
   }
   if (!std::filesystem::is_directory(options.model))
     throw Error(ErrorKind::config,
-                "--test is required: a model file, unlike a run's folder, knows no test set");
+                "--test is required: a model file, unlike the folder of a run, has no test set");
   return find_test_set(read_result(options.model), grid);
 }
 
@@ -75,11 +75,11 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
                        shown(e.rmse_q99));
   };
   row("RMSE", "members", metrics, false);
-  row("", "mean model", mean, false);
+  row("", "averaged", mean, false);
   row("RMSE published", "members", metrics, true);
-  row("", "mean model", mean, true);
+  row("", "averaged", mean, true);
   constexpr const char* kPair = "{:<18}{:>12}{:>12}\n";
-  out << '\n' << fmt::format(kPair, "", "members", "mean model");
+  out << '\n' << fmt::format(kPair, "", "members", "averaged");
   const auto standard_error = [&](const Errors& e) {
     return metrics.trajectories < 2 ? std::string("-") : text(e.rmse_standard_error, e);
   };
@@ -92,7 +92,7 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
 }
 
 std::string images_text(std::span<const StateMap> images) {
-  return images.empty() ? "" : fmt::format(", each step the mean over {} images", images.size());
+  return images.empty() ? "" : fmt::format(", every step averaged over {} images", images.size());
 }
 
 void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::ostream& out) {
@@ -125,26 +125,26 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
 void add_evaluate(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<EvaluateOptions>();
   CLI::App* command =
-      program.add_subcommand("evaluate", "Measure a trained committee on test trajectories");
+      program.add_subcommand("evaluate", "Measure the errors of a trained surrogate");
   command
-      ->add_option("model", options->model,
-                   "Model file, or run folder (its newest committee is taken)")
-      ->required();
-  command->add_option(
-      "--test", options->test,
-      "HDF5 file with `trajectory` [B,T,C,X...], or .npy file of it, T at least 2; for a model of "
-      "k steps "
-      "at once a multiple of k, the first k being where it starts (default: the test "
-      "set of the run)");
+      ->add_option("model", options->model, "Folder of a run (its newest networks), or model file")
+      ->required()
+      ->type_name("MODEL");
+  command
+      ->add_option("--test", options->test,
+                   "Test trajectories: HDF5 file with `trajectory` [B,T,C,X...], or .npy file of "
+                   "it (default: the run's test set). For a surrogate of k steps at once, T is a "
+                   "multiple of k, and the first k states are where it starts")
+      ->type_name("FILE");
   command->add_flag("--images", options->images, kImagesHelp);
   command->add_flag("--json", options->json, "Print JSON; errors that are not finite are null");
   command->footer(
-      "Errors of members are averaged over trajectories and members; the mean model is the\n"
-      "average of the members' outputs, step by step.\n"
-      "RMSE is per grid point; 'RMSE published' is the same on the scale ||e||/(L-1).\n"
-      "The RMSE's standard error over trajectories says what another test set would change.\n"
-      "Example:\n  stap evaluate runs/one\n  stap evaluate runs/one --test solved.h5\n"
-      "  stap evaluate runs/one --images");
+      "members: errors of the single networks, averaged over trajectories and networks. averaged "
+      "model: the average of their outputs, step by step: the model you would deploy.\n"
+      "RMSE is per grid point; 'RMSE published' is the same error on the paper's scale, "
+      "||e||/(L-1). The standard error over trajectories says how much another test set would "
+      "change the RMSE.\n"
+      "Example:\n  stap evaluate my-run\n  stap evaluate my-run --test solved.h5 --images");
   command->callback([options, &globals] { run_evaluate(*options, globals, std::cout); });
 }
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "output_file.h"
 #include "stap/data/store.h"
 #include "stap/results/export.h"
@@ -27,8 +28,13 @@ constexpr Format kFormats[] = {{"the-well", OutputKind::well, export_well},
                                {"npy", OutputKind::folder, export_npy},
                                {"xdmf", OutputKind::xdmf, export_xdmf}};
 
-void run_export(const ExportOptions& options, std::ostream& out) {
+void run_export(ExportOptions options, std::ostream& out) {
   disable_store_exit_handler();
+  if (options.output.empty())
+    options.output = fmt::format("{}-{}{}", stem_of(options.run), options.format,
+                                 options.format == "npy"    ? ""
+                                 : options.format == "xdmf" ? ".xdmf"
+                                                            : ".hdf5");
   const auto* format = std::ranges::find(kFormats, options.format, &Format::name);
   check_output(options.output, format->kind, {options.run});
   if (format->kind == OutputKind::xdmf)
@@ -50,7 +56,8 @@ void run_export(const ExportOptions& options, std::ostream& out) {
     return;
   }
   out << fmt::format(
-      "{}: {} transitions of {} on {} trajectories; the inputs of {} were made by the surrogate\n",
+      "{}: {} transitions of {} from {} trajectories; {} of them start from a state that the "
+      "surrogate made\n",
       options.output, n, data.problem, data.trajectories.size(), synthetic);
 }
 
@@ -58,25 +65,25 @@ void run_export(const ExportOptions& options, std::ostream& out) {
 
 void add_export(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ExportOptions>();
-  CLI::App* command = program.add_subcommand(
-      "export", "Write the training set of a run for other programs, with what made each state");
-  command->add_option("run", options->run, "Run folder")->required();
+  CLI::App* command =
+      program.add_subcommand("export", "Write the training set of a run for other programs");
+  command->add_option("run", options->run, "Folder of a run")->required()->type_name("RUN");
+  one_of(command->add_option("--format", options->format,
+                             "the-well: trajectories in an HDF5 file of that layout; npy: a folder "
+                             "of NumPy files with the transitions; xdmf: trajectories for "
+                             "ParaView"),
+         {"the-well", "npy", "xdmf"})
+      ->required();
   command
-      ->add_option("--format", options->format,
-                   "the-well: trajectories in an HDF5 file of that layout; npy: a folder of NumPy "
-                   "files with the transitions; xdmf: trajectories for ParaView")
-      ->required()
-      ->check(CLI::IsMember({"the-well", "npy", "xdmf"}));
-  command->add_option("--out", options->output, "File to write; for npy a folder")->required();
+      ->add_option("--out", options->output,
+                   "File to write, for npy a folder (default: the run's name and the format)")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
-      "A training set holds transitions, and of a trajectory only the states that its bought "
-      "steps\n"
-      "begin and end with: state_source says what made each (0 unknown, 1 initial condition,\n"
-      "2 solver, 3 surrogate).\n"
-      "An older export of the same format is replaced (for npy: must be the same), nothing else, "
-      "and\n"
-      "nothing is written into the run folder.\n"
+      "Of a trajectory, the training set has only the states at both ends of bought steps. "
+      "state_source says what made each: 0 unknown, 1 initial condition, 2 solver, 3 surrogate.\n"
+      "An older export of the same format is replaced (for npy it must be the same); other files "
+      "are not. Nothing is written into the folder of the run.\n"
       "Example:\n  stap export my-run --format the-well --out my-run.hdf5");
   command->callback([options] { run_export(*options, std::cout); });
 }

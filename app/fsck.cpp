@@ -1,4 +1,4 @@
-// `stap fsck`: looks for damage, and mends what can be mended.
+// `stap fsck`: looks for damage, and repairs what can be repaired.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -70,7 +70,7 @@ void tell_equal_runs(std::vector<Looked>& all) {
     if (!looked.run || !looked.good()) continue;
     const auto [first, is_new] = place_of.emplace(RunFolder(looked.place).run(), looked.place);
     if (!is_new && !first->first.empty())
-      looked.remark = fmt::format("it is the same run as {}", first->second);
+      looked.remark = fmt::format("the same run as {}", first->second);
   }
 }
 
@@ -94,7 +94,7 @@ std::vector<Looked> look_at_sweep(const fs::path& path) {
       all.push_back(look_at_run(path / name));
     }
   if (begun < names.size())
-    all.front().remark = fmt::format("{} of its {} runs are not there: not begun, or lost",
+    all.front().remark = fmt::format("{} of its {} runs are missing: not started, or lost",
                                      names.size() - begun, names.size());
   tell_equal_runs(all);
   return all;
@@ -126,7 +126,7 @@ std::vector<Looked> look_at(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
-    throw Error(ErrorKind::data, fmt::format("{}: there is no such file or folder", path.string()));
+    throw Error(ErrorKind::data, fmt::format("{}: no such file or folder", path.string()));
   if (!fs::is_directory(status)) {
     if (std::optional<Looked> part = look_at_part(path)) return {std::move(*part)};
     return {{path.string(), {check_file(path)}}};
@@ -139,7 +139,7 @@ std::vector<Looked> look_at(const fs::path& path) {
     return {{path.string(), check_data(path)}};
   if (!runs_below(path).empty()) return look_at_sweep(path);
   throw Error(ErrorKind::data,
-              fmt::format("{} is no folder of a run, a sweep or generated data", path.string()));
+              fmt::format("{} is not a folder of a run, a sweep or generated data", path.string()));
 }
 
 void repair(Looked& looked, const Globals& globals, Console& console, const StopAsked& stop) {
@@ -155,11 +155,11 @@ void repair(Looked& looked, const Globals& globals, Console& console, const Stop
       looked.repaired.push_back(
           {file.file, false,
            file.file.filename() == "sweep.json"
-               ? "the same 'stap sweep' command writes it again: remove it first"
+               ? "remove it and run the same 'stap sweep' command again, which writes it"
            : !looked.remark.empty()
                ? "give the folder of the run"
-               : "it stands by itself: what 'stap generate' has made it makes anew once the file "
-                 "is removed; anything else take from a copy"});
+               : "nothing to rebuild it from: if 'stap generate' made it, remove it and generate "
+                 "it again; otherwise restore it from a copy"});
 }
 
 // Without the file, which stands before it, and the advice to do what is being done.
@@ -185,7 +185,7 @@ void print(const Looked& looked, std::ostream& out) {
     words.push_back("none damaged");
   if (unsealed > 0)
     words.push_back(
-        fmt::format("{} not checked: no checksum of stap's (of another program, an "
+        fmt::format("{} not checked: without a checksum of stap (made by another program or an "
                     "earlier version, or cut off)",
                     unsealed));
   if (!looked.remark.empty()) words.push_back(looked.remark);
@@ -266,19 +266,20 @@ void run_fsck(const FsckOptions& options, const Globals& globals, std::ostream& 
 void add_fsck(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<FsckOptions>();
   CLI::App* command = program.add_subcommand(
-      "fsck", "Look for damage in runs, sweeps, data and files, and rebuild what can be rebuilt");
+      "fsck", "Look for damage in runs, sweeps, data and files, and repair it");
   command
       ->add_option("place", options->places,
                    "Folders of runs, sweeps or generated data, or single files")
-      ->required();
+      ->required()
+      ->type_name("RUN");
   command->add_flag("--repair", options->repair,
-                    "Rebuild files of runs: from the journal, from each other, or by walking the "
-                    "run again with the recorded answers (which trains its networks again, and "
-                    "asks no solver). Whole files are not touched");
+                    "Rebuild damaged files of runs from the journal, from each other, or by "
+                    "repeating the run with the recorded answers (trains the networks again, calls "
+                    "no solver). Intact files stay as they are");
   command->add_flag("--json", options->json, "Print what was found as JSON");
   command->footer(
-      "Ends with exit code 3 if anything is damaged or missing in the end.\n"
-      "Example:\n  stap fsck my-run --repair");
+      "The exit code is 3 if anything is still damaged or missing at the end.\n"
+      "Example:\n  stap fsck my-run\n  stap fsck my-run --repair");
   command->callback([options, &globals] { run_fsck(*options, globals, std::cout); });
 }
 

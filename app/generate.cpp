@@ -44,7 +44,8 @@ std::string folder_of(const GenerateOptions& options, const DataRequest& request
   if (!options.folder.empty()) return options.folder;
   const std::filesystem::path cache = cache_folder();
   if (cache.empty())
-    throw Error(ErrorKind::config, "there is no cache (STAP_CACHE is off): give a folder as --out");
+    throw Error(ErrorKind::config,
+                "there is no cache (STAP_CACHE is off): give a folder with --out");
   return (cache / data_key(request)).string();
 }
 
@@ -93,9 +94,9 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
   const Study study = checked(options);
   const DataRequest request = data_request(study);
   if (request.pool == 0 && request.test == 0)
-    throw Error(
-        ErrorKind::config,
-        fmt::format("{} reads all its data from files: there is nothing to make", options.config));
+    throw Error(ErrorKind::config,
+                fmt::format("{} reads all its data from files: there is nothing to generate",
+                            options.config));
   const std::string folder = folder_of(options, request);
   const std::shared_ptr<const Solver> solver = make_solver(study, globals.threads);
   const auto sampler = make_sampler(study, solver->grid());
@@ -109,7 +110,7 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
       generate(request, *sampler, solver, folder, console, interrupt.stop(), cached);
   console.finish();
   if (!done.finished && interrupt.requested())
-    console.note(fmt::format("stopped; the same command continues in {}", folder));
+    console.note(fmt::format("stopped; run the same command again to continue in {}", folder));
   if (options.json)
     out << config::json_text(to_json(folder, request, done)) << std::endl;
   else if (done.finished)
@@ -124,18 +125,23 @@ void run_generate(const GenerateOptions& options, const Globals& globals, std::o
 void add_generate(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<GenerateOptions>();
   CLI::App* command = program.add_subcommand(
-      "generate", "Make a study's pool of initial conditions and its test trajectories as files");
-  command->add_option("config", options->config, "YAML file, preset or run folder")->required();
-  command->add_option("setting", options->overrides, "key=value, for example pool=100 data_seed=1");
+      "generate", "Make a study's pool of initial conditions and its test set, as files");
+  command->add_option("config", options->config, "YAML file, preset or folder of a run")
+      ->required()
+      ->type_name("CONFIG");
+  command->add_option("setting", options->overrides, "key=value, such as pool=100 data_seed=1")
+      ->type_name("SETTING");
   add_with(*command, options->overlays);
-  command->add_option("--out", options->folder,
-                      "Folder for pool.h5 and test.h5; the same command again continues there "
-                      "(default: the cache, where runs look for them)");
+  command
+      ->add_option("--out", options->folder,
+                   "Folder for pool.h5 and test.h5 (default: the cache, where runs look for them)")
+      ->type_name("FOLDER");
   add_time_limit(*command, options->time);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
-      "pool.h5 holds `states` [B,C,X...], test.h5 `trajectory` [B,T,C,X...], as 'stap solve' and\n"
-      "'stap evaluate' read them. Ctrl-C stops it; what was solved by then is kept.\n"
+      "pool.h5 holds `states` [B,C,X...], test.h5 `trajectory` [B,T,C,X...]: the formats of 'stap "
+      "solve' and 'stap evaluate'.\n"
+      "Stopped or interrupted, it keeps what is solved; run the same command again to continue.\n"
       "Example:\n  stap generate demo --out my-data\n"
       "  stap generate my-run        (the data of a run, into the cache)");
   command->callback([options, &globals] { run_generate(*options, globals, std::cout); });

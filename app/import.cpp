@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "help.h"
 #include "stap/core/error.h"
 #include "stap/data/import.h"
 #include "stap/data/store.h"
@@ -25,7 +26,8 @@ struct ImportCommandOptions {
 
 ImportAs purpose_of(const ImportCommandOptions& options) {
   if (options.all_times && options.as != "pool")
-    throw Error(ErrorKind::config, "--all-times is for --as pool: every state becomes a candidate");
+    throw Error(ErrorKind::config,
+                "--all-times goes with --as pool, where it makes every state a candidate");
   if (options.as == "pool") return options.all_times ? ImportAs::all_states : ImportAs::pool;
   return options.as == "test" ? ImportAs::test : ImportAs::transitions;
 }
@@ -68,12 +70,13 @@ void run_import(const ImportCommandOptions& options, const Globals& globals, std
   }
   Console console(globals);
   for (const std::string& note : data.notes) console.note(note);
-  if (imported.was_there) console.note(fmt::format("{} is there already", options.output));
+  if (imported.was_there)
+    console.note(fmt::format("{} exists already, with the same content", options.output));
   const std::string lengths = data.lengths.empty()
-                                  ? "lengths not known"
+                                  ? "lengths unknown"
                                   : fmt::format("lengths {:g}", fmt::join(data.lengths, " x "));
   const std::string dt =
-      data.dt > 0 ? fmt::format("steps of {:g}", data.dt) : std::string("steps not known");
+      data.dt > 0 ? fmt::format("steps of {:g}", data.dt) : std::string("step unknown");
   out << fmt::format("{}: {} ({}): channels {} on {} points, {}, {}\n", options.output,
                      rows_text(options, imported), data.layout, fmt::join(data.channels, ", "),
                      shape_text(data.points), lengths, dt);
@@ -84,59 +87,68 @@ void run_import(const ImportCommandOptions& options, const Globals& globals, std
 void add_import(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<ImportCommandOptions>();
   CLI::App* command = program.add_subcommand(
-      "import", "Make a pool, a test set or first transitions of data that others made");
-  command->add_option("file", options->files, "HDF5 or .npy files, one behind the other")
-      ->required();
-  command
-      ->add_option("--as", options->as,
-                   "pool: the first state of every trajectory; test: whole trajectories; "
-                   "transitions: every two states in a row, for the section `first` of a study")
+      "import", "Turn data of others into a pool, a test set or first transitions");
+  command->add_option("file", options->files, "HDF5 or .npy files, joined in this order")
       ->required()
-      ->check(CLI::IsMember({"pool", "test", "transitions"}));
-  command
-      ->add_option("--out", options->output,
-                   "HDF5 file to write; one that is there is not replaced")
+      ->type_name("FILE");
+  one_of(command->add_option("--as", options->as,
+                             "pool: the first state of every trajectory; test: whole trajectories; "
+                             "transitions: every two states in a row, for the section `first` of "
+                             "a study"),
+         {"pool", "test", "transitions"})
       ->required();
+  command->add_option("--out", options->output, "HDF5 file to write; an existing one is kept")
+      ->required()
+      ->type_name("FILE");
   ImportOptions& reading = options->reading;
-  command
-      ->add_option("--format", reading.format,
-                   "auto, npy, the-well, pdebench (four layouts), stap (our own files)")
-      ->check(CLI::IsMember({"auto", "npy", "the-well", "pdebench", "stap"}))
+  one_of(command->add_option("--format", reading.format,
+                             "What the files are; pdebench has four layouts, stap means our own"),
+         {"auto", "npy", "the-well", "pdebench", "stap"})
       ->capture_default_str();
   command
       ->add_option("--field", reading.fields,
-                   "Take this field only, and others named so, in their order")
-      ->allow_extra_args(false);
+                   "Take only this field; may be given several times, for their order")
+      ->allow_extra_args(false)
+      ->type_name("NAME");
   command->add_option("--time-stride", reading.time_stride, "Take every N-th state of a trajectory")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 32))
-      ->capture_default_str();
-  command->add_option("--trajectories", reading.trajectories, "Take the first N only")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
-  command->add_option("--dt", reading.dt, "Time between two states of the file, where it says none")
-      ->check(CLI::PositiveNumber);
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--trajectories", reading.trajectories, "Take only the first N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+      ->type_name("N");
+  command->add_option("--dt", reading.dt, "Time between two states, if the file does not say")
+      ->check(CLI::PositiveNumber)
+      ->type_name("TIME");
   command
       ->add_option("--lengths", reading.lengths,
-                   "Lengths of the domain, one for each axis, where the file says none: 1,2.5")
+                   "Lengths of the domain, one per axis, if the file does not say: 1,2.5")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->type_name("LENGTHS");
   command
       ->add_option("--channels", reading.channels,
-                   "Names of the channels, where the file says none: density,vx,vy")
+                   "Names of the channels, if the file does not say: density,vx,vy")
       ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--layout,--axes", reading.layout,
-                      "Axes of a .npy file, a letter each: b trajectories, t times, c channels, x, "
-                      "y (default: btcx or btcxy; for --as pool bcx or bcxy)");
-  command->add_option("--name", reading.name, "Name of the problem, where the file says none");
+      ->allow_extra_args(false)
+      ->type_name("NAMES");
+  command
+      ->add_option("--layout,--axes", reading.layout,
+                   "Axes of a .npy file, one letter each: b trajectories, t times, c channels, x, "
+                   "y (default: btcx or btcxy; with --as pool bcx or bcxy)")
+      ->type_name("LETTERS");
+  command->add_option("--name", reading.name, "Name of the problem, if the file does not say")
+      ->type_name("NAME");
   command->add_flag("--all-times", options->all_times,
-                    "With --as pool: take every state, not only the first of a trajectory");
-  command->add_option("--outputs", options->outputs,
-                      "With --as transitions: file with the state after each state of FILE");
+                    "With --as pool: take every state of a trajectory, not only the first");
+  command
+      ->add_option("--outputs", options->outputs,
+                   "With --as transitions: file with the state that follows each state of FILE")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
-      "Single precision is widened. Files are read as data only: what they keep in other files is\n"
-      "refused.\n"
+      "Single precision becomes double. Data that a file keeps in other files are refused.\n"
       "Example:\n  stap import flow.hdf5 --as test --out test.h5 --field velocity --trajectories "
       "50");
   command->callback([options, &globals] { run_import(*options, globals, std::cout); });

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "stap/core/error.h"
 #include "stap/study/starter.h"
 
@@ -30,14 +31,15 @@ std::string label_of(const std::string& folder) {
 }
 
 void run_init(const InitOptions& options, std::ostream& out) {
-  if (options.folder.empty()) throw Error(ErrorKind::config, "no folder was named to write to");
+  if (options.folder.empty())
+    throw Error(ErrorKind::config, "the folder's name is empty, expected a folder to write to");
   write_starter({.from = options.from,
                  .language = options.language,
                  .label = label_of(options.folder),
                  .points = options.points},
                 options.folder);
   out << fmt::format(
-      "{0} is a study with a solver of its own in {1}.\nNext: cd {0}, and read README.md\n",
+      "{0} has a study with its own solver in {1}\nnext: cd {0}, and read README.md\n",
       options.folder, options.language);
 }
 
@@ -46,19 +48,23 @@ void run_init(const InitOptions& options, std::ostream& out) {
 void add_init(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<InitOptions>();
   CLI::App* command =
-      program.add_subcommand("init", "Write a small study with a solver of your own to start from");
-  command->add_option("folder", options->folder, "New or empty folder")->required();
-  command->add_option("--from", options->from, "How the solver is reached: command or worker")
+      program.add_subcommand("init", "Start a study with your own solver from a working example");
+  command->add_option("folder", options->folder, "New or empty folder")
       ->required()
-      ->check(CLI::IsMember(starter_kinds()));
-  command->add_option("--language", options->language, "python, c or fortran")
-      ->required()
-      ->check(CLI::IsMember(starter_languages()));
-  command->add_option("--points", options->points, "Points of the grid (default: 64)");
-  command->footer(
-      "command: a program that is started for every step, with files. worker: one that is started\n"
-      "once and then asked.\n"
-      "Example:\n  stap init my-study --from command --language python");
+      ->type_name("FOLDER");
+  one_of(command->add_option("--from", options->from,
+                             "How the solver is called: command (a program is started for every "
+                             "step, and reads and writes files) or worker (one is started once "
+                             "and then asked for steps)"),
+         starter_kinds())
+      ->required();
+  one_of(command->add_option("--language", options->language, "Language of the example solver"),
+         starter_languages())
+      ->required();
+  command->add_option("--points", options->points, "Points of the grid")
+      ->capture_default_str()
+      ->type_name("N");
+  command->footer("Example:\n  stap init my-study --from command --language python");
   command->callback([options] { run_init(*options, std::cout); });
 }
 

@@ -1,15 +1,13 @@
 // `stap journal print`: the record of a run or of generated data, for people and other programs.
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "stap/core/error.h"
 #include "stap/folder/sweep_folder.h"
 #include "stap/journal/journal.h"
@@ -22,21 +20,15 @@ struct JournalOptions {
   std::string type;   ///< of lines; empty: all
 };
 
-constexpr std::array<std::string_view, 6> kTypes{"run",     "answer",  "ledger",
-                                                 "breaker", "dropped", "session"};
-
 void run_journal_print(const JournalOptions& options, std::ostream& out) {
   namespace fs = std::filesystem;
-  if (!options.type.empty() && std::ranges::find(kTypes, options.type) == kTypes.end())
-    throw Error(ErrorKind::config, fmt::format("--type is '{}', but lines are of type {}",
-                                               options.type, fmt::join(kTypes, ", ")));
   fs::path file = options.place;
   std::error_code error;
   if (fs::is_directory(file, error)) {
     if (is_sweep(file) && !fs::exists(file / "config.yaml", error)) {
       const std::vector<std::string> names = names_in(file);
       throw Error(ErrorKind::config,
-                  fmt::format("{} is a sweep: give one of its runs{}", file.string(),
+                  fmt::format("{} is a sweep: choose one of its runs{}", file.string(),
                               names.empty() ? "" : ", for example " + (file / names[0]).string()));
     }
     file /= "journal.jsonl";
@@ -54,18 +46,19 @@ void run_journal_print(const JournalOptions& options, std::ostream& out) {
 }  // namespace
 
 void add_journal(CLI::App& program, const Globals&) {
-  CLI::App* journal = program.add_subcommand("journal", "Look at the record of a run");
+  CLI::App* journal = program.add_subcommand("journal", "Print the record of a run");
   journal->require_subcommand(1);
   journal->footer("Example:\n  stap journal print my-run --type ledger");
   const auto options = std::make_shared<JournalOptions>();
   CLI::App* command = journal->add_subcommand(
-      "print", "Print the lines of a journal as JSON, one a line, each checked");
+      "print", "Print the journal of a run as JSON, one object per line, and check every line");
   command->add_option("place", options->place, "Folder of a run or of generated data, or a journal")
-      ->required();
-  command->add_option("--type", options->type,
-                      fmt::format("Only lines of this type: {}", fmt::join(kTypes, ", ")));
+      ->required()
+      ->type_name("RUN");
+  one_of(command->add_option("--type", options->type, "Only lines of this type"),
+         {"run", "answer", "ledger", "breaker", "dropped", "session"});
   command->footer(
-      "A line that is damaged ends it with exit code 3 and its number.\n"
+      "Stops at a damaged line, with its number and exit code 3.\n"
       "Example:\n  stap journal print my-run --type ledger");
   command->callback([options] { run_journal_print(*options, std::cout); });
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -6,8 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "stap/core/error.h"
 #include "stap/report/charts.h"
+#include "stap/results/text_style.h"
 #include "stap/study/presets.h"
 #include "stap/study/study.h"
 
@@ -22,7 +23,7 @@ struct ListOptions {
 // Of `stap plot`: no section of a configuration, so only listed by name.
 config::Family chart_family() {
   config::Family charts{.name = "charts",
-                        .text = "figures of the report and 'stap plot'",
+                        .text = "the figures of reports and of 'stap plot'",
                         .named = true,
                         .entries = {}};
   for (const ChartRow& row : chart_rows()) charts.entries.push_back({row.id, row.text});
@@ -68,25 +69,18 @@ void run_list(const ListOptions& options, std::ostream& out) {
     out << config::json_text(config::Value(std::move(list))) << '\n';
     return;
   }
-  std::size_t width = 0;
+  const std::size_t columns = help_columns();
   for (const config::Family& family : chosen) {
-    width = std::max(width, family.name.size());
-    if (!family.named) continue;
-    for (const config::Entry& entry : family.entries)
-      width = std::max(width, entry.name.size() + 2);
-  }
-  for (const config::Family& family : chosen) {
-    out << fmt::format("{:<{}}  {}\n", family.name, width, family.text);
-    if (!family.named) continue;
-    for (const config::Entry& entry : family.entries)
-      out << fmt::format("  {:<{}}  {}\n", entry.name, width - 2, entry.text);
+    std::vector<HelpItem> items;
+    if (family.named)
+      for (const config::Entry& entry : family.entries) items.push_back({entry.name, entry.text});
+    out << wrapped(family.name + ": " + family.text, columns, 2) << item_lines(items, columns);
   }
   if (!options.family.empty()) return;
-  out << "\npresets, for 'stap run', 'sweep', 'generate' and 'check':\n";
-  std::size_t preset_width = 0;
-  for (const Preset& preset : presets()) preset_width = std::max(preset_width, preset.name.size());
-  for (const Preset& preset : presets())
-    out << fmt::format("  {:<{}}  {}\n", preset.name, preset_width, preset_summary(preset));
+  std::vector<HelpItem> items;
+  for (const Preset& preset : presets()) items.push_back({preset.name, preset_summary(preset)});
+  out << "\npresets, for 'stap run', 'sweep', 'generate' and 'check':\n"
+      << item_lines(items, columns);
 }
 
 }  // namespace
@@ -94,10 +88,11 @@ void run_list(const ListOptions& options, std::ostream& out) {
 void add_list(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ListOptions>();
   CLI::App* command =
-      program.add_subcommand("list", "List sections, their entries and the presets");
-  command->add_option("family", options->family, "Only this family, or 'charts'");
+      program.add_subcommand("list", "List presets, and what a configuration can choose from");
+  command->add_option("family", options->family, "Only this section, or 'charts'")
+      ->type_name("FAMILY");
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example:\n  stap list train");
+  command->footer("Example:\n  stap list\n  stap list pde");
   command->callback([options] { run_list(*options, std::cout); });
 }
 

@@ -5,40 +5,44 @@
 #include <csignal>
 #include <cstring>
 #include <iostream>
-#include <memory>
+#include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "complete.h"
 #include "console.h"
 #include "failure.h"
+#include "help.h"
 #include "interrupt.h"
 #include "standard_streams.h"
 #include "stap/config/complaints.h"
+#include "stap/config/keys.h"
 #include "stap/core/error.h"
 #include "stap/core/shown_text.h"
 #include "stap/core/version.h"
 #include "stap/data/store.h"
+#include "stap/study/presets.h"
+#include "stap/study/study.h"
 
 namespace stap::app {
 namespace {
 
-/// Adds what every command takes to the help of each.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    const CLI::App* program = app;
-    while (program->get_parent()) program = program->get_parent();
-    const std::string below =
-        app->get_subcommands({}).empty() ? "" : Formatter::make_subcommands(app, mode);
-    if (program == app) return below;
-    return below + make_group("Options of every command", false,
-                              program->get_options([program](const CLI::Option* option) {
-                                return option != program->get_help_ptr() &&
-                                       option != program->get_version_ptr();
-                              }));
-  }
+// The commands by task, in the order of the help.
+struct CommandGroup {
+  const char* title;
+  std::vector<void (*)(CLI::App& program, const Globals& globals)> commands;
+};
+const CommandGroup kGroups[] = {
+    {"Set up a study", {add_list, add_describe, add_init, add_check, add_schema}},
+    {"Run it", {add_run, add_sweep, add_generate, add_watch, add_queue}},
+    {"See what came out", {add_report, add_table, add_analyse, add_plot}},
+    {"Use the surrogate", {add_predict, add_evaluate, add_export}},
+    {"Your own solver and data", {add_solver, add_serve, add_ask, add_tell, add_import, add_solve}},
+    {"Look after files", {add_fsck, add_unlock, add_journal, add_version}},
+    {"", {add_man}},  // hidden
 };
 
 std::string without_dashes(const std::string& word) {
@@ -46,9 +50,32 @@ std::string without_dashes(const std::string& word) {
   return start == std::string::npos ? "" : word.substr(start);
 }
 
-/// "unknown option '--ouput'; did you mean '--out'? (known options: ...)".
+bool takes_settings(const CLI::App* command) {
+  return command != nullptr && std::ranges::any_of(command->get_options(), [](const auto* option) {
+           return value_name(*option) == "SETTING";
+         });
+}
+
+// A setting that is written like an option: "--seed 1" means seed=1. Empty: there is none.
+std::string describe_setting(const std::string& option, const Globals& globals) {
+  const std::size_t equals = option.find('=');
+  const std::string key = without_dashes(option.substr(0, equals));
+  std::vector<std::string> paths = config::paths_of(study_families(), key);
+  if (key == "method") paths = {key};
+  if (paths.empty()) return "";
+  if (full_key(key) == paths.front()) paths.front() = key;
+  const auto next = std::ranges::find(globals.words, option) + 1;
+  const std::string value = equals != std::string::npos  ? option.substr(equals + 1)
+                            : next < globals.words.end() ? *next
+                                                         : "...";
+  for (std::string& path : paths) path += "=" + value;
+  return fmt::format("--{} is a setting and has no dashes: write {}", key,
+                     fmt::join(paths, " or "));
+}
+
+/// "unknown option '--ouput'; did you mean '--out'?".
 std::string describe_option(const CLI::App& program, const CLI::App* command,
-                            const std::string& word) {
+                            const std::string& word, const Globals& globals) {
   const std::string given = word.substr(0, word.find('='));  // of --name=value
   std::vector<std::string> known, starting;
   for (const CLI::App* owner : {command, &program})
@@ -62,21 +89,27 @@ std::string describe_option(const CLI::App& program, const CLI::App* command,
   }
   // --stop and --output are further from --stop-after and --out than slips of the pen.
   const std::string& meant = starting.size() == 1 ? starting.front() : given;
-  return fmt::format("unknown option '{}'{}", given, config::hint(meant, known, "options"));
+  const std::string setting =
+      starting.size() != 1 && takes_settings(command) ? describe_setting(word, globals) : "";
+  return setting.empty()
+             ? fmt::format("unknown option '{}'{}", given, config::hint(meant, known, "options"))
+             : setting;
 }
 
 /// CLI11 says only which word was left over; we know what it should have been.
 std::string describe_extra(const CLI::App& program, const CLI::App* command,
-                           const std::string& word) {
-  if (word.starts_with("-")) return describe_option(program, command, word);
+                           const std::string& word, const Globals& globals) {
+  if (word.starts_with("-")) return describe_option(program, command, word, globals);
   const CLI::App& owner = command ? *command : program;
   std::vector<std::string> known;
-  for (const CLI::App* sub : owner.get_subcommands({})) known.push_back(sub->get_name());
+  for (const CLI::App* sub : owner.get_subcommands({}))
+    if (!sub->get_group().empty()) known.push_back(sub->get_name());
   if (known.empty()) return fmt::format("unexpected argument '{}'", word);
   return fmt::format("unknown command '{}'{}", word, config::hint(word, known, "commands"));
 }
 
-std::string usage_message(const CLI::App& program, const CLI::ParseError& error) {
+std::string usage_message(const CLI::App& program, const CLI::ParseError& error,
+                          const Globals& globals) {
   const CLI::App* command = nullptr;
   std::string called;  // "solver check "
   for (const CLI::App* at = &program; !at->get_subcommands().empty();) {
@@ -93,10 +126,10 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error)
   const bool misspelt = is(CLI::ExitCodes::RequiredError) && option != extras.end();
   const bool group = command && !command->get_subcommands({}).empty();  // of commands
   const bool extra = (is(CLI::ExitCodes::ExtrasError) || group) && !extras.empty();
-  const std::string what = misspelt ? describe_option(program, command, *option)
-                           : extra  ? describe_extra(program, command, extras.front())
+  const std::string what = misspelt ? describe_option(program, command, *option, globals)
+                           : extra  ? describe_extra(program, command, extras.front(), globals)
                                     : error.what();
-  return fmt::format("{}; see 'stap {}--help'", what, called);
+  return what.ends_with('?') ? what : fmt::format("{}; see 'stap {}--help'", what, called);
 }
 
 // The stream does not keep the reason; another attempt does.
@@ -107,54 +140,43 @@ std::string stdout_problem() {
 int run(int argc, char** argv) {
   check_trust();  // a slip of the pen there must not show when a file was read
   Globals globals;
-  CLI::App program(
-      "Active learning of PDE surrogates: decides which initial conditions and which "
-      "time steps to buy from a solver",
-      "stap");
-  program.formatter(std::make_shared<HelpFormatter>());  // before the commands, which take it over
-  program.set_version_flag("--version", fmt::format("stap {}", version()));
-  program.add_flag("--quiet", globals.quiet, "Show no progress");
-  program.add_option("--threads", globals.threads, "Threads to use (default: all cores)")
-      ->check(CLI::Range(1, 4096));
   globals.words.assign(argv + 1, argv + argc);
-  program.add_option_function<std::string>(
-      "--device", [&](const std::string& text) { choose_devices(text, globals); },
-      "Where networks are computed: cpu, cuda, cuda:1 (the second GPU), or auto, the GPU if there "
-      "is one; of a sweep also several: cuda:0,1");
+  CLI::App program(
+      "Active learning of PDE surrogates: picks the simulations, and the time steps within them, "
+      "that are worth running",
+      "stap");
+  program.formatter(help_formatter());  // before the commands, which take it over
+  program.set_help_flag("-h,--help", "Show this help");
+  program.set_version_flag("--version", fmt::format("stap {}", version()), "Show the version");
+  program.add_flag("--quiet", globals.quiet, "Show warnings only, no progress");
+  program.add_option("--threads", globals.threads, "Threads to use (default: all cores)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
   program
-      .add_option("--precision", globals.precision,
-                  "Of matrix products on the GPU: tf32 or fp32 (slower, closer to the CPU)")
-      ->check(CLI::IsMember({"tf32", "fp32"}));
+      .add_option_function<std::string>(
+          "--device", [&](const std::string& text) { choose_devices(text, globals); },
+          "Where networks are computed: auto (the GPU if there is one), cpu, cuda, cuda:1 (the "
+          "second GPU); for a sweep also several, such as cuda:0,1")
+      ->type_name("DEVICE");
+  one_of(program.add_option("--precision", globals.precision,
+                            "Of matrix products on the GPU: tf32, or fp32 (slower, closer to the "
+                            "CPU)"),
+         {"tf32", "fp32"});
   program.require_subcommand(0, 1);
   program.fallthrough();  // global options may follow the command
-  program.footer("Example:\n  stap run demo --out my-run");
-
-  add_list(program, globals);
-  add_describe(program, globals);
-  add_check(program, globals);
-  add_schema(program, globals);
-  add_solve(program, globals);
-  add_generate(program, globals);
-  add_init(program, globals);
-  add_solver(program, globals);
-  add_run(program, globals);
-  add_sweep(program, globals);
-  add_serve(program, globals);
-  add_ask(program, globals);
-  add_tell(program, globals);
-  add_unlock(program, globals);
-  add_queue(program, globals);
-  add_watch(program, globals);
-  add_table(program, globals);
-  add_analyse(program, globals);
-  add_report(program, globals);
-  add_plot(program, globals);
-  add_predict(program, globals);
-  add_evaluate(program, globals);
-  add_export(program, globals);
-  add_import(program, globals);
-  add_fsck(program, globals);
-  add_journal(program, globals);
+  program.footer(
+      "'stap COMMAND --help' says more about a command, 'stap list' about what it can be given.\n"
+      "Example:\n  stap run demo\n  stap run demo method=sbal+stap seed=1 --out my-run\n"
+      "  stap report my-run");
+  for (const CommandGroup& group : kGroups)
+    for (const auto add : group.commands) {
+      add(program, globals);
+      program.get_subcommands({}).back()->group(group.title);
+    }
+  if (!globals.words.empty() && globals.words.front() == "complete") {
+    complete(program, std::span(globals.words).subspan(1), std::cout);
+    return 0;
+  }
 
   int code = 0;
   try {
@@ -163,7 +185,8 @@ int run(int argc, char** argv) {
   } catch (const EndWith& end) {
     code = end.code;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw Error(ErrorKind::config, usage_message(program, error));
+    if (error.get_exit_code() != 0)
+      throw Error(ErrorKind::config, usage_message(program, error, globals));
     program.exit(error);  // --help or --version
   }
   if (!std::cout.flush())

@@ -83,7 +83,7 @@ void check_output(const fs::path& output, OutputKind kind, std::initializer_list
   for (const fs::path& input : inputs)
     if (fs::equivalent(output, input, error) || lies_in(output, input))
       throw Error(ErrorKind::config,
-                  fmt::format("{} is {} {}, which is read for it: give the output another name",
+                  fmt::format("{} is {} {}, which is an input: give the output another name",
                               output.string(),
                               fs::is_directory(input, error) ? "in the folder" : "the same as",
                               input.string()));
@@ -95,9 +95,17 @@ void check_output(const fs::path& output, OutputKind kind, std::initializer_list
     // Damaged, or none of ours.
   }
   throw Error(ErrorKind::config,
-              fmt::format("{} is there and is not {}, which could be replaced: remove it, or give "
+              fmt::format("{} exists and is not {}, so it is not replaced: remove it, or choose "
                           "another name",
                           output.string(), std::ranges::find(kNames, kind, &KindName::kind)->name));
+}
+
+std::string stem_of(const fs::path& input) {
+  fs::path path = fs::absolute(input).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // "folder/"
+  std::error_code error;
+  const std::string stem = (fs::is_directory(path, error) ? path.filename() : path.stem()).string();
+  return stem.empty() ? "stap" : stem;
 }
 
 void check_text_output(const fs::path& output, const TextOutput& what,
@@ -105,8 +113,8 @@ void check_text_output(const fs::path& output, const TextOutput& what,
   for (const fs::path& input : inputs)
     if (output.extension() != what.extension && lies_in(output, input))
       throw Error(ErrorKind::config,
-                  fmt::format("{} is in the folder {}, which is read for it: give it a name that "
-                              "ends in {}, or put it elsewhere",
+                  fmt::format("{} is in the folder {}, which is an input: choose a name that ends "
+                              "in {}, or another folder",
                               output.string(), input.string(), what.extension));
   std::error_code error;
   if (!fs::is_regular_file(output, error) || fs::file_size(output, error) == 0) return;
@@ -116,7 +124,7 @@ void check_text_output(const fs::path& output, const TextOutput& what,
   begin.resize(static_cast<std::size_t>(in.gcount()));
   if (!what.is_ours(begin))
     throw Error(ErrorKind::config,
-                fmt::format("{} is there and is no {}: remove it, or give another name",
+                fmt::format("{} exists and is no {}: remove it, or choose another name",
                             output.string(), what.kind));
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace stap::app {
@@ -15,6 +16,9 @@ enum class OutputKind { prediction, trajectories, queries, well, xdmf, xdmf_valu
 /// writes them). Throws Error(config).
 void check_output(const std::filesystem::path& output, OutputKind kind,
                   std::initializer_list<std::filesystem::path> inputs);
+
+/// What to call a file that is made of `input`: its name without folders and ending.
+std::string stem_of(const std::filesystem::path& input);
 
 /// What is written as text, and how it is told from other people's files.
 struct TextOutput {

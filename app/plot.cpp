@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "output_file.h"
 #include "stap/config/complaints.h"
 #include "stap/config/files.h"
@@ -83,7 +84,7 @@ ProblemMethods& choose_problem(std::vector<ProblemMethods>& problems, const Plot
   if (options.problem.empty() && problems.size() == 1) return problems.front();
   if (options.problem.empty())
     throw Error(ErrorKind::config,
-                fmt::format("{} has runs of {} problems: choose one by --problem: {}",
+                fmt::format("{} has runs of {} problems: choose one with --problem: {}",
                             options.folder, problems.size(), fmt::join(names, ", ")));
   const auto found = std::ranges::find(names, options.problem);
   if (found == names.end())
@@ -112,7 +113,7 @@ const RunResult& choose_run(const ProblemMethods& problem, const PlotOptions& op
   if (problem.methods.size() > 1)
     throw Error(
         ErrorKind::config,
-        fmt::format("figure {} shows one run: choose a method by --method: {}", options.figure,
+        fmt::format("figure {} shows one run: choose a method with --method: {}", options.figure,
                     fmt::join(names_of(problem.methods, &MethodRuns::label), ", ")));
   const auto& runs = problem.methods.front().runs;
   if (!options.seed) return *runs.front();
@@ -215,13 +216,14 @@ Figure make_figure(const PlotOptions& options) {
   return trajectory_figure(run, group, options);
 }
 
-void run_plot(const PlotOptions& options, std::ostream& out) {
+void run_plot(PlotOptions options, std::ostream& out) {
   disable_store_exit_handler();
+  if (options.output.empty()) options.output = options.figure + ".svg";
   if (const auto ending = std::filesystem::path(options.output).extension();
       !ending.empty() && ending != ".svg")
     throw Error(ErrorKind::config,
-                fmt::format("--out {}: figures are written as SVG, so its name must end in .svg; "
-                            "rsvg-convert or Inkscape turn it into other formats",
+                fmt::format("--out {}: figures are SVG, so choose a name that ends in .svg; "
+                            "rsvg-convert and Inkscape make other formats of it",
                             options.output));
   check_text_output(options.output, {"figure of stap", ".svg", is_our_figure},
                     std::array<std::filesystem::path, 1>{options.folder});
@@ -236,44 +238,50 @@ void run_plot(const PlotOptions& options, std::ostream& out) {
 void add_plot(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<PlotOptions>();
   CLI::App* command =
-      program.add_subcommand("plot", "Draw a figure of a run or sweep for print (SVG)");
-  command->add_option("folder", options->folder, "Folder of a sweep or a run")->required();
-  const std::vector<std::string> figures = names_of(chart_rows(), &ChartRow::id);
-  command
-      ->add_option(
-          "--figure", options->figure,
-          fmt::format("{}: 'stap list charts' says what they show", fmt::join(figures, ", ")))
+      program.add_subcommand("plot", "Draw one figure of a run or sweep for print (SVG)");
+  command->add_option("folder", options->folder, "Folder of a sweep or a run")
       ->required()
-      ->check(CLI::IsMember(figures));
-  command->add_option("--out", options->output, "File to write: NAME.svg")->required();
+      ->type_name("RUN");
+  one_of(command->add_option("--figure", options->figure, "Which figure ('stap list charts')"),
+         names_of(chart_rows(), &ChartRow::id))
+      ->required();
+  command->add_option("--out", options->output, "File to write (default: the figure's name, .svg)")
+      ->type_name("FILE");
   std::vector<std::string> metrics;
   for (const MetricInfo& row : metric_infos()) metrics.emplace_back(row.name);
-  command->add_option("--metric", options->metric, "Which error, for errors")
-      ->check(CLI::IsMember(metrics))
+  one_of(command->add_option("--metric", options->metric, "Error shown by the figure errors"),
+         metrics)
       ->capture_default_str();
   add_model_option(*command, "", options->model);
-  command->add_option("--width", options->width,
-                      "Width: 85mm (a column; default but for trajectories), 17cm, 240pt");
-  command->add_option("--height", options->height, "Height; a long legend may add to it");
-  command->add_option("--font", options->font, "Font size")->capture_default_str();
-  command->add_option("--problem", options->problem, "Which one, of a sweep over several");
+  command
+      ->add_option("--width", options->width,
+                   "Such as 85mm (one column), 17cm or 240pt (default: 85mm, trajectories 170mm)")
+      ->type_name("LENGTH");
+  command->add_option("--height", options->height, "Height; a long legend may add to it")
+      ->type_name("LENGTH");
+  command->add_option("--font", options->font, "Font size")
+      ->capture_default_str()
+      ->type_name("LENGTH");
+  command->add_option("--problem", options->problem, "Problem, if the sweep has several")
+      ->type_name("NAME");
   command
       ->add_option("--method", options->methods,
-                   "Only this method, as tables name it; may be given several times")
-      ->take_all();
-  command
-      ->add_option("--seed", options->seed,
-                   "Which seed, for figures of one run (default: the first)")
-      ->check(complaint_unless_count);
-  command->add_flag("--seeds", options->seeds, "Draw the single seeds, too");
-  command->add_option("--kind", options->kind, "Which trajectory: best, median or worst")
-      ->check(CLI::IsMember({"best", "median", "worst"}))
+                   "Only this method, as tables call it; may be given several times")
+      ->take_all()
+      ->type_name("METHOD");
+  command->add_option("--seed", options->seed, "Seed, for figures of one run (default: the first)")
+      ->check(complaint_unless_count)
+      ->type_name("N");
+  command->add_flag("--seeds", options->seeds, "Draw every seed as well as their mean");
+  one_of(command->add_option("--kind", options->kind, "Which trajectory"),
+         {"best", "median", "worst"})
       ->capture_default_str();
-  command->add_option("--channel", options->channel,
-                      "Channel of a trajectory (default: the first)");
-  command->add_option("--time", options->time, "Time of a 2-D trajectory (default: the last)");
+  command->add_option("--channel", options->channel, "Channel of a trajectory (default: the first)")
+      ->type_name("NAME");
+  command->add_option("--time", options->time, "Time of a 2-D trajectory (default: the last)")
+      ->type_name("TIME");
   command->footer(
-      "Example:\n  stap plot my-sweep --figure errors --out errors.svg\n"
+      "Example:\n  stap plot my-sweep --figure errors\n"
       "  stap plot my-sweep --figure trajectory --method sbal+stap --kind worst --out worst.svg");
   command->callback([options] { run_plot(*options, std::cout); });
 }

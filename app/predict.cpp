@@ -81,8 +81,9 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
   return total;
 }
 
-void run_predict(const PredictOptions& options, const Globals& globals, std::ostream& out) {
+void run_predict(PredictOptions options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
+  if (options.output.empty()) options.output = stem_of(options.input) + "-predicted.h5";
   const std::filesystem::path model = model_of(options.model);
   check_output(options.output, OutputKind::prediction, {options.input, model, options.model});
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
@@ -191,7 +192,7 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
                                 std::size_t frames) {
   if (!std::filesystem::is_directory(model))
     throw Error(ErrorKind::config,
-                fmt::format("--images needs a run's folder: {} is a model file, which knows of no "
+                fmt::format("--images needs the folder of a run: {} is a model file, which has no "
                             "symmetries",
                             model.string()));
   const RunFolder folder(model);
@@ -204,7 +205,7 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
   if (maps.empty())
     throw Error(ErrorKind::config,
                 fmt::format("{} was trained without symmetries that --images could average over: "
-                            "state them in train.symmetries (those that turn time round do not "
+                            "state them in train.symmetries (those that reverse time do not "
                             "count)",
                             model.string()));
   return maps;
@@ -213,31 +214,35 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
 void add_predict(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<PredictOptions>();
   CLI::App* command =
-      program.add_subcommand("predict", "Advance states by a trained committee and store them");
+      program.add_subcommand("predict", "Predict trajectories with a trained surrogate");
   command
-      ->add_option("model", options->model,
-                   "Model file, or run folder (its newest committee is taken)")
-      ->required();
+      ->add_option("model", options->model, "Folder of a run (its newest networks), or model file")
+      ->required()
+      ->type_name("MODEL");
   command
       ->add_option("--input", options->input,
-                   "HDF5 file with `states` [B,C,X...] or `trajectory` [B,T,C,X...] (its first "
-                   "time is used), or .npy file [B,C,X...]")
-      ->required();
-  command->add_option("--steps", options->steps, "Learned steps L to make")
+                   "Initial states: HDF5 file with `states` [B,C,X...] or `trajectory` "
+                   "[B,T,C,X...] (its first time), or .npy file [B,C,X...]")
       ->required()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
+      ->type_name("FILE");
+  command->add_option("--steps", options->steps, "Number of steps to make, L")
+      ->required()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+      ->type_name("L");
   command
-      ->add_option("--output", options->output,
-                   "HDF5 file to write: `mean` [B,L+1,C,X...], the mean model step by step; an old "
-                   "prediction is replaced when all is done, nothing else is")
-      ->required();
+      ->add_option("--out,--output", options->output,
+                   "HDF5 file to write: `mean` [B,L+1,C,X...], of the averaged model (default: "
+                   "the input's name with -predicted.h5)")
+      ->type_name("FILE");
   command->add_flag("--members", options->members,
-                    "Also write `members` [M,B,L+1,C,X...], each member by itself");
+                    "Also write `members` [M,B,L+1,C,X...], each network by itself");
   command->add_flag("--images", options->images, kImagesHelp);
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
-      "Predictions that are not finite are kept as they are, and counted.\n"
-      "Example:\n  stap predict runs/one --input states.h5 --steps 13 --output out.h5 --members");
+      "An older prediction is replaced once the new one is complete; other files are not. "
+      "Predictions that are not finite are written as they are, and counted.\n"
+      "Example:\n  stap predict my-run --input states.h5 --steps 13\n"
+      "  stap predict my-run --input states.h5 --steps 13 --out out.h5 --members");
   command->callback([options, &globals] { run_predict(*options, globals, std::cout); });
 }
 

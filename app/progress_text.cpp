@@ -15,9 +15,10 @@ std::size_t width(const std::string& text) {
       std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
+// Per cent of all work, whatever is counted: 100 only at the end.
 std::string count_text(const ProgressText& text) {
-  return fmt::format("{} of {}{}{}", text.done, text.total, text.unit.empty() ? "" : " ",
-                     text.unit);
+  const std::string all = text.unit.empty() ? "" : fmt::format(" of {} {}", text.total, text.unit);
+  return fmt::format("{} %{}", 100 * text.done / text.total, all);
 }
 
 std::string left_text(const ProgressText& text) {

@@ -20,10 +20,10 @@ struct ProgressText {
 /// At most its first `columns` characters.
 std::string cut_to(std::string text, std::size_t columns);
 
-/// "pool: 12 of 30 trajectories, 12 s left".
+/// "pool: 40 % of 30 trajectories, 12 s left".
 std::string log_line(const ProgressText& text);
 
-/// "pool [####      ] 12 of 30 trajectories, 12 s left; warning: ...", of at most `columns`
+/// "pool [####      ] 40 % of 30 trajectories, 12 s left; warning: ...", of at most `columns`
 /// characters. Where there is less room the bar gets smaller, then the warning goes, then the bar,
 /// then the time left; then the phase is cut. Never a part of a warning.
 std::string bar_line(const ProgressText& text, std::size_t columns);

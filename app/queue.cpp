@@ -44,7 +44,7 @@ struct AskedRun {
   std::vector<Failed> failed{};
   std::optional<Spool> spool{};
 };
-struct Bundle {
+struct FailureFolder {
   fs::path folder;
   std::string reason;
 };
@@ -75,8 +75,8 @@ AskedRun look_at(const fs::path& path, LiveRun live) {
   return run;
 }
 
-std::vector<Bundle> bundles_in(const fs::path& failures) {
-  std::vector<Bundle> bundles;
+std::vector<FailureFolder> bundles_in(const fs::path& failures) {
+  std::vector<FailureFolder> bundles;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(failures, error)) {
     if (!fs::exists(entry.path() / "bundle.json", error)) continue;
@@ -89,7 +89,7 @@ std::vector<Bundle> bundles_in(const fs::path& failures) {
     }
     bundles.push_back({entry.path(), std::move(reason)});
   }
-  std::ranges::sort(bundles, {}, &Bundle::folder);
+  std::ranges::sort(bundles, {}, &FailureFolder::folder);
   return bundles;
 }
 
@@ -112,15 +112,14 @@ void print(const AskedRun& run, double now, std::ostream& out) {
                        run.failed.size() - refused, refused);
   if (told) {
     if (s.phase == "data" && s.budget > 0)
-      out << fmt::format("  solved of the part under way: {} of {} solver steps\n", s.spent,
-                         s.budget);
+      out << fmt::format("  solved in this phase: {} of {} solver steps\n", s.spent, s.budget);
     else if (s.budget > 0)
-      out << fmt::format("  bought of this round: {} of {} solver steps; {} {} open\n", s.spent,
+      out << fmt::format("  bought in this round: {} of {} solver steps; {} {} open\n", s.spent,
                          s.budget, s.open, s.open == 1 ? "query" : "queries");
     if (run.spool && run.live.state != LiveRun::State::ended)
       out << (run.spool->servers > 0
                   ? fmt::format("  servers in {}: {}\n", run.spool->folder, run.spool->servers)
-                  : fmt::format("  no server is in {0}: stap serve {0}\n", run.spool->folder));
+                  : fmt::format("  no server yet; start one: stap serve {0}\n", run.spool->folder));
     const double more = run.live.state == LiveRun::State::working ? since : 0.0;
     for (std::size_t i = 0; i < std::min(kShown, s.running.size()); ++i)
       out << fmt::format("  running: candidate {}, step {}, for {}, {}\n", s.running[i].candidate,
@@ -136,7 +135,7 @@ void print(const AskedRun& run, double now, std::ostream& out) {
     if (!s.error.empty()) out << fmt::format("  ended with: {}\n", s.error);
   }
   const std::size_t skipped = run.failed.size() - std::min(kShown, run.failed.size());
-  if (skipped > 0) out << fmt::format("  the last {} of those that failed:\n", kShown);
+  if (skipped > 0) out << fmt::format("  the last {} failures:\n", kShown);
   for (std::size_t i = skipped; i < run.failed.size(); ++i) {
     const AnswerRecord& answer = run.failed[i].answer;
     out << fmt::format("  {}: candidate {}, step {}: {}\n", to_string(answer.status),
@@ -182,7 +181,7 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
     throw Error(ErrorKind::data,
                 fmt::format("there is no run in {}{}", folder.string(),
                             fs::exists(folder / "spool.json", error)
-                                ? ": it is a spool, and who asks there has a folder of its own"
+                                ? ": it is a spool; give the folder of the run that asks there"
                                 : " yet"));
   std::vector<AskedRun> runs;
   const auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -191,11 +190,11 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
   if (!live.error.empty()) throw Error(ErrorKind::data, live.error);
   for (LiveRun& run : live.runs)
     runs.push_back(look_at(run.name == folder.string() ? folder : folder / run.name, run));
-  const std::vector<Bundle> bundles = bundles_in(folder / "failures");
+  const std::vector<FailureFolder> bundles = bundles_in(folder / "failures");
   if (options.json) {
     Value::List list, failures;
     for (const AskedRun& run : runs) list.push_back(to_value(run));
-    for (const Bundle& bundle : bundles) {
+    for (const FailureFolder& bundle : bundles) {
       Value& row = failures.emplace_back();
       row.set("bundle", bundle.folder.string());
       row.set("reason", bundle.reason);
@@ -208,7 +207,7 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
     return;
   }
   for (const AskedRun& run : runs) print(run, now, out);
-  for (const Bundle& bundle : bundles)
+  for (const FailureFolder& bundle : bundles)
     out << fmt::format("{}: {} (stap solver replay {})\n", bundle.folder.filename().string(),
                        bundle.reason, bundle.folder.string());
 }
@@ -218,12 +217,14 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
 void add_queue(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<QueueOptions>();
   CLI::App* command = program.add_subcommand(
-      "queue", "Show what runs have asked their solvers: running where, since when, failed why");
-  command->add_option("folder", options->folder, "Folder of a run or a sweep")->required();
+      "queue", "Show the queries to the solver: where they run, which failed, why");
+  command->add_option("folder", options->folder, "Folder of a run or a sweep")
+      ->required()
+      ->type_name("RUN");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
-      "Reads files only: it may be called while the run is under way, here or on another "
-      "machine.\nExample:\n  stap queue my-run");
+      "Only reads files, so it can be used while the run works, here or on another machine.\n"
+      "Example:\n  stap queue my-run");
   command->callback([options] { run_queue(*options, std::cout); });
 }
 

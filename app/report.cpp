@@ -43,22 +43,28 @@ void run_report(const ReportCommandOptions& options, std::ostream& out) {
 void add_report(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ReportCommandOptions>();
   CLI::App* command = program.add_subcommand(
-      "report", "Show runs and sweeps on one page: summary, figures, tables, trajectories");
-  command->add_option("folder", options->folders, "Folders of runs or sweeps")->required();
-  CLI::Option* output = command->add_option("--out", options->output,
-                                            "File (default: report.html in the first folder)");
-  command->add_option("--baseline", options->baseline,
-                      "Row that the others are compared with (default: the first)");
-  CLI::Option* json = command->add_flag("--json", options->json, "Print JSON: what the page shows");
-  CLI::Option* csv = command->add_flag(
-      "--csv", options->csv,
-      "Print comma-separated values: a line for each run and round, as 'stap table --csv'");
+      "report", "Put runs and sweeps on one HTML page: findings, figures, tables");
+  command->add_option("folder", options->folders, "Folders of runs or sweeps")
+      ->required()
+      ->type_name("RUN");
+  CLI::Option* output =
+      command
+          ->add_option("--out", options->output, "File (default: report.html in the first folder)")
+          ->type_name("FILE");
+  command
+      ->add_option("--baseline", options->baseline,
+                   "Method that the others are compared with (default: the first)")
+      ->type_name("METHOD");
+  CLI::Option* json =
+      command->add_flag("--json", options->json, "Print what the page shows as JSON");
+  CLI::Option* csv = command->add_flag("--csv", options->csv,
+                                       "Print comma-separated values, one line per run and round, "
+                                       "like 'stap table --csv'");
   csv->excludes(json);
   output->excludes(json)->excludes(csv);
   command->footer(
-      "One HTML file that needs no network and no other file; it shows the same without scripts.\n"
-      "Nothing is computed: 'stap analyse' makes the analyses that it shows, if it has not been "
-      "done.\n"
+      "The page is one file that works offline and without scripts. It computes nothing: it shows "
+      "the analyses that 'stap run', 'stap sweep' and 'stap analyse' have made.\n"
       "Example:\n  stap report my-sweep\n"
       "  stap report my-sweep other-run --baseline random --out both.html");
   command->callback([options] { run_report(*options, std::cout); });

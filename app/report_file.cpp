@@ -107,9 +107,9 @@ void report_at_end(const std::string& folder, std::vector<RunResult> results,
     Interruptible observer(console, interrupt);
     if (!is_analysed(folder)) analyse_folder(folder, results, globals, observer);
   } catch (const Stopped&) {
-    console.warning(fmt::format("not analysed for lack of time: stap analyse {}", folder));
+    console.warning(fmt::format("no time left for the analysis: run stap analyse {}", folder));
   } catch (...) {
-    console.warning(fmt::format("not analysed: {}", caught_failure().message));
+    console.warning(fmt::format("the analysis failed: {}", caught_failure().message));
   }
   console.finish();
   if (interrupt.requested()) interrupt.end_program();
@@ -119,7 +119,7 @@ void report_at_end(const std::string& folder, std::vector<RunResult> results,
         write_report(gather_report(folders, {.read = std::move(results)}), report_file(folder));
     out << fmt::format("report: {}\n", file.string());
   } catch (...) {
-    console.warning(fmt::format("no report: {}", caught_failure().message));
+    console.warning(fmt::format("the report failed: {}", caught_failure().message));
   }
 }
 

@@ -30,9 +30,9 @@ namespace fs = std::filesystem;
 std::string summary(const Served& served) {
   std::string text =
       fmt::format("answered {} {}", served.answered, served.answered == 1 ? "query" : "queries");
-  if (served.failed > 0) text += fmt::format(", {} of them failed", served.failed);
+  if (served.failed > 0) text += fmt::format(", {} failed", served.failed);
   if (served.given_back > 0) text += fmt::format(", {} given back", served.given_back);
-  if (served.in_vain > 0) text += fmt::format(", {} begun in vain", served.in_vain);
+  if (served.in_vain > 0) text += fmt::format(", {} started in vain", served.in_vain);
   return text +
          fmt::format("; {:.3g} s of solver in {:.3g} s", served.busy_seconds, served.seconds);
 }
@@ -62,41 +62,45 @@ void show_spools(std::span<const Study> studies, Console& console) {
     if (spool == nullptr || spool->text() == nullptr || spool->text()->empty()) continue;
     if (shown.insert(*spool->text()).second)
       console.note(fmt::format(
-          "queries wait in {0} for servers, on any machine that sees it: stap serve {0}",
+          "queries wait in {0} for servers; on any machine that sees it, run: stap serve {0}",
           *spool->text()));
   }
 }
 
 void declare_serve(CLI::App& command, const std::string& name, const Globals& globals) {
   const auto options = std::make_shared<ServeCommandOptions>();
-  command.add_option("folder", options->folder, "The folder that solver.spool names")->required();
-  command.add_option("setting", options->settings,
-                     "key=value of the section solver, for this machine, for example "
-                     "solver.scratch=/local");
+  command.add_option("folder", options->folder, "The folder that solver.spool names")
+      ->required()
+      ->type_name("FOLDER");
+  command
+      .add_option("setting", options->settings,
+                  "key=value of the section solver, for this machine: solver.scratch=/local")
+      ->type_name("SETTING");
   command
       .add_option("--slots", options->slots,
                   "Queries at the same time (default: solver.slots of the configuration)")
-      ->check(CLI::Range(1, 100000));
+      ->check(CLI::Range(1, 100000))
+      ->type_name("N");
   command
       .add_option("--stop-after", options->stop_after,
-                  "End after this time (90s, 9m, 1h); what is not finished is given back")
-      ->check(complaint_if_empty);
+                  "End after this time (90s, 9m, 1h); unfinished queries are given back")
+      ->check(complaint_if_empty)
+      ->type_name("TIME");
   command.add_option("--idle", options->idle, "End after this time without a query")
-      ->check(complaint_if_empty);
+      ->check(complaint_if_empty)
+      ->type_name("TIME");
   command.footer(fmt::format(
-      "Any number of servers may come and go, on all machines that see the folder. Ctrl-C begins "
-      "no "
-      "new query and waits\nfor those that run; a second one, and SIGTERM, give them back to "
-      "others.\n"
+      "Any number of servers may come and go, on all machines that see the folder.\n"
+      "Ctrl-C starts no new query and waits for those that run; a second Ctrl-C, or SIGTERM, gives "
+      "them back.\n"
       "Example:\n  {} /shared/spool --slots 4 --stop-after 55m --idle 10m",
       name));
   command.callback([options, &globals] { run_serve(*options, globals, std::cout); });
 }
 
 void add_serve(CLI::App& program, const Globals& globals) {
-  declare_serve(
-      *program.add_subcommand("serve", "Answer queries that a run leaves in a spool folder"),
-      "stap serve", globals);
+  declare_serve(*program.add_subcommand("serve", "Answer the queries that runs put into a spool"),
+                "stap serve", globals);
 }
 
 }  // namespace stap::app

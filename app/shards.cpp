@@ -38,10 +38,11 @@ std::size_t from_slurm(const char* variable) {
   const char* text = std::getenv(variable);
   const auto number = number_of(text != nullptr ? text : "");
   if (!number)
-    throw Error(ErrorKind::config,
-                fmt::format("--shard auto, but {} is not set: it is for tasks of a Slurm array; "
-                            "elsewhere give --shard i/n",
-                            variable));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("--shard auto is for the tasks of a Slurm array, but {} is not set: give "
+                    "--shard i/n",
+                    variable));
   return *number;
 }
 
@@ -57,8 +58,8 @@ void read_task(Share& share) {
       first + step * (count - 1) != last || (task - first) % step != 0)
     throw Error(
         ErrorKind::config,
-        fmt::format("--shard auto, but task {} of {} from {} to {} is not of a whole array: "
-                    "give --shard i/n, for example --shard $SLURM_ARRAY_TASK_ID/6",
+        fmt::format("--shard auto needs a whole array, but task {} is one of {} from {} to {}: "
+                    "give --shard i/n, such as --shard $SLURM_ARRAY_TASK_ID/6",
                     task, count, first, last));
   share.shard = (task - first) / step;
   share.shards = count;
@@ -212,9 +213,11 @@ LoopEnd end_of(const std::vector<Part>& parts, int signal) {
     else if (code == kOtherPart && end == LoopEnd::finished)
       end = LoopEnd::paused;
     else if (code < 0)
-      throw Error(ErrorKind::internal,
-                  fmt::format("the process for {} was ended by signal {}; the same command goes on",
-                              part.device, WTERMSIG(part.status)));
+      throw Error(
+          ErrorKind::internal,
+          fmt::format("the process for {} was ended by signal {}; run the same command again to "
+                      "continue",
+                      part.device, WTERMSIG(part.status)));
     else if (code != 0 && code != kOtherPart)
       throw EndWith{code};  // it has said why
   }
@@ -245,11 +248,12 @@ void sweep_on_devices(const std::vector<SweepRun>& runs, const Task& task, const
     make_study(run.document, purpose);
     const config::Value* spool = config::find_path(run.document, "solver.spool");
     if (spool != nullptr && spool->text() != nullptr && task.share.until != Until::trained)
-      throw Error(ErrorKind::config,
-                  fmt::format("solver.spool is {}, where one process may ask, but --device starts "
-                              "one for each device: give one device, or buy by '--until bought' "
-                              "with one and train by '--until trained' with all",
-                              *spool->text()));
+      throw Error(
+          ErrorKind::config,
+          fmt::format("solver.spool is {}, which serves one process, but --device starts one "
+                      "per device: give one device, or use one with '--until bought' and "
+                      "all with '--until trained'",
+                      *spool->text()));
   }
   const std::size_t devices = globals.devices.size();
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -272,7 +276,7 @@ void sweep_on_devices(const std::vector<SweepRun>& runs, const Task& task, const
   parts.wait();
   const LoopEnd end = end_of(parts.all(), parts.last_signal());
   if (end == LoopEnd::stopped && parts.last_signal() != 0 && parts.last_signal() != SIGUSR1) {
-    console.note(fmt::format("stopped; the same command continues in {}", task.folder));
+    console.note(fmt::format("stopped; run the same command again to continue in {}", task.folder));
     std::signal(parts.last_signal(), SIG_DFL);
     sigset_t one;
     sigemptyset(&one);

@@ -30,7 +30,7 @@ struct SolveOptions {
 };
 
 // How long an answer is waited for before Ctrl-C is looked at again.
-constexpr std::chrono::milliseconds kPatience{200};
+constexpr std::chrono::milliseconds kWaitAtMost{200};
 
 // The equation with the options given on the command line.
 config::Choice<PdeRow> chosen_pde(const SolveOptions& options) {
@@ -78,7 +78,7 @@ bool advance_all(const Solver& solver, std::size_t steps, Rows& rows, Trajectory
                        .state = {rows.states.row(row).begin(), rows.states.row(row).end()},
                        .time = static_cast<double>(step - 1) * solver.dt()});
     while (queue->open() > 0) {
-      const auto reply = queue->next(SolverQueue::Clock::now() + kPatience);
+      const auto reply = queue->next(SolverQueue::Clock::now() + kWaitAtMost);
       if (interrupt.requested()) return false;
       if (reply) take(*reply, step, rows);
       if (!queue->ready())
@@ -122,8 +122,9 @@ std::string first_trouble(const Rows& rows) {
   return {};
 }
 
-void run_solve(const SolveOptions& options, const Globals& globals, std::ostream& out) {
+void run_solve(SolveOptions options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
+  if (options.output.empty()) options.output = stem_of(options.input) + "-solved.h5";
   check_output(options.output, OutputKind::trajectories, {options.input});
   const config::Choice<PdeRow> pde = chosen_pde(options);
   const auto solver = make_solver(pde, globals.threads);
@@ -149,7 +150,7 @@ void run_solve(const SolveOptions& options, const Globals& globals, std::ostream
   print_summary(options, rows, seconds.count(), out);
   const std::string trouble = first_trouble(rows);
   if (rows.count(Answer::Status::ok) == 0)
-    throw Error(ErrorKind::solver, fmt::format("no row could be solved to its end; {}", trouble));
+    throw Error(ErrorKind::solver, fmt::format("no row could be solved to the end; {}", trouble));
   if (!trouble.empty()) console.warning(trouble);
 }
 
@@ -157,29 +158,35 @@ void run_solve(const SolveOptions& options, const Globals& globals, std::ostream
 
 void add_solve(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<SolveOptions>();
-  CLI::App* command = program.add_subcommand(
-      "solve", "Advance states by a built-in solver and store their trajectories");
-  command->add_option("pde", options->pde, "Equation; 'stap list pde' names them")->required();
-  command->add_option("option", options->overrides,
-                      "key=value of the equation; 'stap describe NAME' shows them");
+  CLI::App* command =
+      program.add_subcommand("solve", "Solve trajectories with a built-in equation");
+  command->add_option("pde", options->pde, "Equation ('stap list pde')")
+      ->required()
+      ->type_name("EQUATION");
+  command
+      ->add_option("option", options->overrides, "key=value of the equation ('stap describe NAME')")
+      ->type_name("OPTION");
   command
       ->add_option("--input", options->input,
-                   "HDF5 file with `states` [B,C,X...] or `trajectory` [B,T,C,X...] (its first "
-                   "time is used)")
-      ->required();
-  command->add_option("--steps", options->steps, "Learned steps L to make")
+                   "Initial states: HDF5 file with `states` [B,C,X...] or `trajectory` "
+                   "[B,T,C,X...] (its first time)")
       ->required()
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
+      ->type_name("FILE");
+  command->add_option("--steps", options->steps, "Number of steps to make, L")
+      ->required()
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+      ->type_name("L");
   command
-      ->add_option("--output", options->output,
+      ->add_option("--out,--output", options->output,
                    "HDF5 file to write: `trajectory` [B,L+1,C,X...], `status`, `reason`, "
-                   "`failed_step`; an old file of 'stap solve' is replaced when all is done, "
-                   "nothing else is")
-      ->required();
+                   "`failed_step` (default: the input's name with -solved.h5)")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
-      "Rows that cannot be solved are marked in the file; only if none can is the exit code 7.\n"
-      "Example:\n  stap solve burgers --input states.h5 --steps 13 --output out.h5 viscosity=0.02");
+      "An older file of 'stap solve' is replaced once the new one is complete; other files are "
+      "not. Rows that cannot be solved are marked in the file; the exit code is 7 only if none "
+      "can.\n"
+      "Example:\n  stap solve burgers --input states.h5 --steps 13 --out out.h5 viscosity=0.02");
   command->callback([options, &globals] { run_solve(*options, globals, std::cout); });
 }
 

@@ -86,7 +86,7 @@ void print_replay(const Bundle& bundle, const Replay& replay, std::ostream& out)
       works ? "ok" : fmt::format("{}: {}", to_string(replay.answer.status), replay.answer.reason),
       replay.seconds);
   if (!replay.folder.empty()) out << fmt::format("files:  {}\n", replay.folder.string());
-  if (!replay.log.empty()) out << "the last lines of its log:\n" << replay.log << '\n';
+  if (!replay.log.empty()) out << "last lines of its log:\n" << replay.log << '\n';
 }
 
 void run_solver_check(const SolverAskOptions& options, const Globals& globals, std::ostream& out) {
@@ -99,7 +99,7 @@ void run_solver_check(const SolverAskOptions& options, const Globals& globals, s
   try {
     const SolverProbe probe(study, calls);
     const std::size_t planned = planned_calls(probe.solver(), calls);
-    console.note(fmt::format("solver check: {} calls of the solver at most{}", planned,
+    console.note(fmt::format("solver check: at most {} calls of the solver{}", planned,
                              duration_of(study, planned)));
     show_spools(std::span(&study, 1), console);
     check = check_solver(probe.solver(), calls, console, [&] { return interrupt.requested(); });
@@ -128,8 +128,8 @@ void run_solver_check(const SolverAskOptions& options, const Globals& globals, s
   for (const CheckRow& row : check.rows)
     if (row.verdict == CheckRow::Verdict::failed) failed.push_back(row.name);
   if (!failed.empty())
-    throw Error(ErrorKind::solver,
-                fmt::format("the solver is not fit for a study: {}", fmt::join(failed, ", ")));
+    throw Error(ErrorKind::solver, fmt::format("a study cannot rely on this solver; failed: {}",
+                                               fmt::join(failed, ", ")));
 }
 
 void run_solver_symmetries(const SolverAskOptions& options, const Globals& globals,
@@ -142,10 +142,10 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
   try {
     const SolverProbe probe(study, 1);
     const std::size_t planned = planned_search_calls(probe.solver(), options.calls);
-    console.note(fmt::format(
-        "solver symmetries: {} calls of the solver{}{}", planned,
-        planned == options.calls ? " at most" : ", and one more for each symmetry that it has",
-        duration_of(study, planned)));
+    console.note(
+        fmt::format("solver symmetries: {} calls of the solver{}{}", planned,
+                    planned == options.calls ? " at most" : ", and one more per symmetry found",
+                    duration_of(study, planned)));
     show_spools(std::span(&study, 1), console);
     search = find_symmetries(probe.solver(), options.calls, console,
                              [&] { return interrupt.requested(); });
@@ -165,15 +165,15 @@ void run_solver_symmetries(const SolverAskOptions& options, const Globals& globa
     out << symmetry_search_text(search);
   if (search.stopped) {
     out.flush();  // the signal that ends the program leaves nobody to do it
-    console.note("interrupted: what was found so far is said, the rest was not tried");
+    console.note("interrupted: only the symmetries above were tried");
     interrupt.end_program();
   }
   if (search.nothing_told())
     throw Error(ErrorKind::solver,
-                fmt::format("no symmetry could be told, since the solver made steps of initial "
-                            "conditions, but none of their images ({}): see what it says of such "
-                            "states, or give other initial conditions; stap solver check {} tells "
-                            "more",
+                fmt::format("no symmetry could be tested: the solver stepped from initial "
+                            "conditions, but failed on all of their images ({}): see why it fails "
+                            "there, or choose other initial conditions; more with: stap solver "
+                            "check {}",
                             search.rows.back().trouble, shell_quoted(options.config)));
 }
 
@@ -196,11 +196,15 @@ void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
 }
 
 void add_asking(CLI::App& command, SolverAskOptions& options, const std::string& calls) {
-  command.add_option("config", options.config, "YAML file or run folder")->required();
-  command.add_option("setting", options.overrides, "key=value, for example solver.slots=2");
+  command.add_option("config", options.config, "YAML file or folder of a run")
+      ->required()
+      ->type_name("CONFIG");
+  command.add_option("setting", options.overrides, "key=value, such as solver.slots=2")
+      ->type_name("SETTING");
   add_with(command, options.overlays);
   command.add_option("--calls", options.calls, calls)
-      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}));
+      ->check(CLI::Range(std::size_t{1}, std::size_t{100000}))
+      ->type_name("N");
   command.add_flag("--json", options.json, "Print JSON");
 }
 
@@ -208,44 +212,46 @@ void add_asking(CLI::App& command, SolverAskOptions& options, const std::string&
 
 void add_solver(CLI::App& program, const Globals& globals) {
   CLI::App* solver = program.add_subcommand(
-      "solver", "Look after a solver of your own: check it, find its symmetries, replay failures");
+      "solver", "Check your own solver, find its symmetries, repeat its failures");
   solver->require_subcommand(1);
   solver->footer("Example:\n  stap solver check study.yaml");
 
   const auto check = std::make_shared<SolverAskOptions>();
   CLI::App* command = solver->add_subcommand(
-      "check", "Call the solver a few times and tell whether it is fit for a study");
-  add_asking(*command, *check,
-             fmt::format("Calls to make at most (default: {}, and one for each symmetry); more try "
-                         "further initial conditions",
-                         kSolverCheckCalls));
+      "check", "Call the solver a few times and say whether a study can rely on it");
+  add_asking(
+      *command, *check,
+      fmt::format("At most so many calls (default: {}, and one per symmetry); more calls try "
+                  "more initial conditions",
+                  kSolverCheckCalls));
   command->footer(
-      "The exit code is 7 if something failed, 0 if there are but warnings.\n"
+      "The exit code is 7 if a check failed; warnings alone leave it at 0.\n"
       "Example:\n  stap solver check study.yaml\n"
       "  stap solver check study.yaml 'solver.argv=[./other, \"{input}\", \"{output}\"]' --calls "
       "4");
   command->callback([check, &globals] { run_solver_check(*check, globals, std::cout); });
 
   const auto symmetries = std::make_shared<SolverAskOptions>();
-  command = solver->add_subcommand("symmetries",
-                                   "Try which symmetries the solver has, for train.symmetries");
-  add_asking(*command, *symmetries,
-             "Calls to make at most (default: as many as there are symmetries to try)");
+  command = solver->add_subcommand("symmetries", "Find out which symmetries the solver has");
+  add_asking(*command, *symmetries, "At most so many calls (default: one per symmetry to try)");
   command->footer(
-      "The exit code is 7 if the solver cannot make its first steps, or none of those that were "
-      "tried\nthen, else 0. What was found before Ctrl-C is printed.\n"
+      "Prints what to write into train.symmetries. Ctrl-C prints what was found so far.\n"
+      "The exit code is 7 if the solver fails on its first steps, or on all images of them.\n"
       "Example:\n  stap solver symmetries study.yaml\n"
       "  stap solver symmetries study.yaml --calls 20 --json");
   command->callback(
       [symmetries, &globals] { run_solver_symmetries(*symmetries, globals, std::cout); });
 
   const auto replay = std::make_shared<SolverReplayOptions>();
-  command = solver->add_subcommand("replay", "Run a failed query again from what it left");
-  command->add_option("bundle", replay->bundle, "Folder, such as my-run/failures/001")->required();
-  command->add_option(
-      "setting", replay->overrides,
-      "key=value of the sections pde and solver, for example solver.limits.seconds=60");
-  command->add_flag("--keep", replay->keep, "Keep the program's files, below the bundle");
+  command = solver->add_subcommand("replay", "Repeat a failed query from the files it left");
+  command->add_option("bundle", replay->bundle, "Folder, such as my-run/failures/001")
+      ->required()
+      ->type_name("FOLDER");
+  command
+      ->add_option("setting", replay->overrides,
+                   "key=value of the sections pde and solver, such as solver.limits.seconds=60")
+      ->type_name("SETTING");
+  command->add_flag("--keep", replay->keep, "Keep the program's files in that folder");
   command->footer(
       "The exit code is 7 if it still fails, 0 if it works now.\n"
       "Example:\n  stap solver replay my-run/failures/001 --keep\n"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,11 +12,15 @@
 #include "commands.h"
 #include "console.h"
 #include "duration.h"
+#include "help.h"
 #include "interrupt.h"
+#include "output_file.h"
 #include "shards.h"
 #include "stap/core/error.h"
+#include "stap/core/sha256.h"
 #include "stap/core/shown_text.h"
 #include "stap/data/store.h"
+#include "stap/folder/run_id.h"
 #include "stap/folder/sweep_folder.h"
 #include "stap/run/by_hand.h"
 #include "stap/run/sweep.h"
@@ -41,18 +46,23 @@ struct StudyCommandOptions {
 };
 
 void add_common(CLI::App& command, StudyCommandOptions& options) {
-  command.add_option("setting", options.overrides, "key=value, for example train.epochs=20 seed=3");
-  add_with(command, options.overlays);
-  command.add_option("--out", options.folder, "Folder; the same command again continues there")
-      ->required();
-  add_time_limit(command, options.time);
   command
-      .add_option("--until", options.until,
-                  "Only a part: until what comes next is bought, without a GPU; or until networks "
-                  "are trained and the next plan is made, without the solver")
-      ->check(CLI::IsMember({"bought", "trained"}));
+      .add_option("setting", options.overrides,
+                  "key=value, such as train.epochs=20 seed=3 ('stap describe SECTION')")
+      ->type_name("SETTING");
+  add_with(command, options.overlays);
+  command
+      .add_option("--out", options.folder,
+                  "Folder (default: a name made of the configuration, which is printed). Run the "
+                  "same command again to continue")
+      ->type_name("FOLDER");
+  add_time_limit(command, options.time);
+  one_of(command.add_option("--until", options.until,
+                            "Run only one phase: bought calls the solver (no GPU needed), trained "
+                            "trains and plans (no solver needed)"),
+         {"bought", "trained"});
   command.add_flag("--no-report", options.no_report,
-                   "Do not analyse the runs and write report.html at the end");
+                   "Skip the analysis and report.html at the end");
 }
 
 // The configuration with its settings; a sweep over `extends` may have none of its own.
@@ -74,9 +84,30 @@ std::vector<SweepRun> runs_of(const StudyCommandOptions& options, config::Value 
   if (axes.empty() && !is_study)
     throw Error(ErrorKind::config,
                 "a sweep needs an axis: give --grid key=a,b,c, or a configuration with 'sweep'");
-  std::vector<SweepRun> runs = expand_grid(document, axes);
-  keep_names(runs, options.folder);
-  return runs;
+  return expand_grid(document, axes);
+}
+
+// Where a run or sweep goes by default: a function of what it computes, so that the same command
+// continues there.
+std::string default_folder(const StudyCommandOptions& options, const std::vector<SweepRun>& runs) {
+  std::error_code error;
+  std::string name = options.config.empty() ? "sweep" : stem_of(options.config);
+  if (find_preset(options.config) != nullptr && !std::filesystem::exists(options.config, error))
+    name = options.config;
+  std::ranges::replace(name, '/', '-');
+  if (!options.sweep)
+    for (const char* key : {"method", "study.seed"})
+      if (const config::Value* value = config::find_path(runs.front().document, key)) {
+        const std::string text =
+            value->text() != nullptr ? *value->text() : config::json_text(*value, 0);
+        if (text.find_first_of("/ ()[]{},") == std::string::npos) name += "-" + text;
+      }
+  Sha256 hash;
+  for (const SweepRun& run : runs) {
+    const std::string all = run.name + "\n" + config::yaml_text(essential_config(run.document));
+    hash.add(std::as_bytes(std::span(all)));
+  }
+  return fmt::format("{}-{}", name, hash.hex().substr(0, 8));
 }
 
 // The command that tries symmetries on a run's solver. Of a preset that is an axis, what is given
@@ -127,16 +158,14 @@ void warn_of_doubts(const std::vector<SweepRun>& runs, const std::vector<Study>&
   }
   if (broken.run != nullptr)
     console.warning(fmt::format(
-        "train.symmetries has \"{}\", which did not hold, alone or beside others, when last tried "
-        "on "
-        "this solver: networks learn what is not so; take it out, or, if the solver was mended, "
-        "try "
-        "it again: {}",
+        "train.symmetries has \"{}\", which this solver did not have when last tried: networks "
+        "would "
+        "learn something wrong; remove it or, if the solver was fixed, try again: {}",
         fmt::join(broken.texts, "\", \""), check_command(*broken.run, broken.texts, options)));
   if (untried.run != nullptr)
     console.warning(fmt::format(
-        "train.symmetries has \"{}\", which was not tried on this solver: if it does "
-        "not hold, networks learn what is not so; to try it: {}",
+        "train.symmetries has \"{}\", which was never tried on this solver: if it does not hold, "
+        "networks learn something wrong; to try it: {}",
         fmt::join(untried.texts, "\", \""), check_command(*untried.run, untried.texts, options)));
 }
 
@@ -144,7 +173,7 @@ Until until_of(const std::string& text) {
   return text == "bought" ? Until::bought : text == "trained" ? Until::trained : Until::finished;
 }
 
-void run_study(const StudyCommandOptions& options, const Globals& globals, std::ostream& out) {
+void run_study(StudyCommandOptions options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const TimeLimit limit = time_limit(options.time);
   Share share{.until = until_of(options.until)};
@@ -152,14 +181,16 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
   Globals of_one = globals;
   of_one.devices.clear();
   const bool spread = options.sweep && !globals.devices.empty();
-  const std::vector<SweepRun> runs =
-      runs_of(options, document_of(options, spread ? of_one : globals));
-
+  std::vector<SweepRun> runs = runs_of(options, document_of(options, spread ? of_one : globals));
   Console console(globals);
+  const bool by_default = options.folder.empty();
+  if (by_default) options.folder = default_folder(options, runs);
+  if (options.sweep) keep_names(runs, options.folder);
   const Task task{options.folder, command_text(globals), share,
                   options.no_report ? nullptr : &globals};
-  if (spread) return sweep_on_devices(runs, task, globals, console, out);
   std::vector<Study> studies = read_runs(runs, share.until);
+  if (by_default) console.note(fmt::format("folder: {}", options.folder));
+  if (spread) return sweep_on_devices(runs, task, globals, console, out);
   if (share.until != Until::trained) {
     std::vector<std::filesystem::path> folders;  // of runs that ask a solver of the user's own
     std::vector<Study> asking;
@@ -183,14 +214,17 @@ void run_study(const StudyCommandOptions& options, const Globals& globals, std::
 
 void add_run(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<StudyCommandOptions>();
-  CLI::App* command =
-      program.add_subcommand("run", "Run one study: train, evaluate, select, buy, round by round");
-  command->add_option("config", options->config, "YAML file, preset or run folder")->required();
+  CLI::App* command = program.add_subcommand(
+      "run", "Run one study: train, measure, choose and buy steps, round by round");
+  command->add_option("config", options->config, "YAML file, preset ('stap list') or run folder")
+      ->required()
+      ->type_name("CONFIG");
   add_common(*command, *options);
   command->footer(
-      "Ends with code 0 when it is finished, 8 when it was stopped by a time limit (the same "
-      "command\ngoes on), 9 when the part that --until names is done (the other one is next).\n"
-      "Example:\n  stap run demo method=sbal+stap seed=1 --out my-run\n"
+      "The exit code is 0 when the study is finished, 8 when a time limit stopped it (run the same "
+      "command again to continue), 9 when the phase of --until is done (the other one is next).\n"
+      "Example:\n  stap run demo\n"
+      "  stap run demo method=sbal+stap seed=1 --out my-run\n"
       "  stap run study.yaml --out my-run --until bought");
   command->callback([options, &globals] { run_study(*options, globals, std::cout); });
 }
@@ -198,28 +232,33 @@ void add_run(CLI::App& program, const Globals& globals) {
 void add_sweep(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<StudyCommandOptions>();
   CLI::App* command =
-      program.add_subcommand("sweep", "Run a study for every combination of some settings");
+      program.add_subcommand("sweep", "Run a study for all combinations of some settings");
   options->sweep = true;
-  command->add_option("config", options->config,
-                      "YAML file, preset or run folder; not needed where extends is an axis");
+  command
+      ->add_option("config", options->config,
+                   "YAML file, preset ('stap list') or run folder; not needed where extends is an "
+                   "axis")
+      ->type_name("CONFIG");
   add_common(*command, *options);
   command
       ->add_option("--grid", options->grid,
-                   "key=a,b,c or key=0..4; may be given several times, for every combination, and "
-                   "takes the place of an axis of the configuration")
-      ->allow_extra_args(false);  // one axis each, or settings would be taken for more
+                   "key=a,b,c or key=0..4; may be given several times, for all combinations. "
+                   "Replaces an axis of the configuration")
+      ->allow_extra_args(false)  // one axis each, or settings would be taken for more
+      ->type_name("AXIS");
   command
       ->add_option("--shard", options->shard,
-                   "i/n: only runs k with k mod n = i, all in the same --out; auto: by the task "
+                   "i/n: only runs k with k mod n = i, all into the same --out; auto: by the task "
                    "of a Slurm array")
-      ->check(complaint_if_empty);
+      ->check(complaint_if_empty)
+      ->type_name("I/N");
   command->footer(
-      "Ends with code 0, 8 or 9 as 'stap run' does.\n"
-      "Example:\n  stap sweep demo --grid method=random,sbal,sbal+stap --grid seed=0,1,2 --out "
-      "my-sweep\n  stap sweep studies/small-burgers --out my-study\n"
-      "  stap sweep --grid extends=paper/burgers,paper/kdv rounds=2 --out my-problems\n"
+      "Exit codes are those of 'stap run'.\n"
+      "Example:\n  stap sweep demo --grid method=random,sbal+stap --grid seed=0..4 --out my-sweep\n"
+      "  stap sweep studies/small-burgers\n"
+      "  stap sweep --grid extends=paper/burgers,paper/kdv rounds=2\n"
       "  stap sweep studies/main --shard 2/6 --out main      (the third of six processes)\n"
-      "  stap sweep studies/main --device cuda:0,1,2,3 --out main");
+      "  stap sweep studies/main --device cuda:0,1,2,3");
   command->callback([options, &globals] {
     // Without a configuration the first word is a setting.
     std::error_code missing;

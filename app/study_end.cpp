@@ -38,8 +38,8 @@ std::string command_text(const Globals& globals) {
 }
 
 void end_in_time(const std::string& folder, const std::string& command, Console& console) {
-  console.note(
-      fmt::format("stopped in time; the same command continues in {}:\n  {}", folder, command));
+  console.note(fmt::format("stopped in time; to continue in {}, run the same command again:\n  {}",
+                           folder, command));
   throw EndWith{kContinue};
 }
 
@@ -49,11 +49,11 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
   const Share& share = task.share;
   if (end == LoopEnd::stopped) {
     if (!interrupt.requested()) end_in_time(task.folder, task.command, console);
-    console.note(fmt::format("stopped; the same command continues in {}", task.folder));
+    console.note(fmt::format("stopped; run the same command again to continue in {}", task.folder));
     interrupt.end_program();
   }
   if (end == LoopEnd::paused) {
-    console.note(fmt::format("next in {}: --until {}", task.folder,
+    console.note(fmt::format("next for {}: --until {}", task.folder,
                              share.until == Until::bought ? "trained" : "bought"));
     throw EndWith{kOtherPart};
   }
@@ -65,13 +65,14 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
   }
   std::vector<RunResult> results;  // read once for all
   if (share.shards > 1) {
-    out << fmt::format("shard {}/{} is finished; all of them: stap table {}\n", share.shard,
+    out << fmt::format("shard {}/{} is finished; for all shards: stap table {}\n", share.shard,
                        share.shards, task.folder);
     if (!all_finished(task.folder, results)) return;
   } else {
     results = read_results(task.folder);
-    out << tables_text(make_tables(results), {}, stdout_style()) << "results in " << task.folder
-        << '\n';
+    out << tables_text(make_tables(results), {.notes = false}, stdout_style())
+        << fmt::format("results in {0}\nwhat the columns mean: stap table {0} --notes\n",
+                       task.folder);
   }
   if (task.report != nullptr)
     report_at_end(task.folder, std::move(results), *task.report, interrupt, console, out);

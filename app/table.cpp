@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
+#include "help.h"
 #include "standard_streams.h"
 #include "stap/core/error.h"
 #include "stap/folder/run_folder.h"
@@ -23,7 +24,7 @@ struct TableOptions {
   std::string baseline;
   std::string metric;  ///< a name of metric_infos() or "all"; empty: what fits the format
   std::string model = "members";  ///< a name of errors_of_infos()
-  bool paper = false;
+  bool paper = false, notes = false;
   bool json = false, latex = false;
   std::string csv;  ///< "runs", "summary" or empty. At most one of the three; none: text
 };
@@ -49,8 +50,8 @@ std::string missing_text(const std::filesystem::path& folder) {
     return !std::filesystem::exists(RunFolder(folder / name).config_file(), error);
   });
   if (missing == 0) return {};
-  return fmt::format("{} of the sweep's {} runs {} not begun.\n", missing, names.size(),
-                     missing == 1 ? "is" : "are");
+  return fmt::format("{} of the sweep's {} runs {} not started\n", missing, names.size(),
+                     missing == 1 ? "has" : "have");
 }
 
 // The runs of all folders; one that is given twice, by itself and with its sweep, counts once.
@@ -77,12 +78,12 @@ void run_table(const TableOptions& options, std::ostream& out) {
   if (options.csv == kRuns) {
     if (options.paper)
       throw Error(ErrorKind::config,
-                  "the published numbers are means over rounds: --paper goes with --csv=summary");
+                  "--paper goes with --csv=summary: the published numbers are means over rounds");
     out << runs_csv(results, chosen(options));
     return;
   }
   const auto tables = make_tables(results, options.baseline);
-  const TableView view{chosen(options), options.paper, errors_named(options.model)};
+  const TableView view{chosen(options), options.paper, errors_named(options.model), options.notes};
   if (options.json)
     out << config::json_text(tables_value(tables, view)) << '\n';
   else if (!options.csv.empty())
@@ -98,42 +99,44 @@ void run_table(const TableOptions& options, std::ostream& out) {
 void add_model_option(CLI::App& command, const std::string& more, std::string& model) {
   std::vector<std::string> names;
   for (const ErrorsOfInfo& errors : errors_of_infos()) names.emplace_back(errors.name);
-  command
-      .add_option("--model", model,
-                  "Whose errors: of the members, as the published numbers, or of the mean model, "
-                  "which is what one deploys; with study.images also of both over images" +
-                      more)
-      ->check(CLI::IsMember(names))
+  one_of(command.add_option("--model", model,
+                            "Whose errors: members, as in the paper, or the averaged model, which "
+                            "you would deploy; with study.images also of both over images" +
+                                more),
+         names)
       ->capture_default_str();
 }
 
 void add_table(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<TableOptions>();
   CLI::App* command =
-      program.add_subcommand("table", "Compare the runs of sweeps: means, paired differences");
-  command->add_option("folder", options->folders, "Folders of sweeps or runs")->required();
-  command->add_option("--baseline", options->baseline,
-                      "Row that the others are compared with (default: the first)");
+      program.add_subcommand("table", "Compare methods: errors over seeds, and their differences");
+  command->add_option("folder", options->folders, "Folders of sweeps or runs")
+      ->required()
+      ->type_name("RUN");
+  command
+      ->add_option("--baseline", options->baseline,
+                   "Method that the others are compared with (default: the first)")
+      ->type_name("METHOD");
   std::vector<std::string> names{kAll};
   for (const MetricInfo& row : metric_infos()) names.emplace_back(row.name);
-  command
-      ->add_option(
-          "--metric", options->metric,
-          "Which error: rmse (default), nrmse, mae, q99, q95, q50 (quantiles of the RMSE), "
-          "or all (default of --csv and --json)")
-      ->check(CLI::IsMember(names));
+  one_of(command->add_option("--metric", options->metric,
+                             "Which error (default: rmse; all with --csv and --json); q50, q95 and "
+                             "q99 are quantiles of the RMSE"),
+         names);
   add_model_option(*command, "; --json has all of them", options->model);
   command->add_flag("--paper", options->paper, "Show the published numbers beside ours");
+  command->add_flag("--notes", options->notes, "Explain the columns below the table");
   CLI::Option* json = command->add_flag("--json", options->json, "Print JSON");
-  CLI::Option* csv = command
-                         ->add_flag("--csv{runs}", options->csv,
-                                    "Print comma-separated values: a line for each run and round, "
-                                    "or, with --csv=summary, for each row of the tables")
-                         ->check(CLI::IsMember({kRuns, "summary"}));
+  CLI::Option* csv =
+      one_of(command->add_flag("--csv{runs}", options->csv,
+                               "Print comma-separated values: one line per run and round, or, with "
+                               "--csv=summary, per row of the table"),
+             {kRuns, "summary"});
   command->add_flag("--latex", options->latex, "Print LaTeX")->excludes(json)->excludes(csv);
   csv->excludes(json);
   command->footer(
-      "Example:\n  stap table my-sweep --baseline random\n"
+      "Example:\n  stap table my-sweep --baseline random --notes\n"
       "  stap table my-sweep other-sweep --metric all --paper");
   command->callback([options] { run_table(*options, std::cout); });
 }

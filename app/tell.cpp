@@ -33,8 +33,9 @@ void run_tell(const TellOptions& options, const Globals& globals, std::ostream& 
   if (by_hand.told.empty())
     out << fmt::format(
         "{} {} recorded{}\n", by_hand.recorded, by_hand.recorded == 1 ? "answer" : "answers",
-        by_hand.known == 0 ? ""
-                           : fmt::format("; {} were known already, and the same", by_hand.known));
+        by_hand.known == 0
+            ? ""
+            : fmt::format("; {} were known already, with the same states", by_hand.known));
   report_end(end, {options.folder, command_text(globals), {}, &globals}, by_hand, interrupt,
              console, out);
 }
@@ -44,14 +45,17 @@ void run_tell(const TellOptions& options, const Globals& globals, std::ostream& 
 void add_tell(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<TellOptions>();
   CLI::App* command = program.add_subcommand(
-      "tell", "Record answers to what 'stap ask' wrote, and go on until the next questions");
-  command->add_option("run", options->folder, "Folder of a run or a sweep")->required();
-  command->add_option("answers", options->answers, "File (.h5) or folder of answers")->required();
+      "tell", "Record answers to the queries of 'stap ask', and continue the run");
+  command->add_option("run", options->folder, "Folder of a run or a sweep")
+      ->required()
+      ->type_name("RUN");
+  command->add_option("answers", options->answers, "File (.h5) or folder with the answers")
+      ->required()
+      ->type_name("FILE");
   command->footer(
-      "answers.h5 has `id` [n] and `states` [n,C,X...] or [n,steps,C,X...] (NaN behind the steps "
-      "of\n"
-      "a row), and may have `failed` [n] and `reason` [n]. In a folder as 'stap ask' writes it,\n"
-      "ID/output.npy is an answer, and ID/failed.txt says that there is none.\n"
+      "answers.h5 has `id` [n] and `states` [n,C,X...] or [n,steps,C,X...] (NaN after the last "
+      "step of a row), and may have `failed` [n] and `reason` [n]. In a folder of 'stap ask', "
+      "ID/output.npy is an answer, and ID/failed.txt says why there is none.\n"
       "Example:\n  stap tell my-run answers.h5");
   command->callback([options, &globals] { run_tell(*options, globals, std::cout); });
 }

@@ -12,15 +12,18 @@ namespace stap::app {
 
 void add_time_limit(CLI::App& command, TimeLimitOptions& options) {
   command
-      .add_option("--stop-after", options.stop_after,
-                  "Be done by then (90s, 9m, 1h): what would not be is not begun, what was "
-                  "answered is kept, and the same command goes on")
-      ->check(complaint_if_empty);
+      .add_option(
+          "--stop-after", options.stop_after,
+          "Stop within this time (90s, 9m, 1h). Finished work is kept; run the same command "
+          "again to continue")
+      ->check(complaint_if_empty)
+      ->type_name("TIME");
   command
       .add_option("--notice", options.notice,
-                  "Seconds between SIGUSR1 and the end, where SLURM_JOB_END_TIME does not tell")
+                  "Seconds between SIGUSR1 and the end, if SLURM_JOB_END_TIME is not set")
       ->check(CLI::Range(0.0, 65535.0))  // which lets nan pass
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("S");
 }
 
 TimeLimit time_limit(const TimeLimitOptions& options) {

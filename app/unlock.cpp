@@ -42,7 +42,7 @@ void run_unlock(const UnlockOptions& options, std::ostream& out) {
       ++removed;
       out << fmt::format("{}: removed the lock of {}{}\n", folder.string(), holder->text(),
                          holder->gone     ? ", which is gone"
-                         : holder->copied ? ", which works in the folder that this is a copy of"
+                         : holder->copied ? ", which works in the original of this copy"
                                           : "");
     }
   if (removed == 0) out << fmt::format("{} is not locked\n", options.folder);
@@ -53,15 +53,16 @@ void run_unlock(const UnlockOptions& options, std::ostream& out) {
 void add_unlock(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<UnlockOptions>();
   CLI::App* command = program.add_subcommand(
-      "unlock", "Remove the lock that a process of another machine has left in a folder");
-  command->add_option("folder", options->folder, "Of a run, a sweep or generated data")->required();
+      "unlock", "Remove the lock that a process on another machine left in a folder");
+  command->add_option("folder", options->folder, "Folder of a run, a sweep or generated data")
+      ->required()
+      ->type_name("RUN");
   command->add_flag("--force", options->force,
-                    "Also if it gave a sign of life within the last half minute");
+                    "Remove it even if its process was alive half a minute ago");
   command->footer(
-      "Is hardly needed: a lock whose process is gone from this machine, or silent for half a "
-      "minute\n"
-      "elsewhere, is taken over by whoever comes next. One whose process runs here is never "
-      "removed.\n"
+      "Rarely needed: the next command takes over a lock by itself if its process is gone from "
+      "this machine, or silent for half a minute on another. A lock of a process that runs here is "
+      "never removed.\n"
       "Example:\n  stap unlock my-run");
   command->callback([options] { run_unlock(*options, std::cout); });
 }

@@ -106,7 +106,7 @@ std::string run_text(const LiveRun& run) {
     if (run.seconds_left)
       text += fmt::format(", {} left", duration_text(*run.seconds_left));
     else if (run.phase_seconds_left)
-      text += fmt::format(", {} left of this part", duration_text(*run.phase_seconds_left));
+      text += fmt::format(", {} left in this phase", duration_text(*run.phase_seconds_left));
   }
   return status.error.empty() ? text : text + "; " + status.error;
 }
@@ -181,21 +181,21 @@ class View {
   std::map<std::string, std::string> told_;  // words by run
 };
 
-bool is_there(const fs::path& folder) {
+bool is_begun(const fs::path& folder) {
   std::error_code error;
   return fs::exists(folder / "config.yaml", error) || is_sweep(folder) ||
          fs::exists(folder / "status.json", error);  // while pool and test set are made
 }
 
 void wait_for(const WatchOptions& options, Console& console) {
-  if (is_there(options.folder)) return;
+  if (is_begun(options.folder)) return;
   if (!options.wait)
     throw Error(ErrorKind::data,
-                fmt::format("there is no run or sweep in {0} yet: 'stap watch {0} --wait' waits "
-                            "for it",
+                fmt::format("there is no run or sweep in {0} yet; to wait for it: stap watch {0} "
+                            "--wait",
                             options.folder));
   console.note(fmt::format("waiting for {}", options.folder));
-  while (!is_there(options.folder)) std::this_thread::sleep_for(kLookEvery);
+  while (!is_begun(options.folder)) std::this_thread::sleep_for(kLookEvery);
 }
 
 // Ctrl-C ends it as it ends any program: there is nothing to tidy.
@@ -223,14 +223,16 @@ void run_watch(const WatchOptions& options, const Globals& globals, std::ostream
 void add_watch(CLI::App& program, const Globals& globals) {
   const auto options = std::make_shared<WatchOptions>();
   CLI::App* command = program.add_subcommand(
-      "watch", "Show how runs are doing, and keep their report.html up to date while they work");
-  command->add_option("folder", options->folder, "Folder of a run or a sweep")->required();
-  command->add_flag("--wait", options->wait, "Wait for a folder that is not there yet");
-  command->add_flag("--stay", options->stay, "Continue when all runs have ended");
+      "watch", "Show the progress of runs, and keep their report up to date");
+  command->add_option("folder", options->folder, "Folder of a run or a sweep")
+      ->required()
+      ->type_name("RUN");
+  command->add_flag("--wait", options->wait, "Wait for the folder if it does not exist yet");
+  command->add_flag("--stay", options->stay, "Keep watching after all runs have ended");
   command->footer(
-      "Open FOLDER/report.html in a browser: it reloads itself while runs work. Reads their files "
-      "only, so it works\non any machine that sees the folder, and may be stopped at any time. "
-      "Ends with the runs.\nExample:\n  stap watch my-run");
+      "Open FOLDER/report.html in a browser: it reloads itself while runs work. Works on any "
+      "machine that sees the folder, can be stopped at any time, and ends with the runs.\n"
+      "Example:\n  stap watch my-run");
   command->callback([options, &globals] { run_watch(*options, globals, std::cout); });
 }
 

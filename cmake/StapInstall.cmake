@@ -18,6 +18,11 @@ endif()
 
 if(TARGET stap_program)
   install(TARGETS stap_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/man1" DESTINATION ${CMAKE_INSTALL_MANDIR})
+  install(FILES app/completion/stap.bash RENAME stap
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES app/completion/_stap DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES app/completion/stap.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
 
 if(TARGET stap_serve)

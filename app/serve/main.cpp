@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "console.h"
 #include "failure.h"
+#include "help.h"
 #include "interrupt.h"
 #include "standard_streams.h"
 #include "stap/core/error.h"
@@ -27,9 +28,12 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   stap::app::heed_notice();
   stap::app::Globals globals;
-  CLI::App program("Answers queries that a run of stap leaves in a spool folder", "stap-serve");
-  program.set_version_flag("--version", fmt::format("stap {}", stap::version()));
-  program.add_flag("--quiet", globals.quiet, "Show no progress");
+  CLI::App program("Answer the queries that runs of stap put into a spool", "stap-serve");
+  program.formatter(stap::app::help_formatter());
+  program.set_help_flag("-h,--help", "Show this help");
+  program.set_version_flag("--version", fmt::format("stap {}", stap::version()),
+                           "Show the version");
+  program.add_flag("--quiet", globals.quiet, "Show warnings only, no progress");
   stap::app::declare_serve(program, "stap-serve", globals);
   try {
     program.parse(argc, argv);

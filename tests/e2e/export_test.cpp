@@ -77,7 +77,7 @@ TEST_F(Exports, Npy) {
   const Finished result = run_export("npy", "arrays");
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, "33 transitions of burgers on"));
+  EXPECT_TRUE(contains(result.out, "33 transitions of burgers"));
   const Array<double> inputs = read_npy(folder_->path("arrays/inputs.npy"));
   EXPECT_EQ(inputs.shape, (std::vector<std::size_t>{kTransitions, 1, 32}));
   EXPECT_EQ(inputs.values, read_array(folder_->path("run/transitions.h5"), "inputs").values);

@@ -189,7 +189,7 @@ TEST(ImportProgram, MistakesAreSaid) {
   const std::string bytes = content(folder.path("again.h5"));
   const Finished again = run_stap(words);
   EXPECT_EQ(again.exit_code, 0) << again.err;
-  EXPECT_TRUE(contains(again.err, "again.h5 is there already"));
+  EXPECT_TRUE(contains(again.err, "again.h5 exists already"));
   std::vector<std::string> fewer = words;
   fewer.insert(fewer.end(), {"--trajectories", "1"});
   EXPECT_EQ(run_stap(fewer).exit_code, 2);

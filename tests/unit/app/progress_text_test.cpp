@@ -18,15 +18,16 @@ ProgressText text(std::size_t done) {
 TEST(ProgressText, ALogLineHasCountUnitAndTimeLeft) {
   const ProgressText bare{.phase = "pool", .done = 3, .total = 4};
 
-  EXPECT_EQ(log_line(text(12)), "pool: 12 of 30 candidates, 9 s left");
-  EXPECT_EQ(log_line(bare), "pool: 3 of 4");
+  EXPECT_EQ(log_line(text(12)), "pool: 40 % of 30 candidates, 9 s left");
+  EXPECT_EQ(log_line(bare), "pool: 75 %");
+  EXPECT_EQ(log_line({.phase = "pool", .done = 199, .total = 200}), "pool: 99 %");  // not yet
 }
 
 TEST(ProgressText, TheBarIsFilledInProportion) {
   EXPECT_EQ(bar_line(text(10), 200),
-            "pool [##########                    ] 10 of 30 candidates, 9 s left");
+            "pool [##########                    ] 33 % of 30 candidates, 9 s left");
   EXPECT_EQ(bar_line(text(30), 200),
-            "pool [##############################] 30 of 30 candidates, 9 s left");
+            "pool [##############################] 100 % of 30 candidates, 9 s left");
 }
 
 TEST(ProgressText, WithLessRoomTheLessImportantGoesFirst) {
@@ -34,16 +35,16 @@ TEST(ProgressText, WithLessRoomTheLessImportantGoesFirst) {
   warned.last_warning = "x was refused";
 
   EXPECT_EQ(bar_line(warned, 79),
-            "pool [#########         ] 15 of 30 candidates, 9 s left; warning: x was refused");
-  EXPECT_EQ(bar_line(warned, 71),
-            "pool [#####     ] 15 of 30 candidates, 9 s left; warning: x was refused");
-  EXPECT_EQ(bar_line(warned, 70),
-            "pool [###############               ] 15 of 30 candidates, 9 s left");
-  EXPECT_EQ(bar_line(warned, 47), "pool [#####     ] 15 of 30 candidates, 9 s left");
-  EXPECT_EQ(bar_line(warned, 46), "pool: 15 of 30 candidates, 9 s left");
-  EXPECT_EQ(bar_line(warned, 34), "pool: 15 of 30 candidates");
-  EXPECT_EQ(bar_line(warned, 24), "p..: 15 of 30 candidates");
-  EXPECT_EQ(bar_line(warned, 8), "15 of 30");
+            "pool [########        ] 50 % of 30 candidates, 9 s left; warning: x was refused");
+  EXPECT_EQ(bar_line(warned, 73),
+            "pool [#####     ] 50 % of 30 candidates, 9 s left; warning: x was refused");
+  EXPECT_EQ(bar_line(warned, 72),
+            "pool [###############               ] 50 % of 30 candidates, 9 s left");
+  EXPECT_EQ(bar_line(warned, 49), "pool [#####     ] 50 % of 30 candidates, 9 s left");
+  EXPECT_EQ(bar_line(warned, 48), "pool: 50 % of 30 candidates, 9 s left");
+  EXPECT_EQ(bar_line(warned, 36), "pool: 50 % of 30 candidates");
+  EXPECT_EQ(bar_line(warned, 26), "p..: 50 % of 30 candidates");
+  EXPECT_EQ(bar_line(warned, 4), "50 %");
 }
 
 TEST(ProgressText, NoLineIsWiderThanTheTerminalAndNoCharacterIsCutApart) {

@@ -1,0 +1,115 @@
+#include "work_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "duration.h"
+#include "stap/core/cluster.h"
+#include "stap/core/error.h"
+#include "stap/nn/fno.h"
+#include "stap/study/data_request.h"
+#include "stap/study/kept_of_solver.h"
+#include "stap/study/study.h"
+#include "stap/trial/solver_advice.h"
+
+namespace stap::app {
+namespace {
+
+// Values that the layers of all members hold for a training step: above this, measuring takes
+// seconds.
+constexpr double kQuickValues = 1e7;
+constexpr double kRecordBytes = 500.0;     // of a step, in the journal and elsewhere
+constexpr std::size_t kFewestPoints = 16;  // of an axis: no fewer than modes, as a rule
+
+FnoShape shape_of(const Study& study) {
+  return make_shape(cluster_grid(study.grid, study.options.cluster), study.network, study.channels);
+}
+
+double parameters_of(const Study& study) {
+  double count = 0;
+  for (const Tensor& tensor : parameter_shapes(shape_of(study))) {
+    double size = 1;
+    for (const std::size_t n : tensor.shape) size *= static_cast<double>(n);
+    count += size;
+  }
+  return count;
+}
+
+// Of a run's folder: answers in double, transitions, extracts and networks in float.
+double run_bytes(const Study& study) {
+  const StudyOptions& o = study.options;
+  const auto state = static_cast<double>(study.grid.values());
+  const auto steps = static_cast<double>(o.initial * o.steps + o.rounds * o.budget);
+  const double committees =
+      o.keep_committees == StudyOptions::Keep::all ? static_cast<double>(o.rounds + 1) : 1.0;
+  return steps * (state * (8 + 2 * 4) + kRecordBytes) +
+         committees * static_cast<double>(o.members) * parameters_of(study) * 4;
+}
+
+// Seconds of training per row of the training set, of one stage. Costs grow with the points, so
+// what a large grid takes follows from a smaller one.
+std::optional<double> seconds_per_row(Study study, int threads) {
+  if (const auto kept = kept_training_seconds(study)) return kept;
+  double factor = 1.0;
+  const auto values = [&] {
+    return static_cast<double>(study.grid.points_total() * study.network.width) *
+           static_cast<double>(study.network.layers *
+                               static_cast<std::size_t>(study.options.members)) *
+           32.0;
+  };
+  if (values() > kQuickValues) factor = std::exchange(study.options.members, 1);
+  while (values() > kQuickValues) {
+    const auto largest = std::ranges::max_element(study.grid.points);
+    if (*largest / 2 < kFewestPoints) break;
+    factor *= static_cast<double>(*largest) / static_cast<double>(*largest / 2);
+    *largest /= 2;
+  }
+  if (values() > kQuickValues) return std::nullopt;
+  try {
+    return measure_training(study, threads) * factor;
+  } catch (const Error&) {  // no such device here, or not enough memory
+    return std::nullopt;
+  }
+}
+
+std::string bytes_text(double bytes) {
+  return bytes < 1e6   ? fmt::format("{:.0f} kB", std::max(bytes / 1e3, 1.0))
+         : bytes < 1e9 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                       : fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+}  // namespace
+
+void add_to_plan(const Study& study, WorkPlan& plan) {
+  if (!study.complete() || study.dt <= 0) return;
+  const StudyOptions& o = study.options;
+  const auto rounds = static_cast<double>(o.rounds);
+  const double stages = std::ldexp(1.0, static_cast<int>(o.stages)) - 1;
+  ++plan.runs;
+  plan.bought += o.initial * o.steps + o.rounds * o.budget;
+  plan.row_epochs += stages * ((rounds + 1) * static_cast<double>(o.initial * o.steps) +
+                               rounds * (rounds + 1) / 2 * static_cast<double>(o.budget));
+  plan.disk += static_cast<std::size_t>(run_bytes(study));
+  const DataRequest request = data_request(study);
+  if (request.pool + request.test == 0 || !plan.data.insert(data_key(request)).second) return;
+  plan.test += request.test * request.steps;
+  plan.disk +=
+      (request.pool + request.test * (request.steps + 1)) * study.grid.values() * sizeof(double);
+}
+
+std::string plan_text(const WorkPlan& plan, const Study& first, const Globals& globals) {
+  if (plan.runs == 0) return {};
+  std::string text = fmt::format("plan: {} {}, {} solver steps", plan.runs,
+                                 plan.runs == 1 ? "run" : "runs", plan.bought);
+  if (plan.test > 0) text += fmt::format(" and {} for the test set", plan.test);
+  const auto seconds = seconds_per_row(first, globals.threads);
+  text += seconds ? fmt::format("; about {} of training", duration_text(*seconds * plan.row_epochs))
+                  : std::string("; training time unknown");
+  return text + fmt::format(", {} on disk", bytes_text(static_cast<double>(plan.disk)));
+}
+
+}  // namespace stap::app

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "commands.h"
+
+namespace stap::app {
+
+/// What runs amount to before they begin.
+struct WorkPlan {
+  std::size_t runs = 0;
+  std::size_t bought = 0;        ///< solver steps of all runs
+  std::size_t test = 0;          ///< of the test sets, once for all runs that share one
+  std::size_t disk = 0;          ///< bytes, about
+  double row_epochs = 0.0;       ///< rows of training sets, summed over all trainings of a stage
+  std::set<std::string> data{};  ///< keys of the pools and test sets
+};
+/// Adds a run; nothing if it is not complete.
+void add_to_plan(const Study& study, WorkPlan& plan);
+/// "9 runs, ...": for people; the time by what the first study's networks take here.
+std::string plan_text(const WorkPlan& plan, const Study& first, const Globals& globals);
+
+}  // namespace stap::app
