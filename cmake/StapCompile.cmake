@@ -80,3 +80,17 @@ function(stap_add_isa_sources target optimisation)
     target_compile_definitions(${target} PRIVATE STAP_X86_ISAS)
   endif()
 endfunction()
+
+# Sources of a folder are compiled `size` at a time: what they share is read and instantiated once.
+# Names in their unnamed namespaces must differ for that. Not across folders: stap-serve takes whole
+# objects, and those of its rooms must not bring along the GPU.
+function(stap_compile_together target size)
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" folder)
+    math(EXPR ${folder} "0${${folder}} + 1")
+    math(EXPR batch "${${folder}} / ${size}")
+    set_property(SOURCE ${source} PROPERTY UNITY_GROUP ${target}${folder}_${batch})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()

@@ -1,6 +1,6 @@
-// docs/how-to/connect-a-solver.md as a user follows it: files are what the blocks with a title hold,
-// and every block of shell commands is run as it stands there, one after the other, in one folder,
-// but for those below a comment "not run", which says why.
+// docs/how-to/connect-a-solver.md as a user follows it: files are what the blocks with a title
+// hold, and every block of shell commands is run as it stands there, one after the other, in one
+// folder, but for those below a comment "not run", which says why.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
