@@ -13,11 +13,7 @@ namespace stap {
 
 using h5::Handle;
 
-namespace {
-
-// HDF5's own tables, for the file and for each of its objects.
-constexpr std::uintmax_t kOverhead = 1 << 14, kOverheadPerObject = 1 << 10;
-
+// Not in the unnamed namespace: ArrayWriter::Content, which is in none, holds them.
 struct NamedArray {
   std::string name;
   std::vector<std::size_t> shape;
@@ -32,6 +28,11 @@ struct NamedValues {
   hid_t file_type, memory_type;
   std::span<const std::byte> values;
 };
+
+namespace {
+
+// HDF5's own tables, for the file and for each of its objects.
+constexpr std::uintmax_t kOverhead = 1 << 14, kOverheadPerObject = 1 << 10;
 
 std::size_t values_of(const std::vector<std::size_t>& shape) {
   std::size_t values = 1;

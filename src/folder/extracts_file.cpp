@@ -81,7 +81,7 @@ RunExtracts RunFolder::read_extracts(const char* name) const {
   result.round = static_cast<std::size_t>(read_attribute(path, "/", "round").values.at(0));
   Extracts& e = result.extracts;
   const std::vector<std::string> there = list_datasets(path);
-  const auto has = [&](const char* name) { return std::ranges::count(there, name) > 0; };
+  const auto has = [&](const char* dataset) { return std::ranges::count(there, dataset) > 0; };
   if (has("truth")) {
     e.times = numbers<std::size_t>(read_array(path, "times"));
     const auto kinds = numbers<std::size_t>(read_array(path, "kind"));

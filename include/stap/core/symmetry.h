@@ -35,6 +35,9 @@ struct Symmetry {
   bool operator==(const Symmetry&) const = default;
 };
 
+/// The one that changes nothing.
+Symmetry identity_symmetry(const Grid& grid);
+
 /// Most maps that the symmetries of a problem may make together.
 inline constexpr std::size_t kMostSymmetries = 64;
 
