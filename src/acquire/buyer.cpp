@@ -192,10 +192,10 @@ void Buyer::check(const Trip& trip, const AnswerRecord& record) const {
     reject(fmt::format("has {} values, expected {}", record.state.size(), trip.state.size()));
   const std::uint64_t here = hash_of(trip.state);
   if (record.input_hash != 0 && record.input_hash != here)
-    reject(
-        fmt::format("is one to another input (hash {:016x}, here {:016x}): a purchase goes on "
-                    "with the networks, the device and the instruction set it was begun with",
-                    record.input_hash, here));
+    reject(fmt::format(
+        "is one to another input (hash {:016x}, here {:016x}): a purchase "
+        "continues only with the networks, the device and the instruction set it started with",
+        record.input_hash, here));
 }
 
 // What the committee is asked about.

@@ -18,7 +18,7 @@ RoundPlans::RoundPlans(std::string method, const Candidates& candidates)
 Plan RoundPlans::next(std::size_t budget) {
   if (budget == 0)
     throw Error(ErrorKind::config,
-                "the budget of a round is 0 solver steps, expected at least 1: raise the budget");
+                "the budget per round is 0 solver steps, expected at least 1: raise the budget");
   seconds_ = {};
   const auto start = std::chrono::steady_clock::now();
   Plan plan;

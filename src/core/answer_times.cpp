@@ -40,7 +40,7 @@ std::string WindingDown::text() const {
                            : seconds < 6000
                                ? fmt::format("for about {:.0f} min still", seconds / 60)
                                : fmt::format("for about {:.1f} h still", seconds / 3600);
-  return fmt::format("no new query is begun; {} {} running, {}", running,
+  return fmt::format("no new query is started; {} {} running, {}", running,
                      running == 1 ? "is" : "are", left);
 }
 

@@ -142,14 +142,14 @@ class Parser {
         shift += term.minus ? -*part : *part;
       } else {
         complain(
-            fmt::format("{} is no axis and no number, in the place of {}; parts are "
+            fmt::format("{} is neither an axis nor a number, given for {}; parts are "
                         "separated by commas",
                         term.text, kAxisNames[a]));
       }
     }
     if (!found)
-      complain(fmt::format("expected an axis in the place of {}, as in 1/4 - x, got \"{}\"",
-                           kAxisNames[a], by));
+      complain(
+          fmt::format("expected an axis for {}, as in 1/4 - x, got \"{}\"", kAxisNames[a], by));
     if (!(std::abs(shift) < 1))
       complain(
           fmt::format("a shift by {:g} is more than the axis: shifts are parts of its length, "
@@ -171,8 +171,8 @@ class Parser {
     const auto from = channel(name);
     if (!from)
       complain(
-          fmt::format("there is no channel {}, and channels may be swapped and change their "
-                      "signs, no more",
+          fmt::format("there is no channel {}; channels may only be swapped and change "
+                      "their signs",
                       name));
     map_.channels[c] = {*from, minus};
   }

@@ -74,8 +74,8 @@ void CommandSlot::begin(const Query& query, int attempt) {
     if (error.kind() == ErrorKind::storage) {  // no fault of the solver's
       remove_folder(folder_);
       throw Error(ErrorKind::storage,
-                  fmt::format("{}\nno step is charged for it: once there is room the same command "
-                              "goes on",
+                  fmt::format("{}\nno step is charged for it: make room and give the same "
+                              "command again",
                               error.what()));
     }
     not_begun_ = failed(error.what(), false, error.kind() == ErrorKind::unavailable);

@@ -24,7 +24,7 @@ struct Outcome {
 };
 
 /// Why a query is ended that nobody asks about any more: no failure, so nothing is kept of it.
-constexpr const char* kNotWanted = "not wanted any more";
+constexpr const char* kNotWanted = "no longer wanted";
 
 /// How the reason begins of one whose machine went: nothing is kept of that either.
 constexpr const char* kNodeLost = "its node was lost";

@@ -25,7 +25,7 @@ void Output::create() {
   }, theirs{};
   if (fstat(pending_.file(), &ours) != 0 || fstat(*static_cast<int*>(opened), &theirs) != 0 ||
       ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
-    fail("somebody has put another file in the place of its temporary one");
+    fail("another process has replaced its temporary file");
 }
 
 void Output::commit(bool forced) {

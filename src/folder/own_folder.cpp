@@ -112,8 +112,8 @@ void OwnFolder::read(const JournalVisitor& others) const {
 void OwnFolder::check_id(const std::string& whose) const {
   if (const std::string mine = id(); whose != mine)
     throw Error(ErrorKind::data,
-                fmt::format("{} is that of {} {}, but its folder's is {}: it was put in the place "
-                            "of another",
+                fmt::format("{} is that of {} {}, but its folder's is {}: it has replaced "
+                            "another",
                             (path_ / kOwnJournal).string(), whose.empty() ? "no" : kind_.holds,
                             whose.empty() ? kind_.holds : whose, mine));
 }

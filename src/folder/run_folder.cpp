@@ -85,8 +85,8 @@ const std::string& RunFolder::run() const {
     const std::string run = run_id(read_config(), manifest.identity);
     if (manifest.run != run)
       throw Error(ErrorKind::data,
-                  fmt::format("{} is of run {}, but {} of run {}: one of them was put in the place "
-                              "of another",
+                  fmt::format("{} is of run {}, but {} of run {}: one of them has replaced "
+                              "another",
                               manifest_file().string(), manifest.run, config_file().string(), run));
     run_ = run;
   }
@@ -97,8 +97,8 @@ const std::string& RunFolder::run() const {
 void RunFolder::check_run(const std::string& there, const std::string& where) const {
   if (!run().empty() && there != run())
     throw Error(ErrorKind::data,
-                fmt::format("{} is of run {}, but its folder's is {}: it was put in the place of "
-                            "another file",
+                fmt::format("{} is of run {}, but its folder's is {}: it has replaced another "
+                            "file",
                             where, there, run()));
 }
 

@@ -27,8 +27,8 @@ bool may_answer(const std::unique_ptr<QueueDriver>& driver) {
 void check_disk(const AnswerLog& log, const std::string& customer) {
   if (log.on_reserve())
     throw Error(ErrorKind::storage,
-                fmt::format("{}: the disk is full; what was answered is written in {}, in room "
-                            "that was held for it: make room, and the same command continues",
+                fmt::format("{}: the disk is full; answers so far are kept in {}, in room "
+                            "held for them: make room, and the same command continues",
                             customer, log.folder().string()));
 }
 

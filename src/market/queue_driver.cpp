@@ -222,16 +222,17 @@ void QueueDriver::give_up() const {
                 breaker_.settled());
   throw Error(
       ErrorKind::solver,
-      fmt::format("{}: {}, so no more is asked{}:{}\n"
-                  "everything that was bought is kept, and {} not count{}: mend the solver "
-                  "and give the same command again, which asks once more; {}",
+      fmt::format("{}: {}, so asking stops{}:{}\n"
+                  "everything that was bought is kept, and {} not count{}: fix the solver "
+                  "and give the same command again, which asks again; {}",
                   solver_.name(), breaker_.verdict(),
                   failures.size() > kFailuresShown ? ", the last of them" : "", text,
                   failures.size() == 1 ? std::string("this failure does")
                                        : fmt::format("these {} failures do", failures.size()),
                   stand,
-                  solver_.failure_policy().abort ? "solver.on_failure=skip goes on in spite of them"
-                                                 : customers_[failures.back().owner]->other_way()));
+                  solver_.failure_policy().abort
+                      ? "solver.on_failure=skip continues in spite of them"
+                      : customers_[failures.back().owner]->other_way()));
 }
 
 }  // namespace stap

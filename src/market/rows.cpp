@@ -211,8 +211,8 @@ class Rows final : public Customer {
     texts_.push_back(text);
     if (!too_many()) return;
     throw Error(ErrorKind::solver,
-                fmt::format("{}: {}, so no more is asked{}:{}\n"
-                            "everything that was answered is kept, and failures do not count: mend "
+                fmt::format("{}: {}, so asking stops{}:{}\n"
+                            "all answers are kept, and failures do not count: fix "
                             "the solver, {}, and give the same command again",
                             wanted_.phase, verdict(),
                             texts_.size() > kTextsShown ? ", the last of them" : "", last_texts(),

@@ -24,7 +24,8 @@ const config::Fields<FnoOptions>& fno_fields() {
        "also give it the time, 0 at the start of a trajectory and 1 at its end",
        config::Affects::data},
       {"position_input", &FnoOptions::position_input,
-       "also tell it where each point is, for forcings, coefficients or walls that have a place"},
+       "also tell it where each point is, for forcings, coefficients or walls that depend on "
+       "position"},
       {"conserve", &FnoOptions::conserve,
        "channels whose mean over the grid the solver never changes, [u] say: what a network makes "
        "is shifted so that it does not either",
@@ -42,7 +43,7 @@ const config::Fields<FitOptions>& fit_fields() {
   static const config::Fields<FitOptions> fields{
       {"epochs", &FitOptions::epochs, "passes over the transitions", between(1, 1e7)},
       {"steps", &FitOptions::steps,
-       "gradient steps a round in the place of epochs, however many transitions there are; 0: "
+       "gradient steps per round instead of epochs, however many transitions there are; 0: "
        "epochs count",
        between(0, 1e9)},
       {"batch", &FitOptions::batch, "transitions per gradient step", between(1, 32)},
@@ -62,7 +63,7 @@ const config::Fields<FitOptions>& fit_fields() {
       {"epsilon", &FitOptions::epsilon, "Adam: added to the root of the mean squared gradient",
        above(0)},
       {"average", &FitOptions::average,
-       "decay of a running average of the weights, 0.999 say, which is then used in their place; "
+       "decay of a running average of the weights, 0.999 say, which is then used instead of them; "
        "0: none",
        at_least(0).below(1)},
       {"noise", &FitOptions::noise,

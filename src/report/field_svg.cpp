@@ -57,7 +57,7 @@ void draw_colour_bar(Svg& svg, double left, double right, double y, const Pictur
 
 // Of how many of the chosen trajectories each step was bought, as high as that, over a picture.
 // Step i leads to state i + 1: it lies between the two.
-void draw_bought(Svg& svg, const Frame& frame, const FieldModel& model) {
+void draw_bought(Svg& svg, const Frame& frame, const FieldModel& model, bool labelled) {
   const double bottom = frame.top - kStripGap * svg.font(), high = kStripHeight * svg.font();
   const double wide = (frame.right - frame.left) / static_cast<double>(model.bought.size() + 1);
   std::string path = fmt::format("M{} {}", coordinate(frame.left + wide / 2), coordinate(bottom));
@@ -68,6 +68,7 @@ void draw_bought(Svg& svg, const Frame& frame, const FieldModel& model) {
       fmt::format("<path d=\"{}V{}Z\" class=\"bar g{}\" fill=\"{}\"><title>share of the chosen "
                   "trajectories of which each step was bought</title></path>\n",
                   path, coordinate(bottom), model.group, group_colour(model.group)));
+  if (labelled) svg.text(frame.left - 0.4 * svg.font(), bottom, Anchor::end, "bought");
 }
 
 // A time or point stands for the pixels around it.
@@ -193,7 +194,7 @@ class FieldDrawing {
     svg.add("</g>\n");
     const FieldModel& model = field_.models[panel.model];
     if (flat_ && panel.row == 0 && panel.column == panel.model + 1 && model.bought.size() > 1)
-      draw_bought(svg, frame, model);
+      draw_bought(svg, frame, model, panel.model == 0);
     // The left column and the lowest row say what the axes are.
     const bool first = panel.column == 0, lowest = alone_ || panel.row == 1 || first;
     for (std::string& label : frame.y_ticks.labels)

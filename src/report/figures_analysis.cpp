@@ -138,7 +138,7 @@ Chart calibration_chart(const ProblemMethods& problem) {
     chart.series.push_back(
         {.label = "error = spread", .guide = true, .x = {low, high}, .y = {low, high}});
   add_note(chart.note,
-           fmt::format("Dots: steps of test trajectories{}. Of one seed a method, and so are the "
+           fmt::format("Dots: steps of test trajectories{}. One seed per method, here and in the "
                        "rank correlations: {}",
                        bins_drawn ? " (a sample); lines: means of 20 equal parts, by spread" : "",
                        ranks));

@@ -104,7 +104,7 @@ std::string_view to_string(State state) {
     case State::damaged:
       return "damaged";
     case State::not_begun:
-      return "not begun";
+      return "not started";
   }
   return "";
 }

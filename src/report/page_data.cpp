@@ -145,7 +145,8 @@ Value method_value(const ReportMethod& method) {
 Value run_value(const ReportRun& run) {
   Value value;
   value.set("folder", run.folder);
-  value.set("state", to_string(run.state));
+  // A name in JSON, which stays.
+  value.set("state", run.state == ReportRun::State::not_begun ? "not begun" : to_string(run.state));
   value.set("words", run.words);
   value.set("problem", run.problem);
   value.set("label", run.label);

@@ -64,7 +64,7 @@ void judge_life(const fs::path& folder, double now, LiveRun& run) {
     run.state = State::working;
     run.words = fmt::format("{} ({})", what, who);
   } else {
-    run.words = "not begun";
+    run.words = "not started";
   }
 }
 
@@ -85,7 +85,7 @@ LiveRun look_at_run(const fs::path& path, std::string name, double now) {
   try {
     if (!fs::exists(folder.config_file(), error)) {
       run.status = data_status(folder);
-      run.words = "not begun";
+      run.words = "not started";
       if (!run.status.phase.empty()) judge_life(path, now, run);
       return run;
     }

@@ -149,8 +149,8 @@ std::vector<fs::path> run_folders(const fs::path& folder) {
     if (fs::exists(entry.path() / "config.yaml", error)) found.push_back(entry.path());
   if (found.empty() && is_sweep(folder))
     throw Error(ErrorKind::data,
-                fmt::format("no run of the sweep in {} has begun: runs do when pool and test set "
-                            "are made",
+                fmt::format("no run of the sweep in {} has started: runs start when pool and "
+                            "test set are made",
                             folder.string()));
   if (found.empty())
     throw Error(ErrorKind::data,

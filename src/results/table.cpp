@@ -100,7 +100,7 @@ using RowRuns = std::vector<const RunResult*>;
 
 // What rows must have in common to be compared, and its names.
 constexpr std::array kSetNames{"test set", "number of initial trajectories", "data from before",
-                               "budget of a round", "charge for warm-ups"};
+                               "budget per round", "charge for warm-ups"};
 using SetKey = std::array<std::string, kSetNames.size()>;
 
 SetKey set_key(const RunResult& run) {

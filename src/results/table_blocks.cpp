@@ -80,7 +80,7 @@ void add_test_set_note(const ProblemTable& table, const TableView& view,
   const double half = 1.96 * std::sqrt(2.0) * most;
   notes.push_back(
       fmt::format("Test set of {}: with another of as many trajectories the log RMSE would be "
-                  "higher or lower by up to {:.2g} (95 %), mostly in all rows alike.",
+                  "higher or lower by up to {:.2g} (95 %), mostly the same for all rows.",
                   table.problem, half));
 }
 

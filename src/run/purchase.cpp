@@ -226,7 +226,7 @@ void RoundPurchase::finish(Observer& observer) {
                 "no initial trajectory could be solved");
     throw Error(ErrorKind::solver,
                 fmt::format("{}: no step of the initial trajectories could be solved: {}\n"
-                            "mend the solver and give the same command again, which asks once more",
+                            "fix the solver and give the same command again, which asks again",
                             text(),
                             delivery.ledger.reasons.empty() ? std::string("nothing was asked")
                                                             : delivery.ledger.reasons[0]));

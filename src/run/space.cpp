@@ -83,7 +83,7 @@ void check_space(const std::vector<std::pair<const Run*, std::size_t>>& purchase
           ErrorKind::storage,
           fmt::format("{}: what is to be bought{} and the training after it need about {}, "
                       "a third of it to be safe; {} are free beside the reserve for answers "
-                      "on their way: make room, and the same command goes on",
+                      "on their way: make room, and the same command continues",
                       disk.folder.string(),
                       disk.runs > 1 ? fmt::format(" for {} runs", disk.runs) : "",
                       size_text(disk.needed), size_text(space.available)));

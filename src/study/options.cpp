@@ -19,7 +19,7 @@ const config::Fields<StudyOptions>& study_fields() {
        training, config::at_most(1e9)},
       {"rounds", &O::rounds, "acquisitions (R); there are R + 1 trainings", rounds,
        config::between(0, 1e4)},
-      {"budget", &O::budget, "solver steps a round", later, config::between(1, 1e12)},
+      {"budget", &O::budget, "solver steps per round", later, config::between(1, 1e12)},
       {"members", &O::members, "networks of the committee (M)", training, config::between(1, 1000)},
       {"data_seed", &O::data_seed, "seed of pool and test set", data},
       {"seed", &O::seed, "seed of the initial draw, weights, shuffles and selection", seed},
@@ -49,7 +49,7 @@ const config::Fields<StudyOptions>& study_fields() {
        "share of the bought candidates that is held back from training, to be measured on",
        training, config::between(0, 0.5)},
       {"stages", &O::stages,
-       "most stages of a round's training: each goes on from the one before for twice as many "
+       "most stages of a round's training: each continues the one before for twice as many "
        "steps, as long as the error on what validation holds back falls by at least 5 %; the best "
        "one counts. 1: one training, whatever comes of it",
        training, config::between(1, 12)},

@@ -37,7 +37,7 @@ SolverCheck SolverChecking::run() && {
   if (asked_.launcher) {
     found_.rows = asked_.launcher(stop_);
     if (found_.any_failed()) {
-      row("runs", Verdict::not_checked, "mend the launcher first: behind it every call would fail");
+      row("runs", Verdict::not_checked, "fix the launcher first: without it every call would fail");
       return std::move(found_);
     }
   }

@@ -127,7 +127,7 @@ void SolverChecking::symmetries() {
   if (!broken.empty())
     return row(name, Verdict::failed,
                fmt::format("the solver does not have {}; networks would learn what is not so: "
-                           "mend train.symmetries",
+                           "fix train.symmetries",
                            fmt::join(broken, "; ")));
   if (!nearly.empty())
     return row(name, Verdict::warning,
@@ -188,13 +188,13 @@ void SolverChecking::means() {
   }
   if (!moved.empty())
     return row(name, Verdict::failed,
-               fmt::format("the solver moves the mean of {}; networks would not: mend "
+               fmt::format("the solver moves the mean of {}; networks would not: fix "
                            "network.conserve",
                            fmt::join(moved, "; ")));
   if (!nearly.empty())
     return row(name, Verdict::warning,
                fmt::format("the solver moves the mean of {}: little, but perhaps because of these "
-                           "states; without a reason why it stays, mend network.conserve",
+                           "states; without a reason why it stays, fix network.conserve",
                            fmt::join(nearly, "; ")));
   const std::string unknown = fmt::format(
       "whether it keeps that of {} cannot be told: it is 0 in all states, or nothing changes",

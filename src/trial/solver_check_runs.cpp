@@ -72,10 +72,10 @@ void SolverChecking::own_answer() {
   const Told told = ask(answer_, asked_.time + dt());
   if (!told.ok())
     return row(name, Verdict::failed,
-               fmt::format("from its own answer it cannot go on: it {}", told.trouble()));
+               fmt::format("it cannot continue from its own answer: it {}", told.trouble()));
   second_ = told.answer.states;
   found_.seconds.push_back(told.answer.seconds);
-  row(name, Verdict::ok, "it goes on from its own answer");
+  row(name, Verdict::ok, "it continues from its own answer");
 }
 
 void SolverChecking::ended_early() {

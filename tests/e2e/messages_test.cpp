@@ -60,7 +60,7 @@ TEST(Messages, AWatchDrawsWithinTheTerminal) {
     EXPECT_LT(text.find('\r', at) - at, 40u) << text;
     ++lines;
   }
-  EXPECT_EQ(lines, 3u) << text;
+  EXPECT_EQ(lines, 4u) << text;  // 0 of 1 runs, all of them, this one, the report
   EXPECT_TRUE(contains(text, "\033[J"));
   EXPECT_TRUE(contains(text, "report: ")) << text;
 }
@@ -215,7 +215,7 @@ TEST(Messages, WhatFilesSayIsShownAndNotObeyed) {
   EXPECT_FALSE(contains(check.err, "\x1b"));
   const Finished shown = list("\\u001b[31mred\\u009b");
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  EXPECT_TRUE(contains(shown.out, "\\u001b[31mred\\u009b: not begun")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "\\u001b[31mred\\u009b: not started")) << shown.out;
   const Finished json = run_stap({"queue", folder.path("sweep"), "--json"});
   EXPECT_TRUE(contains(json.out, "\"run\": \"\\u001b[31mred\\u009b\"")) << json.out;
   for (const char* outside : {"../a", "/tmp", "a/b", "..", ".", ""})

@@ -50,7 +50,9 @@ class Customer {
   /// A failure or refusal in words.
   virtual std::string trouble(const AnswerRecord& record) const;
   /// What else helps where too many orders fail.
-  virtual std::string other_way() const { return "solver.breaker=false goes on in spite of them"; }
+  virtual std::string other_way() const {
+    return "solver.breaker=false continues in spite of them";
+  }
   /// How many orders may be given back in all, where the solver allows this share.
   virtual std::size_t most_stragglers(double share) const;
   /// Seconds of a step of this solver by what is known from before.

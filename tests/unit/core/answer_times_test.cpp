@@ -25,14 +25,14 @@ TEST(AnswerTimes, WhatWasLongAgoIsForgotten) {
 TEST(WindingDown, SaysHowManyAndForHowLong) {
   WindingDown end;
   end.add(10.0, 9.5);
-  EXPECT_EQ(end.text(), "no new query is begun; 1 is running, and should end any moment");
+  EXPECT_EQ(end.text(), "no new query is started; 1 is running, and should end any moment");
   end.add(30.0, 8.0);
-  EXPECT_EQ(end.text(), "no new query is begun; 2 are running, for about 22 s still");
+  EXPECT_EQ(end.text(), "no new query is started; 2 are running, for about 22 s still");
   end.add(1000.0, 100.0);
-  EXPECT_EQ(end.text(), "no new query is begun; 3 are running, for about 15 min still");
+  EXPECT_EQ(end.text(), "no new query is started; 3 are running, for about 15 min still");
   end.add(std::nullopt, 8.0);
   EXPECT_EQ(end.text(),
-            "no new query is begun; 4 are running, and none has ended yet to tell how long");
+            "no new query is started; 4 are running, and none has ended yet to tell how long");
 }
 
 }  // namespace

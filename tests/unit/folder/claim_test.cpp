@@ -325,7 +325,7 @@ TEST_F(ClaimTest, AJournalOfAnotherRunIsRefused) {
   { claimed(); }
   folder_.file("run/journal.jsonl", journal);
 
-  expect_says(error_text(ErrorKind::data, [&] { claimed(); }), "in the place of another");
+  expect_says(error_text(ErrorKind::data, [&] { claimed(); }), "has replaced another");
 }
 
 // A power cut that kept the journal's part of a commit and lost the store's.

@@ -480,7 +480,7 @@ TEST(Generate, AnswersToOtherQuestionsAreNotUsed) {
   Making other;
   other.request.data_seed = 1;
   EXPECT_TRUE(contains(error_text(ErrorKind::data, [&] { make(folder.path(), other); }),
-                       "in the place of another"));
+                       "has replaced another"));
 }
 
 // What is there is looked at as a whole before it is called good.

@@ -212,7 +212,7 @@ TEST(Headline, SettingsThatAllHaveAreSaidOnce) {
   }
   const Headline head = head_of(results);
 
-  EXPECT_EQ(head.title, "No ranking: the methods differ in their budget of a round");
+  EXPECT_EQ(head.title, "No ranking: the methods differ in their budget per round");
   EXPECT_TRUE(contains(head.text, "With study.budget=16: sbal has 39 % lower error than random"))
       << head.text;
   EXPECT_TRUE(head.command.empty());

@@ -172,7 +172,7 @@ TEST(LookAtLive, SaysThatPoolAndTestSetAreMade) {
   EXPECT_FALSE(sweep.runs[0].seconds_left);
   for (std::size_t r : {1, 2}) {
     EXPECT_EQ(sweep.runs[r].state, LiveRun::State::not_begun);
-    EXPECT_EQ(sweep.runs[r].words, "not begun");
+    EXPECT_EQ(sweep.runs[r].words, "not started");
   }
   EXPECT_FALSE(sweep.ended);
   ASSERT_EQ(single.runs.size(), 1u) << single.error;

@@ -186,7 +186,7 @@ TEST(Table, OnlyWhatIsComparableIsCompared) {
   EXPECT_TRUE(table.rows[1].label.ends_with(" test=aaaaaaaa")) << table.rows[1].label;
   EXPECT_TRUE(table.rows[2].label.ends_with(" test=bbbbbbbb")) << table.rows[2].label;
   EXPECT_TRUE(std::isnan(cell(2).difference.mean) && std::isnan(cell(3).difference.mean));
-  EXPECT_EQ(table.apart, "test set and budget of a round");
+  EXPECT_EQ(table.apart, "test set and budget per round");
 }
 
 // What differs between problems is no difference between the rows of one.

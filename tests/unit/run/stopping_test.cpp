@@ -56,7 +56,7 @@ TEST(Stopping, WhatRunsIsWaitedForAndKept) {
   EXPECT_EQ(solver->computed, 8u + 3u);
   EXPECT_EQ(answers_in(temporary.path("run")), 8u + 3u);
   ASSERT_EQ(told.notes.size(), 1u);  // once
-  EXPECT_NE(told.notes[0].find("no new query is begun; 3 are running, and should end any moment"),
+  EXPECT_NE(told.notes[0].find("no new query is started; 3 are running, and should end any moment"),
             std::string::npos)
       << told.notes[0];
 }
