@@ -86,7 +86,7 @@ std::string header_html(const Report& report, const LivePage* live) {
   const int per_cent = static_cast<int>(100 * std::clamp(live->done, 0.0, 1.0));
   return html +
          fmt::format(
-             "<div class=\"live\"><div class=\"bar\" role=\"progressbar\" "
+             "<div class=\"underway\"><div class=\"bar\" role=\"progressbar\" "
              "aria-label=\"all runs\" aria-valuenow=\"{0}\"><span "
              "style=\"width:{0}%\"></span></div><p>{1}</p></div>\n",
              live->ended ? 100 : per_cent,

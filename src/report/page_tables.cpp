@@ -92,7 +92,9 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
     if (paper) html.head.insert(html.head.end(), {"published scale", "paper"});
     html.head.insert(html.head.end(), {"difference, 95 %", "last RMSE"});
   }
-  html.head.emplace_back("diverged");
+  const bool any_diverged = std::ranges::any_of(
+      table.rows, [&](const TableRow& row) { return row.of(whose).diverged > 0; });
+  if (any_diverged) html.head.emplace_back("diverged");
   for (const TableRow& row : table.rows) {
     const TableErrors& errors = row.of(whose);
     const double seeds = static_cast<double>(errors.seeds.size());
@@ -114,8 +116,9 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
       cells.push_back(cell.by_round.empty() ? number_cell(kNoNumberHere, "-")
                                             : digits_cell(cell.by_round.back()));
     }
-    const double diverged = static_cast<double>(errors.diverged);
-    cells.push_back(number_cell(diverged, fmt::format("{}", errors.diverged)));
+    if (any_diverged)
+      cells.push_back(number_cell(static_cast<double>(errors.diverged),
+                                  fmt::format("{}", errors.diverged)));
     html.rows.push_back(std::move(cells));
   }
   const std::array one{table};

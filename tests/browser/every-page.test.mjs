@@ -97,8 +97,8 @@ for (const [name, file] of pages) {
       await page.emulateMedia({ media: "print" });
       const state = await page.evaluate(() => {
         const count = (selector, visible) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() === visible).length;
-        return { hidden: count(".plot > svg", false), shown: count(".canvas, .controls, .legend, .tools button, .side, .live, .u-wrap", true),
-          closed: [...document.querySelectorAll("details > :not(summary)")].filter((e) => e.textContent.trim() &&
+        return { hidden: count(".plot > svg", false), shown: count(".canvas, .controls, .legend, .tools button, .side, .underway, .u-wrap", true),
+          closed: [...document.querySelectorAll("details > :not(summary, .controls)")].filter((e) => e.textContent.trim() &&
             (!e.checkVisibility({ contentVisibilityAuto: true }) || e.getBoundingClientRect().height < 5)).length,
           paper: getComputedStyle(document.documentElement).backgroundColor };
       });

@@ -418,7 +418,7 @@ describe("what can be taken away", () => {
 });
 
 describe("the page of runs that work", () => {
-  const bar = (words) => `<div class="live"><div class="bar"><span style="width:40%"></span></div><p>${words}</p></div>`;
+  const bar = (words) => `<div class="underway"><div class="bar"><span style="width:40%"></span></div><p>${words}</p></div>`;
   it("reloads itself, from a file, where it was, with the same parts open, until the runs have ended", async (test) => {
     const file = join(folder, "working.html");
     const write = (head, words) => writeFileSync(file, fixture({ live: bar(words) }).replace("<title>", head + "<title>"));

@@ -105,7 +105,7 @@ function keepPlace() {
   };
   window.addEventListener("hashchange", reveal);
   reveal();
-  if (!document.querySelector(".live .bar")) return;
+  if (!document.querySelector(".underway .bar")) return;
   const key = "stap-place " + location.pathname;
   try {
     const place = JSON.parse(sessionStorage.getItem(key)) || {};
