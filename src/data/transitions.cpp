@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kTransitionsFormat = "transitions/2";
 constexpr std::int64_t kMostCounted = 9'000'000'000'000'000;
 
-[[noreturn]] void fail(const fs::path& path, const std::string& why) {
+[[noreturn]] void broken(const fs::path& path, const std::string& why) {
   throw Error(ErrorKind::data, fmt::format("{} {}", path.string(), why));
 }
 
@@ -37,11 +37,11 @@ std::vector<std::size_t> read_counts(const fs::path& path, const char* name, std
   std::vector<std::size_t> counts;
   for (const std::int64_t value : read_integers(path, name).values) {
     if (value < 0 || value >= kMostCounted)
-      fail(path, fmt::format("holds {} under {}", value, name));
+      broken(path, fmt::format("holds {} under {}", value, name));
     counts.push_back(static_cast<std::size_t>(value));
   }
   if (counts.size() != n)
-    fail(path, fmt::format("has {} values under {}, expected {}", counts.size(), name, n));
+    broken(path, fmt::format("has {} values under {}, expected {}", counts.size(), name, n));
   return counts;
 }
 
@@ -49,7 +49,7 @@ std::size_t read_cluster(const fs::path& path) {
   if (!has_attribute(path, "/", "cluster")) return 1;
   const double there = read_attribute(path, "/", "cluster").values.at(0);
   if (!(there >= 1 && there < 1e6 && there == std::floor(there)))
-    fail(path, fmt::format("holds clusters of {} states", there));
+    broken(path, fmt::format("holds clusters of {} states", there));
   return static_cast<std::size_t>(there);
 }
 
@@ -58,12 +58,12 @@ TransitionSet read_set(const fs::path& path, const Grid& grid, std::size_t clust
   set.grid = grid;
   set.cluster = cluster;
   set.acquisitions = read_counts(path, "acquisitions", 1)[0];
-  if (set.acquisitions == 0) fail(path, "holds no acquisition");
+  if (set.acquisitions == 0) broken(path, "holds no acquisition");
   Array<double> inputs = read_array(path, "inputs"), outputs = read_array(path, "outputs");
   const std::size_t n = inputs.shape.empty() ? 0 : inputs.shape[0];
   if (inputs.shape != states_shape(grid, n) || outputs.shape != inputs.shape)
-    fail(path, fmt::format("holds states {}, expected {} x {}", shape_text(inputs.shape), n,
-                           grid.shape_text()));
+    broken(path, fmt::format("holds states {}, expected {} x {}", shape_text(inputs.shape), n,
+                             grid.shape_text()));
   set.inputs = std::move(inputs.values);
   set.outputs = std::move(outputs.values);
   const auto acquisition = read_counts(path, "acquisition", n);
@@ -71,7 +71,7 @@ TransitionSet read_set(const fs::path& path, const Grid& grid, std::size_t clust
   const auto step = read_counts(path, "step", n);
   if (!std::is_sorted(acquisition.begin(), acquisition.end()) ||
       (n > 0 && acquisition.back() >= set.acquisitions))
-    fail(path, "holds acquisitions that do not follow each other");
+    broken(path, "holds acquisitions that do not follow each other");
   for (std::size_t i = 0; i < n; ++i)
     set.origins.push_back({acquisition[i], candidate[i], step[i]});
   return set;
