@@ -142,7 +142,7 @@ class CheckedQueue final : public QueueAround {
   void send(Open& open, std::vector<double> state) {
     Query query = rest(open, made(open), std::move(state));
     query.steps = asked(open);
-    query.behind = open.query.steps - made(open) - query.steps;
+    query.steps_after = open.query.steps - made(open) - query.steps;
     open.cut = made(open) + query.steps < open.query.steps;
     cut_ += open.cut ? 1 : 0;
     inner().submit(std::move(query));

@@ -168,7 +168,7 @@ std::size_t own_cores() {
 
 }  // namespace
 
-bool Allocation::elsewhere() const {
+bool Allocation::on_other_nodes() const {
   if (source.empty()) return false;
   const auto first_word = [](const std::string& name) { return name.substr(0, name.find('.')); };
   const std::string own = first_word(own_name()), node = variable("SLURMD_NODENAME");

@@ -23,7 +23,7 @@ struct Allocation {
   std::size_t cpus_per_rank = 0;  ///< SLURM_CPUS_PER_TASK; 0: not said, so one
 
   /// Whether programs may come to run on another machine than this one.
-  bool elsewhere() const;
+  bool on_other_nodes() const;
   /// "4 hosts with 8 CPUs (SLURM_JOB_NODELIST)".
   std::string text() const;
 };

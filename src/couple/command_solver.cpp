@@ -61,7 +61,7 @@ std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const
   launcher.words(0, known);  // throws what is wrong in it
   known.merge(launcher.placeholders(0));
   filled_in(options.argv.words, known);
-  if (launcher && launcher.allocation().elsewhere() && options.scratch.empty() &&
+  if (launcher && launcher.allocation().on_other_nodes() && options.scratch.empty() &&
       options.spool.empty())
     throw Error(ErrorKind::config,
                 fmt::format("scratch is empty, so that calls would have their files in a folder of "

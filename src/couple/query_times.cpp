@@ -25,7 +25,7 @@ void QueryTimes::close(const Closing& closing) {
 
 bool QueryTimes::in_time(const Query& query) const {
   if (back_by_ == Clock::time_point::max()) return true;
-  const std::size_t steps = query.steps + query.behind;
+  const std::size_t steps = query.steps + query.steps_after;
   const double usual = times_.usual(steps).value_or(expected_ * static_cast<double>(steps));
   return Clock::now() + ticks(usual) < back_by_;
 }

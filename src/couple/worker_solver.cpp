@@ -142,7 +142,7 @@ class WorkerSolver final : public CoupledSolver {
   // Where it finds us; empty: a Unix socket, which is there for programs of this machine alone.
   std::string address() const {
     if (!options_.address.empty()) return options_.address;
-    return launcher_ && launcher_.allocation().elsewhere() ? reachable_address() : "";
+    return launcher_ && launcher_.allocation().on_other_nodes() ? reachable_address() : "";
   }
 
   WorkerOptions options_;

@@ -182,11 +182,11 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
               fmt::format("{} is the ledger of acquisition {}, expected {}", where, of, ledgers));
         ++ledgers;
       });
-  bool elsewhere = false;
+  bool other_device = false;
   std::optional<Value> raised;
   if (begun) {
     if (raises_rounds(folder, document)) raised = raised_config(folder, document);
-    elsewhere = go_on(folder, log, manifest, observer);
+    other_device = go_on(folder, log, manifest, observer);
   } else {
     make_folder(folder.path() / "rounds");
     Manifest own = manifest;
@@ -196,7 +196,7 @@ ClaimedFolder claim_or_throw(RunFolder folder, const Value& document, const Mani
     folder.write_manifest(own);
     folder.write_config(document);
   }
-  return {std::move(folder), std::move(log), elsewhere, ledgers, std::move(raised)};
+  return {std::move(folder), std::move(log), other_device, ledgers, std::move(raised)};
 }
 
 }  // namespace

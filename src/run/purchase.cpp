@@ -167,7 +167,7 @@ void RoundPurchase::begin_pass() {
       *rules_, [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
         auto recorded = recorded_.find(candidate, step);
         // Elsewhere the mean model's last bits are others, and so are the inputs it makes.
-        if (recorded && run_.elsewhere) recorded->input_hash = 0;
+        if (recorded && run_.other_device) recorded->input_hash = 0;
         return recorded;
       });
 }

@@ -202,7 +202,7 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
           .answers = std::move(claimed.log),
           .transitions = {},
           .scaling = {},
-          .elsewhere = claimed.elsewhere,
+          .other_device = claimed.other_device,
           .used = {},
           .members = {}};
   run.answers.hold_reserve(run.shape.grid.values());

@@ -15,7 +15,7 @@ struct Query {
   double time = 0.0;             ///< of the input state; 0 at u^0, negative during a warm-up
   std::vector<double> params{};  ///< for parametric problems: nothing fills it in yet
   std::size_t steps = 1;         ///< consecutive ones, each from where the one before it ended
-  std::size_t behind = 0;        ///< steps that will follow; without them these are of no use
+  std::size_t steps_after = 0;   ///< steps that will follow; without them these are of no use
 };
 
 /// Failure is data: a row that cannot be advanced says so and leaves the others alone.

@@ -15,7 +15,7 @@ struct ClaimedFolder {
   RunFolder folder;
   AnswerLog log;  ///< open, and locked
   /// Begun on another device or with another instruction set, or walked on several devices.
-  bool elsewhere = false;
+  bool other_device = false;
   std::size_t ledgers = 0;  ///< acquisitions 0 .. ledgers - 1 have theirs in the journal
   /// The configuration with more rounds, for raise_rounds().
   std::optional<config::Value> raised{};

@@ -34,7 +34,7 @@ struct Run {
   std::string data{};  ///< digest() of the training set of this round
   Scaling scaling;
   std::vector<float> loss_factors{};  ///< FitJob::loss_factors; none: of physical errors, 1 each
-  bool elsewhere = false;             ///< begun on another device or with another instruction set
+  bool other_device = false;          ///< begun on another device or with another instruction set
   std::vector<char> used;             ///< per pool id: chosen once, gone for good
   std::size_t evaluated = 0;          ///< rounds that have a line in metrics.jsonl
   std::size_t round = 0;

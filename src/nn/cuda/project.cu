@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "nn/cuda/block.cuh"
-#include "nn/cuda/cluster.cuh"
+#include "nn/cuda/block_cluster.cuh"
 #include "nn/cuda/launch.h"
 
 namespace stap::cuda {

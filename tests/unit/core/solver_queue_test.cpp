@@ -235,7 +235,7 @@ TEST(CheckedQueue, EveryPartHasTheParametersAndItsTime) {
 TEST(CheckedQueue, APartKnowsHowManyStepsFollow) {
   FarSolver solver(kGrid, kDt, test::always_ok, {.steps_at_once = 2});
   std::vector<std::size_t> behind;
-  solver.watch = [&](const std::vector<Query>& open) { behind.push_back(open.at(0).behind); };
+  solver.watch = [&](const std::vector<Query>& open) { behind.push_back(open.at(0).steps_after); };
   const auto queue = solver.open();
   queue->submit({.id = 6, .state = {0, 0}, .steps = 5});
 

@@ -315,9 +315,9 @@ TEST(SlotQueue, BeginsOnlyWhatWouldEndInTime) {
 
   queue->close({.by = Clock::now() + seconds(250)});  // 238 of them for queries
   queue->submit(query(1, 3));
-  queue->submit({.id = 2, .state = {0.0}, .steps = 1, .behind = 2});
+  queue->submit({.id = 2, .state = {0.0}, .steps = 1, .steps_after = 2});
   queue->submit(query(3, 2));
-  queue->submit({.id = 4, .state = {0.0}, .steps = 1, .behind = 1});
+  queue->submit({.id = 4, .state = {0.0}, .steps = 1, .steps_after = 1});
   EXPECT_FALSE(queue->over());
   EXPECT_EQ(queue->running().size(), 2u);
 

@@ -245,7 +245,7 @@ TEST(Parts, WhereItIsTrainedAndWalkedIsKeptApart) {
   folder.write_manifest(manifest);
   Observer quiet;
   const auto problem = fake_problem(study, solver);
-  EXPECT_TRUE(open_run(study, folder.path(), problem, quiet, true).elsewhere);
+  EXPECT_TRUE(open_run(study, folder.path(), problem, quiet, true).other_device);
   EXPECT_EQ(folder.read_manifest().walked_on, "cpu");
   EXPECT_EQ(folder.read_manifest().device, "cuda: one that is not here");
 }
