@@ -23,6 +23,7 @@ struct ServeCommandOptions {
   std::vector<std::string> settings;  ///< solver.key=value
   std::size_t slots = 0;              ///< 0: as the configuration says
   std::string stop_after, idle;       ///< "90s", "9m", "1h"; empty: never
+  bool trust_folder = false;
 };
 
 namespace fs = std::filesystem;
@@ -42,7 +43,8 @@ void run_serve(const ServeCommandOptions& options, const Globals& globals, std::
                    .slots = options.slots,
                    .seconds = seconds_of(options.stop_after, "--stop-after").value_or(0),
                    .idle = seconds_of(options.idle, "--idle").value_or(0),
-                   .settings = options.settings};
+                   .settings = options.settings,
+                   .trust_folder = options.trust_folder};
   Console console(globals);
   const InterruptGuard interrupt;
   // A log that stays empty does not tell a server that waits from one that has not started.
@@ -89,6 +91,9 @@ void declare_serve(CLI::App& command, const std::string& name, const Globals& gl
   command.add_option("--idle", options->idle, "End after this time without a query")
       ->check(complaint_if_empty)
       ->type_name("TIME");
+  command.add_flag("--trust-folder", options->trust_folder,
+                   "Serve it whoever owns it or may write in it: they choose the program that is "
+                   "started with your rights");
   command.footer(fmt::format(
       "Any number of servers may come and go, on all machines that see the folder.\n"
       "Ctrl-C starts no new query and waits for those that run; a second Ctrl-C, or SIGTERM, gives "

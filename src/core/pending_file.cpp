@@ -74,7 +74,7 @@ bool sync_folder(const fs::path& path) {
 
 }  // namespace
 
-PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
+PendingFile::PendingFile(fs::path target, mode_t most) : target_(std::move(target)) {
   std::error_code error;
   if (!target_.has_filename()) fail(target_, "expected the name of a file");
   if (!fs::is_directory(folder_of(target_), error))
@@ -85,7 +85,7 @@ PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   // Who must not read what is replaced must not read what replaces it.
   struct stat there {};
   const bool replaces = stat(target_.c_str(), &there) == 0;
-  const mode_t mode = replaces ? S_IRUSR | S_IWUSR | (there.st_mode & 0066) : 0666;
+  const mode_t mode = (replaces ? S_IRUSR | S_IWUSR | (there.st_mode & 0066) : 0666) & most;
   static std::atomic<unsigned> counter{0};
   for (;;) {  // a name may be left over from a killed process with our id
     fs::path name = target_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -11,9 +13,10 @@ namespace stap {
 class PendingFile {
  public:
   /// Creates an empty temporary file beside `target`, which nobody may read who may not read an
-  /// older one in its place. Throws Error(storage), with the cause, if
-  /// that folder cannot be written or `target` is something else than a file.
-  explicit PendingFile(std::filesystem::path target);
+  /// older one in its place, with no other rights than `most` from the first moment on. Throws
+  /// Error(storage), with the cause, if that folder cannot be written or `target` is something else
+  /// than a file.
+  explicit PendingFile(std::filesystem::path target, mode_t most = 0666);
   /// Removes the temporary file unless commit() has succeeded.
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;

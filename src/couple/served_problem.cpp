@@ -8,11 +8,6 @@
 #include "stap/couple/solver_table.h"
 
 namespace stap {
-namespace {
-
-constexpr std::size_t kFileMost = std::size_t{16} << 20;
-
-}  // namespace
 
 void check_settings(const ServeOptions& options) {
   config::Value none;
@@ -26,19 +21,26 @@ void check_settings(const ServeOptions& options) {
   }
 }
 
-ServedProblem::ServedProblem(const SpoolFolder& folder, std::string id, const ServeOptions& options)
-    : id_(std::move(id)) {
-  const std::filesystem::path file = folder.problem(id_);
-  const auto bytes = bytes_of(file, kFileMost);
-  if (!bytes) throw Error(ErrorKind::data, fmt::format("cannot read {}", file.string()));
-  text_ = *bytes;
-  problem_ =
-      read_problem(config::parse_json({reinterpret_cast<const char*>(text_.data()), text_.size()},
-                                      file.string()),
-                   file);
-  if (problem_id(problem_.outline) != id_)
-    throw Error(ErrorKind::data,
-                fmt::format("{} is about another problem than its name says", file.string()));
+std::unique_ptr<ServedProblem> ServedProblem::open(const SpoolFolder& folder, const std::string& id,
+                                                   const ServeOptions& options, std::string& flaw) {
+  std::optional<std::string> text;
+  SpoolProblem problem;
+  try {
+    text = folder.problem_text(id);
+    if (!text) return nullptr;
+    problem = read_problem(*text, id, folder.problem(id));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    flaw = error.what();
+    return nullptr;
+  }
+  return std::unique_ptr<ServedProblem>(
+      new ServedProblem(id, *std::move(text), std::move(problem), options));
+}
+
+ServedProblem::ServedProblem(std::string id, std::string text, SpoolProblem problem,
+                             const ServeOptions& options)
+    : id_(std::move(id)), text_(std::move(text)), problem_(std::move(problem)) {
   for (const std::string& setting : options.settings)
     config::apply_override(problem_.recipe, setting);
   config::Value how = *problem_.recipe.find("solver");
@@ -58,8 +60,13 @@ ServedProblem::ServedProblem(const SpoolFolder& folder, std::string id, const Se
 }
 
 bool ServedProblem::changed(const SpoolFolder& folder) const {
-  const auto bytes = bytes_of(folder.problem(id_), kFileMost);
-  return bytes && *bytes != text_;
+  try {
+    const auto text = folder.problem_text(id_);
+    return text && *text != text_;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
+    return false;  // it cannot be read just now
+  }
 }
 
 }  // namespace stap

@@ -9,7 +9,7 @@
 #include "core/answer_times.h"
 #include "core/breaker.h"
 #include "couple/spool_folder.h"
-#include "couple/spool_format.h"
+#include "couple/spool_problem.h"
 #include "stap/core/solver_queue.h"
 #include "stap/couple/serve.h"
 
@@ -21,8 +21,10 @@ void check_settings(const ServeOptions& options);
 /// Its solver, with slots on this machine.
 class ServedProblem {
  public:
-  /// Throws Error(data) for a file that is not right, Error(config) if the solver cannot be made.
-  ServedProblem(const SpoolFolder& folder, std::string id, const ServeOptions& options);
+  /// Null: there is none, or its file cannot be used, and `flaw` says why. Throws Error(config) if
+  /// the folder is not to be trusted or the solver cannot be made.
+  static std::unique_ptr<ServedProblem> open(const SpoolFolder& folder, const std::string& id,
+                                             const ServeOptions& options, std::string& flaw);
 
   const Outline& outline() const { return problem_.outline; }
   SolverQueue& queue() { return *queue_; }
@@ -35,8 +37,10 @@ class ServedProblem {
   Breaker breaker{{}};
 
  private:
-  std::string id_;
-  std::vector<std::byte> text_;  // of its file
+  ServedProblem(std::string id, std::string text, SpoolProblem problem,
+                const ServeOptions& options);
+
+  std::string id_, text_;  // of its file
   SpoolProblem problem_;
   std::size_t slots_ = 1;
   double silence_ = 60.0;

@@ -11,9 +11,15 @@
 
 namespace stap {
 
+/// Whose folder a server acts on, which starts the program that the folder names.
+enum class Whose {
+  anyones,
+  ours  ///< nobody but us and root can have written it; Error(config) otherwise
+};
+
 /// Where things are:
 ///
-///   spool.json            what it is: format spool/1
+///   spool.json            what it is: format spool/2
 ///   problems/ID.json      how to make the solver of a problem
 ///   queries/KEY           asked, and nobody's yet
 ///   claimed/KEY.SERVER    what a server works on
@@ -23,11 +29,13 @@ namespace stap {
 ///   aside/                what is being written
 class SpoolFolder {
  public:
-  /// Makes it, if need be. Throws Error(storage), and Error(config) for a folder that holds
-  /// something else.
+  /// Makes it, if need be, so that nobody else can write in it. Throws Error(storage), and
+  /// Error(config) for a folder that holds something else.
   static SpoolFolder make(const std::filesystem::path& path);
-  /// One that is there; empty while it is an empty folder. Throws Error(data) for anything else.
-  static std::optional<SpoolFolder> open(const std::filesystem::path& path);
+  /// One that is there; empty while it is an empty folder. Throws Error(data) for anything else,
+  /// also of an earlier version or damaged.
+  static std::optional<SpoolFolder> open(const std::filesystem::path& path,
+                                         Whose whose = Whose::anyones);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path folder(const char* name) const { return path_ / name; }
@@ -36,15 +44,20 @@ class SpoolFolder {
   std::filesystem::path claim(const std::string& key, const std::string& server) const;
   std::filesystem::path answer(const std::string& key) const { return path_ / "answers" / key; }
   std::filesystem::path server(const std::string& name) const { return path_ / "servers" / name; }
+  /// The text of a problem's file; empty: there is none. Throws Error(data) if it cannot be read.
+  std::optional<std::string> problem_text(const std::string& id) const;
+  /// Throws Error(storage).
+  void put_problem(const std::string& id, const std::string& text) const;
   /// Puts a file in its place in one step. `who` writes no two files at a time. Throws
   /// Error(storage).
   void put(const std::filesystem::path& file, std::span<const std::byte> bytes,
            const std::string& who, bool forced) const;
 
  private:
-  explicit SpoolFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  SpoolFolder(std::filesystem::path path, Whose whose) : path_(std::move(path)), whose_(whose) {}
 
   std::filesystem::path path_;
+  Whose whose_;
 };
 
 /// A query that a server works on.

@@ -5,23 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
-#include <optional>
-#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "core/crc32c.h"
 #include "couple/frames.h"
-#include "stap/config/files.h"
-#include "stap/core/error.h"
 #include "stap/core/sha256.h"
 
 namespace stap {
 namespace {
-
-namespace fs = std::filesystem;
-using config::Value;
 
 static_assert(std::endian::native == std::endian::little, "files are copied in memory order");
 
@@ -98,78 +90,6 @@ std::vector<double> numbers_at(std::span<const std::byte> file, std::size_t from
   std::vector<double> numbers(count);
   if (count > 0) std::memcpy(numbers.data(), &file[from], count * sizeof(double));
   return numbers;
-}
-
-template <class Item>
-Value list_of(const std::vector<Item>& items) {
-  Value::List list(items.begin(), items.end());
-  if constexpr (std::is_same_v<Item,
-                               double>)  // a guard may be infinite, which JSON has no word for
-    for (Value& one : list)
-      if (!std::isfinite(*one.real())) one = Value(fmt::format("{}", *one.real()));
-  return Value(std::move(list));
-}
-
-const Value::List& list_in(const Value& map, const char* key, const fs::path& file) {
-  const Value* value = map.find(key);
-  if (value == nullptr || !value->is_list()) throw_bad_field(key, file);
-  return *value->list();
-}
-
-std::vector<double> reals_in(const Value& map, const char* key, const fs::path& file) {
-  std::vector<double> numbers;
-  for (const Value& one : list_in(map, key, file)) {
-    const double infinite = std::numeric_limits<double>::infinity();
-    const auto number = one == Value("inf")    ? std::optional(infinite)
-                        : one == Value("-inf") ? std::optional(-infinite)
-                                               : one.real();
-    if (!number) throw_bad_field(key, file);
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
-Value to_value(const Outline& outline) {
-  Value value;
-  value.set("name", outline.name);
-  value.set("channels", list_of(outline.channels));
-  value.set("points", list_of(outline.grid.points));
-  value.set("lengths", list_of(outline.grid.lengths));
-  value.set("dt", outline.dt);
-  value.set("guard_min", list_of(outline.guard_min));
-  value.set("guard_max", list_of(outline.guard_max));
-  Value::List parameters;
-  for (const Parameter& parameter : outline.parameters) {
-    Value& one = parameters.emplace_back();
-    one.set("name", parameter.name);
-    one.set("value", parameter.value);
-  }
-  value.set("parameters", Value(std::move(parameters)));
-  return value;
-}
-
-Outline read_outline(const Value& value, const fs::path& file) {
-  Outline outline;
-  outline.name = field<std::string>(value, "name", file);
-  for (const Value& channel : list_in(value, "channels", file)) {
-    if (channel.text() == nullptr) throw_bad_field("channels", file);
-    outline.channels.push_back(*channel.text());
-  }
-  std::vector<std::size_t> sizes;
-  for (const Value& points : list_in(value, "points", file)) {
-    const auto number = points.integer<std::uint64_t>();
-    if (!number || *number > (1u << 24)) throw_bad_field("points", file);
-    sizes.push_back(*number);
-  }
-  outline.grid =
-      make_grid(outline.channels.size(), std::move(sizes), reals_in(value, "lengths", file));
-  outline.dt = field<double>(value, "dt", file);
-  outline.guard_min = reals_in(value, "guard_min", file);
-  outline.guard_max = reals_in(value, "guard_max", file);
-  for (const Value& one : list_in(value, "parameters", file))
-    outline.parameters.push_back(
-        {field<std::string>(one, "name", file), field<double>(one, "value", file)});
-  return outline;
 }
 
 }  // namespace
@@ -264,31 +184,6 @@ std::string read_answer(std::span<const std::byte> file, const std::string& key,
   answer.seconds = std::isfinite(header.number) ? header.number : 0.0;
   answer.attempts = static_cast<int>(header.attempts);
   return {};
-}
-
-Value to_value(const SpoolProblem& problem) {
-  Value value;
-  value.set("format", kSpoolFormat);
-  value.set("outline", to_value(problem.outline));
-  for (const char* section : {"pde", "solver"})
-    if (const Value* found = problem.recipe.find(section)) value.set(section, *found);
-  value.set("failures", problem.failures.string());
-  return value;
-}
-
-SpoolProblem read_problem(const Value& value, const fs::path& file) {
-  if (const auto format = field<std::string>(value, "format", file); format != kSpoolFormat)
-    throw Error(ErrorKind::data, fmt::format("{}: the format is '{}', expected '{}'", file.string(),
-                                             format, kSpoolFormat));
-  SpoolProblem problem;
-  for (const char* section : {"outline", "solver"})
-    if (const Value* found = value.find(section); found == nullptr || !found->is_map())
-      throw_bad_field(section, file);
-  problem.outline = read_outline(*value.find("outline"), file);
-  for (const char* section : {"pde", "solver"})
-    if (const Value* found = value.find(section)) problem.recipe.set(section, *found);
-  problem.failures = field<std::string>(value, "failures", file);
-  return problem;
 }
 
 }  // namespace stap

@@ -2,19 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "stap/config/value.h"
 #include "stap/core/outline.h"
 #include "stap/core/solver.h"
 
 namespace stap {
 
-inline constexpr const char* kSpoolFormat = "spool/1";
 inline constexpr std::size_t kProblemDigits = 16, kKeyDigits = 48;  ///< hexadecimal
 inline constexpr std::size_t kSpoolTextMost = 65536;                ///< bytes of a reason
 
@@ -36,15 +33,5 @@ std::string read_query(std::span<const std::byte> file, const std::string& key,
                        const Outline& outline, Query& query);
 std::string read_answer(std::span<const std::byte> file, const std::string& key, const Grid& grid,
                         std::size_t steps, Answer& answer);
-
-/// How to make the solver of a problem, for who never saw the configuration.
-struct SpoolProblem {
-  Outline outline;
-  config::Value recipe;            ///< the sections pde and solver
-  std::filesystem::path failures;  ///< as CoupleContext; absolute
-};
-config::Value to_value(const SpoolProblem& problem);
-/// Throws Error(data) naming the file.
-SpoolProblem read_problem(const config::Value& value, const std::filesystem::path& file);
 
 }  // namespace stap

@@ -29,7 +29,7 @@ Clock::duration ticks_of(double seconds) {
 }  // namespace
 
 void ServerSigns::give(const fs::path& file, std::string_view facts, double silence) {
-  const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   int error = out < 0 || !write_sign(out, signer_.next(facts)) ? errno : 0;
   if (out >= 0 && close(out) != 0 && error == 0) error = errno;
   const auto now = Clock::now();

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "couple/spool_format.h"
 #include "couple/spool_session.h"
 #include "stap/core/error.h"
 

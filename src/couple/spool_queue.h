@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "couple/spool_format.h"
+#include "couple/spool_problem.h"
 #include "stap/core/solver_queue.h"
 
 namespace stap {

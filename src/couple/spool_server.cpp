@@ -11,6 +11,7 @@
 #include "couple/query_picker.h"
 #include "couple/query_times.h"
 #include "couple/served_problem.h"
+#include "couple/spool_format.h"
 #include "couple/spool_life.h"
 #include "stap/core/error.h"
 #include "stap/core/stop.h"
@@ -36,7 +37,8 @@ class Server {
 
   Served run() {
     while (!folder_ && !over())
-      if (!(folder_ = SpoolFolder::open(options_.folder))) std::this_thread::sleep_for(kPatience);
+      if (!(folder_ = SpoolFolder::open(options_.folder, whose())))
+        std::this_thread::sleep_for(kPatience);
     if (folder_) {
       try {
         while (!over()) turn();
@@ -58,6 +60,8 @@ class Server {
     Clock::time_point begun;
   };
   using Tasks = std::unordered_map<std::uint64_t, Task>;
+
+  Whose whose() const { return options_.trust_folder ? Whose::anyones : Whose::ours; }
 
   // Whether to end; that nothing new should begin is noted on the way.
   bool over() {
@@ -129,9 +133,13 @@ class Server {
       problems_.erase(known);
       renew_.erase(id);
     }
-    if (!is_there(folder_->problem(id))) return nullptr;
-    auto& problem = problems_.emplace(id, std::make_unique<ServedProblem>(*folder_, id, options_))
-                        .first->second;
+    std::string flaw;
+    auto opened = ServedProblem::open(*folder_, id, options_, flaw);
+    if (!flaw.empty() && flawed_.insert(id).second)
+      observer_.warning(fmt::format("{}; its queries wait until the run writes it again", flaw));
+    if (!opened) return nullptr;
+    flawed_.erase(id);
+    const auto& problem = problems_.emplace(id, std::move(opened)).first->second;
     slots_ = problem->slots();
     silence_ = problem->silence();
     observer_.note(
@@ -277,7 +285,7 @@ class Server {
   QueryPicker picker_;
   std::optional<SpoolFolder> folder_;
   std::map<std::string, std::unique_ptr<ServedProblem>> problems_;  // by id
-  std::set<std::string> renew_;                                     // those whose file has changed
+  std::set<std::string> renew_, flawed_;                            // their file: changed, damaged
   Tasks tasks_;                                                     // by the id of the query here
   std::deque<std::pair<std::string, std::vector<std::byte>>> unwritten_;  // answers, by key
   std::size_t slots_;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "stap/config/files.h"
+#include "couple/spool_format.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
 
@@ -47,12 +47,12 @@ void SpoolSession::add(const std::string& id, SpoolProblem problem) {
   if (begun_) put_problem(id);
 }
 
-// Servers look at it again and again: only what is new is written.
+// Servers look at it again and again: only what is new, damaged or missing is written.
 void SpoolSession::put_problem(const std::string& id) {
-  const std::string text = config::json_text(to_value(problems_.at(id))) + "\n";
+  const std::string text = problem_text(problems_.at(id));
   const auto there = bytes_of(folder_.problem(id), text.size());
   if (there && std::ranges::equal(*there, std::as_bytes(std::span(text)))) return;
-  folder_.put(folder_.problem(id), std::as_bytes(std::span(text)), right_.name(), true);
+  folder_.put_problem(id, text);
 }
 
 void SpoolSession::ask(SpoolAsker& asker, std::uint64_t id, const std::string& key,

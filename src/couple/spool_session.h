@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "couple/spool_folder.h"
-#include "couple/spool_format.h"
 #include "couple/spool_life.h"
+#include "couple/spool_problem.h"
 #include "stap/core/solver_queue.h"
 
 namespace stap {

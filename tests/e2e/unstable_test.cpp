@@ -48,7 +48,7 @@ std::vector<std::string> unstable_study() {
           "on_unstable=refill"};
 }
 
-std::vector<std::string> lines_of(const std::string& path) {
+std::vector<std::string> lines_in(const std::string& path) {
   std::istringstream text(content(path));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line + "\n");
@@ -75,7 +75,7 @@ class UnstableProgram : public ::testing::Test {
   // Bodies of the journal's lines of one type.
   std::vector<json> journal(const std::string& run, const std::string& type) const {
     std::vector<json> bodies;
-    for (const std::string& line : lines_of(folder_.path(run + "/journal.jsonl")))
+    for (const std::string& line : lines_in(folder_.path(run + "/journal.jsonl")))
       if (const json entry = json::parse(line); entry.at("type") == type)
         bodies.push_back(entry.at("body"));
     return bodies;
@@ -156,7 +156,7 @@ TEST_F(UnstableProgram, CutOffInAnyPassEndsWithTheSameBytes) {
   ASSERT_EQ(run_stap(words("begun", {"rounds=0"})).exit_code, 0);
   ASSERT_GT(total("whole", "passes"), 2u);
   const std::string expected = essence("whole");
-  const auto lines = lines_of(folder_.path("whole/journal.jsonl"));
+  const auto lines = lines_in(folder_.path("whole/journal.jsonl"));
   std::vector<std::set<std::size_t>> passes;  // candidates of each
   for (std::size_t pass = 1; pass <= journal("whole", "ledger").at(1).at("passes"); ++pass) {
     const json plan = json::parse(content(folder_.path("whole/rounds/00/" + plan_name(pass))));
@@ -170,7 +170,7 @@ TEST_F(UnstableProgram, CutOffInAnyPassEndsWithTheSameBytes) {
     for (const char* file :
          {"config.yaml", "manifest.json", "answers.bin", "rounds/00/committee.safetensors"})
       fs::copy(folder_.path(std::string("whole/") + file), folder_.path(cut + "/" + file));
-    folder_.file(cut + "/metrics.jsonl", lines_of(folder_.path("whole/metrics.jsonl")).at(0));
+    folder_.file(cut + "/metrics.jsonl", lines_in(folder_.path("whole/metrics.jsonl")).at(0));
     std::string text;
     std::set<std::size_t> answered;
     std::size_t ledgers = 0;
@@ -214,10 +214,10 @@ TEST_F(UnstableProgram, PlansThatDoNotFitAreMadeAgain) {
   const std::string first = content(folder_.path("whole/rounds/00/plan.json"));
   folder_.file("whole/rounds/00/plan-2.json", first);  // candidates that are used, another budget
   change_sealed(folder_.path("whole/rounds/00/plan-2.json"), "\"pass\": 1", "\"pass\": 2");
-  folder_.file("whole/metrics.jsonl", lines_of(folder_.path("whole/metrics.jsonl")).at(0));
+  folder_.file("whole/metrics.jsonl", lines_in(folder_.path("whole/metrics.jsonl")).at(0));
   // Killed before the ledger of the round was written: its purchase is walked again.
   std::string text;
-  const auto lines = lines_of(folder_.path("whole/journal.jsonl"));
+  const auto lines = lines_in(folder_.path("whole/journal.jsonl"));
   for (std::size_t k = 0; k + 1 < lines.size(); ++k) text += lines[k];
   folder_.file("whole/journal.jsonl", text);
   fs::remove_all(folder_.path("whole/rounds/01"));

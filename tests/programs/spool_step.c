@@ -1,6 +1,6 @@
-/* A solver that tells how often it was called: spool_step INPUT OUTPUT SECONDS LOG
-   gives the array of a .npy file with 1 added to every value after SECONDS, and adds a line with the
-   first value of its input to LOG when it begins. */
+/* A solver that tells how often it was called: spool_step INPUT OUTPUT SECONDS LOG [MORE]
+   gives the array of a .npy file with MORE (1) added to every value after SECONDS, and adds a line
+   with the first value of its input to LOG when it begins. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,9 @@
 static char bytes[1 << 20];
 
 int main(int argc, char** argv) {
-  if (argc != 5) return fprintf(stderr, "usage: spool_step INPUT OUTPUT SECONDS LOG\n"), 2;
+  if (argc != 5 && argc != 6)
+    return fprintf(stderr, "usage: spool_step INPUT OUTPUT SECONDS LOG [MORE]\n"), 2;
+  const double more = argc == 6 ? atof(argv[5]) : 1;
   FILE* in = fopen(argv[1], "rb");
   if (!in) return perror(argv[1]), 1;
   const size_t size = fread(bytes, 1, sizeof bytes, in);
@@ -22,7 +24,7 @@ int main(int argc, char** argv) {
     double value;
     memcpy(&value, bytes + at, sizeof value);
     if (at == head) first = value;
-    value += 1;
+    value += more;
     memcpy(bytes + at, &value, sizeof value);
   }
   char line[64];

@@ -17,6 +17,7 @@ struct ServeOptions {
   double seconds = 0.0;                 ///< that it may run; 0: for ever
   double idle = 0.0;                    ///< it ends after so many without a query; 0: never
   std::vector<std::string> settings{};  ///< "solver.scratch=PLACE", for this machine
+  bool trust_folder = false;            ///< whoever owns it, or may write in it
 };
 
 /// What became of it.
@@ -35,6 +36,11 @@ struct Served {
 /// Fetches queries that a run has put into the folder (option `spool` of its solver), runs them in
 /// slots of this machine and leaves the answers there. Any number of processes may do so, come and
 /// go; each query is answered by one of them. An empty folder is waited for.
+///
+/// The folder names the program that is started. So it, spool.json, `problems` and the files there
+/// must be ours or root's, and group and others must not be able to write in them: otherwise
+/// Error(config), unless the folder is trusted. A problem that is damaged waits until the run has
+/// written it again.
 ///
 /// Asked to stop it begins nothing new and waits for what runs; asked to stop now, or out of time,
 /// it gives back what is not finished. No query is begun that usually takes longer than is left.

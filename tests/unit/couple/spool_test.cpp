@@ -164,10 +164,11 @@ TEST_F(Spool, AKeySaysAllThatIsAsked) {
   outline_.parameters[0].value = 4, add();
   outline_.guard_max = {std::numeric_limits<double>::infinity()}, add();
 
-  const SpoolProblem again =
-      read_problem(config::parse_json(config::json_text(to_value(problem())), "test"), "test");
+  const std::string id = problem_id(outline_);
+  const SpoolProblem again = read_problem(problem_text(problem()), id, "test");
 
-  EXPECT_EQ(problem_id(again.outline), problem_id(outline_));
+  EXPECT_EQ(problem_id(again.outline), id);
+  EXPECT_THROW(read_problem(problem_text(problem()), std::string(16, '0'), "test"), Error);
   for (const std::string& one : keys) EXPECT_TRUE(is_spool_key(one));
   std::ranges::sort(keys);
   EXPECT_EQ(std::ranges::adjacent_find(keys), keys.end());
