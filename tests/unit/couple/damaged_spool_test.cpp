@@ -195,7 +195,7 @@ TEST_F(DamagedSpool, WithADamagedSpoolJsonNobodyStarts) {
   for (std::size_t i = 0; i < whole.size(); ++i) {
     change(about, i, static_cast<int>(i % 8));
     for (const std::function<void()>& start :
-         {std::function<void()>([&] { serve({.folder = place_}, heard_, {}); }),
+         {std::function<void()>([&] { serve({.folder = place_, .idle = 0.1}, heard_, {}); }),
           std::function<void()>([&] { open(); })})
       expect_error(ErrorKind::data, "give solver.spool a new folder", start);
     change(about, i, static_cast<int>(i % 8));
@@ -205,7 +205,7 @@ TEST_F(DamagedSpool, WithADamagedSpoolJsonNobodyStarts) {
   folder_.file("spool/spool.json", "{\"format\":\"spool/1\"}\n");
   expect_error(ErrorKind::data, "spool/1, expected spool/2: an earlier version", [&] { open(); });
   expect_error(ErrorKind::data, "give solver.spool a new folder",
-               [&] { serve({.folder = place_}, heard_, {}); });
+               [&] { serve({.folder = place_, .idle = 0.1}, heard_, {}); });
 }
 
 // Who is at work does not care.
