@@ -35,15 +35,6 @@ class Counting {
   const std::function<bool(Affects)>& counts_;
 };
 
-const Table* table_of(const Family& family, const Value& section) {
-  if (!family.named) return family.entries.front().fields;
-  const Value* name = section.find("name");
-  for (const Entry& entry : family.entries)
-    if (name != nullptr && name->text() != nullptr && *name->text() == entry.name)
-      return entry.fields;
-  return nullptr;
-}
-
 }  // namespace
 
 std::string_view to_string(Affects affects) {
@@ -64,8 +55,10 @@ Value counting(std::span<const Family> families, const Value& document, bool unk
         kept.push_back(section);
       continue;
     }
-    Value part = Counting(family->affects, counts)
-                     .part(section.value, table_of(*family, section.value), family->affects);
+    const Entry* entry = family->meant(section.value);
+    Value part =
+        Counting(family->affects, counts)
+            .part(section.value, entry != nullptr ? entry->fields : nullptr, family->affects);
     if (!part.map()->empty() || counts(family->affects))
       kept.push_back({section.key, std::move(part)});
   }

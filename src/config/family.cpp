@@ -20,8 +20,8 @@ std::vector<std::string> names(const Items& items) {
   return result;
 }
 
-/// The entry's schema, with `name` as its first property and required.
-Value named_schema(const Entry& entry) {
+/// The entry's schema, with `name` as its first property; required unless it is what no name means.
+Value named_schema(const Entry& entry, bool required) {
   Value name;
   name.set("const", entry.name);
   Value properties;
@@ -32,7 +32,7 @@ Value named_schema(const Entry& entry) {
   result.set("type", "object");
   result.set("description", entry.text);
   result.set("properties", std::move(properties));
-  result.set("required", Value(Value::List{"name"}));
+  if (required) result.set("required", Value(Value::List{"name"}));
   return result;
 }
 
@@ -104,6 +104,15 @@ Family plain_family(std::string name, std::string text, const Table& fields, Aff
   return {std::move(name), std::move(text), false, {std::move(entry)}, affects};
 }
 
+const Entry* Family::meant(const Value& section) const {
+  if (!named) return &entries.front();
+  const Value* given = section.find("name");
+  const std::string* text = given != nullptr ? given->text() : &preset;
+  for (const Entry& entry : entries)
+    if (text != nullptr && entry.name == *text) return &entry;
+  return nullptr;
+}
+
 std::optional<Section> read_section(const Family& family, const Value& section,
                                     Complaints& complaints) {
   if (!family.named)
@@ -118,14 +127,14 @@ std::optional<Section> read_section(const Family& family, const Value& section,
     return std::nullopt;
   }
   const Value* name = section.find("name");
-  if (!name) {
+  const Entry* meant = family.meant(section);
+  if (!name && !meant) {
     complaints.add(path, "is missing, expected one of " + fmt::format("{}", fmt::join(known, ", ")),
                    section.origin());
     return std::nullopt;
   }
-  const std::string* text = name->text();
-  const auto found = text ? std::ranges::find(known, *text) : known.end();
-  if (found == known.end()) {
+  if (!meant) {
+    const std::string* text = name->text();
     complaints.add(
         path,
         text ? fmt::format("is '{}', which is not known{}", *text, hint(*text, known, "names"))
@@ -133,10 +142,10 @@ std::optional<Section> read_section(const Family& family, const Value& section,
         name->origin());
     return std::nullopt;
   }
-  const auto entry = static_cast<std::size_t>(found - known.begin());
   Value options = section;
   options.erase("name");
-  return Section{entry, read(*family.entries[entry].fields, options, family.name, complaints)};
+  return Section{static_cast<std::size_t>(meant - family.entries.data()),
+                 read(*meant->fields, options, family.name, complaints)};
 }
 
 Value section_value(const Entry& entry, const AnyOptions& options) {
@@ -167,7 +176,7 @@ std::vector<std::optional<Section>> read_sections(std::span<const Family> famili
             member.origin);
   for (std::size_t f = 0; f < families.size(); ++f) {
     const Value* section = document.find(families[f].name);
-    if (section || !families[f].named)
+    if (section || families[f].meant({}) != nullptr)
       sections[f] = read_section(families[f], section ? *section : Value(), complaints);
   }
   return sections;
@@ -176,12 +185,14 @@ std::vector<std::optional<Section>> read_sections(std::span<const Family> famili
 Value effective(std::span<const Family> families,
                 std::span<const std::optional<Section>> sections) {
   Value document{Value::Map{}};
-  for (std::size_t f = 0; f < families.size(); ++f)
-    if (const std::optional<Section>& section = sections[f])
-      document.set(families[f].name,
-                   families[f].named
-                       ? section_value(families[f].entries[section->entry], section->options)
-                       : section->options.value());
+  for (std::size_t f = 0; f < families.size(); ++f) {
+    const Family& family = families[f];
+    if (!sections[f]) continue;
+    const Entry& entry = family.entries[sections[f]->entry];
+    document.set(family.name, &entry == family.meant({})
+                                  ? sections[f]->options.value()
+                                  : section_value(entry, sections[f]->options));
+  }
   return document;
 }
 
@@ -195,7 +206,8 @@ Value schema(std::span<const Family> families) {
     Value section;
     if (family.named) {
       Value::List entries;
-      for (const Entry& entry : family.entries) entries.push_back(named_schema(entry));
+      for (const Entry& entry : family.entries)
+        entries.push_back(named_schema(entry, entry.name != family.preset));
       section.set("oneOf", Value(std::move(entries)));
     } else {
       section = schema(*family.entries.front().fields);

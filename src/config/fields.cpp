@@ -110,8 +110,8 @@ std::vector<std::string> names(const std::vector<FieldInfo>& fields) {
 }  // namespace
 
 Table::Table(std::vector<FieldInfo> fields,
-             std::shared_ptr<void> (*make_options)(const void* copied))
-    : fields_(std::move(fields)), make_(make_options) {
+             std::function<std::shared_ptr<void>(const void* copied)> make_options)
+    : fields_(std::move(fields)), make_(std::move(make_options)) {
   std::vector<std::string> sorted = names(fields_);
   std::ranges::sort(sorted);
   const auto twice = std::ranges::adjacent_find(sorted);

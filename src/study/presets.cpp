@@ -213,8 +213,10 @@ void overlay(Value& document, const Value& over) {
       const Value* name = section.value.find("name");
       const auto family = std::ranges::find(families, section.key, &config::Family::name);
       if (old == nullptr || name == nullptr || family == families.end() || !family->named) continue;
-      const Value* old_name = old->find("name");
-      if (old_name != nullptr && !(*old_name == *name)) document.erase(section.key);
+      const Value* given = old->find("name");
+      const Value old_name = given != nullptr ? *given : Value(family->preset);
+      const bool unnamed = given == nullptr && family->preset.empty();
+      if (!unnamed && !(old_name == *name)) document.erase(section.key);
     }
   }
   merge(document, over);

@@ -30,6 +30,12 @@ struct Family {
   bool named = false;
   std::vector<Entry> entries;          ///< exactly one, called like the family, unless named
   Affects affects = Affects::problem;  ///< what keys affect that do not say it; all, to be safe
+  /// The entry that a section without a name means, and which effective documents do not name; so a
+  /// plain family may become a named one. Empty: sections have names, and may be absent.
+  std::string preset{};
+
+  /// The entry that a section, or one that is absent, names or means; null if there is none.
+  const Entry* meant(const Value& section) const;
 };
 
 /// Throws Error(internal) if a name occurs twice or an entry is not as it must be.

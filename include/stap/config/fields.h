@@ -94,11 +94,12 @@ class Table {
 
  protected:
   /// Throws Error(internal) if two fields have one name.
-  Table(std::vector<FieldInfo> fields, std::shared_ptr<void> (*make_options)(const void* copied));
+  Table(std::vector<FieldInfo> fields,
+        std::function<std::shared_ptr<void>(const void* copied)> make_options);
 
  private:
   std::vector<FieldInfo> fields_;
-  std::shared_ptr<void> (*make_)(const void* copied);
+  std::function<std::shared_ptr<void>(const void* copied)> make_;
 };
 
 template <class Options>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,12 +28,34 @@ class AnyOptions {
   /// A copy with another value in one field. Throws Error(config) if it may not be, or there is no
   /// such field.
   AnyOptions with(std::string_view key, const Value& value) const;
-
- private:
+  /// The struct, of a type that `table` knows; null if empty. Throws as as() does.
   const void* of(const Table& table) const;
 
+ private:
   const Table* table_ = nullptr;
   std::shared_ptr<const void> options_;
+};
+
+template <class Options>
+AnyOptions any_options(const Fields<Options>& fields, const Options& options) {
+  return {fields, fields.make(&options)};
+}
+
+/// The fields of two structs in one map, those of `first` before the others. Both must live as
+/// long.
+class JoinedFields : public Table {
+ public:
+  JoinedFields(const Table& first, const Table& second);
+
+  /// What this table has read, each half as its own table would have.
+  AnyOptions first(const AnyOptions& joined) const { return half(joined, 0); }
+  AnyOptions second(const AnyOptions& joined) const { return half(joined, 1); }
+
+ private:
+  struct Halves;
+  AnyOptions half(const AnyOptions& joined, std::size_t which) const;
+
+  const Table* tables_[2];
 };
 
 /// The options of an entry with these fields, from a map.

@@ -46,13 +46,15 @@ template <class Row>
 class Registry {
  public:
   /// `section`: the family's key. `affects`: what its keys do that do not say it. `reserved`: names
-  /// that no row may have.
+  /// that no row may have. `preset`: Family::preset.
   Registry(std::string section, std::string text, Affects affects,
-           std::initializer_list<Row> built_in, std::vector<std::string> reserved = {})
+           std::initializer_list<Row> built_in, std::vector<std::string> reserved = {},
+           std::string preset = {})
       : section_(std::move(section)),
         text_(std::move(text)),
         affects_(affects),
         reserved_(std::move(reserved)),
+        preset_(std::move(preset)),
         rows_(built_in) {}
 
   /// Throws Error(config) for a name that is taken, not a name, or reserved, for a row without a
@@ -73,7 +75,11 @@ class Registry {
     return nullptr;
   }
 
-  Family family() const { return named_family(section_, text_, rows_, affects_); }
+  Family family() const {
+    Family family = named_family(section_, text_, rows_, affects_);
+    family.preset = preset_;
+    return family;
+  }
   /// What a section chooses; nothing, and complaints, if it cannot be read.
   Choice<Row> choose(const Value& section, Complaints& complaints) const {
     const auto read = read_section(family(), section, complaints);
@@ -91,6 +97,7 @@ class Registry {
   std::string section_, text_;
   Affects affects_;
   std::vector<std::string> reserved_;
+  std::string preset_;
   std::deque<Row> rows_;
 };
 

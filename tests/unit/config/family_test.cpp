@@ -145,6 +145,30 @@ TEST(Family, SchemaTellsEntriesApartByName) {
   EXPECT_EQ(json["properties"]["train"]["properties"]["epochs"]["minimum"], 1);
 }
 
+// Documents of a section that was plain once stay what they were.
+TEST(Family, ASectionWithoutANameMayMeanAnEntry) {
+  Family family = named_family("pde", "the equation", equations());
+  family.preset = "wave";
+  const std::vector<Family> these{family};
+  Complaints complaints;
+  const auto effective_of = [&](std::string_view text) {
+    return check(these, parsed(text), complaints);
+  };
+
+  EXPECT_EQ(effective_of(""), parsed("{pde: {points: 64}}"));
+  EXPECT_EQ(effective_of("pde: {points: 9}"), parsed("{pde: {points: 9}}"));
+  EXPECT_EQ(effective_of("pde: {name: wave, points: 9}"), parsed("{pde: {points: 9}}"));
+  EXPECT_EQ(effective_of("pde: {name: heat}"), parsed("{pde: {name: heat, conductivity: 0.5}}"));
+  EXPECT_TRUE(complaints.empty());
+  effective_of("pde: {name: none}");
+  EXPECT_EQ(complaints.list().size(), 1u);
+  const Value entries = *schema(these).find("properties")->find("pde")->find("oneOf");
+  EXPECT_EQ((*entries.list())[0].find("required"), nullptr);
+  EXPECT_NE((*entries.list())[1].find("required"), nullptr);
+  const auto all = [](Affects) { return true; };
+  EXPECT_EQ(counting(these, parsed("pde: {points: 9}"), true, all), parsed("pde: {points: 9}"));
+}
+
 TEST(Family, ClashingNamesAreABug) {
   struct Bad {
     std::string name;

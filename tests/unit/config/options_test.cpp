@@ -47,6 +47,40 @@ TEST(AnyOptions, OfAnotherTableAreABug) {
   EXPECT_THROW(waves("{}").as(heat_fields()), Error);
 }
 
+struct Sea {
+  double depth = 1.0;
+};
+const Fields<Sea>& sea_fields() {
+  static const Fields<Sea> fields{{"depth", &Sea::depth, "of the water", above(0)}};
+  return fields;
+}
+
+TEST(JoinedFields, AreReadAsOneMapAndComeApartAgain) {
+  const JoinedFields joined(wave_fields(), sea_fields());
+
+  const AnyOptions options = read(joined, parse_yaml("{depth: 3, speed: 2}", "t"), "pde");
+
+  EXPECT_EQ(options.value(), parse_yaml("{points: 64, speed: 2.0, depth: 3.0}", "t"));
+  EXPECT_EQ(joined.first(options).as(wave_fields()).speed, 2.0);
+  EXPECT_EQ(joined.second(options).as(sea_fields()).depth, 3.0);
+  EXPECT_TRUE(joined.first({}).value().is_null());
+  EXPECT_THROW(read(joined, parse_yaml("{depth: 0}", "t"), "pde"), Error);
+}
+
+TEST(JoinedFields, CopiesAreOfTheirOwn) {
+  const JoinedFields joined(wave_fields(), sea_fields());
+  const AnyOptions options = read(joined, parse_yaml("{speed: 2}", "t"), "pde");
+
+  const AnyOptions changed = options.with("speed", 3);
+
+  EXPECT_EQ(joined.first(changed).as(wave_fields()).speed, 3.0);
+  EXPECT_EQ(joined.first(options).as(wave_fields()).speed, 2.0);
+}
+
+TEST(JoinedFields, WithOneNameTwiceAreABug) {
+  EXPECT_THROW(JoinedFields(wave_fields(), heat_fields()), Error);
+}
+
 TEST(AnyOptions, ChangeInACopy) {
   const AnyOptions options = waves("{speed: 2}");
 
