@@ -140,9 +140,9 @@ config::Value to_json(const Checked& checked) {
 std::string memory_text(const Study& study, const Globals& globals) {
   if (!study.complete()) return {};
   const StudyOptions& o = study.options;
-  const FnoShape shape =
-      make_shape(cluster_grid(study.grid, o.cluster), study.network, study.channels);
-  const double cluster = static_cast<double>(shape.grid.values() * sizeof(double));
+  const NetworkSpec network =
+      make_network(cluster_grid(study.grid, o.cluster), study.network, study.channels);
+  const double cluster = static_cast<double>(network.grid.values() * sizeof(double));
   const double data = cluster * static_cast<double>(o.pool + o.test * (o.pattern_steps() + 1));
   const std::string pool =
       fmt::format("memory: about {:.2g} GiB for pool and test set", data / (1 << 30));
@@ -153,7 +153,7 @@ std::string memory_text(const Study& study, const Globals& globals) {
       parse_symmetries(study.train.symmetries, study.grid, study.channels).size(),
       study.train.noise > 0};
   const double training = static_cast<double>(
-      training_bytes(study.compute, shape, o.members, changes, globals.threads));
+      training_bytes(study.compute, network, o.members, changes, globals.threads));
   return fmt::format("{}, {:.2g} GiB for training {} networks ({})", pool, training / (1 << 30),
                      o.members, device_text(study.compute));
 }

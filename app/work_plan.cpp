@@ -10,7 +10,7 @@
 #include "duration.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
-#include "stap/nn/fno.h"
+#include "stap/nn/engine.h"
 #include "stap/study/data_request.h"
 #include "stap/study/kept_of_solver.h"
 #include "stap/study/study.h"
@@ -19,24 +19,14 @@
 namespace stap::app {
 namespace {
 
-// Values that the layers of all members hold for a training step: above this, measuring takes
-// seconds.
-constexpr double kQuickValues = 1e7;
+// What bodies of networks hold of all members' training steps: above this, measuring takes seconds.
+constexpr double kQuickBytes = 1.25e8;
 constexpr double kRecordBytes = 500.0;     // of a step, in the journal and elsewhere
 constexpr std::size_t kFewestPoints = 16;  // of an axis: no fewer than modes, as a rule
 
-FnoShape shape_of(const Study& study) {
-  return make_shape(cluster_grid(study.grid, study.options.cluster), study.network, study.channels);
-}
-
-double parameters_of(const Study& study) {
-  double count = 0;
-  for (const Tensor& tensor : parameter_shapes(shape_of(study))) {
-    double size = 1;
-    for (const std::size_t n : tensor.shape) size *= static_cast<double>(n);
-    count += size;
-  }
-  return count;
+NetworkSpec network_of(const Study& study) {
+  return make_network(cluster_grid(study.grid, study.options.cluster), study.network,
+                      study.channels);
 }
 
 // Of a run's folder: answers in double, transitions, extracts and networks in float.
@@ -47,7 +37,8 @@ double run_bytes(const Study& study) {
   const double committees =
       o.keep_committees == StudyOptions::Keep::all ? static_cast<double>(o.rounds + 1) : 1.0;
   return steps * (state * (8 + 2 * 4) + kRecordBytes) +
-         committees * static_cast<double>(o.members) * parameters_of(study) * 4;
+         committees * static_cast<double>(o.members) *
+             static_cast<double>(parameter_count(network_of(study))) * 4;
 }
 
 // Seconds of training per row of the training set, of one stage. Costs grow with the points, so
@@ -55,23 +46,24 @@ double run_bytes(const Study& study) {
 std::optional<double> seconds_per_row(Study study, int threads) {
   if (const auto kept = kept_training_seconds(study)) return kept;
   double factor = 1.0;
-  const auto values = [&] {
-    return static_cast<double>(study.grid.points_total() * study.network.width) *
-           static_cast<double>(study.network.layers *
-                               static_cast<std::size_t>(study.options.members)) *
-           32.0;
+  const auto bytes = [&] {
+    const NetworkSpec network = network_of(study);
+    const int members = study.options.members;
+    const std::size_t weights = parameter_count(network) * static_cast<std::size_t>(members);
+    const std::size_t all =
+        training_bytes({.device = ComputeOptions::Device::cpu}, network, members, {}, members);
+    return static_cast<double>(all) - 3.0 * sizeof(float) * static_cast<double>(weights);
   };
-  if (values() > kQuickValues) factor = std::exchange(study.options.members, 1);
-  while (values() > kQuickValues) {
-    const auto largest = std::ranges::max_element(study.grid.points);
-    if (*largest / 2 < kFewestPoints) break;
-    factor *= static_cast<double>(*largest) / static_cast<double>(*largest / 2);
-    *largest /= 2;
-  }
-  if (values() > kQuickValues) return std::nullopt;
   try {
+    if (bytes() > kQuickBytes) factor = std::exchange(study.options.members, 1);
+    while (bytes() > kQuickBytes) {
+      const auto largest = std::ranges::max_element(study.grid.points);
+      if (*largest / 2 < kFewestPoints) return std::nullopt;
+      factor *= static_cast<double>(*largest) / static_cast<double>(*largest / 2);
+      *largest /= 2;
+    }
     return measure_training(study, threads) * factor;
-  } catch (const Error&) {  // no such device here, or not enough memory
+  } catch (const Error&) {  // no such device here, not enough memory, or too many modes
     return std::nullopt;
   }
 }

@@ -95,20 +95,16 @@ Ceilings measure_ceilings() {
   return ceilings;
 }
 
-double least_bytes(const FnoShape& shape) {
-  double parameters = 0;
-  for (const Tensor& t : parameter_shapes(shape)) {
-    double n = 1;
-    for (std::size_t size : t.shape) n *= double(size);
-    parameters += n;
-  }
-  const double field = double(kBatchRows * shape.grid.points_total() * shape.options.width);
-  return 4.0 * (7.0 * parameters + 5.0 * double(shape.options.layers) * field);
+double least_bytes(const NetworkSpec& shape) {
+  const FnoOptions options = *fno_options(shape.family);
+  const auto parameters = double(parameter_count(shape));
+  const double field = double(kBatchRows * shape.grid.points_total() * options.width);
+  return 4.0 * (7.0 * parameters + 5.0 * double(options.layers) * field);
 }
 
 void measure(const bench::Problem& problem, int members, ComputeOptions::Precision precision,
              const Ceilings& ceilings) {
-  const FnoShape shape = bench::shape_of(problem);
+  const NetworkSpec shape = bench::shape_of(problem);
   const auto engine = make_cuda_engine(shape, members, precision);
   constexpr std::size_t kSteps = 20;
   States<float> inputs(shape.grid, kSteps * kBatchRows), targets(shape.grid, kSteps * kBatchRows);

@@ -93,16 +93,16 @@ struct Trial {
   void adam() {
     constexpr std::size_t slice = 16384;
     const cpu::AdamStep update{1e-3f, 0.9f, 0.999f, 1.0f, 1e-8f};
-    parallel_for(threads, (net.layout.size + slice - 1) / slice, [&](std::size_t s, int) {
+    parallel_for(threads, (net.body->size() + slice - 1) / slice, [&](std::size_t s, int) {
       const std::size_t at = s * slice;
-      net.kernels.adam(std::min(slice, net.layout.size - at), update, pass.gradient(0) + at,
+      net.kernels.adam(std::min(slice, net.body->size() - at), update, pass.gradient(0) + at,
                        member.weights.data() + at, member.moment1.data() + at,
                        member.moment2.data() + at);
     });
   }
 
   int threads;
-  FnoShape shape;
+  NetworkSpec shape;
   MemberState state;
   cpu::Network net;
   cpu::Member member;
@@ -179,7 +179,7 @@ void serve_peer(const Problem& problem, const std::string& path, int threads) {
   for (const Tensor& t : trial.state.weights)
     file.tensors.push_back({"weights/" + t.name, t.shape, t.values});
   Parameters gradient = zero_parameters(trial.shape);
-  trial.net.layout.unpack(trial.pass.gradient(0), gradient);
+  trial.net.body->unpack(trial.pass.gradient(0), gradient);
   for (const Tensor& t : gradient)
     file.tensors.push_back({"gradient/" + t.name, t.shape, t.values});
   Rollout rollout(trial);
@@ -190,7 +190,7 @@ void serve_peer(const Problem& problem, const std::string& path, int threads) {
   write_tensors(path, file);
 
   fmt::print("{{\"threads\":{},\"layers\":{},\"modes\":[{}]}}\n", threads,
-             trial.shape.options.layers, fmt::join(problem.modes, ","));
+             fno_options(trial.shape.family)->layers, fmt::join(problem.modes, ","));
   std::fflush(stdout);
   for (std::string line; std::getline(std::cin, line);) {
     fmt::print("{}\n", 1e3 * seconds([&] { trial.step(); }));

@@ -31,28 +31,27 @@ inline const std::vector<Problem>& paper_networks() {
 }
 
 // The bare network, so that a peer need not know of our scaling.
-inline FnoShape shape_of(const Problem& problem) {
+inline NetworkSpec shape_of(const Problem& problem) {
   FnoOptions options;
   options.modes = problem.modes;
-  options.target = FnoOptions::Target::state;
-  return make_shape(
+  return make_network(
       make_grid(problem.channels, problem.points, std::vector<double>(problem.points.size(), 1.0)),
-      options);
+      {.target = NetworkOptions::Target::state, .family = fno(options)});
 }
 
 struct Work {
   double forward, train;  // useful FLOP per state
 };
 
-inline Work useful_work(const FnoShape& shape) {
-  const FnoOptions& o = shape.options;
+inline Work useful_work(const NetworkSpec& shape) {
+  const FnoOptions o = *fno_options(shape.family);
   const double points = double(shape.grid.points_total());
   const double first = 2.0 * points * double(shape.in_channels() * o.lifting);
   const double dense =
       first + 2.0 * points *
                   double(o.lifting * o.width + o.layers * o.width * o.width +
                          o.width * o.projection + o.projection * shape.out_channels());
-  const double spectral = 8.0 * double(o.layers * shape.kept_total() * o.width * o.width);
+  const double spectral = 8.0 * double(o.layers * o.kept_total() * o.width * o.width);
   const double transforms = 2.0 * double(o.layers * o.width) * 2.5 * points * std::log2(points);
   return {dense + spectral + transforms, 3.0 * dense - first + 3.0 * spectral + 2.0 * transforms};
 }

@@ -198,7 +198,7 @@ double peak_megabytes(const std::function<void()>& work) {
 // Fresh networks and a pool of noise.
 struct World {
   World(const Problem& problem, std::size_t width, std::size_t count, int threads, bool on_gpu)
-      : shape(make_shape(
+      : shape(make_network(
             make_grid(1, problem.points, std::vector<double>(problem.points.size(), 1.0)),
             network(problem, width))),
         engine(on_gpu ? make_cuda_engine(shape, kMembers, ComputeOptions::Precision::tf32)
@@ -214,16 +214,16 @@ struct World {
       states.values()[i] = static_cast<float>(Rng(2).normal(i));
     std::iota(open.begin(), open.end(), std::size_t{0});
   }
-  static FnoOptions network(const Problem& problem, std::size_t width) {
+  static NetworkOptions network(const Problem& problem, std::size_t width) {
     FnoOptions options;
     options.modes = problem.modes;
     if (width > 0) options.width = options.lifting = options.projection = width;
-    return options;
+    return {.family = fno(options)};
   }
   Candidates candidates() const { return {states.view(), open, steps}; }
   std::size_t budget() const { return 8 * steps; }
 
-  FnoShape shape;
+  NetworkSpec shape;
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Committee> committee;
   States<float> states;

@@ -42,7 +42,7 @@ Surrogate load_surrogate(const fs::path& model_file, const ComputeOptions& compu
   std::vector<int> members(model.members.size());
   std::iota(members.begin(), members.end(), 0);
   Surrogate surrogate;
-  surrogate.engine = make_engine(compute, model.shape, static_cast<int>(members.size()), threads);
+  surrogate.engine = make_engine(compute, model.spec, static_cast<int>(members.size()), threads);
   for (int m : members) surrogate.engine->load(m, model.members[static_cast<std::size_t>(m)]);
   surrogate.cluster = model.cluster;
   surrogate.committee = surrogate.engine->committee(std::move(members));

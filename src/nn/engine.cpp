@@ -10,12 +10,13 @@
 #include "nn/engines.h"
 #include "nn/gradients.h"
 #include "stap/core/error.h"
+#include "stap/nn/family.h"
 
 namespace stap {
 namespace {
 
-void check_data(const FnoShape& shape, const TransitionsView& data) {
-  const std::size_t values = shape.grid.values();
+void check_data(const NetworkSpec& spec, const TransitionsView& data) {
+  const std::size_t values = spec.grid.values();
   if (data.count() == 0) throw Error(ErrorKind::data, "there are no transitions to train on");
   if (data.targets.count != data.count())
     throw Error(ErrorKind::data,
@@ -24,8 +25,8 @@ void check_data(const FnoShape& shape, const TransitionsView& data) {
     throw Error(
         ErrorKind::data,
         fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
-                    data.inputs.row_size, data.targets.row_size, values, shape.grid.shape_text()));
-  const std::size_t times = shape.options.time_input ? data.count() : 0;
+                    data.inputs.row_size, data.targets.row_size, values, spec.grid.shape_text()));
+  const std::size_t times = spec.inputs.time ? data.count() : 0;
   if (data.times.size() != times)
     throw Error(ErrorKind::data, fmt::format("{} times for {} transitions, expected {}",
                                              data.times.size(), data.count(), times));
@@ -46,21 +47,21 @@ void check_options(const FitOptions& o) {
                     o.average, o.noise, kBatchRows));
 }
 
-void check_factors(const FnoShape& shape, std::span<const float> factors) {
-  if (!factors.empty() && factors.size() != shape.grid.channels)
+void check_factors(const NetworkSpec& spec, std::span<const float> factors) {
+  if (!factors.empty() && factors.size() != spec.grid.channels)
     throw Error(ErrorKind::data, fmt::format("{} factors of errors for {} channels", factors.size(),
-                                             shape.grid.channels));
+                                             spec.grid.channels));
   for (const float factor : factors)
     if (!(factor > 0) || !std::isfinite(factor))
       throw Error(ErrorKind::data,
                   fmt::format("a factor of errors is {}, expected a number above 0", factor));
 }
 
-void check_symmetries(const FnoShape& shape, std::span<const StateMap> maps) {
+void check_symmetries(const NetworkSpec& spec, std::span<const StateMap> maps) {
   if (maps.size() > kMostSymmetries)
     throw Error(ErrorKind::config, fmt::format("{} maps of states, expected at most {}",
                                                maps.size(), kMostSymmetries));
-  const auto values = static_cast<std::int64_t>(shape.grid.values());
+  const auto values = static_cast<std::int64_t>(spec.grid.values());
   for (const StateMap& map : maps) {
     if (static_cast<std::int64_t>(map.from.size()) != values)
       throw Error(ErrorKind::data,
@@ -69,7 +70,7 @@ void check_symmetries(const FnoShape& shape, std::span<const StateMap> maps) {
       if (from >= values || from < -values)
         throw Error(ErrorKind::data,
                     fmt::format("a map takes value {}, but a state has {}", from, values));
-    if (map.reversed && shape.options.time_input)
+    if (map.reversed && spec.inputs.time)
       throw Error(ErrorKind::config,
                   "a network that is told the time cannot be trained with time turned round");
   }
@@ -86,12 +87,12 @@ void check_members(int members, std::span<const int> list) {
   for (int member : list) check_member(members, member);
 }
 
-void check_state(const FnoShape& shape, const MemberState& state) {
-  check_parameters(shape, state.weights);
-  if (!state.moment1.empty()) check_parameters(shape, state.moment1);
-  if (!state.moment2.empty()) check_parameters(shape, state.moment2);
-  if (!state.average.empty()) check_parameters(shape, state.average);
-  const std::size_t channels = shape.out_channels();
+void check_state(const NetworkSpec& spec, const MemberState& state) {
+  check_parameters(spec, state.weights);
+  if (!state.moment1.empty()) check_parameters(spec, state.moment1);
+  if (!state.moment2.empty()) check_parameters(spec, state.moment2);
+  if (!state.average.empty()) check_parameters(spec, state.average);
+  const std::size_t channels = spec.out_channels();
   if (state.scaling.mean.size() != channels || state.scaling.deviation.size() != channels)
     throw Error(ErrorKind::data,
                 fmt::format("scaling of {} means and {} deviations, expected {} (one per channel)",
@@ -102,8 +103,8 @@ void check_state(const FnoShape& shape, const MemberState& state) {
                   fmt::format("scaling has deviation {}, expected above 0", deviation));
 }
 
-void check_batch(const FnoShape& shape, const TransitionsView& batch) {
-  check_data(shape, batch);
+void check_batch(const NetworkSpec& spec, const TransitionsView& batch) {
+  check_data(spec, batch);
   if (batch.count() > kBatchRows)
     throw Error(ErrorKind::data,
                 fmt::format("a batch of {} rows, expected at most {}", batch.count(), kBatchRows));
@@ -122,14 +123,14 @@ void check_epochs(const FitJob& job) {
                             job.member, job.epochs_done, epochs, job.epochs_end()));
 }
 
-void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs) {
+void check_jobs(const NetworkSpec& spec, int members, std::span<const FitJob> jobs) {
   std::vector<char> seen(static_cast<std::size_t>(members));
   for (const FitJob& job : jobs) {
     check_member(members, job.member);
     check_options(job.options);
-    check_factors(shape, job.loss_factors);
-    check_data(shape, job.data);
-    check_symmetries(shape, job.symmetries);
+    check_factors(spec, job.loss_factors);
+    check_data(spec, job.data);
+    check_symmetries(spec, job.symmetries);
     check_epochs(job);
     char& taken = seen[static_cast<std::size_t>(job.member)];
     if (taken) throw Error(ErrorKind::config, fmt::format("member {} has two jobs", job.member));
@@ -140,7 +141,7 @@ void check_jobs(const FnoShape& shape, int members, std::span<const FitJob> jobs
 }  // namespace
 
 void Engine::fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) {
-  check_jobs(shape(), members(), jobs);
+  check_jobs(spec(), members(), jobs);
   if (!jobs.empty()) do_fit(jobs, observer, stop ? stop : StopAsked([] { return false; }));
 }
 
@@ -156,7 +157,7 @@ MemberState Engine::save_trained(int member) const {
 
 void Engine::load(int member, const MemberState& state) {
   check_member(members(), member);
-  check_state(shape(), state);
+  check_state(spec(), state);
   do_load(member, state);
 }
 
@@ -168,8 +169,8 @@ std::unique_ptr<Committee> Engine::committee(std::vector<int> list) {
 double batch_gradient(Engine& engine, int member, const TransitionsView& batch,
                       Parameters& gradient, std::span<const float> loss_factors) {
   check_member(engine.members(), member);
-  check_factors(engine.shape(), loss_factors);
-  check_batch(engine.shape(), batch);
+  check_factors(engine.spec(), loss_factors);
+  check_batch(engine.spec(), batch);
   auto* gradients = dynamic_cast<Gradients*>(&engine);
   if (gradients == nullptr) throw Error(ErrorKind::internal, "this engine shows no gradients");
   return gradients->gradient(member, batch, gradient, loss_factors);
@@ -181,24 +182,31 @@ void check_member_count(int members) {
                 fmt::format("an engine of {} members, expected at least 1", members));
 }
 
-std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
+// Families for the CPU only are computed there, unless a GPU was asked for by name: then they are
+// refused.
+static bool on_gpu(const ComputeOptions& options, const NetworkSpec& spec) {
+  return uses_gpu(options) &&
+         (options.device == ComputeOptions::Device::cuda || spec.family.row->cuda);
+}
+
+std::size_t training_bytes(const ComputeOptions& options, const NetworkSpec& spec, int members,
                            const RowChanges& changes, int threads) {
   const bool augmented = changes.maps > 0 || changes.noise;
-  return sum_of({product_of({changes.maps, shape.grid.values(), sizeof(std::int32_t)}),
-                 uses_gpu(options) ? cuda_training_bytes(shape, members, augmented)
-                                   : cpu_training_bytes(shape, members, augmented, threads)});
+  return sum_of({product_of({changes.maps, spec.grid.values(), sizeof(std::int32_t)}),
+                 on_gpu(options, spec) ? cuda_training_bytes(spec, members, augmented)
+                                       : cpu_training_bytes(spec, members, augmented, threads)});
 }
 
-std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
+std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const NetworkSpec& spec,
                                     int members, int threads) {
-  return uses_gpu(options) ? make_cuda_engine(shape, members, options.precision)
-                           : make_cpu_engine(shape, members, threads);
+  return on_gpu(options, spec) ? make_cuda_engine(spec, members, options.precision)
+                               : make_cpu_engine(spec, members, threads);
 }
 
-MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng) {
+MemberState fresh_member(const NetworkSpec& spec, Scaling scaling, const Rng& rng) {
   MemberState state;
   state.scaling = std::move(scaling);
-  state.weights = initial_parameters(shape, rng);
+  state.weights = initial_parameters(spec, rng);
   return state;
 }
 

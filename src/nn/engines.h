@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "stap/nn/fno.h"
+#include "stap/nn/network.h"
 
 namespace stap {
 
@@ -16,7 +16,7 @@ std::string cuda_name();
 
 /// Bytes that an engine takes to train its members; about. `augmented`: with room for what stands
 /// in the place of rows (augment.h). threads = 0: all cores.
-std::size_t cpu_training_bytes(const FnoShape& shape, int members, bool augmented, int threads);
-std::size_t cuda_training_bytes(const FnoShape& shape, int members, bool augmented);
+std::size_t cpu_training_bytes(const NetworkSpec& spec, int members, bool augmented, int threads);
+std::size_t cuda_training_bytes(const NetworkSpec& spec, int members, bool augmented);
 
 }  // namespace stap

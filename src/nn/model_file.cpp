@@ -5,70 +5,91 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "nn/model_tensors.h"
 #include "nn/safetensors.h"
 #include "stap/config/files.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/nn/family.h"
 
 namespace stap {
 namespace {
 
 using nlohmann::json;
 
-// A model that conserves something is of a format of its own: older readers would not do so.
-constexpr const char *kModelFormat = "model/2", *kConservingFormat = "model/3";
-constexpr std::size_t kMaxLayers = 1000;  // a file must not make us list tensors without end
+constexpr const char* kModelFormat = "model/4";
+// Of earlier versions: networks of the family fno; those that conserve something have the second.
+constexpr const char *kOlderFormat = "model/2", *kOlderConserving = "model/3";
+constexpr const char* kSurroundings[] = {"channels", "points", "lengths", "conserved"};
 
-const char* format_of(const FnoShape& shape) {
-  return shape.conserved.empty() ? kModelFormat : kConservingFormat;
+// Capabilities that a reader must have, by name: later ones add names, not formats.
+std::vector<std::string> required(const Model& model) {
+  std::vector<std::string> names{model.spec.family.row->name};
+  const auto add = [&](const char* name, bool needed) {
+    if (needed) names.emplace_back(name);
+  };
+  add("time_input", model.spec.inputs.time);
+  add("position_input", model.spec.inputs.position);
+  add("conserved", !model.spec.conserved.empty());
+  add("cluster", model.cluster > 1);
+  return names;
 }
 
-json shape_to_json(const FnoShape& s) {
-  json j{{"channels", s.grid.channels},
-         {"points", s.grid.points},
-         {"lengths", s.grid.lengths},
-         {"modes", s.options.modes},
-         {"width", s.options.width},
-         {"lifting", s.options.lifting},
-         {"projection", s.options.projection},
-         {"layers", s.options.layers},
-         {"target", s.options.target == FnoOptions::Target::delta ? "delta" : "state"},
-         {"time_input", s.options.time_input}};
-  // Else bytes are those of older files.
-  if (s.options.position_input) j["position_input"] = true;
-  if (!s.conserved.empty()) j["conserved"] = s.conserved;
-  return j;
+void check_known(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
+        name != "conserved" && name != "cluster")
+      throw Error(ErrorKind::data,
+                  fmt::format("it requires '{}', which this program does not know: use the version "
+                              "of stap or the program that wrote it",
+                              name));
 }
 
-FnoShape shape_from_json(const json& j) {
-  FnoOptions options;
-  options.modes = j.at("modes").get<std::vector<std::size_t>>();
-  options.width = j.at("width").get<std::size_t>();
-  options.lifting = j.at("lifting").get<std::size_t>();
-  options.projection = j.at("projection").get<std::size_t>();
-  options.layers = j.at("layers").get<std::size_t>();
-  if (options.layers > kMaxLayers)
-    throw Error(ErrorKind::data,
-                fmt::format("{} layers, expected at most {}", options.layers, kMaxLayers));
-  const auto target = j.at("target").get<std::string>();
-  if (target != "delta" && target != "state")
-    throw Error(ErrorKind::data, fmt::format("target is '{}', expected delta or state", target));
-  options.target = target == "delta" ? FnoOptions::Target::delta : FnoOptions::Target::state;
-  options.time_input = j.at("time_input").get<bool>();
-  options.position_input = j.value("position_input", false);
-  FnoShape shape = make_shape(
+json spec_to_json(const NetworkSpec& spec) {
+  config::Value network = spec.family.value();
+  config::Value common =
+      to_value(network_fields(), NetworkOptions{.target = spec.target,
+                                                .time_input = spec.inputs.time,
+                                                .position_input = spec.inputs.position});
+  common.erase("conserve");  // said by channel, not by name
+  for (const config::Value::Member& member : *common.map()) network.set(member.key, member.value);
+  return {{"channels", spec.grid.channels},
+          {"points", spec.grid.points},
+          {"lengths", spec.grid.lengths},
+          {"conserved", spec.conserved},
+          {"network", json::parse(config::json_text(network, 0))}};
+}
+
+NetworkSpec spec_from_json(const json& j) {
+  const config::Value section = config::parse_json(j.at("network").dump(), "network");
+  config::Complaints complaints;
+  const auto read = read_section(network_family(), section, complaints);
+  complaints.throw_if_any();
+  NetworkSpec spec = make_network(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),
-      options);
-  shape.conserved = j.value("conserved", std::vector<std::size_t>{});
-  for (std::size_t i = 0; i < shape.conserved.size(); ++i)
-    if (shape.conserved[i] >= shape.grid.channels ||
-        (i > 0 && shape.conserved[i] <= shape.conserved[i - 1]))
+      network_options(*read));
+  spec.conserved = j.value("conserved", std::vector<std::size_t>{});
+  for (std::size_t i = 0; i < spec.conserved.size(); ++i)
+    if (spec.conserved[i] >= spec.grid.channels ||
+        (i > 0 && spec.conserved[i] <= spec.conserved[i - 1]))
       throw Error(ErrorKind::data, "its conserved channels are not some of its channels, rising");
-  return shape;
+  return spec;
 }
 
-// Adds parameters under a prefix; takes them out again in the order of the shape's tensors.
+// What earlier versions called shape: the same in one map, without the family's name.
+json older_spec(json shape) {
+  json spec = json::object();
+  for (const char* key : kSurroundings)
+    if (const auto found = shape.find(key); found != shape.end()) {
+      spec[key] = *found;
+      shape.erase(found);
+    }
+  spec["network"] = std::move(shape);
+  return spec;
+}
+
+// Adds parameters under a prefix; takes them out again in the order of the network's tensors.
 void add(const std::string& prefix, const Parameters& parameters, TensorFile& file) {
   for (const Tensor& t : parameters) file.tensors.push_back({prefix + t.name, t.shape, t.values});
 }
@@ -85,10 +106,10 @@ std::vector<float> take_values(const std::string& name, const std::vector<std::s
   return values;
 }
 
-Parameters take(const std::string& prefix, const FnoShape& shape,
+Parameters take(const std::string& prefix, const NetworkSpec& spec,
                 std::map<std::string, Tensor>& tensors) {
   // Names and shapes first, without values: a wrong shape must not make us allocate.
-  Parameters parameters = parameter_shapes(shape);
+  Parameters parameters = parameter_shapes(spec);
   for (Tensor& t : parameters) t.values = take_values(prefix + t.name, t.shape, tensors);
   return parameters;
 }
@@ -110,32 +131,37 @@ Model model_from_tensors(TensorFile file) {
                 "it is damaged: it has no checksum, though it was written with one");
   Model model;
   if (!file.metadata["run"].empty()) model.origin = origin_from(file.metadata);
-  model.shape = shape_from_json(json::parse(file.metadata.at("shape")));
-  if (file.metadata["format"] != format_of(model.shape))
-    throw Error(ErrorKind::data, "what it conserves is not what its format says");
-  if (file.metadata.contains("cluster"))
-    model.cluster = json::parse(file.metadata.at("cluster")).get<std::size_t>();
-  frame_grid(model.shape.grid, model.cluster);  // complains if it does not fit
-  const auto steps = json::parse(file.metadata.at("steps")).get<std::vector<std::int64_t>>();
+  const std::string format = file.metadata["format"];
+  const auto parsed = [&](const char* key) { return json::parse(file.metadata.at(key)); };
+  std::vector<std::string> needed;
+  if (format == kModelFormat) check_known(needed = parsed("requires"));
+  model.spec =
+      spec_from_json(format == kModelFormat ? parsed("spec") : older_spec(parsed("shape")));
+  if (file.metadata.contains("cluster")) model.cluster = parsed("cluster").get<std::size_t>();
+  frame_grid(model.spec.grid, model.cluster);  // complains if it does not fit
+  if (format == kModelFormat ? needed != required(model)
+                             : (format == kOlderConserving) == model.spec.conserved.empty())
+    throw Error(ErrorKind::data, "what it needs of a reader is not what it says");
+  const auto steps = parsed("steps").get<std::vector<std::int64_t>>();
   std::map<std::string, Tensor> tensors;
   for (Tensor& t : file.tensors) {
     std::string name = t.name;
     tensors.emplace(std::move(name), std::move(t));
   }
-  const std::size_t channels = model.shape.grid.channels;
+  const std::size_t channels = model.spec.grid.channels;
   for (std::size_t m = 0; m < steps.size(); ++m) {
     const std::string prefix = fmt::format("{}/", m);
     MemberState member;
     member.steps = steps[m];
     member.scaling.mean = take_values(prefix + "mean", {channels}, tensors);
     member.scaling.deviation = take_values(prefix + "deviation", {channels}, tensors);
-    member.weights = take(prefix, model.shape, tensors);
+    member.weights = take(prefix, model.spec, tensors);
     if (tensors.contains(prefix + "adam1/" + member.weights[0].name)) {
-      member.moment1 = take(prefix + "adam1/", model.shape, tensors);
-      member.moment2 = take(prefix + "adam2/", model.shape, tensors);
+      member.moment1 = take(prefix + "adam1/", model.spec, tensors);
+      member.moment2 = take(prefix + "adam2/", model.spec, tensors);
     }
     if (tensors.contains(prefix + "average/" + member.weights[0].name))
-      member.average = take(prefix + "average/", model.shape, tensors);
+      member.average = take(prefix + "average/", model.spec, tensors);
     model.members.push_back(std::move(member));
   }
   if (!tensors.empty())
@@ -161,8 +187,9 @@ void write_model(const std::filesystem::path& path, const Model& model) {
     add(prefix + "average/", member.average, file);
     steps.push_back(member.steps);
   }
-  file.metadata = {{"format", format_of(model.shape)},
-                   {"shape", shape_to_json(model.shape).dump()},
+  file.metadata = {{"format", kModelFormat},
+                   {"requires", json(required(model)).dump()},
+                   {"spec", spec_to_json(model.spec).dump()},
                    {"steps", steps.dump()}};
   if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();
   if (!model.origin.run.empty()) {
@@ -177,9 +204,9 @@ void write_model(const std::filesystem::path& path, const Model& model) {
   write_tensors(path, file);
 }
 
-Model read_model(const std::filesystem::path& path) {
-  TensorFile file = read_tensors(path);
-  if (const std::string& format = file.metadata["format"]; format != kConservingFormat)
+Model model_in(TensorFile file, const std::filesystem::path& path) {
+  if (const std::string& format = file.metadata["format"];
+      format != kOlderFormat && format != kOlderConserving)
     check_format(format, kModelFormat, path);
   try {
     return model_from_tensors(std::move(file));
@@ -187,6 +214,10 @@ Model read_model(const std::filesystem::path& path) {
     throw Error(ErrorKind::data,
                 fmt::format("{} is not a usable model file: {}", path.string(), e.what()));
   }
+}
+
+Model read_model(const std::filesystem::path& path) {
+  return model_in(read_tensors(path), path);
 }
 
 }  // namespace stap

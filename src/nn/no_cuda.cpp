@@ -1,4 +1,5 @@
 // What stands in for the GPU engine in builds without CUDA.
+#include "nn/bodies.h"
 #include "nn/engines.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
@@ -13,11 +14,15 @@ std::string cuda_name() {
   return {};
 }
 
-std::size_t cuda_training_bytes(const FnoShape&, int, bool) {
+std::function<std::unique_ptr<cuda::Body>(const NetworkSpec&, bool exact)> cuda_fno() {
+  return {};
+}
+
+std::size_t cuda_training_bytes(const NetworkSpec&, int, bool) {
   return 0;
 }
 
-std::unique_ptr<Engine> make_cuda_engine(const FnoShape&, int, ComputeOptions::Precision) {
+std::unique_ptr<Engine> make_cuda_engine(const NetworkSpec&, int, ComputeOptions::Precision) {
   throw Error(ErrorKind::unavailable, "no GPU can be used: " + cuda_problem());
 }
 

@@ -4,29 +4,18 @@
 
 namespace stap {
 
-const config::Fields<FnoOptions>& fno_fields() {
-  using config::between;
-  using Target = FnoOptions::Target;
-  static const config::Fields<FnoOptions> fields{
-      {"modes", &FnoOptions::modes,
-       "kept Fourier modes per axis, counting both signs; none: 32, or 16 x 16",
-       between(2, 65536).multiple_of(2).length(0, 2)},
-      {"width", &FnoOptions::width, "channels of the hidden layers", between(1, 4096)},
-      {"lifting", &FnoOptions::lifting, "hidden channels of the pointwise network in front",
-       between(1, 65536)},
-      {"projection", &FnoOptions::projection, "hidden channels of the pointwise network at the end",
-       between(1, 65536)},
-      {"layers", &FnoOptions::layers, "number of Fourier layers", between(1, 256)},
-      {"target", &FnoOptions::target,
+const config::Fields<NetworkOptions>& network_fields() {
+  using Target = NetworkOptions::Target;
+  static const config::Fields<NetworkOptions> fields{
+      {"target", &NetworkOptions::target,
        "what the network predicts: the change over one step, or the next state itself",
        config::choices<Target>({{"delta", Target::delta}, {"state", Target::state}})},
-      {"time_input", &FnoOptions::time_input,
+      {"time_input", &NetworkOptions::time_input,
        "also give it the time, 0 at the start of a trajectory and 1 at its end",
        config::Affects::data},
-      {"position_input", &FnoOptions::position_input,
-       "also tell it where each point is, for forcings, coefficients or walls that depend on "
-       "position"},
-      {"conserve", &FnoOptions::conserve,
+      {"position_input", &NetworkOptions::position_input,
+       "also tell it where each point is, for forcings, coefficients or walls that have a place"},
+      {"conserve", &NetworkOptions::conserve,
        "channels whose mean over the grid the solver never changes, [u] say: what a network makes "
        "is shifted so that it does not either",
        config::length(0, 1024)},

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stap/nn/fno.h"
+#include "stap/nn/network.h"
 
 namespace stap {
 

@@ -23,7 +23,7 @@ struct ReadModel {
 void check_shape(const Run& run, const ReadModel& read) {
   const StudyOptions& o = run.study.options;
   const auto& [file, model] = read;
-  if (model.shape != run.shape || model.cluster != o.cluster ||
+  if (model.spec != run.network || model.cluster != o.cluster ||
       model.members.size() != static_cast<std::size_t>(o.members))
     throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape", file.string()));
 }
@@ -126,7 +126,7 @@ std::vector<MemberState> members_to_begin(const Run& run) {
   }
   for (int m = 0; m < o.members; ++m)
     members.push_back(
-        fresh_member(run.shape, run.scaling,
+        fresh_member(run.network, run.scaling,
                      run.stream("weights").split("member", static_cast<std::uint64_t>(m))));
   return members;
 }

@@ -53,7 +53,7 @@ double round_trust_limit(const Run& run, Committee& committee) {
 void warn_of_moved_means(const Run& run, const std::string& where, Observer& observer) {
   const TransitionSet& set = run.transitions;
   const std::vector<std::string>& channels = run.problem->identity.channels;
-  for (const std::size_t c : run.shape.conserved) {
+  for (const std::size_t c : run.network.conserved) {
     if (c >= channels.size()) continue;  // one state of a cluster tells
     const double share = mean_change(set.grid, set.inputs, set.outputs, c).share;
     if (share > kMeanKept)

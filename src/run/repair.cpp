@@ -42,9 +42,11 @@ std::size_t count_answers(const RunFolder& folder) {
   return answers;
 }
 
-// Trained networks as they are used. Earlier versions kept Adam's moments with them.
-Model without_moments(const fs::path& file) {
+// Networks as they are used: earlier versions wrote other formats, and kept Adam's moments with
+// those that were trained.
+Model networks_in(const fs::path& file) {
   Model model = read_model(file);
+  if (file.filename() != "committee.safetensors") return model;
   for (MemberState& member : model.members) {
     member.moment1.clear();
     member.moment2.clear();
@@ -55,9 +57,9 @@ Model without_moments(const fs::path& file) {
 // Whether what was made again is what is there.
 bool is_same(const fs::path& here, const fs::path& again) {
   if (read_text_file(here) == read_text_file(again)) return true;
-  if (here.filename() != "committee.safetensors") return false;
-  const Model a = without_moments(here), b = without_moments(again);
-  return a.shape == b.shape && a.cluster == b.cluster && a.origin == b.origin &&
+  if (here.extension() != ".safetensors") return false;
+  const Model a = networks_in(here), b = networks_in(again);
+  return a.spec == b.spec && a.cluster == b.cluster && a.origin == b.origin &&
          a.members == b.members;
 }
 

@@ -127,15 +127,16 @@ void add_first(TransitionSet& set, const TransitionSet& first) {
 TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
   const fs::path file = run.folder.transitions_file();
   const Identity& identity = run.problem->identity;
-  TransitionSet set{.grid = run.shape.grid,
+  TransitionSet set{.grid = run.network.grid,
                     .cluster = run.study.options.cluster,
                     .equation = identity.name,
                     .dt = identity.dt};
   if (fs::exists(file)) {
     set = run.folder.read_transitions();
-    if (!(set.grid == run.shape.grid) || set.cluster != run.study.options.cluster)
-      throw Error(ErrorKind::data, fmt::format("{} holds states of {}, expected {}", file.string(),
-                                               set.grid.shape_text(), run.shape.grid.shape_text()));
+    if (!(set.grid == run.network.grid) || set.cluster != run.study.options.cluster)
+      throw Error(ErrorKind::data,
+                  fmt::format("{} holds states of {}, expected {}", file.string(),
+                              set.grid.shape_text(), run.network.grid.shape_text()));
   }
   // Killed before the ledger was written: the purchase is walked again, from the answers.
   if (set.acquisitions == ledgers + 1) drop_last_acquisition(set);
@@ -190,7 +191,8 @@ std::vector<std::size_t> training_rows(const Run& run) {
 Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> problem,
              Observer& observer, bool only_buys) {
   check_fits(study, *problem);
-  FnoShape shape = make_shape(problem->solver->grid(), study.network, problem->identity.channels);
+  NetworkSpec network =
+      make_network(problem->solver->grid(), study.network, problem->identity.channels);
   keep_older_meaning(study, RunFolder(folder));
   ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
                                 manifest_of(study, *problem, only_buys), observer);
@@ -198,14 +200,14 @@ Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> proble
   Run run{.study = std::move(study),
           .folder = std::move(claimed.folder),
           .problem = std::move(problem),
-          .shape = std::move(shape),
+          .network = std::move(network),
           .answers = std::move(claimed.log),
           .transitions = {},
           .scaling = {},
           .other_device = claimed.other_device,
           .used = {},
           .members = {}};
-  run.answers.hold_reserve(run.shape.grid.values());
+  run.answers.hold_reserve(run.network.grid.values());
   run.evaluated = run.folder.read_metrics().size();
   run.used.assign(run.study.options.pool, 0);
   run.transitions = bought_so_far(run, claimed.ledgers);
@@ -245,7 +247,7 @@ void begin_round(Run& run) {
     run.scaling =
         initial_scaling(run.transitions, run.study.options.pattern_steps(), left_out, train.loss);
     run.loss_factors = loss_factors(train, run.scaling,
-                                    run.study.network.target == FnoOptions::Target::delta
+                                    run.study.network.target == NetworkOptions::Target::delta
                                         ? initial_changes(run.transitions, left_out)
                                         : std::vector<double>());
   }
@@ -264,7 +266,7 @@ void drop_old_networks(const Run& run) {
 }
 
 Model trained_model(const Run& run) {
-  return {run.shape,
+  return {run.network,
           run.members,
           run.study.options.cluster,
           {run.folder.run(), run.round, run.data, run.stage, run.stage_errors}};

@@ -21,16 +21,11 @@ namespace fs = std::filesystem;
 constexpr double kLineBytes = 512, kFileBytes = 16384;
 
 double state_bytes(const Run& run) {
-  return 8.0 * static_cast<double>(run.shape.grid.values());
+  return 8.0 * static_cast<double>(run.network.grid.values());
 }
 
 double network_bytes(const Run& run) {
-  double values = 0;
-  for (const Tensor& tensor : parameter_shapes(run.shape)) {
-    double size = 1;
-    for (std::size_t length : tensor.shape) size *= static_cast<double>(length);
-    values += size;
-  }
+  const auto values = static_cast<double>(parameter_count(run.network));
   const double arrays = run.study.train.average > 0 ? 4 : 3;  // with Adam's moments
   return arrays * 4.0 * values * static_cast<double>(run.study.options.members);
 }

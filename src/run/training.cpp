@@ -41,7 +41,7 @@ struct TrainingData {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       convert(std::span(set.inputs).subspan(rows[i] * values, values), inputs.row(i));
       convert(std::span(set.outputs).subspan(rows[i] * values, values), outputs.row(i));
-      if (run.shape.options.time_input)
+      if (run.network.inputs.time)
         times.push_back(static_cast<float>(
             input_time(set.origins[rows[i]].step, run.study.options.pattern_steps())));
     }
@@ -177,7 +177,7 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
   for (Run& run : runs) {
     const int members = run.study.options.members;
     auto fits = [&](const Group& g) {
-      return g.runs[0]->shape == run.shape && g.members == members &&
+      return g.runs[0]->network == run.network && g.members == members &&
              g.runs[0]->study.compute == run.study.compute;
     };
     auto group = std::find_if(groups.begin(), groups.end(), fits);
@@ -189,7 +189,7 @@ std::vector<Group> make_groups(std::span<Run> runs, int threads) {
 
 Engine& Group::engine() {
   if (!made)
-    made = make_engine(runs[0]->study.compute, runs[0]->shape,
+    made = make_engine(runs[0]->study.compute, runs[0]->network,
                        static_cast<int>(runs.size()) * members, threads);
   return *made;
 }

@@ -13,6 +13,7 @@
 #include "core/sizes.h"
 #include "stap/core/error.h"
 #include "stap/couple/by_hand.h"
+#include "stap/nn/fno.h"
 #include "stap/study/clusters.h"
 #include "stap/study/method.h"
 #include "study/statements.h"
@@ -234,9 +235,9 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);
   if (purpose == Purpose::generate) return;
   try {
-    FnoOptions network = study.network;
+    NetworkOptions network = study.network;
     network.conserve.clear();  // looked at below
-    make_shape(study.grid, std::move(network));
+    make_network(study.grid, network);
   } catch (const Error& error) {  // its message names the key
     complaints.add("", error.what(), origin_of(study.given, {"network.modes", "pde"}));
   }
@@ -267,8 +268,9 @@ std::string pool_note(const Study& study) {
 
 std::string hidden_channels_note(const Study& study) {
   constexpr std::size_t kWide = 4;  // times the width, as in the paper's networks
-  const FnoOptions& o = study.network;
-  if (!study.has_method()) return {};
+  const std::optional<FnoOptions> options = fno_options(study.network.family);
+  if (!study.has_method() || !options) return {};
+  const FnoOptions& o = *options;
   std::vector<std::string> wide;
   for (const auto& [key, channels] :
        {std::pair("lifting", o.lifting), std::pair("projection", o.projection)})

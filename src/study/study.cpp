@@ -167,8 +167,7 @@ std::vector<config::Family> study_families() {
           std::vector{file_entry("a file of transitions, as 'stap import' writes it, or that of "
                                  "another run")},
           data),
-      config::plain_family("network", "shape of the Fourier neural operator", fno_fields(),
-                           training),
+      network_family(),
       config::plain_family("train", "how networks are trained", fit_fields(), training),
       config::plain_family("study", "sizes and seeds of a study", study_fields()),
       selector_table().family(),
@@ -197,7 +196,8 @@ Study read_study(Value document, Purpose purpose, config::Complaints& complaints
     study.given.set(section, std::move(value));
   }
   study.options = sections.options("study", study_fields());
-  study.network = sections.options("network", fno_fields());
+  if (const config::Section* network = sections.find("network"))
+    study.network = network_options(*network);
   study.train = sections.options("train", fit_fields());
   study.compute = sections.options("compute", compute_fields());
   study.pde = sections.choice("pde", pde_table());

@@ -164,11 +164,11 @@ AdviceFacts advice_facts(const Study& study) {
 }
 
 double measure_training(const Study& study, int threads) {
-  const FnoShape shape =
-      make_shape(cluster_grid(study.grid, study.options.cluster), study.network, study.channels);
+  const NetworkSpec network =
+      make_network(cluster_grid(study.grid, study.options.cluster), study.network, study.channels);
   const int members = study.options.members;
-  const auto engine = make_engine(study.compute, shape, members, threads);
-  States<float> inputs(shape.grid, kTimedRows), targets(shape.grid, kTimedRows);
+  const auto engine = make_engine(study.compute, network, members, threads);
+  States<float> inputs(network.grid, kTimedRows), targets(network.grid, kTimedRows);
   const Rng rng = Rng(0).split("training pace");
   for (States<float>* states : {&inputs, &targets}) {
     const std::span<float> values = states->values();
@@ -176,8 +176,8 @@ double measure_training(const Study& study, int threads) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(own.uniform(i, -1.0, 1.0));
   }
-  const std::vector<float> times(shape.options.time_input ? kTimedRows : 0, 0.5f);
-  const Scaling scaling = unit_scaling(shape.grid.channels);
+  const std::vector<float> times(network.inputs.time ? kTimedRows : 0, 0.5f);
+  const Scaling scaling = unit_scaling(network.grid.channels);
   const TransitionsView data{std::as_const(inputs).view(), std::as_const(targets).view(), times};
   std::vector<FitJob> jobs;
   FitOptions options = study.train;
@@ -185,7 +185,7 @@ double measure_training(const Study& study, int threads) {
   options.steps = 0;
   for (int m = 0; m < members; ++m) {
     const auto index = static_cast<std::uint64_t>(m);
-    engine->load(m, fresh_member(shape, scaling, rng.split("member", index)));
+    engine->load(m, fresh_member(network, scaling, rng.split("member", index)));
     jobs.push_back({m, data, options, rng.split("order", index)});
   }
   Observer nobody;

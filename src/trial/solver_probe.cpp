@@ -163,7 +163,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.symmetries = study.train.symmetries;
   solver_.conserve = study.network.conserve;
   // These throw now, not when calls were made.
-  make_shape(study.grid, study.network, study.channels);
+  make_network(study.grid, study.network, study.channels);
   parse_symmetries(study.train.symmetries, study.grid, study.channels);
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 

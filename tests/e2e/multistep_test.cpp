@@ -126,7 +126,7 @@ TEST_F(Multistep, FramesShareTheScalingOfTheirChannel) {
   const Model model = read_model(folder_.path("r/rounds/00/committee.safetensors"));
 
   EXPECT_EQ(model.cluster, kCluster);
-  EXPECT_EQ(model.shape.in_channels(), kCluster);
+  EXPECT_EQ(model.spec.in_channels(), kCluster);
   for (const MemberState& member : model.members)
     for (std::size_t frame = 0; frame < kCluster; ++frame) {
       // They are floats: one rounding.
@@ -189,7 +189,7 @@ TEST_F(Multistep, OneMemberAndTimeInputWork) {
 
   EXPECT_EQ(one.exit_code, 0) << one.err;
   EXPECT_EQ(timed.exit_code, 0) << timed.err;
-  EXPECT_EQ(read_model(folder_.path("timed/rounds/02/committee.safetensors")).shape.in_channels(),
+  EXPECT_EQ(read_model(folder_.path("timed/rounds/02/committee.safetensors")).spec.in_channels(),
             kCluster + 1);
 }
 

@@ -30,8 +30,8 @@ class Surrogates : public ::testing::Test {
  protected:
   // Two members on 16 points in a model file, three random states and three random trajectories.
   void SetUp() override {
-    model_.members = {fresh_member(model_.shape, some_scaling(1), Rng(1)),
-                      fresh_member(model_.shape, some_scaling(1), Rng(2))};
+    model_.members = {fresh_member(model_.spec, some_scaling(1), Rng(1)),
+                      fresh_member(model_.spec, some_scaling(1), Rng(2))};
     write_model(model_path_, model_);
     H5File(input_).dataset("states", {kRows, 1, kPoints}, values(kRows * kPoints));
     H5File(test_).dataset("trajectory", {kRows, kTimes, 1, kPoints},
@@ -53,10 +53,10 @@ class Surrogates : public ::testing::Test {
 
   // What a member (or kMean) makes of a row, one application after the other.
   std::vector<float> rollout(std::span<const double> initial, int member) const {
-    const auto engine = make_cpu_engine(model_.shape, 2, 1);
+    const auto engine = make_cpu_engine(model_.spec, 2, 1);
     for (int m = 0; m < 2; ++m) engine->load(m, model_.members[static_cast<std::size_t>(m)]);
     const auto committee = engine->committee({0, 1});
-    States<float> states(model_.shape.grid, kTimes);
+    States<float> states(model_.spec.grid, kTimes);
     convert(initial, states.row(0));
     const RowsId rows = committee->rows(kTimes);
     committee->put(rows, 0, states.view());

@@ -141,7 +141,7 @@ TEST_F(StudyProgram, TimeCanBeAnInputOfTheNetwork) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(content(folder_.path("timed/metrics.jsonl")),
             content(folder_.path("plain/metrics.jsonl")));
-  EXPECT_EQ(read_model(folder_.path("timed/rounds/02/committee.safetensors")).shape.in_channels(),
+  EXPECT_EQ(read_model(folder_.path("timed/rounds/02/committee.safetensors")).spec.in_channels(),
             2u);
 }
 

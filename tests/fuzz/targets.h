@@ -17,6 +17,7 @@
 
 #include "couple/frame_reader.h"
 #include "data/child_read.h"
+#include "nn/model_tensors.h"
 #include "nn/safetensors.h"
 #include "stap/core/error.h"
 #include "stap/data/npy.h"
@@ -96,6 +97,22 @@ inline void fuzz_safetensors(Bytes bytes) {
   accepted({ErrorKind::data}, [&] { read_tensors(file.path()); });
 }
 
+/// The header of a model file, "key value" a line, which no fuzzer finds behind a checksum: of a
+/// model without members, or of one whose weights are missing.
+inline void fuzz_model(Bytes bytes) {
+  TensorFile file;
+  file.sealed = true;
+  std::string_view rest = text_of(bytes);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::size_t space = std::min(line.find(' '), line.size());
+    file.metadata[std::string(line.substr(0, space))] =
+        line.substr(std::min(space + 1, line.size()));
+  }
+  accepted({ErrorKind::data}, [&] { must(model_in(file, "fuzz").members.empty()); });
+}
+
 inline void fuzz_npy(Bytes bytes) {
   const MemoryFile file(bytes);
   Array<double> all;
@@ -162,7 +179,8 @@ struct Target {
   void (*run)(Bytes bytes);
 };
 inline constexpr Target kTargets[] = {
-    {"yaml", fuzz_yaml}, {"json", fuzz_json},     {"safetensors", fuzz_safetensors},
-    {"npy", fuzz_npy},   {"frames", fuzz_frames}, {"hdf5", fuzz_hdf5}};
+    {"yaml", fuzz_yaml},   {"json", fuzz_json}, {"safetensors", fuzz_safetensors},
+    {"model", fuzz_model}, {"npy", fuzz_npy},   {"frames", fuzz_frames},
+    {"hdf5", fuzz_hdf5}};
 
 }  // namespace stap::fuzz

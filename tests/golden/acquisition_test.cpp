@@ -21,7 +21,7 @@ namespace {
 struct Case {
   explicit Case(const std::filesystem::path& path)
       : x(read_array(path, "X")),
-        shape(test::golden_shape(path, x.shape, FnoOptions::Target::delta)),
+        shape(test::golden_shape(path, x.shape, NetworkOptions::Target::delta)),
         members(static_cast<std::size_t>(test::stated(path, "members"))),
         steps(static_cast<std::size_t>(test::stated(path, "steps"))),
         tolerance(test::stated(path, "tolerance")),
@@ -45,7 +45,7 @@ struct Case {
   Candidates candidates() const { return {initial.view(), open, steps}; }
 
   Array<double> x;
-  FnoShape shape;
+  NetworkSpec shape;
   std::size_t members, steps;
   double tolerance;
   States<float> initial;

@@ -17,7 +17,7 @@ namespace {
 // The bare network, without scaling: target "state" with mean 0 and deviation 1.
 struct FnoFile {
   explicit FnoFile(const std::filesystem::path& path)
-      : shape(test::golden_shape(path, read_array(path, "x").shape, FnoOptions::Target::state)),
+      : shape(test::golden_shape(path, read_array(path, "x").shape, NetworkOptions::Target::state)),
         inputs(test::golden_states(shape.grid, read_array(path, "x"))),
         targets(test::golden_states(shape.grid, read_array(path, "y"))),
         engine(test::make_engine_under_test(shape, 1, 2)) {
@@ -28,7 +28,7 @@ struct FnoFile {
   }
   TransitionsView transitions() const { return {inputs.view(), targets.view(), {}}; }
 
-  FnoShape shape;
+  NetworkSpec shape;
   States<float> inputs, targets;
   std::unique_ptr<Engine> engine;
 };

@@ -40,7 +40,7 @@ class Fno {
  public:
   using Field = std::vector<std::vector<double>>;  // [channel][point]
 
-  Fno(const FnoShape& shape, const DoubleParameters& weights, const Scaling& scaling)
+  Fno(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling)
       : shape_(shape), w_(weights), scaling_(scaling) {}
 
   /// The state one learned step later; `hidden`, if given, gets the last hidden activations
@@ -53,19 +53,19 @@ class Fno {
       for (std::size_t p = 0; p < points; ++p)
         x[c][p] = (double(state[c * points + p]) - double(scaling_.mean[c])) /
                   double(scaling_.deviation[c]);
-    if (shape_.options.time_input) x.emplace_back(points, time);
-    if (shape_.options.position_input) add_positions(x);
+    if (shape_.inputs.time) x.emplace_back(points, time);
+    if (shape_.inputs.position) add_positions(x);
 
     x = pointwise(x, "lifting.fcs.0", true);
     x = pointwise(activated(x), "lifting.fcs.1", true);
     const std::vector<double>& bias = w_["fno_blocks.convs.bias"];
-    for (std::size_t l = 0; l < shape_.options.layers; ++l) {
+    for (std::size_t l = 0; l < options_.layers; ++l) {
       Field next = spectral(x, w_["fno_blocks.convs.weight." + std::to_string(l) + ".tensor"]);
       const Field skip = pointwise(x, "fno_blocks.fno_skips." + std::to_string(l), false);
       for (std::size_t c = 0; c < next.size(); ++c)
         for (std::size_t p = 0; p < points; ++p)
           next[c][p] += skip[c][p] + bias[l * next.size() + c];
-      x = l + 1 < shape_.options.layers ? activated(next) : next;
+      x = l + 1 < options_.layers ? activated(next) : next;
     }
     x = pointwise(x, "projection.fcs.0", true);
     if (hidden != nullptr) *hidden = x;
@@ -74,7 +74,7 @@ class Fno {
     std::vector<double> result(channels * points);
     for (std::size_t c = 0; c < channels; ++c)
       for (std::size_t p = 0; p < points; ++p) {
-        const double base = shape_.options.target == FnoOptions::Target::delta
+        const double base = shape_.target == NetworkOptions::Target::delta
                                 ? double(state[c * points + p])
                                 : double(scaling_.mean[c]);
         result[c * points + p] = base + double(scaling_.deviation[c]) * x[c][p];
@@ -155,8 +155,8 @@ class Fno {
   Field spectral(const Field& x, const std::vector<double>& weight) const {
     const bool two = shape_.grid.axes() == 2;
     const std::size_t nx = two ? shape_.grid.points[0] : 1, ny = shape_.grid.points.back();
-    const std::size_t kx = two ? shape_.options.modes[0] : 1;
-    const std::size_t ky = shape_.options.modes.back() / 2 + 1;
+    const std::size_t kx = two ? options_.modes[0] : 1;
+    const std::size_t ky = options_.modes.back() / 2 + 1;
     const std::size_t width = x.size();
     const Turn turn_x(nx), turn_y(ny);
     auto wave = [&](std::size_t a) { return two ? long(a) - long(kx / 2) : 0L; };
@@ -193,7 +193,8 @@ class Fno {
     return y;
   }
 
-  FnoShape shape_;
+  NetworkSpec shape_;
+  FnoOptions options_ = *fno_options(shape_.family);
   const DoubleParameters& w_;
   Scaling scaling_;
 };

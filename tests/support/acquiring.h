@@ -87,7 +87,7 @@ inline World linear_world(std::uint64_t seed, std::size_t members, std::size_t s
 inline World network_world(std::uint64_t seed, int members, std::size_t steps, std::size_t count,
                            int threads = 1) {
   World world;
-  const FnoShape shape = small_shape({8}, {4}, 1, 5, 7, true);
+  const NetworkSpec shape = small_shape({8}, {4}, 1, 5, 7, true);
   fill_pool(world, shape.grid, count, Rng(seed));
   world.steps = steps;
   world.engine = make_engine_under_test(shape, members, threads);

@@ -15,7 +15,7 @@ inline bool testing_cuda() {
   return device != nullptr && std::string(device) == "cuda";
 }
 
-inline std::unique_ptr<Engine> make_engine_under_test(const FnoShape& shape, int members,
+inline std::unique_ptr<Engine> make_engine_under_test(const NetworkSpec& shape, int members,
                                                       int threads = 0) {
   return testing_cuda() ? make_cuda_engine(shape, members, ComputeOptions::Precision::fp32)
                         : make_cpu_engine(shape, members, threads);

@@ -12,8 +12,9 @@
 namespace stap::test {
 
 /// The shape that the file's attributes and an array [rows, C, X...] state.
-inline FnoShape golden_shape(const std::filesystem::path& path,
-                             const std::vector<std::size_t>& states, FnoOptions::Target target) {
+inline NetworkSpec golden_shape(const std::filesystem::path& path,
+                                const std::vector<std::size_t>& states,
+                                NetworkOptions::Target target) {
   FnoOptions options;
   options.modes.clear();
   for (double modes : read_attribute(path, "/", "n_modes").values)
@@ -21,14 +22,14 @@ inline FnoShape golden_shape(const std::filesystem::path& path,
   options.width = static_cast<std::size_t>(stated(path, "hidden_channels"));
   options.lifting = static_cast<std::size_t>(stated(path, "lifting_channels"));
   options.projection = static_cast<std::size_t>(stated(path, "projection_channels"));
-  options.target = target;
   const std::vector<std::size_t> points(states.begin() + 2, states.end());
-  return make_shape(make_grid(states[1], points, std::vector<double>(points.size(), 1.0)), options);
+  return make_network(make_grid(states[1], points, std::vector<double>(points.size(), 1.0)),
+                      {.target = target, .family = fno(options)});
 }
 
 /// All parameters of a network, from datasets prefix + name.
 inline Parameters golden_parameters(const std::filesystem::path& path, const std::string& prefix,
-                                    const FnoShape& shape) {
+                                    const NetworkSpec& shape) {
   Parameters parameters = parameter_shapes(shape);
   for (Tensor& t : parameters) {
     const Array<double> found = read_array(path, prefix + t.name);

@@ -7,26 +7,22 @@
 
 #include "stap/core/rng.h"
 #include "stap/nn/engine.h"
+#include "stap/nn/fno.h"
 
 namespace stap::test {
 
-inline FnoShape small_shape(std::vector<std::size_t> points, std::vector<std::size_t> modes,
-                            std::size_t channels = 1, std::size_t width = 5, std::size_t hidden = 7,
-                            bool time_input = false,
-                            FnoOptions::Target target = FnoOptions::Target::delta) {
-  FnoOptions options;
-  options.modes = std::move(modes);
-  options.width = width;
-  options.lifting = hidden;
-  options.projection = hidden + 1;
-  options.target = target;
-  options.time_input = time_input;
+inline NetworkSpec small_shape(std::vector<std::size_t> points, std::vector<std::size_t> modes,
+                               std::size_t channels = 1, std::size_t width = 5,
+                               std::size_t hidden = 7, bool time_input = false,
+                               NetworkOptions::Target target = NetworkOptions::Target::delta) {
+  NetworkOptions options{.target = target, .time_input = time_input};
+  options.family = fno({std::move(modes), width, hidden, hidden + 1});
   std::vector<double> lengths(points.size(), 1.0);
-  return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options);
+  return make_network(make_grid(channels, std::move(points), std::move(lengths)), options);
 }
 
-inline FnoShape with_positions(FnoShape shape) {
-  shape.options.position_input = true;
+inline NetworkSpec with_positions(NetworkSpec shape) {
+  shape.inputs.position = true;
   return shape;
 }
 
@@ -49,10 +45,10 @@ inline Scaling some_scaling(std::size_t channels) {
 
 /// Random transitions that own their memory.
 struct Transitions {
-  Transitions(const FnoShape& shape, std::size_t count, const Rng& rng)
+  Transitions(const NetworkSpec& shape, std::size_t count, const Rng& rng)
       : inputs(random_states(shape.grid, count, rng.split("in"))),
         targets(random_states(shape.grid, count, rng.split("out"))) {
-    if (shape.options.time_input)
+    if (shape.inputs.time)
       for (std::size_t i = 0; i < count; ++i)
         times.push_back(static_cast<float>(rng.split("time").uniform(i)));
   }

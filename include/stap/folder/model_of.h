@@ -23,7 +23,7 @@ struct Surrogate {
 
   std::size_t cluster = 1;  ///< k: rows of the committee are clusters of k states
 
-  const Grid& grid() const { return engine->shape().grid; }
+  const Grid& grid() const { return engine->spec().grid; }
 };
 /// Throws Error(data) if the file is missing, damaged or without members, and Error(unavailable)
 /// without the device. `threads`: 0 = all.

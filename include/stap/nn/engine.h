@@ -13,7 +13,7 @@
 #include "stap/core/stop.h"
 #include "stap/core/symmetry.h"
 #include "stap/nn/compute.h"
-#include "stap/nn/fno.h"
+#include "stap/nn/network.h"
 #include "stap/nn/options.h"
 
 namespace stap {
@@ -60,7 +60,7 @@ struct FitJob {
   int epochs_end() const { return epochs_stop.value_or(length().epochs); }
 };
 
-/// E networks of one shape, stacked, on one device. A member's weights depend on nothing but its
+/// E networks of one spec, stacked, on one device. A member's weights depend on nothing but its
 /// state, data, options and rng: not on the other members, the threads or the blocks, bit for bit.
 /// Wrong arguments are found here, whatever the device, and nothing is changed then; a member that
 /// the engine does not have is Error(config).
@@ -68,7 +68,7 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  virtual const FnoShape& shape() const = 0;
+  virtual const NetworkSpec& spec() const = 0;
   virtual int members() const = 0;
 
   /// Trains all jobs (one per member at most), each with its own data, rate and progress, epoch by
@@ -83,7 +83,7 @@ class Engine {
   /// As it is used once it is trained: its weights are the averaged ones if there are any, and what
   /// only training needs is left out.
   MemberState save_trained(int member) const;
-  /// Throws Error(data) if the state is not of this shape.
+  /// Throws Error(data) if the state is not of this network.
   void load(int member, const MemberState& state);
 
   /// The members of this list as a committee; an empty list is Error(config). It reads the engine's
@@ -99,20 +99,20 @@ class Engine {
 };
 
 /// A fresh member: initial weights from rng, no training yet.
-MemberState fresh_member(const FnoShape& shape, Scaling scaling, const Rng& rng);
+MemberState fresh_member(const NetworkSpec& spec, Scaling scaling, const Rng& rng);
 /// The weights and the scaling alone: to be trained anew, from where another training ended.
 MemberState warm_member(MemberState state);
 
 /// The engine on the CPU, with `members` members of zero weights. threads = 0: all cores. Throws
 /// Error(config) without a member.
-std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads = 0);
+std::unique_ptr<Engine> make_cpu_engine(const NetworkSpec& spec, int members, int threads = 0);
 /// The engine on the first GPU, with `members` members of zero weights. Throws Error(unavailable)
 /// if there is no GPU or its memory does not suffice, and Error(config) without a member or for a
-/// shape the kernels cannot hold (docs/lab/performance.md).
-std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
+/// network that kernels do not hold (docs/lab/performance.md).
+std::unique_ptr<Engine> make_cuda_engine(const NetworkSpec& spec, int members,
                                          ComputeOptions::Precision precision);
 /// The engine that the options ask for: on the first GPU or on the CPU.
-std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const FnoShape& shape,
+std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const NetworkSpec& spec,
                                     int members, int threads = 0);
 /// What happens to rows before a training sees them.
 struct RowChanges {
@@ -120,7 +120,7 @@ struct RowChanges {
   bool noise = false;    ///< FitOptions::noise
 };
 /// Bytes that the engine the options ask for takes to train its members, with the maps; about.
-std::size_t training_bytes(const ComputeOptions& options, const FnoShape& shape, int members,
+std::size_t training_bytes(const ComputeOptions& options, const NetworkSpec& spec, int members,
                            const RowChanges& changes = {}, int threads = 0);
 
 }  // namespace stap

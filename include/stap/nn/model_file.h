@@ -23,21 +23,23 @@ struct ModelOrigin {
 
 /// A trained committee and what is needed to use it or to go on training.
 struct Model {
-  FnoShape shape;
+  NetworkSpec spec;
   std::vector<MemberState> members;
   std::size_t cluster = 1;  ///< k: its states are clusters of k (stap/core/cluster.h)
   ModelOrigin origin{};
 };
 
-/// Writes a safetensors file (format "model/2", or "model/3" of networks that conserve something;
-/// with a seal): member m's weights as "m/NAME", its optimiser as "m/adam1/NAME" and
-/// "m/adam2/NAME", its running average, where there is one, as "m/average/NAME", its scaling as
-/// "m/mean" and "m/deviation"; shape, step counts, origin (of stages, where there are any) and the
-/// cluster, where it is not 1, as metadata. Written aside and renamed. Throws Error(storage).
+/// Writes a safetensors file (format "model/4", with a seal): member m's weights as "m/NAME", its
+/// optimiser as "m/adam1/NAME" and "m/adam2/NAME", its running average, where there is one, as
+/// "m/average/NAME", its scaling as "m/mean" and "m/deviation"; as metadata the spec, what a reader
+/// must know of ("requires": the family and all that is not in every model), step counts, origin
+/// (of stages, where there are any) and the cluster, where it is not 1. Written aside and renamed.
+/// Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 
-/// Reads it back, bit for bit. Throws Error(data) if the file is missing, damaged, of another
-/// format or inconsistent; reading never runs code and never reads outside the file.
+/// Reads it back, bit for bit, and files of earlier versions ("model/2", "model/3"). Throws
+/// Error(data) if the file is missing, damaged, of another format, inconsistent or requires what
+/// this program does not know; reading never runs code and never reads outside the file.
 Model read_model(const std::filesystem::path& path);
 
 }  // namespace stap

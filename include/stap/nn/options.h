@@ -5,28 +5,25 @@
 #include <string>
 #include <vector>
 
-#include "stap/config/fields.h"
+#include "stap/config/registry.h"
 
 namespace stap {
 
-/// Shape of a Fourier neural operator. Channels and axes come from the grid it is made for.
-struct FnoOptions {
+struct FamilyRow;
+
+/// What a network is, whatever its family (the section `network`).
+struct NetworkOptions {
   enum class Target { delta, state };
 
-  /// Kept Fourier modes per axis, even; none: 32 on one axis, 16 on each of two, as far as they go.
-  std::vector<std::size_t> modes{};
-  std::size_t width = 64;        ///< channels of the hidden layers
-  std::size_t lifting = 256;     ///< hidden channels of the pointwise network in front
-  std::size_t projection = 256;  ///< hidden channels of the pointwise network at the end
-  std::size_t layers = 4;
   Target target = Target::delta;  ///< what the network predicts
-  bool time_input = false;  ///< one more input channel, constant in space, holding time in [0,1]
-  bool position_input = false;  ///< two more an axis, saying where a point is: position_inputs()
-  /// Names of channels whose mean over the grid no step changes; FnoShape::conserved are the
+  bool time_input = false;        ///< NetworkInputs
+  bool position_input = false;
+  /// Names of channels whose mean over the grid no step changes; NetworkSpec::conserved are the
   /// channels.
   std::vector<std::string> conserve{};
-
-  bool operator==(const FnoOptions&) const = default;
+  /// The family with its own options (stap/nn/family.h); nothing: what sections mean that name
+  /// none.
+  config::Choice<FamilyRow> family{};
 };
 
 /// How a network is trained on transitions.
@@ -67,7 +64,8 @@ struct FitLength {
 };
 FitLength fit_length(const FitOptions& options, std::size_t rows);
 
-const config::Fields<FnoOptions>& fno_fields();
+/// Of every family; `family` is no field.
+const config::Fields<NetworkOptions>& network_fields();
 const config::Fields<FitOptions>& fit_fields();
 
 }  // namespace stap

@@ -28,7 +28,7 @@ struct Run {
   Study study;
   RunFolder folder;
   std::shared_ptr<const Problem> problem;
-  FnoShape shape;
+  NetworkSpec network;
   AnswerLog answers;  ///< every answer of the solver, on disk before it is used
   TransitionSet transitions;
   std::string data{};  ///< digest() of the training set of this round

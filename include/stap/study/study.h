@@ -12,7 +12,7 @@
 #include "stap/couple/solver_table.h"
 #include "stap/ic/ic.h"
 #include "stap/nn/compute.h"
-#include "stap/nn/fno.h"
+#include "stap/nn/family.h"
 #include "stap/nn/options.h"
 #include "stap/pde/pde.h"
 #include "stap/study/options.h"
@@ -30,7 +30,7 @@ struct Study {
   config::Value given;      ///< as it was written, method written out: origin_of(given, "pde.dt")
 
   StudyOptions options;
-  FnoOptions network;
+  NetworkOptions network;
   FitOptions train;
   ComputeOptions compute;
   config::Choice<PdeRow> pde;

@@ -30,10 +30,10 @@ class CpuCommittee final : public Committee {
   CpuCommittee(const Network& network, std::vector<const Member*> members, int threads)
       : net_(network), members_(std::move(members)), threads_(threads), memory_(to_size(threads)) {}
 
-  const Grid& grid() const override { return net_.shape.grid; }
+  const Grid& grid() const override { return net_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
 
-  bool time_input() const override { return net_.shape.options.time_input; }
+  bool time_input() const override { return net_.spec.inputs.time; }
 
  private:
   void do_rows(RowsId id, std::size_t n) override {
@@ -92,7 +92,7 @@ class CpuCommittee final : public Committee {
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r) {
       const auto m = static_cast<std::size_t>(member[r]);
-      if (!sketches[m]) sketches[m].emplace(m, step, net_.layout.projection, net_.layout.points);
+      if (!sketches[m]) sketches[m].emplace(m, step, net_.body->hidden_channels(), net_.points);
       items.push_back({r, member[r], row_of(from, i[r]), row_of(to, j[r]),
                        time.empty() ? 0.0f : static_cast<float>(time[r])});
     }

@@ -53,7 +53,7 @@ struct TrainingMemory {
       : pass(network, jobs, threads),
         batches(jobs),
         active(jobs),
-        inputs(augmented ? jobs * kBatchRows * network.shape.grid.values() : 0),
+        inputs(augmented ? jobs * kBatchRows * network.spec.grid.values() : 0),
         targets(inputs.size()) {}
   GradientPass pass;
   std::vector<Batch> batches;
@@ -69,12 +69,12 @@ std::size_t most_rows(std::span<const FitJob> jobs) {
 
 class CpuEngine final : public Engine, public Gradients {
  public:
-  CpuEngine(const FnoShape& shape, int members, int threads)
-      : net_(shape, active_isa()), threads_(thread_count(threads)) {
+  CpuEngine(const NetworkSpec& spec, int members, int threads)
+      : net_(spec, active_isa()), threads_(thread_count(threads)) {
     for (int m = 0; m < members; ++m) members_.emplace_back(net_);
   }
 
-  const FnoShape& shape() const override { return net_.shape; }
+  const NetworkSpec& spec() const override { return net_.spec; }
   int members() const override { return static_cast<int>(members_.size()); }
 
   double gradient(int member, const TransitionsView& batch, Parameters& gradient,
@@ -86,8 +86,8 @@ class CpuEngine final : public Engine, public Gradients {
     b.member = m.view();
     for (std::size_t r = 0; r < batch.count(); ++r) add_row(batch, r, b);
     pass.run({&b, 1});
-    gradient = zero_parameters(net_.shape);
-    net_.layout.unpack(pass.gradient(0), gradient);
+    gradient = zero_parameters(net_.spec);
+    net_.body->unpack(pass.gradient(0), gradient);
     return pass.loss(0);
   }
 
@@ -138,8 +138,8 @@ class CpuEngine final : public Engine, public Gradients {
     state.scaling = m.scaling;
     state.steps = m.steps;
     const auto get = [&](const float* from, Parameters& to) {
-      to = zero_parameters(net_.shape);
-      net_.layout.unpack(from, to);
+      to = zero_parameters(net_.spec);
+      net_.body->unpack(from, to);
     };
     get(trained && !m.average.empty() ? m.average.data() : m.weights.data(), state.weights);
     if (trained) return state;
@@ -157,14 +157,14 @@ class CpuEngine final : public Engine, public Gradients {
       if (from.empty()) {
         std::fill(to.begin(), to.end(), 0.0f);
       } else {
-        net_.layout.pack(from, to.data());
+        net_.body->pack(from, to.data());
       }
     };
     put(state.weights, m.weights);
     put(state.moment1, m.moment1);
     put(state.moment2, m.moment2);
-    m.average.resize(state.average.empty() ? 0 : net_.layout.size);
-    if (!m.average.empty()) net_.layout.pack(state.average, m.average.data());
+    m.average.resize(state.average.empty() ? 0 : net_.body->size());
+    if (!m.average.empty()) net_.body->pack(state.average, m.average.data());
   }
 
   std::unique_ptr<Committee> do_committee(std::vector<int> members) override {
@@ -231,7 +231,7 @@ class CpuEngine final : public Engine, public Gradients {
   // Images and noisy copies in the place of the rows of the first n batches, where their jobs ask
   // for it.
   void augment(TrainingMemory& memory, std::size_t n) {
-    const std::size_t values = net_.shape.grid.values();
+    const std::size_t values = net_.spec.grid.values();
     parallel_for(memory.pass.threads(), n * kBatchRows, [&](std::size_t task, int) {
       const Epoch& epoch = *memory.active[task / kBatchRows];
       Batch& batch = memory.batches[task / kBatchRows];
@@ -268,10 +268,10 @@ class CpuEngine final : public Engine, public Gradients {
 
   void update(std::span<Epoch* const> epochs, const GradientPass& pass) {
     for (Epoch* epoch : epochs) ++epoch->member->steps;
-    const std::size_t slices = (net_.layout.size + kAdamSlice - 1) / kAdamSlice;
+    const std::size_t slices = (net_.body->size() + kAdamSlice - 1) / kAdamSlice;
     parallel_for(pass.threads(), epochs.size() * slices, [&](std::size_t index, int) {
       const std::size_t s = index / slices, begin = index % slices * kAdamSlice;
-      const std::size_t n = std::min(kAdamSlice, net_.layout.size - begin);
+      const std::size_t n = std::min(kAdamSlice, net_.body->size() - begin);
       Member& m = *epochs[s]->member;
       const FitOptions& options = epochs[s]->job->options;
       net_.kernels.adam(n, to_kernel(adam_factors(options, epochs[s]->rate(), m.steps)),
@@ -291,19 +291,19 @@ class CpuEngine final : public Engine, public Gradients {
 }  // namespace
 }  // namespace cpu
 
-std::size_t cpu_training_bytes(const FnoShape& shape, int members, bool augmented, int threads) {
-  const cpu::Network network(shape, active_isa());
+std::size_t cpu_training_bytes(const NetworkSpec& spec, int members, bool augmented, int threads) {
+  const cpu::Network network(spec, active_isa());
   const auto together = static_cast<std::size_t>(std::min(members, thread_count(threads)));
   const std::size_t rows = augmented ? 2 * kBatchRows : 0;
   return sum_of(
-      {product_of({together, cpu::GradientPass::batch_bytes(network)}),
-       product_of({together, rows, shape.grid.values(), sizeof(float)}),
-       product_of({3, sizeof(float), network.layout.size, static_cast<std::size_t>(members)})});
+      {product_of({together, network.body->batch_bytes()}),
+       product_of({together, rows, spec.grid.values(), sizeof(float)}),
+       product_of({3, sizeof(float), network.body->size(), static_cast<std::size_t>(members)})});
 }
 
-std::unique_ptr<Engine> make_cpu_engine(const FnoShape& shape, int members, int threads) {
+std::unique_ptr<Engine> make_cpu_engine(const NetworkSpec& spec, int members, int threads) {
   check_member_count(members);
-  return std::make_unique<cpu::CpuEngine>(shape, members, threads);
+  return std::make_unique<cpu::CpuEngine>(spec, members, threads);
 }
 
 }  // namespace stap

@@ -1,21 +1,16 @@
-// One training step's arithmetic: the loss of a batch and its gradient, for several members at
-// once. Rows are worked on in blocks of kBlockRows, spectral weights mode by mode; the sum over
-// blocks is in order, so neither threads nor other members can change a bit.
+// One training step's arithmetic: the losses of some batches, and their gradients.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "core/buffer.h"
 #include "nn/cpu/network.h"
 #include "stap/nn/engine.h"
 
 namespace stap::cpu {
-
-/// Rows whose dense-weight gradients are summed in one place.
-inline constexpr std::size_t kBlockRows = 4;
 
 /// A batch of one member. Pointers are to states [C][points].
 struct Batch {
@@ -29,65 +24,28 @@ class GradientPass {
  public:
   /// For up to `batches` batches a call. Allocates all there is to allocate.
   GradientPass(const Network& network, std::size_t batches, int threads);
-  /// What is allocated for each, without the threads' scratch.
-  static std::size_t batch_bytes(const Network& network);
 
   int threads() const { return threads_; }
   /// Afterwards loss(b) and gradient(b) have the results of batch b.
   void run(std::span<const Batch> batches);
   /// Mean over rows, channels and points of the squared error, times its channel's factor before.
   double loss(std::size_t batch) const;
-  /// In the packed layout (Layout::size values).
-  const float* gradient(std::size_t batch) const { return held_[batch].gradient.data(); }
+  /// In the packed layout.
+  const float* gradient(std::size_t batch) const { return pass_->gradient(batch); }
 
  private:
-  // What is held of a batch from phase to phase.
-  struct Held {
-    Buffer<float> inputs;               // [row][points][in]
-    std::vector<Buffer<float>> fields;  // per layer, [row][points][ld]: the layer's input
-    // slopes[l], l = 1 .. layers-1: GELU's slope at the layer's input, later that field's
-    // gradient; slopes[layers]: gradient of the last layer's output. [row][points][ld]
-    std::vector<Buffer<float>> slopes;
-    std::vector<Buffer<float>> spectra;  // per layer, [mode][row][2][width]: of the layer's input
-    Buffer<float> products;              // of the layer's output, forward; its gradient, backward
-    Buffer<float> blocks;                // dense gradients per block
-    Buffer<float> gradient;
-    Buffer<float> transposed;
-    std::array<double, kBatchRows> loss{};
-    std::size_t rows = 0;
+  // A batch as the body asks about it.
+  struct Asked {
+    const Network& network;
+    const Batch* batch = nullptr;
+    std::array<double, kBatchRows> squares{};  // of each row
   };
-  struct Scratch {
-    Buffer<float> field, d_field, hidden, slope, output, transform, adjoint;
-  };
-  struct Task {
-    const Batch& batch;
-    Held& held;
-    Scratch& scratch;
-    float* dense;  // this block's dense gradients
-  };
-
-  template <class Work>
-  void for_blocks(std::span<const Batch> batches, const Work& work);
-  template <class Work>
-  void for_modes(std::span<const Batch> batches, const Work& work);
-
-  void lift(const Task& task, std::size_t row) const;
-  void layer_forward(const Task& task, std::size_t l, std::size_t row) const;
-  void last_layer_and_projection(const Task& task, std::size_t row) const;
-  void layer_gradients(const Task& task, std::size_t l, std::size_t row, const float* d_out) const;
-  void layer_backward(const Task& task, std::size_t l, std::size_t row) const;
-  void lift_backward(const Task& task, std::size_t row, const float* d_field) const;
-  void mode_backward(Held& held, const Batch& batch, Scratch& scratch, std::size_t l,
-                     std::size_t mode) const;
-
-  float* field_of(Buffer<float>& fields, std::size_t row) const {
-    return fields.data() + row * net_.field_size();
-  }
 
   const Network& net_;
   int threads_;
-  std::vector<Held> held_;
-  std::vector<Scratch> scratch_;
+  std::vector<Asked> asked_;
+  std::vector<Rows> rows_;
+  std::unique_ptr<Pass> pass_;
 };
 
 }  // namespace stap::cpu

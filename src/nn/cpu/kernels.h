@@ -1,4 +1,4 @@
-// The arithmetic of the FNO on a CPU, one table of functions per instruction set.
+// The arithmetic of bodies on a CPU, one table of functions per instruction set.
 //
 // Layouts (all float; "padded" means rounded up to a multiple of kPanel, the pad holding zeros):
 //  - a field of one sample is channels-last, [points][ld], ld >= padded channels (field_stride());

@@ -13,11 +13,11 @@ namespace stap::cpu {
 /// A member in the packed layout, with its optimiser's memory.
 struct Member {
   explicit Member(const Network& network)
-      : scaling(unit_scaling(network.layout.out)),
-        weights(network.layout.size),
-        moment1(network.layout.size),
-        moment2(network.layout.size),
-        loss_factors(network.layout.out, 1.0f) {}
+      : scaling(unit_scaling(network.spec.out_channels())),
+        weights(network.body->size()),
+        moment1(network.body->size()),
+        moment2(network.body->size()),
+        loss_factors(network.spec.out_channels(), 1.0f) {}
 
   MemberView view() const { return {weights.data(), &scaling, loss_factors.data()}; }
   void set_loss_factors(std::span<const float> factors) {

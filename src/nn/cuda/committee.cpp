@@ -56,7 +56,7 @@ class CudaCommittee final : public Committee {
     check(cudaMemGetInfo(&free, &total), "memory of the GPU");
     const std::size_t share = free / kMemoryShare / kBranches;
     most_bundles_ =
-        std::clamp<std::size_t>(share / Workspace::bytes(device.shape, 1, false), 1, kBundlesMost);
+        std::clamp<std::size_t>(share / device.body->workspace_bytes(1, false), 1, kBundlesMost);
     most_hidden_ =
         std::clamp<std::size_t>(share / (bundle_hidden() * sizeof(float)), 1, kHiddenBundlesMost);
     for (std::size_t n = 1; n <= kGraphBundles; ++n)
@@ -65,10 +65,10 @@ class CudaCommittee final : public Committee {
   }
   ~CudaCommittee() override { cudaStreamSynchronize(stream_); }
 
-  const Grid& grid() const override { return device_.shape.grid; }
+  const Grid& grid() const override { return device_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
-  bool time_input() const override { return device_.shape.options.time_input; }
+  bool time_input() const override { return device_.spec.inputs.time; }
 
  private:
   std::unique_ptr<Committee> do_another() override {
@@ -261,14 +261,14 @@ class CudaCommittee final : public Committee {
   }
 
   void reserve_work(const Split& split) {
-    if (!work_.empty() && static_cast<std::size_t>(work_[0].bundles) < split.at_once) {
+    if (!work_.empty() && static_cast<std::size_t>(work_[0]->bundles) < split.at_once) {
       drop_graphs();
       work_.clear();
     }
     // Room for every graph from the start: else they would be dropped as calls grow.
     const int bundles = work_.empty() ? static_cast<int>(std::max(split.at_once, graph_bundles_))
-                                      : work_[0].bundles;
-    while (work_.size() < split.branches) work_.emplace_back(device_.shape, bundles, false);
+                                      : work_[0]->bundles;
+    while (work_.size() < split.branches) work_.push_back(device_.body->workspace(bundles, false));
   }
 
   // work(branch, first bundle, launch) for all groups of bundles.
@@ -295,7 +295,7 @@ class CudaCommittee final : public Committee {
     reserve_work(how);
     const auto work = [&] {
       in_groups(how, [&](std::size_t b, std::size_t, const Launch& launch) {
-        forward(launch, *device_.transform, work_[b], nullptr);
+        device_.body->forward(launch, *work_[b], nullptr);
       });
     };
     if (bundles_.size() > kGraphBundles) {
@@ -320,7 +320,7 @@ class CudaCommittee final : public Committee {
       if (found == lists_.end()) {
         found = lists_
                     .emplace(std::pair{step, bundle.member},
-                             make_sketch_lists(device_.net, device_.shape.options.projection,
+                             make_sketch_lists(device_.net, device_.body->hidden_channels(),
                                                bundle.member, step))
                     .first;
         list_bytes_ += found->second.bytes();
@@ -339,7 +339,7 @@ class CudaCommittee final : public Committee {
     for (std::size_t b = 0; b < how.branches; ++b)
       hidden_[b].reserve(how.at_once * bundle_hidden());
     in_groups(how, [&](std::size_t b, std::size_t first, const Launch& launch) {
-      forward(launch, *device_.transform, work_[b], hidden_[b].data());
+      device_.body->forward(launch, *work_[b], hidden_[b].data());
       cuda::sketch(launch, sketches_.data() + first, hidden_[b].data(), results_.data());
     });
   }
@@ -353,9 +353,9 @@ class CudaCommittee final : public Committee {
   DeviceArray<double> factors_;             // of channels
   std::vector<DeviceArray<float>> blocks_;  // [rows][values], by id
   Branches branches_;
-  std::vector<Workspace> work_;           // one per branch, of equal size
-  std::vector<std::vector<Item>> items_;  // of the call under way, by member
-  std::vector<Bundle> bundles_;           // of the call under way
+  std::vector<std::unique_ptr<Workspace>> work_;  // one per branch, of equal size
+  std::vector<std::vector<Item>> items_;          // of the call under way, by member
+  std::vector<Bundle> bundles_;                   // of the call under way
   Sent<BundleRows> table_;
   DeviceArray<float> mean_parts_;
   Sent<float*> mean_to_;

@@ -3,16 +3,16 @@
 #include <memory>
 #include <vector>
 
-#include "nn/cuda/network.h"
+#include "nn/cuda/body.h"
 #include "stap/core/committee.h"
 
 namespace stap::cuda {
 
 /// What an engine shares with its committees; it outlives them.
 struct Device {
-  FnoShape shape;
+  NetworkSpec spec;
   Net net;
-  const Transform* transform;
+  const Body* body;
   bool exact;
   cudaStream_t stream;
 };

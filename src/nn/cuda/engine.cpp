@@ -7,14 +7,15 @@
 
 #include "nn/adam.h"
 #include "nn/augment.h"
+#include "nn/cuda/body.h"
 #include "nn/cuda/branches.h"
 #include "nn/cuda/committee.h"
 #include "nn/cuda/graph.h"
-#include "nn/cuda/network.h"
 #include "nn/cuda/stream.h"
 #include "nn/engines.h"
 #include "nn/gradients.h"
 #include "stap/core/error.h"
+#include "stap/nn/family.h"
 
 namespace stap {
 namespace cuda {
@@ -25,8 +26,8 @@ constexpr std::size_t kGroupBytes = std::size_t{6} << 30;
 constexpr int kGroupBundlesMost = 32;
 
 // Bundles of a branch that are worked on together when there are `bundles` in all.
-int group_bundles(const FnoShape& shape, int bundles) {
-  const std::size_t one = Workspace::bytes(shape, 1, true);
+int group_bundles(const Body& body, int bundles) {
+  const std::size_t one = body.workspace_bytes(1, true);
   const auto branches = static_cast<int>(kBranches);
   const int most =
       std::clamp(static_cast<int>(kGroupBytes / kBranches / one), 1, kGroupBundlesMost);
@@ -73,23 +74,23 @@ class Data {
 
 class CudaEngine final : public Engine, public Gradients {
  public:
-  CudaEngine(const FnoShape& shape, int members, bool exact)
+  CudaEngine(const NetworkSpec& spec, std::unique_ptr<Body> body, int members, bool exact)
       : members_(members),
-        transform_(shape, exact),
-        size_(member_size(shape)),
+        body_(std::move(body)),
+        size_(body_->net().member_size),
         weights_(size_ * static_cast<std::size_t>(members)),
         moment1_(size_ * static_cast<std::size_t>(members)),
         moment2_(size_ * static_cast<std::size_t>(members)),
-        fragments_(fragments_size(static_cast<int>(shape.options.layers)) *
-                   static_cast<std::size_t>(members)),
+        fragments_(body_->fragments_size() * static_cast<std::size_t>(members)),
         mean_(static_cast<std::size_t>(members * kChannels)),
         deviation_(static_cast<std::size_t>(members * kChannels)),
         loss_factors_(static_cast<std::size_t>(members * kChannels)),
-        positions_(position_inputs(shape)),
-        scalings_(static_cast<std::size_t>(members), unit_scaling(shape.out_channels())),
+        positions_(position_inputs(spec)),
+        scalings_(static_cast<std::size_t>(members), unit_scaling(spec.out_channels())),
         steps_(static_cast<std::size_t>(members)),
         averaged_(static_cast<std::size_t>(members)) {
-    Net net = make_net(shape);
+    body_->prepare();
+    Net net = body_->net();
     net.weights = weights_.data();
     net.moment1 = moment1_.data();
     net.moment2 = moment2_.data();
@@ -98,13 +99,13 @@ class CudaEngine final : public Engine, public Gradients {
     net.loss_factors = loss_factors_.data();
     net.positions = positions_.data();
     net.fragments = fragments_.data();
-    device_ = {shape, net, &transform_, exact, stream_};
+    device_ = {spec, net, body_.get(), exact, stream_};
     for (int m = 0; m < members; ++m) put_scaling(m);
     prepare_kernels();
   }
   ~CudaEngine() override { cudaStreamSynchronize(stream_); }
 
-  const FnoShape& shape() const override { return device_.shape; }
+  const NetworkSpec& spec() const override { return device_.spec; }
   int members() const override { return members_; }
 
   double gradient(int member, const TransitionsView& batch, Parameters& gradient,
@@ -114,7 +115,7 @@ class CudaEngine final : public Engine, public Gradients {
     DeviceJob job{};
     data.add(batch, job);
     BundleRows rows{};
-    const std::size_t values = shape().grid.values();
+    const std::size_t values = spec().grid.values();
     for (std::size_t r = 0; r < batch.count(); ++r) {
       rows.in[r] = job.inputs + r * values;
       rows.target[r] = job.targets + r * values;
@@ -126,13 +127,13 @@ class CudaEngine final : public Engine, public Gradients {
     DeviceArray<BundleRows> table(std::span<const BundleRows>(&rows, 1));
     DeviceArray<double> squares(1);
     DeviceArray<float> packed(size_);
-    Workspace work(shape(), 1, true);
-    train_step(launch(table.data(), 1, stream_), transform_, work, squares.data(), packed.data());
+    const std::unique_ptr<Workspace> work = body_->workspace(1, true);
+    body_->train_step(launch(table.data(), 1, stream_), *work, squares.data(), packed.data());
     check(cudaStreamSynchronize(stream_), "a gradient");
     std::vector<float> host(size_);
     packed.get(host);
-    gradient = zero_parameters(shape());
-    unpack(shape(), host, gradient);
+    gradient = zero_parameters(spec());
+    body_->unpack(host, gradient);
     double sum = 0.0;
     squares.get({&sum, 1});
     return sum / static_cast<double>(batch.count() * values);
@@ -173,9 +174,9 @@ class CudaEngine final : public Engine, public Gradients {
     state.steps = steps_[m];
     std::vector<float> host(size_);
     const auto get = [&](const DeviceArray<float>& from, Parameters& to) {
-      to = zero_parameters(shape());
+      to = zero_parameters(spec());
       from.get(host, m * size_);
-      unpack(shape(), host, to);
+      body_->unpack(host, to);
     };
     get(trained && averaged_[m] ? average_ : weights_, state.weights);
     if (trained) return state;
@@ -193,7 +194,7 @@ class CudaEngine final : public Engine, public Gradients {
     std::vector<float> host(size_);
     const auto put = [&](const Parameters& from, DeviceArray<float>& to) {
       if (from.empty()) return to.zero(m * size_, size_);
-      pack(shape(), from, host);
+      body_->pack(from, host);
       to.put(host, m * size_);
     };
     put(state.weights, weights_);
@@ -208,7 +209,7 @@ class CudaEngine final : public Engine, public Gradients {
     rows.rows = 1;
     rows.member = member;
     const DeviceArray<BundleRows> table(std::span<const BundleRows>(&rows, 1));
-    order_weights(launch(table.data(), 1, stream_));
+    body_->order_weights(launch(table.data(), 1, stream_));
     check(cudaStreamSynchronize(stream_), "ordering weights");
   }
 
@@ -232,7 +233,7 @@ class CudaEngine final : public Engine, public Gradients {
   }
 
   void put_loss_factors(int member, std::span<const float> factors) {
-    const std::vector<float> ones(shape().out_channels(), 1.0f);
+    const std::vector<float> ones(spec().out_channels(), 1.0f);
     loss_factors_.put(factors.empty() ? ones : factors,
                       static_cast<std::size_t>(member * kChannels));
   }
@@ -264,12 +265,12 @@ class CudaEngine final : public Engine, public Gradients {
     work_.clear();
   }
 
-  Workspace make_workspace(int bundles) const {
-    Workspace work(shape(), bundles, true);
-    const std::size_t values = static_cast<std::size_t>(bundles * kRows) * shape().grid.values();
+  std::unique_ptr<Workspace> make_workspace(int bundles) const {
+    std::unique_ptr<Workspace> work = body_->workspace(bundles, true);
+    const std::size_t values = static_cast<std::size_t>(bundles * kRows) * spec().grid.values();
     if (augmented_) {
-      work.inputs = DeviceArray<float>(values);
-      work.targets = DeviceArray<float>(values);
+      work->inputs = DeviceArray<float>(values);
+      work->targets = DeviceArray<float>(values);
     }
     return work;
   }
@@ -280,8 +281,8 @@ class CudaEngine final : public Engine, public Gradients {
     const auto found = graphs_.find(bundles);
     if (found != graphs_.end()) return found->second;
     const auto branches = std::min(static_cast<std::size_t>(bundles), kBranches);
-    const int group = group_bundles(shape(), bundles);
-    if (work_.size() < branches || work_[0].bundles < group) {
+    const int group = group_bundles(*body_, bundles);
+    if (work_.size() < branches || work_[0]->bundles < group) {
       check(cudaStreamSynchronize(stream_), "training");
       graphs_.clear();
       work_.clear();
@@ -289,7 +290,7 @@ class CudaEngine final : public Engine, public Gradients {
     }
     const auto record = [&] {
       gather_rows(device_jobs_.data(), bundles, step_.data(), rows_.data(),
-                  static_cast<int>(shape().grid.values()), stream_);
+                  static_cast<int>(spec().grid.values()), stream_);
       branches_.run(stream_, branches, [&](std::size_t b, cudaStream_t stream) {
         const int begin = static_cast<int>(b) * bundles / static_cast<int>(branches);
         const int end = static_cast<int>(b + 1) * bundles / static_cast<int>(branches);
@@ -298,8 +299,8 @@ class CudaEngine final : public Engine, public Gradients {
           const Launch group_launch = launch(rows_.data() + first, n, stream);
           if (augmented_)
             augment(group_launch, device_jobs_.data() + first, step_.data(), rows_.data() + first,
-                    work_[b].inputs.data(), work_[b].targets.data());
-          train_step(group_launch, transform_, work_[b], squares_.data() + first, nullptr);
+                    work_[b]->inputs.data(), work_[b]->targets.data());
+          body_->train_step(group_launch, *work_[b], squares_.data() + first, nullptr);
           if (average_.size() > 0) average_weights(group_launch);
         }
       });
@@ -369,7 +370,7 @@ class CudaEngine final : public Engine, public Gradients {
       const FitLength length = job.length();
       const int epoch = job.epochs_done++;
       observer.epoch_done({job.member, epoch, length.epochs,
-                           squares[s] / static_cast<double>(rows[s] * shape().grid.values()),
+                           squares[s] / static_cast<double>(rows[s] * spec().grid.values()),
                            learning_rate(job.options, epoch, length.steps_after(epoch))});
     }
   }
@@ -388,7 +389,7 @@ class CudaEngine final : public Engine, public Gradients {
 
   int members_;
   Stream stream_;
-  Transform transform_;
+  std::unique_ptr<Body> body_;
   std::size_t size_;
   DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_, loss_factors_,
       positions_;
@@ -399,7 +400,7 @@ class CudaEngine final : public Engine, public Gradients {
   bool augmented_ = false;      // whether a job's rows were: then recorded kernels see to it
   Device device_;
   Branches branches_;
-  std::vector<Workspace> work_;  // one per branch
+  std::vector<std::unique_ptr<Workspace>> work_;  // one per branch
   DeviceArray<std::uint32_t> orders_;
   DeviceArray<std::uint8_t> images_;  // beside the orders
   DeviceArray<StepFactors> factors_;
@@ -442,24 +443,37 @@ std::string cuda_name() {
   return properties.name;
 }
 
-std::size_t cuda_training_bytes(const FnoShape& shape, int members, bool augmented) {
-  const int branches = std::min(members, static_cast<int>(cuda::kBranches));
-  const int bundles = cuda::group_bundles(shape, members);
-  const std::size_t rows =
-      augmented ? static_cast<std::size_t>(2 * bundles * cuda::kRows) * shape.grid.values() : 0;
-  return static_cast<std::size_t>(branches) *
-             (cuda::Workspace::bytes(shape, bundles, true) + rows * sizeof(float)) +
-         3 * sizeof(float) * cuda::member_size(shape) * static_cast<std::size_t>(members);
+// Without a GPU.
+static std::unique_ptr<cuda::Body> body_of(const NetworkSpec& spec, bool exact) {
+  const FamilyRow& row = *spec.family.row;
+  if (!row.cuda)
+    throw Error(ErrorKind::config,
+                fmt::format("networks of the family {} are not computed on a GPU: choose device: "
+                            "cpu, or another network.name",
+                            row.name));
+  return row.cuda(spec, exact);
 }
 
-std::unique_ptr<Engine> make_cuda_engine(const FnoShape& shape, int members,
+std::size_t cuda_training_bytes(const NetworkSpec& spec, int members, bool augmented) {
+  const std::unique_ptr<cuda::Body> body = body_of(spec, false);
+  const int branches = std::min(members, static_cast<int>(cuda::kBranches));
+  const int bundles = cuda::group_bundles(*body, members);
+  const std::size_t rows =
+      augmented ? static_cast<std::size_t>(2 * bundles * cuda::kRows) * spec.grid.values() : 0;
+  return static_cast<std::size_t>(branches) *
+             (body->workspace_bytes(bundles, true) + rows * sizeof(float)) +
+         3 * sizeof(float) * body->net().member_size * static_cast<std::size_t>(members);
+}
+
+std::unique_ptr<Engine> make_cuda_engine(const NetworkSpec& spec, int members,
                                          ComputeOptions::Precision precision) {
   check_member_count(members);
-  cuda::check_limits(shape);
+  const bool exact = precision == ComputeOptions::Precision::fp32;
+  std::unique_ptr<cuda::Body> body = body_of(spec, exact);
+  body->check_limits();
   if (const std::string problem = cuda_problem(); !problem.empty())
     throw Error(ErrorKind::unavailable, problem);
-  return std::make_unique<cuda::CudaEngine>(shape, members,
-                                            precision == ComputeOptions::Precision::fp32);
+  return std::make_unique<cuda::CudaEngine>(spec, std::move(body), members, exact);
 }
 
 }  // namespace stap

@@ -101,11 +101,15 @@ std::vector<float4> fragments(const Dense& d, bool exact) {
   return f;
 }
 
+FnoOptions options_of(const NetworkSpec& spec) {
+  return spec.family.options.as(fno_fields());
+}
+
 template <class Function>
-void for_each_value(const FnoShape& shape, const Function& f) {
-  const FnoOptions& o = shape.options;
-  const std::size_t in = shape.in_channels(), out = shape.out_channels();
-  const std::size_t modes = shape.kept_total(), w = o.width;
+void for_each_value(const NetworkSpec& spec, const Function& f) {
+  const FnoOptions o = options_of(spec);
+  const std::size_t in = spec.in_channels(), out = spec.out_channels();
+  const std::size_t modes = options_of(spec).kept_total(), w = o.width;
   const auto layers = static_cast<int>(o.layers);
   std::size_t t = 0;
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
@@ -154,22 +158,22 @@ unsigned bits_of(const std::vector<std::size_t>& channels) {
 
 }  // namespace
 
-Net make_net(const FnoShape& shape) {
-  return {.points = static_cast<int>(shape.grid.points_total()),
-          .in = static_cast<int>(shape.in_channels()),
-          .out = static_cast<int>(shape.out_channels()),
-          .layers = static_cast<int>(shape.options.layers),
-          .modes = static_cast<int>(shape.kept_total()),
-          .timed = shape.options.time_input,
-          .placed = static_cast<int>(shape.in_channels() - shape.position_channels()),
-          .projection = static_cast<int>((shape.options.projection + 63) / 64 * 64),
-          .delta = shape.options.target == FnoOptions::Target::delta,
-          .conserved = bits_of(shape.conserved),
+Net make_net(const NetworkSpec& spec) {
+  return {.points = static_cast<int>(spec.grid.points_total()),
+          .in = static_cast<int>(spec.in_channels()),
+          .out = static_cast<int>(spec.out_channels()),
+          .layers = static_cast<int>(options_of(spec).layers),
+          .modes = static_cast<int>(options_of(spec).kept_total()),
+          .timed = spec.inputs.time,
+          .placed = static_cast<int>(spec.in_channels() - spec.position_channels()),
+          .projection = static_cast<int>((options_of(spec).projection + 63) / 64 * 64),
+          .delta = spec.target == NetworkOptions::Target::delta,
+          .conserved = bits_of(spec.conserved),
           .weights = nullptr,
           .moment1 = nullptr,
           .moment2 = nullptr,
           .average = nullptr,
-          .member_size = member_size(shape),
+          .member_size = member_size(spec),
           .fragments = nullptr,
           .mean = nullptr,
           .deviation = nullptr,
@@ -177,13 +181,13 @@ Net make_net(const FnoShape& shape) {
           .positions = nullptr};
 }
 
-std::size_t half_size(const FnoShape& shape) {
-  if (shape.grid.axes() == 1) return 0;
-  return kRows * shape.grid.points[0] * shape.kept()[1] * 128;
+std::size_t half_size(const NetworkSpec& spec) {
+  if (spec.grid.axes() == 1) return 0;
+  return kRows * spec.grid.points[0] * options_of(spec).kept()[1] * 128;
 }
 
-void check_limits(const FnoShape& shape) {
-  const FnoOptions& o = shape.options;
+void check_limits(const NetworkSpec& spec) {
+  const FnoOptions o = options_of(spec);
   const auto need = [](const char* what, std::size_t value, std::size_t most) {
     if (value > most)
       throw Error(ErrorKind::config,
@@ -194,29 +198,30 @@ void check_limits(const FnoShape& shape) {
   need("network.width", o.width, 64);
   need("network.lifting", o.lifting, kHidden);
   need("network.projection", o.projection, kHidden);
-  need("the number of input channels", shape.in_channels(), kChannels - 1);
-  need("the number of grid points", shape.grid.points_total(), 1 << 18);
+  need("the number of input channels", spec.in_channels(), kChannels - 1);
+  need("the number of grid points", spec.grid.points_total(), 1 << 18);
 }
 
-std::size_t member_size(const FnoShape& shape) {
-  return static_cast<std::size_t>(dense_size(static_cast<int>(shape.options.layers))) +
-         shape.options.layers * shape.kept_total() * static_cast<std::size_t>(kModeSize);
+std::size_t member_size(const NetworkSpec& spec) {
+  return static_cast<std::size_t>(dense_size(static_cast<int>(options_of(spec).layers))) +
+         options_of(spec).layers * options_of(spec).kept_total() *
+             static_cast<std::size_t>(kModeSize);
 }
 
-void pack(const FnoShape& shape, const Parameters& parameters, std::span<float> packed) {
+void pack(const NetworkSpec& spec, const Parameters& parameters, std::span<float> packed) {
   std::fill(packed.begin(), packed.end(), 0.0f);
-  for_each_value(shape, [&](std::size_t at, std::size_t t, std::size_t i) {
+  for_each_value(spec, [&](std::size_t at, std::size_t t, std::size_t i) {
     packed[at] = parameters[t].values[i];
   });
 }
 
-void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& parameters) {
-  for_each_value(shape, [&](std::size_t at, std::size_t t, std::size_t i) {
+void unpack(const NetworkSpec& spec, std::span<const float> packed, Parameters& parameters) {
+  for_each_value(spec, [&](std::size_t at, std::size_t t, std::size_t i) {
     parameters[t].values[i] = packed[at];
   });
 }
 
-Transform::Transform(const FnoShape& shape, bool exact) {
+Transform::Transform(const NetworkSpec& spec, bool exact) {
   const auto add = [&](Kind kind, const Dense& d, const Side& in, const Side& out, int panels,
                        int inner) {
     Matrix m{.fragments = DeviceArray<float4>(fragments(d, exact)), .pass = {}};
@@ -229,10 +234,10 @@ Transform::Transform(const FnoShape& shape, bool exact) {
               .out = out};
     passes_[static_cast<std::size_t>(kind)].push_back(std::move(m));
   };
-  const std::vector<std::size_t> kept = shape.kept();
-  const std::vector<std::size_t>& points = shape.grid.points;
+  const std::vector<std::size_t> kept = options_of(spec).kept();
+  const std::vector<std::size_t>& points = spec.grid.points;
   const auto to_int = [](std::size_t n) { return static_cast<int>(n); };
-  const Net net = make_net(shape);
+  const Net net = make_net(spec);
 
   constexpr std::size_t kMode = kRows * 128;  // floats between two modes of a spectrum
   if (points.size() == 1) {
@@ -246,7 +251,7 @@ Transform::Transform(const FnoShape& shape, bool exact) {
     return;
   }
   const std::size_t nx = points[0], ny = points[1], kx = kept[0], ky = kept[1];
-  const std::size_t half = half_size(shape);
+  const std::size_t half = half_size(spec);
   const int line_panels = to_int(kRows * nx), mode_panels = to_int(kRows * ky);
   const Side field{64, false, to_int(ny * 64), 0, net.field_size()};
   const Side half_y{128, true, to_int(ky * 128), 0, half};
@@ -307,8 +312,8 @@ struct WorkspaceSizes {
       means;
 };
 
-WorkspaceSizes sizes(const FnoShape& shape, int bundles, bool training) {
-  const Net net = make_net(shape);
+WorkspaceSizes sizes(const NetworkSpec& spec, int bundles, bool training) {
+  const Net net = make_net(spec);
   const auto n = static_cast<std::size_t>(bundles);
   const auto parts = static_cast<std::size_t>(parts_of(net.points));
   const auto layer_parts = static_cast<std::size_t>(layer_parts_of(net.points));
@@ -317,26 +322,26 @@ WorkspaceSizes sizes(const FnoShape& shape, int bundles, bool training) {
           .field = n * net.field_size(),
           .spectra = training ? layers : 1,
           .spectrum = n * net.spectrum_size(),
-          .half = n * half_size(shape),
+          .half = n * half_size(spec),
           .gradients = training ? n * net.field_size() : 0,
           .partial = training ? n * parts * kLayers : 0,
           .layer_partial = training ? n * layer_parts * layers * kLayerSize : 0,
           .losses = training ? n * parts : 0,
-          .means = training || shape.conserved.empty() ? 0 : n * kRows * kChannels};
+          .means = training || spec.conserved.empty() ? 0 : n * kRows * kChannels};
 }
 
 }  // namespace
 
-std::size_t Workspace::bytes(const FnoShape& shape, int bundles, bool training) {
-  const WorkspaceSizes s = sizes(shape, bundles, training);
+std::size_t FnoWorkspace::bytes(const NetworkSpec& spec, int bundles, bool training) {
+  const WorkspaceSizes s = sizes(spec, bundles, training);
   return sizeof(float) * ((s.fields + 1) * s.field + (s.spectra + 1) * s.spectrum + 2 * s.half +
                           s.gradients + s.partial + s.layer_partial) +
          sizeof(double) * (s.losses + s.means);
 }
 
-Workspace::Workspace(const FnoShape& shape, int bundle_count, bool training)
-    : bundles(bundle_count) {
-  const WorkspaceSizes s = sizes(shape, bundles, training);
+FnoWorkspace::FnoWorkspace(const NetworkSpec& spec, int bundle_count, bool training)
+    : Workspace(bundle_count) {
+  const WorkspaceSizes s = sizes(spec, bundles, training);
   for (std::size_t i = 0; i < s.fields; ++i) fields.emplace_back(s.field);
   for (std::size_t i = 0; i < s.spectra; ++i) spectra.emplace_back(s.spectrum);
   product = DeviceArray<float>(s.spectrum);
@@ -353,7 +358,7 @@ Workspace::Workspace(const FnoShape& shape, int bundle_count, bool training)
 // Lifting and Fourier layers; returns the last field. The way back needs fields before their GELU;
 // without it (training false) they are kept after it, so that it is made once.
 static const float* forward_fields(const Launch& launch, const Transform& transform,
-                                   Workspace& work, bool training) {
+                                   FnoWorkspace& work, bool training) {
   using Kind = Transform::Kind;
   const std::size_t fields = work.fields.size(), spectra = work.spectra.size();
   const Pass* then = transform.following();
@@ -376,14 +381,14 @@ static const float* forward_fields(const Launch& launch, const Transform& transf
   return work.fields[static_cast<std::size_t>(launch.net.layers) % fields].data();
 }
 
-void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden) {
+void forward(const Launch& launch, const Transform& transform, FnoWorkspace& work, float* hidden) {
   if (launch.net.conserved != 0) conserved_means(launch, work.means.data());
   project(launch, forward_fields(launch, transform, work, false), hidden);
   if (launch.net.conserved != 0) restore_means(launch, work.means.data());
 }
 
-void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,
-                float* gradient) {
+void train_step(const Launch& launch, const Transform& transform, FnoWorkspace& work,
+                double* squares, float* gradient) {
   using Kind = Transform::Kind;
   const float* last = forward_fields(launch, transform, work, true);
   float* d = work.d_field.data();

@@ -1,9 +1,10 @@
-// One network shape on the GPU: where weights stand, the transforms as matrices, and the order of
-// the kernels.
+// The FNO on the GPU: where weights stand, the transforms as matrices, and the order of the
+// kernels.
 #pragma once
 
 #include <vector>
 
+#include "nn/cuda/body.h"
 #include "nn/cuda/device_array.h"
 #include "nn/cuda/kernels.h"
 #include "stap/nn/fno.h"
@@ -11,23 +12,23 @@
 namespace stap::cuda {
 
 /// Sizes of a network; pointers to its weights are left null.
-Net make_net(const FnoShape& shape);
+Net make_net(const NetworkSpec& spec);
 /// Floats of a bundle between the two passes of a transform; 0 for one axis.
-std::size_t half_size(const FnoShape& shape);
+std::size_t half_size(const NetworkSpec& spec);
 
-/// Throws Error(config), naming the option, if the kernels cannot hold this shape.
-void check_limits(const FnoShape& shape);
+/// Throws Error(config), naming the option, if the kernels cannot hold this network.
+void check_limits(const NetworkSpec& spec);
 
 /// Weights of a member in the packed layout of kernels.h.
-std::size_t member_size(const FnoShape& shape);
-void pack(const FnoShape& shape, const Parameters& parameters, std::span<float> packed);
-void unpack(const FnoShape& shape, std::span<const float> packed, Parameters& parameters);
+std::size_t member_size(const NetworkSpec& spec);
+void pack(const NetworkSpec& spec, const Parameters& parameters, std::span<float> packed);
+void unpack(const NetworkSpec& spec, std::span<const float> packed, Parameters& parameters);
 
 /// The transforms of the kept modes and their adjoints, one pass per axis; for launches that are
 /// exact or not.
 class Transform {
  public:
-  Transform(const FnoShape& shape, bool exact);
+  Transform(const NetworkSpec& spec, bool exact);
 
   enum class Kind { forward, inverse, inverse_adjoint, forward_adjoint };
   /// Where a transform stopped: `values` is a field, or what `pass` will make one of.
@@ -55,25 +56,22 @@ class Transform {
 };
 
 /// Fields, spectra and sums of some bundles.
-struct Workspace {
+struct FnoWorkspace final : Workspace {
   /// `training`: keeps every layer's input.
-  Workspace(const FnoShape& shape, int bundles, bool training);
-  static std::size_t bytes(const FnoShape& shape, int bundles, bool training);
+  FnoWorkspace(const NetworkSpec& spec, int bundles, bool training);
+  static std::size_t bytes(const NetworkSpec& spec, int bundles, bool training);
 
-  int bundles;
   std::vector<DeviceArray<float>> fields, spectra;
   DeviceArray<float> product, half, next_half, add, d_field, partial, layer_partial;
   DeviceArray<double> losses;
   DeviceArray<double> means;  ///< of conserved channels; not for training
-  /// In the place of rows (augment()); empty unless the owner makes them.
-  DeviceArray<float> inputs, targets;
 };
 
 /// Advances the rows of a launch.
-void forward(const Launch& launch, const Transform& transform, Workspace& work, float* hidden);
+void forward(const Launch& launch, const Transform& transform, FnoWorkspace& work, float* hidden);
 /// Gradients and, unless `gradient` (member_size floats) is given, one Adam step of every bundle.
 /// Squared errors are added to squares[bundle].
-void train_step(const Launch& launch, const Transform& transform, Workspace& work, double* squares,
-                float* gradient);
+void train_step(const Launch& launch, const Transform& transform, FnoWorkspace& work,
+                double* squares, float* gradient);
 
 }  // namespace stap::cuda

@@ -12,7 +12,8 @@ namespace {
 
 using test::small_shape;
 
-States<float> advance(const FnoShape& shape, const MemberState& member, const States<float>& in) {
+States<float> advance(const NetworkSpec& shape, const MemberState& member,
+                      const States<float>& in) {
   const auto engine = test::make_engine_under_test(shape, 1, 1);
   engine->load(0, member);
   const auto committee = engine->committee({0});
@@ -47,13 +48,13 @@ States<float> moved(const States<float>& in, std::size_t dx, std::size_t dy) {
 // axis taken from the wrong end. 5e-6: rounding of the transforms, whose sums run in another order
 // on the moved grid.
 TEST(FnoProperty, CommutesWithTranslations) {
-  std::vector<FnoShape> shapes;
+  std::vector<NetworkSpec> shapes;
   for (std::size_t n = 20; n < 28; ++n) shapes.push_back(small_shape({n}, {8}, 2));
   for (std::size_t n = 9; n < 14; ++n) shapes.push_back(small_shape({n, 23 - n}, {6, 4}));
   shapes.push_back(small_shape({12}, {12}));
   shapes.push_back(small_shape({6, 8}, {6, 8}));
   for (std::size_t s = 0; s < shapes.size(); ++s) {
-    const FnoShape& shape = shapes[s];
+    const NetworkSpec& shape = shapes[s];
     const auto in = test::random_states(shape.grid, 3, Rng(s));
     const MemberState member = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(s));
 
@@ -69,7 +70,7 @@ TEST(FnoProperty, CommutesWithTranslations) {
 
 // Members with equal weights make a committee without spread. Mutation: members mixed up.
 TEST(FnoProperty, IdenticalMembersHaveNoSpread) {
-  const FnoShape shape = small_shape({16}, {6});
+  const NetworkSpec shape = small_shape({16}, {6});
   const auto engine = test::make_engine_under_test(shape, 3, 2);
   const MemberState member = fresh_member(shape, test::some_scaling(1), Rng(3));
   for (int m = 0; m < 3; ++m) engine->load(m, member);

@@ -22,7 +22,7 @@ struct Losses : Observer {
 // A member before its training and the data it is trained on, all in units that are `unit[c]` times
 // as small.
 struct InUnits {
-  InUnits(const FnoShape& s, const std::vector<double>& unit, const Rng& rng)
+  InUnits(const NetworkSpec& s, const std::vector<double>& unit, const Rng& rng)
       : shape(s), data(s, 7, rng), member(fresh_member(s, test::some_scaling(unit.size()), rng)) {
     for (States<float>* states : {&data.inputs, &data.targets}) {
       const std::size_t points = shape.grid.points_total();
@@ -39,7 +39,7 @@ struct InUnits {
     }
   }
 
-  FnoShape shape;
+  NetworkSpec shape;
   test::Transitions data;
   MemberState member;
 };
@@ -74,7 +74,7 @@ struct Outcome {
     const RowsId rows = committee->rows(3);
     committee->put(rows, 0, problem.data.inputs.view().rows(0, 1));
     const std::vector<std::size_t> from{0, 0}, to{1, 2};
-    const std::vector<double> times(problem.shape.options.time_input ? 2 : 0, 0.5);
+    const std::vector<double> times(problem.shape.inputs.time ? 2 : 0, 0.5);
     committee->advance(rows, from, std::vector{0, 1}, times, rows, to);
     advanced = States<float>(problem.shape.grid, 2);
     committee->get(rows, 1, advanced.view());
@@ -89,9 +89,9 @@ struct Outcome {
   States<float> advanced;
 };
 
-std::vector<FnoShape> shapes() {
+std::vector<NetworkSpec> shapes() {
   return {small_shape({16}, {6}, 3),
-          small_shape({9}, {4}, 2, 5, 7, true, FnoOptions::Target::state),
+          small_shape({9}, {4}, 2, 5, 7, true, NetworkOptions::Target::state),
           test::with_positions(small_shape({6, 6}, {4, 4}, 2)), small_shape({12}, {4}, 2)};
 }
 
@@ -103,7 +103,7 @@ std::vector<FnoShape> shapes() {
 TEST(Units, PowersOfTwoChangeNoBit) {
   for (std::size_t s = 0; s < shapes().size(); ++s)
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-      FnoShape shape = shapes()[s];
+      NetworkSpec shape = shapes()[s];
       if (s == 3) shape.conserved = {1};
       SCOPED_TRACE(testing::Message() << "shape " << s << ", seed " << seed);
       const Rng rng = Rng(seed).split("units", s);
@@ -141,7 +141,7 @@ TEST(Units, PowersOfTwoChangeNoBit) {
 // larger than others have the errors that they have in units of their own. Mutation: Adam's epsilon
 // or another channel beside errors that were not scaled; with physical units they differ by halves.
 TEST(Units, AnyOtherChangesLastBits) {
-  const FnoShape shape = small_shape({16}, {6}, 2);
+  const NetworkSpec shape = small_shape({16}, {6}, 2);
   FitOptions options;
   options.epochs = 30;
   options.batch = 4;

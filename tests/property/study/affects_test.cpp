@@ -115,7 +115,7 @@ const std::map<std::string, std::string> kAfter{
     {"initial.program.scratch", "'{files}/empty'"},
     {"test.file.path", "'{files}/there/test.h5'"},
     {"first.file.path", "'{files}/there/transitions.h5'"},
-    {"network.conserve", "[u]"},
+    {"network.fno.conserve", "[u]"},
     {"train.epsilon", "1e-3"},
     {"train.symmetries", "['x -> -x, u -> -u']"},
     {"train.channel_weights", "[2]"},
@@ -145,7 +145,7 @@ const std::map<std::string, std::string> kHidden{
     {"*.max_steps", "nothing fails here"},
     {"*.pressure_floor", "nothing fails here"},
     {"pde.external", "the program here copies its input, whatever it is told"},
-    {"network.time_input", "of data only what is behind the last step in a file of first ones"},
+    {"network.fno.time_input", "of data only what is behind the last step in a file of first ones"},
     {"steps.stap-one.search", kFew},
     {"study.distances", "in any unit the distances of one channel have the same order"},
     {"study.on_unstable", "nothing fails here"},
@@ -288,7 +288,7 @@ void add_round(const RunFolder& run, std::size_t round, const TransitionSet& set
     for (const std::vector<double>* all : {&set.inputs, &set.outputs})
       text += hash_of(std::span<const double>(*all).subspan(i * values, values));
   }
-  for (const std::size_t channel : model->shape.conserved) text += fmt::format("{}", channel);
+  for (const std::size_t channel : model->spec.conserved) text += fmt::format("{}", channel);
   for (const MemberState& member : model->members)
     for (const Parameters* all : {&member.weights, &member.average})
       for (const Tensor& tensor : *all) text += hash_of(std::span<const float>(tensor.values));

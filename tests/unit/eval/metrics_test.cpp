@@ -317,7 +317,7 @@ TEST(Metrics, PublishedScale) {
 // Real networks against the plain twin, and the block must not show. Breaking mutations: a sum kept
 // per block, a remainder block forgotten, members mixed up.
 TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
-  const FnoShape shape = test::small_shape({6, 4}, {4, 4}, 2, 5, 7, true);
+  const NetworkSpec shape = test::small_shape({6, 4}, {4, 4}, 2, 5, 7, true);
   const std::size_t count = 7, steps = 3, times = steps + 1, members = 2;
   const auto engine = test::make_engine_under_test(shape, 2, 1);
   for (int m = 0; m < 2; ++m)
@@ -385,7 +385,7 @@ TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
 }
 
 TEST(Metrics, ThreadsDoNotShow) {
-  const FnoShape shape = test::small_shape({16}, {8});
+  const NetworkSpec shape = test::small_shape({16}, {8});
   const States<float> truth = random_states(shape.grid, 40, Rng(6));
   const auto with = [&](int threads) {
     const auto engine = test::make_engine_under_test(shape, 1, threads);

@@ -68,7 +68,7 @@ TEST(Rollout, ShowsStepsFromZero) {
 struct OnASquare {
   OnASquare() { engine->load(0, fresh_member(shape, test::some_scaling(2), Rng(3))); }
 
-  FnoShape shape = test::small_shape({6, 6}, {4, 4}, 2);
+  NetworkSpec shape = test::small_shape({6, 6}, {4, 4}, 2);
   std::unique_ptr<Engine> engine = make_cpu_engine(shape, 1);
   std::unique_ptr<Committee> committee = engine->committee({0});
   std::vector<StateMap> maps = make_state_maps(

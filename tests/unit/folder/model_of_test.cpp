@@ -52,7 +52,7 @@ TEST(ModelOf, NothingThereIsSaid) {
 
 TEST(ModelOf, SurrogatesComputeAsTheModelThatWasWritten) {
   const TemporaryFolder folder;
-  const FnoShape shape = test::small_shape({16}, {8});
+  const NetworkSpec shape = test::small_shape({16}, {8});
   Model model{shape,
               {fresh_member(shape, test::some_scaling(1), Rng(1)),
                fresh_member(shape, test::some_scaling(1), Rng(2))}};

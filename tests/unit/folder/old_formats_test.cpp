@@ -42,10 +42,10 @@ void read_of_run(const TemporaryFolder& folder, const std::string& file, const s
 }
 
 void read_model_1(const TemporaryFolder& folder) {
-  const FnoShape shape = test::small_shape({16}, {8});
+  const NetworkSpec shape = test::small_shape({16}, {8});
   write_model(folder.path("m"), {shape, {fresh_member(shape, test::some_scaling(1), Rng(1))}});
   std::string text = test::content(folder.path("m"));
-  text.replace(text.find("model/2"), 7, "model/1");
+  text.replace(text.find("model/4"), 7, "model/1");
   text.replace(text.find("\"seal\""), 6, "\"else\"");
   folder.file("m", text);
   read_model(folder.path("m"));
@@ -88,7 +88,7 @@ const std::vector<OldFile>& old_files() {
          f.file("sweep.json", R"({"format": "sweep/1", "runs": ["a"]})");
          names_in(f.path());
        }},
-      {"model/1", "model/2", kData, read_model_1},
+      {"model/1", "model/4", kData, read_model_1},
       {"transitions/1", "transitions/2", kData, read_transitions_1},
       {"data/1", "data/2", ErrorKind::unavailable,
        [](const auto& f) {

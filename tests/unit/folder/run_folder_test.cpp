@@ -298,7 +298,7 @@ TransitionSet some_set(const Grid& grid) {
 }
 
 TEST_F(RunFolderTest, TransitionsAndNetworks) {
-  const FnoShape shape = test::small_shape({16}, {8});
+  const NetworkSpec shape = test::small_shape({16}, {8});
   Model model{shape, {fresh_member(shape, test::some_scaling(1), Rng(1))}, 1, {}};
   EXPECT_FALSE(run_.read_networks(0).has_value());
   Manifest manifest = some_manifest();

@@ -28,7 +28,7 @@ using Indices = std::vector<std::size_t>;
 using Members = std::vector<int>;
 using Times = std::vector<double>;
 
-FnoShape small_timed_shape() {
+NetworkSpec small_timed_shape() {
   return small_shape({8}, {4}, 1, 5, 7, true);
 }
 
@@ -41,7 +41,7 @@ class CommitteeCalls : public testing::TestWithParam<std::string> {
     } else {
       engine = test::make_engine_under_test(small_timed_shape(), 2, 2);
       for (int m = 0; m < 2; ++m)
-        engine->load(m, fresh_member(engine->shape(), unit_scaling(1), Rng(1).split("m", m)));
+        engine->load(m, fresh_member(engine->spec(), unit_scaling(1), Rng(1).split("m", m)));
       committee = engine->committee({0, 1});
     }
     x = committee->rows(4);
@@ -230,7 +230,7 @@ TEST_P(CommitteeCalls, StopWhenAskedTo) {
 TEST(CommitteeStop, IsHeardWithinACall) {
   if (test::testing_cuda()) GTEST_SKIP() << "a call on the GPU is short";
   constexpr std::size_t kCount = 2000;
-  const FnoShape shape = small_shape({8}, {4});
+  const NetworkSpec shape = small_shape({8}, {4});
   const auto engine = test::make_engine_under_test(shape, 2, 2);
   for (int m = 0; m < 2; ++m)
     engine->load(m, fresh_member(shape, unit_scaling(1), Rng(1).split("m", m)));
@@ -274,11 +274,11 @@ TEST(InputTime, IsThatOfTheStateAStepStartsFrom) {
 // Counts what reaches it.
 class FakeEngine final : public Engine {
  public:
-  explicit FakeEngine(FnoShape shape) : shape_(std::move(shape)) {}
+  explicit FakeEngine(NetworkSpec shape) : shape_(std::move(shape)) {}
 
   mutable int calls = 0;
 
-  const FnoShape& shape() const override { return shape_; }
+  const NetworkSpec& spec() const override { return shape_; }
   int members() const override { return 2; }
 
  private:
@@ -296,7 +296,7 @@ class FakeEngine final : public Engine {
     return nullptr;
   }
 
-  FnoShape shape_;
+  NetworkSpec shape_;
 };
 
 // Two members with a time input.
@@ -324,7 +324,7 @@ class EngineCalls : public testing::TestWithParam<std::string> {
     }
   }
 
-  FnoShape shape = small_timed_shape();
+  NetworkSpec shape = small_timed_shape();
   Transitions data{shape, 4, Rng(3)};
   std::unique_ptr<Engine> engine;
 };
@@ -438,7 +438,7 @@ TEST_P(EngineCalls, WithStatesOfAnotherShapeAreRefused) {
 }
 
 TEST(RightEngineCalls, ReachTheDevice) {
-  const FnoShape shape = small_timed_shape();
+  const NetworkSpec shape = small_timed_shape();
   const Transitions data(shape, 4, Rng(3));
   FakeEngine engine(shape);
   Observer observer;

@@ -31,7 +31,7 @@ class CommitteeTest : public testing::Test {
     return values;
   }
 
-  FnoShape shape = small_shape({12}, {4});
+  NetworkSpec shape = small_shape({12}, {4});
   States<float> states = test::random_states(shape.grid, 8, Rng(1));
   std::unique_ptr<Engine> engine = test::make_engine_under_test(shape, 4, 2);
   std::unique_ptr<Committee> committee = engine->committee({0, 1, 2});
@@ -84,14 +84,15 @@ double mean_of(std::span<const float> values) {
 // both targets; more rows than a bundle has, in the place of their states, by members and by the
 // mean model. 2e-6: values of about 1 are rounded once more.
 TEST(CommitteeConserves, WhatIsNamedAndNothingElse) {
-  std::vector<FnoShape> shapes = {
-      small_shape({12}, {4}), small_shape({129}, {6}, 3, 5, 7, false, FnoOptions::Target::state),
+  std::vector<NetworkSpec> shapes = {
+      small_shape({12}, {4}),
+      small_shape({129}, {6}, 3, 5, 7, false, NetworkOptions::Target::state),
       small_shape({9, 15}, {4, 6}, 4)};
   const std::vector<std::vector<std::size_t>> conserved = {{0}, {1}, {0, 3}};
   for (std::size_t s = 0; s < shapes.size(); ++s) {
-    const FnoShape& free = shapes[s];
+    const NetworkSpec& free = shapes[s];
     SCOPED_TRACE(free.grid.shape_text());
-    FnoShape kept = free;
+    NetworkSpec kept = free;
     kept.conserved = conserved[s];
     const std::size_t rows = 35, points = free.grid.points_total();
     const auto in = test::random_states(free.grid, rows, Rng(s));
@@ -102,7 +103,7 @@ TEST(CommitteeConserves, WhatIsNamedAndNothingElse) {
       member[r] = r % 3 == 2 ? kMean : static_cast<int>(r % 3);
     }
     std::vector<States<float>> made;
-    for (const FnoShape& shape : {free, kept}) {
+    for (const NetworkSpec& shape : {free, kept}) {
       const auto engine = test::make_engine_under_test(shape, 2, 2);
       for (int m = 0; m < 2; ++m)
         engine->load(m, fresh_member(shape, test::some_scaling(shape.grid.channels),
@@ -157,7 +158,7 @@ TEST_F(CommitteeTest, DistancesAndSpread) {
 }
 
 // The slow twin's hidden activations, sent to their coordinates one by one; features were 1 before.
-std::vector<double> stated_sketch(const FnoShape& shape, const MemberState& state,
+std::vector<double> stated_sketch(const NetworkSpec& shape, const MemberState& state,
                                   std::span<const float> row, std::size_t step, int member) {
   const reference::DoubleParameters weights(state.weights);
   reference::Fno::Field hidden;
@@ -197,7 +198,7 @@ TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
 
 // float sums of parts of 100 x 71 activations (a GPU makes four): 1e-5 of the sketch's norm.
 TEST(CommitteeSketch, OfManyActivationsIsTheStatedMap) {
-  const FnoShape shape = small_shape({100}, {6}, 2, 5, 70);
+  const NetworkSpec shape = small_shape({100}, {6}, 2, 5, 70);
   const auto states = test::random_states(shape.grid, 6, Rng(2));
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   const MemberState state = fresh_member(shape, test::some_scaling(2), Rng(3));
@@ -242,7 +243,7 @@ TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
 // and groups of bundles one after the other.
 struct CallsCase {
   std::string name;
-  FnoShape shape;
+  NetworkSpec shape;
   std::size_t most;
 
   friend void PrintTo(const CallsCase& c, std::ostream* out) { *out << c.name; }
@@ -293,7 +294,7 @@ class Calls : public testing::TestWithParam<CallsCase> {
     return {all.begin(), all.end()};
   }
 
-  FnoShape shape = GetParam().shape;
+  NetworkSpec shape = GetParam().shape;
   std::size_t most = GetParam().most;
   States<float> states = test::random_states(shape.grid, most, Rng(1));
   std::unique_ptr<Engine> engine = test::make_engine_under_test(shape, 3, 2);

@@ -22,15 +22,14 @@ class Cuda : public testing::Test {
 };
 
 // The five paper-size networks, and what else the kernels can hold.
-std::vector<FnoShape> paper_shapes() {
+std::vector<NetworkSpec> paper_shapes() {
   const auto shape = [](std::size_t channels, std::vector<std::size_t> points,
                         std::vector<std::size_t> modes, bool time = false, bool position = false) {
-    FnoOptions options;
-    options.modes = std::move(modes);
-    options.time_input = time;
-    options.position_input = position;
     std::vector<double> lengths(points.size(), 1.0);
-    return make_shape(make_grid(channels, std::move(points), std::move(lengths)), options);
+    return make_network(make_grid(channels, std::move(points), std::move(lengths)),
+                        {.time_input = time,
+                         .position_input = position,
+                         .family = fno({.modes = std::move(modes)})});
   };
   return {shape(1, {256}, {32}),
           shape(1, {256}, {256}),
@@ -56,7 +55,7 @@ double relative(std::span<const float> a, std::span<const float> b) {
 // Relative L2 of outputs and of every tensor of the gradient: 1e-4 in fp32, 2e-3 in tf32 (its
 // operands have 11 bits).
 TEST_F(Cuda, OutputsAndGradientsAgreeWithTheCpu) {
-  for (const FnoShape& shape : paper_shapes())
+  for (const NetworkSpec& shape : paper_shapes())
     for (Precision precision : {Precision::fp32, Precision::tf32}) {
       SCOPED_TRACE(shape.grid.shape_text() + (precision == Precision::fp32 ? " fp32" : " tf32"));
       const double tolerance = precision == Precision::fp32 ? 1e-4 : 2e-3;
@@ -84,7 +83,7 @@ TEST_F(Cuda, OutputsAndGradientsAgreeWithTheCpu) {
 // States and sketches of a full bundle and one more row. Relative L2: 1e-4 in fp32, 2e-3 in tf32.
 TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
   constexpr std::size_t kCount = 33;
-  for (const FnoShape& shape : paper_shapes())
+  for (const NetworkSpec& shape : paper_shapes())
     for (Precision precision : {Precision::fp32, Precision::tf32}) {
       SCOPED_TRACE(shape.grid.shape_text() + (precision == Precision::fp32 ? " fp32" : " tf32"));
       const double tolerance = precision == Precision::fp32 ? 1e-4 : 2e-3;
@@ -116,7 +115,7 @@ TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
 
 // Channels in units of their own. Mutation: the factor of another channel, or after squaring.
 TEST_F(Cuda, DistancesAndSpreadsHaveTheBitsOfTheCpu) {
-  const FnoShape shape = test::small_shape({10, 13}, {4, 4}, 3);
+  const NetworkSpec shape = test::small_shape({10, 13}, {4, 4}, 3);
   const auto in = test::random_states(shape.grid, 4, Rng(6));
   const auto measured = [&](Engine& engine) {
     const auto committee = engine.committee({0, 1});
@@ -135,10 +134,10 @@ TEST_F(Cuda, DistancesAndSpreadsHaveTheBitsOfTheCpu) {
 
 TEST(CudaEngine, SaysWhyThereIsNone) {
   if (cuda_problem().empty()) GTEST_SKIP() << "there is a GPU";
-  const FnoShape shape = test::small_shape({16}, {6});
+  const NetworkSpec shape = test::small_shape({16}, {6});
 
-  for (auto make : {+[](const FnoShape& s) { return make_cuda_engine(s, 1, Precision::fp32); },
-                    +[](const FnoShape& s) {
+  for (auto make : {+[](const NetworkSpec& s) { return make_cuda_engine(s, 1, Precision::fp32); },
+                    +[](const NetworkSpec& s) {
                       return make_engine({.device = ComputeOptions::Device::cuda}, s, 1);
                     }}) {
     try {

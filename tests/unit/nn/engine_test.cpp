@@ -61,7 +61,7 @@ std::vector<StateMap> some_symmetries(const Grid& grid) {
 }
 
 // Trains fresh members (weights and order by `seed of member`) and returns their states.
-std::vector<MemberState> train(const FnoShape& shape, const std::vector<Trainee>& trainees,
+std::vector<MemberState> train(const NetworkSpec& shape, const std::vector<Trainee>& trainees,
                                int members, int threads) {
   const auto engine = test::make_engine_under_test(shape, members, threads);
   std::vector<FitJob> jobs;
@@ -86,7 +86,8 @@ struct Recorder : Observer {
 
 class Shapes : public testing::TestWithParam<std::string> {
  protected:
-  FnoShape shape = GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
+  NetworkSpec shape =
+      GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
   std::vector<StateMap> symmetries = some_symmetries(shape.grid);
 };
 INSTANTIATE_TEST_SUITE_P(Axes, Shapes, testing::Values("line", "plane"),
@@ -208,7 +209,7 @@ TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
 
 // A stop that was asked for before is heard after the first epoch: who always stops still gets on.
 TEST(Engine, TrainsAnEpochBeforeItStops) {
-  const FnoShape shape = small_shape({16}, {6});
+  const NetworkSpec shape = small_shape({16}, {6});
   const Transitions data(shape, 4, Rng(3));
   const auto engine = test::make_engine_under_test(shape, 1, 1);
   Observer observer;
@@ -250,7 +251,7 @@ TEST_P(Shapes, AdvanceDoesNotDependOnTheCut) {
 
 TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
   Recorder recorder;
-  const FnoShape shape = small_shape({16}, {6});
+  const NetworkSpec shape = small_shape({16}, {6});
   Transitions data(shape, 10, Rng(3));
   // Something to learn: the next state is half the present one.
   for (std::size_t i = 0; i < data.targets.values().size(); ++i)
@@ -274,7 +275,7 @@ TEST(Engine, TrainingLowersTheLossAndReportsEveryEpoch) {
 // Mutation: a schedule that is read a step or an epoch off, or another one than was asked for.
 TEST(Engine, TheRateFollowsItsSchedule) {
   using Schedule = FitOptions::Schedule;
-  const FnoShape shape = small_shape({16}, {6});
+  const NetworkSpec shape = small_shape({16}, {6});
   const Transitions data(shape, 10, Rng(3));
   for (const auto& [schedule, half] :
        {std::pair(Schedule::linear, 0.75), std::pair(Schedule::constant, 1.0),
@@ -294,7 +295,7 @@ TEST(Engine, TheRateFollowsItsSchedule) {
 // Where every epoch is one step, steps and epochs are the same training. Mutation: a rate that is
 // taken an epoch too early or too late.
 TEST(Engine, StepsAreEpochsOfOneStep) {
-  const FnoShape shape = small_shape({16}, {6});
+  const NetworkSpec shape = small_shape({16}, {6});
   const Transitions data(shape, 8, Rng(3));
   FitOptions epochs = short_training(), steps = short_training();
   epochs.epochs = 7;
@@ -306,7 +307,7 @@ TEST(Engine, StepsAreEpochsOfOneStep) {
 // 19 rows in batches of 8: 7 steps are two epochs of 3 and one of 1, which sees the first 8 rows of
 // its order. Mutation: a whole last epoch, a loss that is divided by all rows, a rate per epoch.
 TEST(Engine, TheLastEpochEndsWithTheLastStep) {
-  const FnoShape shape = small_shape({16}, {6});
+  const NetworkSpec shape = small_shape({16}, {6});
   const Transitions data(shape, 19, Rng(4));
   FitOptions options = short_training();
   options.steps = 7;
@@ -390,7 +391,7 @@ TEST_P(Shapes, AverageIsThatOfTheWeightsAfterEveryStep) {
 // for every member; noise that stays when a training without it follows.
 TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
   constexpr int kMembers = 4, kEpochs = 4;
-  const FnoShape shape = small_shape({24}, {8}, 2);
+  const NetworkSpec shape = small_shape({24}, {8}, 2);
   const std::vector<std::vector<float>> deviations = {{2, 1e-6f}, {1e-6f, 3}, {2, 2}, {2, 2}};
   const std::vector<float> shifts = {0, 0, 1, -1};
   const std::vector<std::uint64_t> streams = {0, 1, 2, 2};
@@ -494,7 +495,7 @@ TEST(Engine, NoAllocationInsideTheStepLoop) {
     std::size_t at[8] = {};
     std::size_t n = 0;
   } counter;
-  const FnoShape shape = small_shape({24}, {8});
+  const NetworkSpec shape = small_shape({24}, {8});
   const Transitions data(shape, 50, Rng(3));
   FitOptions options = short_training();
   options.noise = 0.1;
@@ -511,43 +512,38 @@ TEST(Engine, NoAllocationInsideTheStepLoop) {
   EXPECT_EQ(counter.at[3], counter.at[0]);
 }
 
-TEST(FnoShape, RefusesImpossibleNetworks) {
+TEST(NetworkSpec, RefusesImpossibleNetworks) {
   const Grid line = make_grid(1, {16}, {1.0});
   auto with = [](std::vector<std::size_t> modes, std::size_t width) {
-    FnoOptions options;
-    options.modes = std::move(modes);
-    options.width = width;
-    return options;
+    return NetworkOptions{.family = fno({.modes = std::move(modes), .width = width})};
   };
 
-  EXPECT_NO_THROW(make_shape(line, with({16}, 4)));
-  EXPECT_THROW(make_shape(line, with({18}, 4)), Error);    // beyond the grid
-  EXPECT_THROW(make_shape(line, with({5}, 4)), Error);     // odd
-  EXPECT_THROW(make_shape(line, with({0}, 4)), Error);     // none
-  EXPECT_THROW(make_shape(line, with({4, 4}, 4)), Error);  // another number of axes
-  EXPECT_THROW(make_shape(line, with({4}, 0)), Error);     // zero width
+  EXPECT_NO_THROW(make_network(line, with({16}, 4)));
+  EXPECT_THROW(make_network(line, with({18}, 4)), Error);    // beyond the grid
+  EXPECT_THROW(make_network(line, with({5}, 4)), Error);     // odd
+  EXPECT_THROW(make_network(line, with({0}, 4)), Error);     // none
+  EXPECT_THROW(make_network(line, with({4, 4}, 4)), Error);  // another number of axes
+  EXPECT_THROW(make_network(line, with({4}, 0)), Error);     // zero width
 }
 
 // A cluster has each channel once for every state; a name that is stated twice counts once.
-TEST(FnoShape, FindsWhatItConservesByName) {
+TEST(NetworkSpec, FindsWhatItConservesByName) {
   const std::vector<std::string> channels = {"density", "vx", "pressure"};
   const Grid cluster = make_grid(6, {16}, {1.0});
-  FnoOptions options{.conserve = {"pressure", "density", "density"}};
+  NetworkOptions options{.conserve = {"pressure", "density", "density"}};
 
-  const FnoShape shape = make_shape(cluster, options, channels);
+  const NetworkSpec shape = make_network(cluster, options, channels);
 
   EXPECT_EQ(shape.conserved, (std::vector<std::size_t>{0, 2, 3, 5}));
-  EXPECT_TRUE(shape.options.conserve.empty());  // said once
   options.conserve = {"density", "vy"};
-  EXPECT_THROW(make_shape(cluster, options, channels), Error);
-  EXPECT_THROW(make_shape(cluster, options), Error);
+  EXPECT_THROW(make_network(cluster, options, channels), Error);
+  EXPECT_THROW(make_network(cluster, options), Error);
 }
 
 // Deviations of the spec, at five standard errors of the sample (4,096 and more values each).
 TEST(InitialParameters, HaveTheStatedSpread) {
-  FnoOptions options;
-  options.modes = {8};
-  const FnoShape shape = make_shape(make_grid(1, {16}, {1.0}), options);
+  const NetworkSpec shape =
+      make_network(make_grid(1, {16}, {1.0}), {.family = fno({.modes = {8}})});
 
   const Parameters parameters = initial_parameters(shape, Rng(1));
 
@@ -573,7 +569,7 @@ TEST(InitialParameters, HaveTheStatedSpread) {
 // Images of 32 rows at most, inputs and targets, for each member that is trained at the same time,
 // and an index of 4 bytes for every value and map. On a GPU how many are depends on it.
 TEST(TrainingBytes, CountMapsAndImages) {
-  const FnoShape shape = small_shape({15, 9}, {4, 4}, 2);
+  const NetworkSpec shape = small_shape({15, 9}, {4, 4}, 2);
   const std::size_t values = 2 * 15 * 9, member_rows = 2 * 32 * values * 4;
   ComputeOptions cpu;
   cpu.device = ComputeOptions::Device::cpu;

@@ -13,7 +13,7 @@ namespace {
 
 struct Case {
   std::string name;
-  FnoShape shape;
+  NetworkSpec shape;
   std::size_t rows;
 };
 
@@ -26,7 +26,7 @@ using test::small_shape;
 // Odd sizes, one row, one more row than a block (4), all modes kept, unequal axes, many channels,
 // time and position input, one layer, exact panel widths.
 std::vector<Case> cases() {
-  using Target = FnoOptions::Target;
+  using Target = NetworkOptions::Target;
   std::vector<Case> list = {
       {"Line", small_shape({16}, {6}), 3},
       {"OneRow", small_shape({16}, {6}), 1},
@@ -48,9 +48,9 @@ std::vector<Case> cases() {
       {"Position", test::with_positions(small_shape({10}, {4}, 2)), 3},
       {"PlanePositionTime", test::with_positions(small_shape({5, 6}, {2, 4}, 2, 3, 5, true)), 2},
   };
-  FnoOptions one = small_shape({8}, {4}).options;
+  FnoOptions one = *fno_options(small_shape({8}, {4}).family);
   one.layers = 1;
-  list.push_back({"OneLayer", make_shape(make_grid(1, {8}, {1.0}), one), 2});
+  list.push_back({"OneLayer", make_network(make_grid(1, {8}, {1.0}), {.family = fno(one)}), 2});
   return list;
 }
 
@@ -62,7 +62,7 @@ class FnoAgainstTwin : public testing::TestWithParam<Case> {
         data(shape, GetParam().rows, Rng(11)) {
     engine->load(0, fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5)));
   }
-  FnoShape shape;
+  NetworkSpec shape;
   std::unique_ptr<Engine> engine;
   test::Transitions data;
 };
@@ -97,7 +97,7 @@ void expect_gradients(Engine& engine, const test::Transitions& data,
                       std::span<const float> factors) {
   const MemberState member = engine.save(0);
   reference::DoubleParameters weights(member.weights);
-  const reference::Fno twin(engine.shape(), weights, member.scaling);
+  const reference::Fno twin(engine.spec(), weights, member.scaling);
 
   Parameters gradient;
   const double loss = batch_gradient(engine, 0, data.view(), gradient, factors);

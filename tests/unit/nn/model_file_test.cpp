@@ -11,7 +11,9 @@
 
 #include "reference/crc32c.h"
 #include "stap/core/error.h"
+#include "support/contains.h"
 #include "support/networks.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -21,14 +23,14 @@ namespace fs = std::filesystem;
 
 Model some_model() {
   Model model;
-  model.shape = test::with_positions(
-      test::small_shape({6, 10}, {4, 6}, 2, 5, 7, true, FnoOptions::Target::state));
-  model.shape.conserved = {1};
+  model.spec = test::with_positions(
+      test::small_shape({6, 10}, {4, 6}, 2, 5, 7, true, NetworkOptions::Target::state));
+  model.spec.conserved = {1};
   for (std::uint64_t m = 0; m < 2; ++m) {
-    MemberState member = fresh_member(model.shape, test::some_scaling(2), Rng(m));
-    member.moment1 = initial_parameters(model.shape, Rng(10 + m));
-    member.moment2 = initial_parameters(model.shape, Rng(20 + m));
-    if (m == 1) member.average = initial_parameters(model.shape, Rng(30));
+    MemberState member = fresh_member(model.spec, test::some_scaling(2), Rng(m));
+    member.moment1 = initial_parameters(model.spec, Rng(10 + m));
+    member.moment2 = initial_parameters(model.spec, Rng(20 + m));
+    if (m == 1) member.average = initial_parameters(model.spec, Rng(30));
     member.steps = 12345678901 + static_cast<std::int64_t>(m);
     model.members.push_back(member);
   }
@@ -72,21 +74,70 @@ TEST(ModelFile, ComesBackBitForBit) {
   write_model(folder.path() / "model.safetensors", model);
   const Model back = read_model(folder.path() / "model.safetensors");
 
-  EXPECT_EQ(back.shape, model.shape);
+  EXPECT_EQ(back.spec, model.spec);
   EXPECT_EQ(back.members, model.members);
 }
 
-// Older programs, which would not conserve anything, do not read what does.
-TEST(ModelFile, ThatConservesIsOfAnotherFormat) {
+// A reader knows by name what it must know, and refuses what it does not.
+TEST(ModelFile, SaysWhatItRequires) {
   const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
   Model model = some_model();
-  write_model(folder.path() / "conserves", model);
-  model.shape.conserved.clear();
-  write_model(folder.path() / "plain", model);
+  write_model(path, model);
+  const std::string all = content(path);
+  const std::string known =
+      R"("requires":"[\"fno\",\"time_input\",\"position_input\",\"conserved\"]")";
+  ASSERT_NE(all.find(known), std::string::npos);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string bytes = all;
+    bytes.replace(bytes.find(from), from.size(), to);
+    overwrite(path, resealed(bytes));
+    return test::error_text(ErrorKind::data, [&] { read_model(path); });
+  };
 
-  EXPECT_NE(content(folder.path() / "conserves").find("model/3"), std::string::npos);
-  EXPECT_NE(content(folder.path() / "plain").find("model/2"), std::string::npos);
-  EXPECT_EQ(content(folder.path() / "plain").find("conserved"), std::string::npos);
+  EXPECT_TRUE(test::contains(with("time_input\\\",", "wind_input\\\","),
+                             "it requires 'wind_input', which"));
+  EXPECT_TRUE(test::contains(with("[\\\"fno", "[\\\"fnu"), "it requires 'fnu', which"));
+  // One that asks less of its reader than it needs was not written by us.
+  EXPECT_TRUE(test::contains(with(",\\\"conserved\\\"]", "]" + std::string(14, ' ')),
+                             "is not what it says"));
+  model.spec = test::small_shape({6, 10}, {4, 6}, 2, 5, 7);
+  model.members.clear();
+  write_model(path, model);
+  EXPECT_NE(content(path).find(R"("requires":"[\"fno\"]")"), std::string::npos);
+}
+
+// Files as earlier versions wrote them, of a network of one layer on 4 points.
+TEST(ModelFile, OfEarlierVersionsAreRead) {
+  const test::TemporaryFolder folder;
+  const fs::path older = fs::path(STAP_TEST_SOURCE_DIR) / "tests/unit/nn/older";
+  for (const bool conserves : {false, true}) {
+    const fs::path file = older / (conserves ? "model-3.safetensors" : "model-2.safetensors");
+    const NetworkSpec spec =
+        make_network(make_grid(1, {4}, {1.0}),
+                     {.position_input = conserves,
+                      .conserve = std::vector<std::string>(conserves ? 1 : 0, "u"),
+                      .family = fno({{2}, 2, 2, 2, 1})},
+                     std::vector<std::string>{"u"});
+
+    const Model model = read_model(file);
+
+    EXPECT_EQ(model.spec, spec) << file;
+    EXPECT_EQ(model.cluster, 1u);
+    EXPECT_EQ(model.origin.round, 2u);
+    ASSERT_EQ(model.members.size(), 2u);
+    check_parameters(spec, model.members[1].weights);
+    const std::string bytes = content(file);
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const std::vector<float>& first = model.members[0].weights[0].values;  // behind mean, deviation
+    EXPECT_EQ(std::memcmp(first.data(), bytes.data() + 8 + header + 8, first.size() * 4), 0);
+    write_model(folder.path() / "now", model);
+    const Model again = read_model(folder.path() / "now");
+    EXPECT_EQ(again.spec, model.spec);
+    EXPECT_EQ(again.members, model.members);
+    EXPECT_EQ(again.origin, model.origin);
+  }
 }
 
 // Models of single steps are written as they were before there were others.
@@ -101,6 +152,7 @@ TEST(ModelFile, RemembersItsClusterUnlessItIsOne) {
   EXPECT_EQ(read_model(folder.path() / "single").cluster, 1u);
   EXPECT_EQ(read_model(folder.path() / "double").cluster, 2u);
   EXPECT_EQ(content(folder.path() / "single").find("cluster"), std::string::npos);
+  EXPECT_NE(content(folder.path() / "double").find(R"(\"cluster\"]")"), std::string::npos);
   std::string odd = content(folder.path() / "double");
   odd.replace(odd.find("\"cluster\":\"2\"") + 11, 1, "3");
   overwrite(folder.path() / "double", resealed(odd));
@@ -147,7 +199,7 @@ TEST(ModelFile, NoChangeOfAByteIsBelieved) {
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < good.size(); i += i < data ? 97 : 9973) places.push_back(i);
   for (std::size_t i = 0; i < 26; ++i) places.push_back(seal + i);
-  places.push_back(good.find("model/3") + 6);
+  places.push_back(good.find("model/4") + 6);
 
   for (const std::size_t i : places)
     for (const int bits : {1, 3}) {
@@ -183,7 +235,7 @@ TEST(ModelFile, DamageIsFound) {
   EXPECT_EQ(damaged(good + "tail"), ErrorKind::data);
   EXPECT_EQ(damaged(std::string(8, '\xff') + good.substr(8)), ErrorKind::data);
   EXPECT_EQ(damaged(with("\"F32\"", "\"F16\"")), ErrorKind::data);
-  EXPECT_EQ(damaged(with("model/3", "model/9")), ErrorKind::data);
+  EXPECT_EQ(damaged(with("model/4", "model/9")), ErrorKind::data);
   EXPECT_EQ(damaged(with("0/mean", "0/maen")), ErrorKind::data);
   EXPECT_EQ(damaged(with("\\\"width\\\":5", "\\\"width\\\":6")), ErrorKind::data);
   EXPECT_EQ(damaged(with("\\\"layers\\\":4", "\\\"layers\\\":9")), ErrorKind::data);

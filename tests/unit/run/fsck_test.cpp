@@ -17,6 +17,7 @@
 #include "stap/study/study.h"
 #include "support/contains.h"
 #include "support/environment.h"
+#include "support/older_models.h"
 #include "support/refusals.h"
 #include "support/sanitized.h"
 #include "support/temporary_folder.h"
@@ -168,6 +169,50 @@ TEST_F(FsckTest, NetworksWithMomentsAreThoseThatAreMadeWithout) {
   ASSERT_EQ(other.size(), 1u);
   EXPECT_FALSE(other[0].rebuilt);
   EXPECT_TRUE(contains(other[0].how, "came out with other bits"));
+}
+
+// Broken by: comparing files of two formats byte for byte.
+TEST_F(FsckTest, NetworksOfAnEarlierFormatAreThoseThatAreMadeNow) {
+  run();
+  const RunFolder folder(path());
+  const std::string metrics = content(folder.metrics_file());
+  test::make_networks_older(path());
+  ASSERT_TRUE(contains(content(folder.committee_file(1)), "model/2"));
+  ASSERT_TRUE(good());
+  fs::remove(folder.metrics_file());
+
+  const std::vector<RepairedFile> done = repaired();
+
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].rebuilt) << done[0].how;
+  EXPECT_EQ(content(folder.metrics_file()), metrics);
+}
+
+// A run that an earlier version has begun and left in the middle of a stage.
+TEST_F(FsckTest, RunsWithNetworksOfAnEarlierFormatGoOn) {
+  config::Value document = small_document();
+  for (const char* setting : {"study.initial=3", "validation=0.3", "stages=3"})
+    apply_setting(document, setting);
+  document = make_study(document).effective;
+  struct Epochs : Observer {
+    void epoch_done(const EpochDone&) override { ++count; }
+    int count = 0;
+  } epochs;
+  run(document);
+  std::map<std::string, std::string> whole = files();
+  whole.erase("journal.jsonl");  // has seconds of answers
+  fs::remove_all(path());
+  ASSERT_EQ(drive({{"", document}}, path(), 1, epochs, [&] { return epochs.count >= 8; }),
+            LoopEnd::stopped);
+  ASSERT_TRUE(fs::exists(RunFolder(path()).stage_file(0)));
+  ASSERT_TRUE(fs::exists(RunFolder(path()).training_file(0)));
+  test::make_networks_older(path());
+
+  run(document);
+
+  std::map<std::string, std::string> after = files();
+  after.erase("journal.jsonl");
+  EXPECT_TRUE(after == whole);
 }
 
 // Broken by: a file that is not looked at; one that is removed while what goes on from it is used.

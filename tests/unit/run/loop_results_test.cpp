@@ -85,7 +85,7 @@ TEST(LoopResults, WhatIsHeldBackIsBoughtButNeverTrainedOn) {
   EXPECT_EQ(all.count(), 5u * 4u + 12u);
 
   // The networks of round 1, trained on the rest alone.
-  const FnoShape shape = make_shape(study.grid, study.network);
+  const NetworkSpec shape = make_network(study.grid, study.network);
   const auto engine = make_cpu_engine(shape, 2, 1);
   States<float> inputs(study.grid, kept.count()), targets(study.grid, kept.count());
   convert(kept.inputs, inputs.values());
@@ -132,7 +132,7 @@ TEST(LoopResults, AWarmStartGoesOnFromTheNetworksOfTheLastRound) {
     States<float> inputs(all.grid, rows), targets(all.grid, rows);
     convert(std::span(all.inputs).first(rows * values), inputs.values());
     convert(std::span(all.outputs).first(rows * values), targets.values());
-    const auto engine = make_cpu_engine(make_shape(study.grid, study.network), 2, 1);
+    const auto engine = make_cpu_engine(make_network(study.grid, study.network), 2, 1);
     std::vector<FitJob> jobs;
     for (int m = 0; m < 2; ++m) {
       const auto member = static_cast<std::uint64_t>(m);
@@ -146,7 +146,7 @@ TEST(LoopResults, AWarmStartGoesOnFromTheNetworksOfTheLastRound) {
     engine->fit(jobs, quiet);
     return std::vector<MemberState>{engine->save(0), engine->save(1)};
   };
-  const FnoShape shape = make_shape(study.grid, study.network);
+  const NetworkSpec shape = make_network(study.grid, study.network);
   std::vector<MemberState> start;
   for (std::uint64_t m : {0, 1})
     start.push_back(fresh_member(shape, initial_scaling(all, 4, {}, study.train.loss),

@@ -69,7 +69,7 @@ ByHandRound trained_by_hand(const Study& study, const TransitionSet& set, std::s
     std::ranges::copy(held.inputs.row(i), pairs.row(2 * i).begin());
     std::ranges::copy(held.targets.row(i), pairs.row(2 * i + 1).begin());
   }
-  const FnoShape shape = make_shape(study.grid, study.network);
+  const NetworkSpec shape = make_network(study.grid, study.network);
   const auto engine = make_cpu_engine(shape, 2, 1);
   const Scaling scaling = initial_scaling(
       set, 4,

@@ -1,4 +1,5 @@
 #include "stap/study/presets.h"
+#include "stap/nn/fno.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -341,7 +342,8 @@ TEST(Presets, BenchmarksHaveThePaperSizes) {
     if (!preset.name.starts_with("paper/") && !preset.name.starts_with("as-coded/")) continue;
     const Value document = load_config(preset.name);
     const auto study = config::read(study_fields(), *document.find("study"), "study");
-    const auto network = config::read(fno_fields(), *document.find("network"), "network");
+    const NetworkOptions network = make_study(document, Purpose::look).network;
+    const FnoOptions fno = *fno_options(network.family);
     const auto train = config::read(fit_fields(), *document.find("train"), "train");
 
     EXPECT_EQ(study.pool, 10'000u) << preset.name;
@@ -350,12 +352,12 @@ TEST(Presets, BenchmarksHaveThePaperSizes) {
     EXPECT_EQ(study.rounds, 10u) << preset.name;
     EXPECT_EQ(study.members, 2) << preset.name;
     EXPECT_EQ(study.budget, 8 * study.steps) << preset.name;
-    EXPECT_EQ(network.width, 64u) << preset.name;
-    EXPECT_EQ(network.lifting, 256u) << preset.name;
-    EXPECT_EQ(network.projection, 256u) << preset.name;
-    EXPECT_EQ(network.layers, 4u) << preset.name;
-    EXPECT_EQ(network.target,
-              preset.name == "as-coded/ks" ? FnoOptions::Target::state : FnoOptions::Target::delta)
+    EXPECT_EQ(fno.width, 64u) << preset.name;
+    EXPECT_EQ(fno.lifting, 256u) << preset.name;
+    EXPECT_EQ(fno.projection, 256u) << preset.name;
+    EXPECT_EQ(fno.layers, 4u) << preset.name;
+    EXPECT_EQ(network.target, preset.name == "as-coded/ks" ? NetworkOptions::Target::state
+                                                           : NetworkOptions::Target::delta)
         << preset.name;
     EXPECT_EQ(train.epochs, 100) << preset.name;
     EXPECT_EQ(train.batch, 32u) << preset.name;

@@ -1,11 +1,12 @@
-#include "nn/cpu/transform.h"
+#include "nn/cpu/fno/transform.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace stap::cpu {
+namespace stap::cpu::fno {
 
-Transform::Transform(const FnoShape& shape) : points_(shape.grid.points), kept_(shape.kept()) {
+Transform::Transform(const Grid& grid, const FnoOptions& options)
+    : points_(grid.points), kept_(options.kept()) {
   for (std::size_t n : points_) axes_.emplace_back(n);
 }
 
@@ -77,4 +78,4 @@ float Transform::multiplicity(std::size_t mode) const {
   return k == 0 || 2 * k == points_.back() ? 1.0f : 2.0f;
 }
 
-}  // namespace stap::cpu
+}  // namespace stap::cpu::fno

@@ -1,10 +1,10 @@
-#include "nn/cpu/layout.h"
+#include "nn/cpu/fno/layout.h"
 
 #include <algorithm>
 
 #include "stap/core/error.h"
 
-namespace stap::cpu {
+namespace stap::cpu::fno {
 namespace {
 
 // Calls visit(packed index, tensor, index in the tensor) for every value of every tensor.
@@ -49,15 +49,15 @@ void for_each_value(const Layout& y, const Visit& visit) {
 
 }  // namespace
 
-Layout::Layout(const FnoShape& shape)
-    : in(shape.in_channels()),
-      out(shape.out_channels()),
-      width(shape.options.width),
-      lifting(shape.options.lifting),
-      projection(shape.options.projection),
-      layers(shape.options.layers),
-      points(shape.grid.points_total()),
-      modes(shape.kept_total()),
+Layout::Layout(const NetworkSpec& spec, const FnoOptions& options)
+    : in(spec.in_channels()),
+      out(spec.out_channels()),
+      width(options.width),
+      lifting(options.lifting),
+      projection(options.projection),
+      layers(options.layers),
+      points(spec.grid.points_total()),
+      modes(options.kept_total()),
       width_padded(padded(width)),
       lifting_padded(padded(lifting)),
       projection_padded(padded(projection)) {
@@ -104,4 +104,4 @@ void Layout::unpack(const float* packed, Parameters& parameters) const {
   });
 }
 
-}  // namespace stap::cpu
+}  // namespace stap::cpu::fno

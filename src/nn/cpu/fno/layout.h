@@ -1,4 +1,4 @@
-// Where each weight of a network stands in the one packed array that the kernels read (kernels.h
+// Where each weight of an FNO stands in the one packed array that the kernels read (kernels.h
 // says how each is laid out), and back.
 #pragma once
 
@@ -8,10 +8,10 @@
 #include "nn/cpu/kernels.h"
 #include "stap/nn/fno.h"
 
-namespace stap::cpu {
+namespace stap::cpu::fno {
 
 struct Layout {
-  explicit Layout(const FnoShape& shape);
+  Layout(const NetworkSpec& spec, const FnoOptions& options);
 
   std::size_t in, out, width, lifting, projection, layers;
   std::size_t points, modes;  ///< grid points; kept complex modes in all
@@ -35,4 +35,4 @@ struct Layout {
   void unpack(const float* packed, Parameters& parameters) const;
 };
 
-}  // namespace stap::cpu
+}  // namespace stap::cpu::fno

@@ -7,7 +7,7 @@
 #include "stap/core/fft.h"
 #include "stap/nn/fno.h"
 
-namespace stap::cpu {
+namespace stap::cpu::fno {
 
 /// A spectrum addressed by mode: value of (mode, part, channel) at data[mode * mode_stride +
 /// part * part_stride + channel].
@@ -18,7 +18,7 @@ struct SpectrumView {
 
 class Transform {
  public:
-  explicit Transform(const FnoShape& shape);
+  Transform(const Grid& grid, const FnoOptions& options);
 
   /// Values of scratch a call needs for this many channels (a multiple of kPanel).
   std::size_t scratch_size(std::size_t channels) const;
@@ -37,4 +37,4 @@ class Transform {
   std::vector<Fft<float>> axes_;
 };
 
-}  // namespace stap::cpu
+}  // namespace stap::cpu::fno

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stap/core/grid.h"
+#include "stap/core/rng.h"
+#include "stap/nn/options.h"
+
+namespace stap {
+
+/// What a network is told beside the state: a channel or more each, in this order.
+struct NetworkInputs {
+  bool time = false;      ///< one, constant in space, holding time in [0,1]
+  bool position = false;  ///< two an axis, saying where a point is: position_inputs()
+
+  bool operator==(const NetworkInputs&) const = default;
+};
+
+/// A network: what surrounds it, and the family that it is of.
+struct NetworkSpec {
+  Grid grid;  ///< of the states that it takes and makes
+  NetworkInputs inputs{};
+  NetworkOptions::Target target{};
+  /// Channels of the grid whose mean a step keeps: it is shifted so, once it is made, wherever
+  /// networks are used. Training knows nothing of it. Rising.
+  std::vector<std::size_t> conserved{};
+  /// With its own options; what follows from the grid is in them.
+  config::Choice<FamilyRow> family{};
+
+  /// The state's channels, then those of `inputs`.
+  std::size_t in_channels() const {
+    return grid.channels + (inputs.time ? 1 : 0) + position_channels();
+  }
+  std::size_t position_channels() const { return inputs.position ? 2 * grid.axes() : 0; }
+  std::size_t out_channels() const { return grid.channels; }
+
+  bool operator==(const NetworkSpec& other) const;
+};
+
+/// A checked network; options.conserve becomes `conserved`, by the names of a state's `channels`,
+/// of which the grid may have several one after the other (clusters). Throws Error(config) for
+/// options that do not fit the grid or each other, and for what is conserved and no channel.
+NetworkSpec make_network(Grid grid, const NetworkOptions& options,
+                         std::span<const std::string> channels = {});
+
+/// Channels [position_channels][points]: per axis of N points the sine and the cosine of 2 pi i /
+/// N. They go round with the grid, as the Fourier modes do, and tell all of its points apart.
+std::vector<float> position_inputs(const NetworkSpec& spec);
+
+/// A named array, as it stands in a model file.
+struct Tensor {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::vector<float> values;
+
+  bool operator==(const Tensor&) const = default;
+};
+
+/// All weights of one network, in a fixed order.
+using Parameters = std::vector<Tensor>;
+
+/// The names and shapes of a network's parameters, without values; and how many values those are.
+Parameters parameter_shapes(const NetworkSpec& spec);
+std::size_t parameter_count(const NetworkSpec& spec);
+/// Parameters of the right names and shapes, all zero.
+Parameters zero_parameters(const NetworkSpec& spec);
+/// Fresh weights, each a function of (rng, its name, its index).
+Parameters initial_parameters(const NetworkSpec& spec, const Rng& rng);
+/// Throws Error(data) naming the first tensor whose name or shape is not that of the network.
+void check_parameters(const NetworkSpec& spec, const Parameters& parameters);
+
+/// What stands around the network: u + s N((u - m)/s) or m + s N((u - m)/s) per channel.
+struct Scaling {
+  std::vector<float> mean, deviation;  ///< [C]; deviation above 0
+  bool operator==(const Scaling&) const = default;
+};
+/// Mean 0, deviation 1.
+Scaling unit_scaling(std::size_t channels);
+
+}  // namespace stap
