@@ -8,8 +8,7 @@
 #include "reference/fno.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
-#include "support/engine_under_test.h"
-#include "support/networks.h"
+#include "support/families.h"
 
 namespace stap {
 namespace {
@@ -241,14 +240,7 @@ TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
 // One row after the other is what calls of any size must equal. Sizes cross, and come back to, what
 // a GPU treats differently: bundles of 32 rows, batches that are replayed, branches side by side,
 // and groups of bundles one after the other.
-struct CallsCase {
-  std::string name;
-  NetworkSpec shape;
-  std::size_t most;
-
-  friend void PrintTo(const CallsCase& c, std::ostream* out) { *out << c.name; }
-};
-class Calls : public testing::TestWithParam<CallsCase> {
+class Calls : public testing::TestWithParam<test::NetworkCase> {
  protected:
   std::vector<std::size_t> sizes() const { return {1, 31, 33, 64, 65, 200, most, 200, 65, 1}; }
 
@@ -294,8 +286,8 @@ class Calls : public testing::TestWithParam<CallsCase> {
     return {all.begin(), all.end()};
   }
 
-  NetworkSpec shape = GetParam().shape;
-  std::size_t most = GetParam().most;
+  NetworkSpec shape = GetParam().network;
+  std::size_t most = shape.grid.axes() == 1 ? 2500 : 700;
   States<float> states = test::random_states(shape.grid, most, Rng(1));
   std::unique_ptr<Engine> engine = test::make_engine_under_test(shape, 3, 2);
   std::unique_ptr<Committee> committee = engine->committee({0, 1, 2});
@@ -304,11 +296,9 @@ class Calls : public testing::TestWithParam<CallsCase> {
   std::vector<double> time;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, Calls,
-    testing::Values(CallsCase{"line", small_shape({20}, {6}, 1, 5, 7, true), 2500},
-                    CallsCase{"plane", small_shape({16, 32}, {6, 6}, 1, 5, 7, true), 700}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Families, Calls,
+                         testing::ValuesIn(test::networks_of_families(20, 1, {16, 32}, true)),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(Calls, OfAnySizeAdvanceAlike) {
   for (std::size_t r = 0; r < most; ++r) advance(r, 1, true);

@@ -11,8 +11,8 @@
 
 #include "nn/gradients.h"
 #include "stap/core/error.h"
-#include "support/engine_under_test.h"
-#include "support/networks.h"
+#include "stap/nn/fno.h"
+#include "support/families.h"
 
 // Counts what the program allocates, for NoAllocationInsideTheStepLoop. Not inlined: the compiler
 // would otherwise see malloc and free on their own and warn of a mismatch.
@@ -84,17 +84,45 @@ struct Recorder : Observer {
   std::vector<EpochDone> epochs;
 };
 
-class Shapes : public testing::TestWithParam<std::string> {
+// Laws of engines, for every family.
+class EngineOf : public testing::TestWithParam<test::NetworkCase> {
  protected:
-  NetworkSpec shape =
-      GetParam() == "line" ? small_shape({24}, {8}, 2) : small_shape({6, 10}, {4, 6});
+  NetworkSpec shape = GetParam().network;
   std::vector<StateMap> symmetries = some_symmetries(shape.grid);
 };
-INSTANTIATE_TEST_SUITE_P(Axes, Shapes, testing::Values("line", "plane"),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Families, EngineOf,
+                         testing::ValuesIn(test::networks_of_families(24, 2, {6, 10})),
+                         [](const auto& test) { return test.param.name; });
+
+// The slope of the loss along some direction is that of the gradient. Sums of floats: one part in a
+// thousand of the largest slopes. Mutation: a body that gives the output's error for its gradient.
+TEST_P(EngineOf, GradientIsTheSlopeOfTheLoss) {
+  const Transitions data(shape, 7, Rng(3));
+  const auto engine = test::make_engine_under_test(shape, 1, 2);
+  const MemberState member = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5));
+  Parameters gradient, ignored;
+  engine->load(0, member);
+  batch_gradient(*engine, 0, data.view(), gradient);
+  for (std::size_t t = 0; t < gradient.size(); ++t) {
+    double size2 = 0.0;
+    for (const float g : gradient[t].values) size2 += double(g) * double(g);
+    ASSERT_GT(size2, 0.0) << gradient[t].name;
+    const double length = 2e-3 / std::sqrt(size2);  // of the step along the gradient
+    const auto loss_at = [&](double sign) {
+      MemberState moved = member;
+      for (std::size_t i = 0; i < gradient[t].values.size(); ++i)
+        moved.weights[t].values[i] += float(sign * length * double(gradient[t].values[i]));
+      engine->load(0, moved);
+      return batch_gradient(*engine, 0, data.view(), ignored);
+    };
+    const double slope = (loss_at(1) - loss_at(-1)) / (2 * length);
+
+    EXPECT_NEAR(slope, size2, 0.01 * size2 + 1e-3 * std::sqrt(size2)) << gradient[t].name;
+  }
+}
 
 // Mutation: summing dense gradients per thread instead of per block.
-TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
+TEST_P(EngineOf, TrainingDoesNotDependOnThreads) {
   const Transitions data(shape, 21, Rng(3));
   FitOptions options = short_training();
   options.noise = 0.1;
@@ -108,7 +136,7 @@ TEST_P(Shapes, TrainingDoesNotDependOnThreads) {
 // Six threads and ten members: six train on a thread of their own, two times two share all threads.
 // Mutation: a batch that takes its row count, rate, average, noise or symmetries from the first job
 // of its group.
-TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
+TEST_P(EngineOf, MemberAloneAndBesideNineOthers) {
   std::vector<Transitions> data;
   for (std::size_t n = 0; n < 10; ++n) data.emplace_back(shape, 5 + 3 * n, Rng(n));
   std::vector<Trainee> all;
@@ -132,7 +160,7 @@ TEST_P(Shapes, MemberAloneAndBesideNineOthers) {
 }
 
 // Mutation: forgetting Adam's moments, its step count or the average in save() or load().
-TEST_P(Shapes, StopSaveLoadAndGoOn) {
+TEST_P(EngineOf, StopSaveLoadAndGoOn) {
   const Transitions data(shape, 19, Rng(4));
   FitOptions options = short_training();
   options.average = 0.8;
@@ -162,7 +190,7 @@ TEST_P(Shapes, StopSaveLoadAndGoOn) {
 // Members of 2, 4 and 5 epochs, the second of 7 steps and so with a cut one at its end, stopped
 // after each of the first four, and sent on with other threads. Mutation: stopping in the middle of
 // an epoch, or before all members have made it; a rate, noise or images that start anew.
-TEST_P(Shapes, StopsAfterAnEpochAndGoesOnToTheSameBits) {
+TEST_P(EngineOf, StopsAfterAnEpochAndGoesOnToTheSameBits) {
   std::vector<Transitions> data;
   for (std::size_t m = 0; m < 3; ++m) data.emplace_back(shape, 11 + 5 * m, Rng(m));
   const auto make_jobs = [&] {
@@ -222,7 +250,7 @@ TEST(Engine, TrainsAnEpochBeforeItStops) {
 }
 
 // Mutation: letting a row's place in its block reach the arithmetic.
-TEST_P(Shapes, AdvanceDoesNotDependOnTheCut) {
+TEST_P(EngineOf, AdvanceDoesNotDependOnTheCut) {
   const std::size_t n = 37;
   const auto states = test::random_states(shape.grid, n, Rng(6));
   const MemberState member = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(2));
@@ -343,7 +371,7 @@ TEST(Engine, TheLastEpochEndsWithTheLastStep) {
 // The running average of the weights after every step, in double. Single precision makes an error
 // of half a unit in the last place of the weights at every step. Mutation: an average that lags a
 // step, starts at zero or has the full decay from the beginning; weights that come to depend on it.
-TEST_P(Shapes, AverageIsThatOfTheWeightsAfterEveryStep) {
+TEST_P(EngineOf, AverageIsThatOfTheWeightsAfterEveryStep) {
   constexpr int kSteps = 12;
   const Transitions data(shape, 8, Rng(4));
   FitOptions options = short_training();
@@ -447,7 +475,7 @@ TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
 // before each epoch: the same bits. Mutation: an image drawn for a row and not for its place in an
 // epoch, for one epoch like for another or for the input alone; time turned round without input and
 // target changing places; noise in front of the map.
-TEST_P(Shapes, SymmetriesTrainOnImages) {
+TEST_P(EngineOf, SymmetriesTrainOnImages) {
   const Transitions data(shape, 19, Rng(4));
   FitOptions options = short_training();
   options.noise = 0.1;

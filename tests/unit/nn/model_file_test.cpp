@@ -12,7 +12,7 @@
 #include "reference/crc32c.h"
 #include "stap/core/error.h"
 #include "support/contains.h"
-#include "support/networks.h"
+#include "support/families.h"
 #include "support/refusals.h"
 #include "support/temporary_folder.h"
 
@@ -76,6 +76,21 @@ TEST(ModelFile, ComesBackBitForBit) {
 
   EXPECT_EQ(back.spec, model.spec);
   EXPECT_EQ(back.members, model.members);
+}
+
+// Mutation: options of a family that are not in the file.
+TEST(ModelFile, OfEveryFamilyComesBack) {
+  const test::TemporaryFolder folder;
+  for (const test::NetworkCase& one : test::networks_of_families(24, 2, {6, 10}, true)) {
+    const Scaling scaling = test::some_scaling(one.network.grid.channels);
+    const Model model{one.network, {fresh_member(one.network, scaling, Rng(1))}};
+
+    write_model(folder.path() / one.name, model);
+    const Model back = read_model(folder.path() / one.name);
+
+    EXPECT_EQ(back.spec, model.spec) << one.name;
+    EXPECT_EQ(back.members, model.members) << one.name;
+  }
 }
 
 // A reader knows by name what it must know, and refuses what it does not.
