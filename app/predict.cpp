@@ -109,6 +109,11 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
   Console console(globals);
   if (const std::string older = about_older_networks(options.model); !older.empty())
     console.warning(older);
+  if (const std::size_t horizon = committee.horizon(); horizon > 0 && calls > horizon)
+    console.warning(fmt::format(
+        "these networks are told the time, and learned it over {} steps: what comes after them is "
+        "extrapolated",
+        horizon * k));
   States<float> from(grid, initial.count());
   convert(initial.values(), from.values());
   Prediction mean(initial, calls, 1);

@@ -26,7 +26,7 @@ constexpr std::size_t kFewestPoints = 16;  // of an axis: no fewer than modes, a
 
 NetworkSpec network_of(const Study& study) {
   return make_network(cluster_grid(study.grid, study.options.cluster), study.network,
-                      study.channels);
+                      study.channels, study.options.pattern_steps());
 }
 
 // Of a run's folder: answers in double, transitions, extracts and networks in float.

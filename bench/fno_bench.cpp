@@ -122,7 +122,7 @@ struct Rollout {
     for (std::size_t r = 0; r < kRows; r += kBatchRows)
       committee->put(from, r, trial.inputs.view());
   }
-  void advance() { committee->advance(from, index, which, {}, to, index); }
+  void advance() { committee->advance(from, index, which, to, index); }
 
   static constexpr std::size_t kRows = 2 * kBatchRows;
   std::unique_ptr<Engine> engine;

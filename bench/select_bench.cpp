@@ -95,8 +95,7 @@ class ScoringStep {
   }
   void make() {
     taken_ = seconds([&] {
-      committee_.advance(initial_, parent_, member_, std::vector<double>(own_.size(), 0.0), rows_,
-                         own_);
+      committee_.advance(initial_, parent_, member_, rows_, own_);
       committee_.spread(rows_, own_, spread_);
     });
     sum_ += taken_;
@@ -124,7 +123,7 @@ class Counting final : public Committee {
   const Grid& grid() const override { return committee_.grid(); }
   int members() const override { return committee_.members(); }
   std::size_t rows_at_once() const override { return committee_.rows_at_once(); }
-  bool time_input() const override { return committee_.time_input(); }
+  std::size_t horizon() const override { return committee_.horizon(); }
 
  private:
   // Counts with this one.
@@ -149,16 +148,15 @@ class Counting final : public Committee {
     committee_.get(theirs(id), first, states);
   }
   void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to,
-                  std::span<const std::size_t> j) override {
+                  std::span<const double>, RowsId to, std::span<const std::size_t> j) override {
     first_->advanced += i.size();
-    committee_.advance(theirs(from), i, member, time, theirs(to), j);
+    committee_.advance(theirs(from), i, member, theirs(to), j);
   }
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, RowsId to,
+                 std::span<const double>, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
     first_->advanced += i.size();
-    committee_.sketch(theirs(from), i, member, time, step, theirs(to), j, features);
+    committee_.sketch(theirs(from), i, member, step, theirs(to), j, features);
   }
   void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
                     std::span<const std::size_t> j, std::span<double> out) const override {

@@ -84,16 +84,14 @@ class Joint final : public stap::Planner {
       std::vector<Drawn> best(open.size());
       std::vector<double> spread(open.size());
       for (std::size_t step = 0; step < candidates().steps; ++step) {
-        const std::vector<double> time(own.size(), stap::input_time(step, candidates().steps));
-        committee_.advance(mean, from, member, time, after, own);
+        committee_.advance(mean, from, member, after, own);
         committee_.spread(after, own, spread);
         for (std::size_t c = 0; c < open.size(); ++c) {
           const double noise = rng_.split("candidate", open[c]).gumbel(step);
           const double key = options_.exponent * std::log(spread[c]) + noise;
           if (std::isfinite(key) && key > best[c].key) best[c] = {open[c], step, key};
         }
-        committee_.advance(mean, first, mean_model, std::span(time).first(open.size()), mean,
-                           first);
+        committee_.advance(mean, first, mean_model, mean, first);
       }
       std::erase_if(best, [](const Drawn& d) { return std::isinf(d.key); });
       std::sort(best.begin(), best.end(),

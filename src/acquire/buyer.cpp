@@ -201,7 +201,7 @@ void Buyer::check(const Trip& trip, const AnswerRecord& record) const {
 // What the committee is asked about.
 struct Buyer::Inputs {
   States<float> states;
-  std::vector<double> time;
+  std::vector<std::uint32_t> steps;
 };
 
 Buyer::Inputs Buyer::inputs_of(std::span<const std::size_t> together) const {
@@ -209,7 +209,7 @@ Buyer::Inputs Buyer::inputs_of(std::span<const std::size_t> together) const {
   for (std::size_t r = 0; r < together.size(); ++r) {
     const Trip& trip = trips_[together[r]];
     convert(trip.state, inputs.states.row(r));
-    inputs.time.push_back(input_time(trip.walk.step(), trip.walk.pattern().steps()));
+    inputs.steps.push_back(static_cast<std::uint32_t>(trip.walk.step()));
   }
   return inputs;
 }
@@ -221,8 +221,8 @@ void Buyer::advance_by_mean(Errand& errand) {
   Inputs inputs = inputs_of(together);
   std::vector<std::size_t> index(n);
   std::iota(index.begin(), index.end(), std::size_t{0});
-  committee_.put(rows_, 0, inputs.states.view());
-  committee_.advance(rows_, index, std::vector<int>(n, kMean), inputs.time, rows_, index);
+  committee_.put(rows_, 0, inputs.states.view(), {inputs.steps});
+  committee_.advance(rows_, index, std::vector<int>(n, kMean), rows_, index);
   committee_.get(rows_, 0, inputs.states.view());
   for (std::size_t r = 0; r < n; ++r) {
     convert(std::as_const(inputs.states).row(r), trips_[together[r]].state);
@@ -235,7 +235,7 @@ void Buyer::advance_by_mean(Errand& errand) {
 void Buyer::judge(Errand& errand) {
   const std::vector<std::size_t> together = std::exchange(errand.at_band, {});
   const Inputs inputs = inputs_of(together);
-  const auto spreads = one_step_spreads(committee_, inputs.states.view(), inputs.time);
+  const auto spreads = one_step_spreads(committee_, inputs.states.view(), {inputs.steps});
   for (std::size_t r = 0; r < together.size(); ++r) {
     Trip& trip = trips_[together[r]];
     if (spreads[r] <= rules_.trust_limit) {

@@ -54,12 +54,8 @@ struct MemberRollouts {
   struct Step {
     RowsId from;
     std::span<const std::size_t> i;
-    std::vector<double> time;
   };
-  Step step(std::size_t step) const {
-    const std::vector<double> time(own.size(), input_time(step, steps));
-    return step == 0 ? Step{initial, parent, time} : Step{rows, own, time};
-  }
+  Step step(std::size_t step) const { return step == 0 ? Step{initial, parent} : Step{rows, own}; }
 
   ResidentRows initial, rows;
   std::size_t steps;

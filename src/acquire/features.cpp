@@ -55,8 +55,7 @@ std::vector<double> sketched_features(Committee& committee, const Candidates& ca
     std::vector<double> own(n * members * kSketchSize, 0.0);
     for (std::size_t step = 0; step < candidates.steps; ++step) {
       const MemberRollouts::Step s = rollouts.step(step);
-      committee.sketch(s.from, s.i, rollouts.member, s.time, step, rollouts.rows, rollouts.own,
-                       own);
+      committee.sketch(s.from, s.i, rollouts.member, step, rollouts.rows, rollouts.own, own);
     }
     for (std::size_t r = 0; r < n * members; ++r)
       for (std::size_t k = 0; k < kSketchSize; ++k)

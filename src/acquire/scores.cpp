@@ -15,7 +15,7 @@ void score_block(Committee& committee, const Candidates& candidates,
   std::vector<double> spread(ids.size());
   for (std::size_t step = 0; step < candidates.steps; ++step) {
     const MemberRollouts::Step s = rollouts.step(step);
-    committee.advance(s.from, s.i, rollouts.member, s.time, rollouts.rows, rollouts.own);
+    committee.advance(s.from, s.i, rollouts.member, rollouts.rows, rollouts.own);
     committee.spread(rollouts.rows, rollouts.own, spread);
     for (std::size_t c = 0; c < ids.size(); ++c) scores[c] += spread[c];
   }

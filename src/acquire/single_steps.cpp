@@ -92,8 +92,7 @@ class SingleSteps {
           y.push_back(rollout_row(c, static_cast<std::size_t>(pair.b), step));
         }
       }
-      const std::vector<double> time(from.size(), input_time(step, steps_));
-      committee_.advance(rows_, from, member, time, rows_, to);
+      committee_.advance(rows_, from, member, rows_, to);
       std::vector<double> distances(x.size());
       committee_.distance2(rows_, x, rows_, y, distances);
       for (std::size_t k = 0; k < x.size(); ++k)
@@ -136,7 +135,6 @@ class SingleSteps {
   void advance(std::span<OneStep* const> trials) {
     std::vector<std::size_t> from, to, target;
     std::vector<int> model;
-    std::vector<double> time;
     for (const OneStep* t : trials)
       for (std::size_t p = 0; p < pairs_.size(); ++p) {
         const bool bought = t->next == t->step;
@@ -146,9 +144,8 @@ class SingleSteps {
         to.push_back(own);
         target.push_back(rollout_row(t->candidate, static_cast<std::size_t>(pairs_[p].a), t->next));
         model.push_back(bought ? pairs_[p].a : pairs_[p].b);
-        time.push_back(input_time(t->next, steps_));
       }
-    committee_.advance(rows_, from, model, time, rows_, to);
+    committee_.advance(rows_, from, model, rows_, to);
     std::vector<double> distances(to.size());
     committee_.distance2(rows_, target, rows_, to, distances);
     if (quick_) look_at_shares(trials, to, distances);

@@ -108,8 +108,7 @@ class Tree {
         target[r] = utility_.target_row(prefix.candidate, p, step);
       }
     }
-    const std::vector<double> time(n, input_time(step, utility_.steps()));
-    committee_.advance(step == 0 ? initial : RowsId(rows_), from, model, time, rows_, to);
+    committee_.advance(step == 0 ? initial : RowsId(rows_), from, model, rows_, to);
     std::vector<double> distances(n);
     committee_.distance2(utility_.rows(), target, rows_, to, distances);
     for (std::size_t k = 0, r = 0; k < prefixes.size(); ++k)

@@ -12,15 +12,12 @@
 namespace stap {
 
 std::vector<double> one_step_spreads(Committee& committee, StatesView<const float> inputs,
-                                     std::span<const double> times, std::size_t block) {
+                                     ConditionsView conditions, std::size_t block) {
   const auto members = static_cast<std::size_t>(committee.members());
   if (members < 2)
     throw Error(ErrorKind::config,
                 "a trust band compares members, this committee has one: train at least 2 members, "
                 "or set trust_quantile to 0");
-  if (times.size() != inputs.count)
-    throw Error(ErrorKind::internal,
-                fmt::format("{} times of {} inputs", times.size(), inputs.count));
   block = std::clamp<std::size_t>(block, 1, std::max<std::size_t>(1, inputs.count));
   const ResidentRows from(committee, block), to(committee, block * members);
   std::vector<double> spreads(inputs.count);
@@ -28,15 +25,13 @@ std::vector<double> one_step_spreads(Committee& committee, StatesView<const floa
     const std::size_t n = std::min(block, inputs.count - first);
     std::vector<std::size_t> parent, own;
     std::vector<int> member;
-    std::vector<double> time;
     for (std::size_t r = 0; r < n * members; ++r) {
       parent.push_back(r / members);
       own.push_back(r);
       member.push_back(static_cast<int>(r % members));
-      time.push_back(times[first + r / members]);
     }
-    committee.put(from, 0, inputs.rows(first, n));
-    committee.advance(from, parent, member, time, to, own);
+    committee.put(from, 0, inputs.rows(first, n), conditions.part(first, n));
+    committee.advance(from, parent, member, to, own);
     committee.spread(to, own, std::span(spreads).subspan(first, n));
   }
   return spreads;

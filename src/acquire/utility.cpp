@@ -163,12 +163,10 @@ std::vector<Utility::NewState> Utility::next_states(std::span<Trial* const> tria
 void Utility::step(std::span<const std::size_t> entering, std::span<Trial* const> trials) {
   std::vector<std::size_t> from, to, target, mixed;
   std::vector<int> model;
-  std::vector<double> time;
-  const auto make = [&](std::size_t from_row, std::size_t to_row, int by, std::size_t step) {
+  const auto make = [&](std::size_t from_row, std::size_t to_row, int by) {
     from.push_back(from_row);
     to.push_back(to_row);
     model.push_back(by);
-    time.push_back(input_time(step, steps_));
   };
   const auto measure = [&](std::size_t place, std::size_t pair, std::size_t step, std::size_t row) {
     target.push_back(target_row(place, pair, step));
@@ -178,7 +176,7 @@ void Utility::step(std::span<const std::size_t> entering, std::span<Trial* const
     const std::size_t step = places_[place].rolled_out;
     for (std::size_t m = 0; m < models_.size(); ++m)
       make(step == 0 ? initial_row(place) : rollout_row(place, m, step - 1),
-           rollout_row(place, m, step), models_[m], step);
+           rollout_row(place, m, step), models_[m]);
     for (std::size_t p = 0; p < pairs_.size(); ++p)
       measure(place, p, step, rollout_row(place, model_b_[p], step));
   }
@@ -187,10 +185,10 @@ void Utility::step(std::span<const std::size_t> entering, std::span<Trial* const
     KeptPrefixes& kept = places_[trial->place].kept;
     const std::size_t before = *kept.row(trial->prefixes[step - 1], pair);
     make(before, kept.make_row(trial->prefixes[step], pair),
-         trial->pattern[step] ? pairs_[pair].a : pairs_[pair].b, step);
+         trial->pattern[step] ? pairs_[pair].a : pairs_[pair].b);
     if (measured) measure(trial->place, pair, step, to.back());
   }
-  if (!to.empty()) committee_.advance(rows_, from, model, time, rows_, to);
+  if (!to.empty()) committee_.advance(rows_, from, model, rows_, to);
 
   std::vector<double> distances(mixed.size());
   if (!mixed.empty()) committee_.distance2(rows_, target, rows_, mixed, distances);

@@ -54,7 +54,7 @@ RowsId Committee::rows(std::size_t n) {
   if (free == blocks_.end()) free = blocks_.emplace(blocks_.end());
   const RowsId id{static_cast<std::uint32_t>(free - blocks_.begin())};
   do_rows(id, n);
-  *free = Block{n};
+  *free = Block{n, std::vector<std::uint32_t>(n), {}};
   return id;
 }
 
@@ -69,9 +69,13 @@ std::size_t Committee::blocks_in_use() const {
          static_cast<std::size_t>(std::count(blocks_.begin(), blocks_.end(), std::nullopt));
 }
 
-void Committee::put(RowsId id, std::size_t first, StatesView<const float> states) {
+void Committee::put(RowsId id, std::size_t first, StatesView<const float> states,
+                    ConditionsView conditions) {
   check_rows(grid(), count(id), first, states.count, states.row_size);
-  if (states.count > 0) do_put(id, first, states);
+  if (!conditions.steps.empty()) check_length(states.count, conditions.steps.size());
+  if (states.count == 0) return;
+  do_put(id, first, states);
+  for (std::size_t r = 0; r < states.count; ++r) block(id).steps[first + r] = conditions.step(r);
 }
 
 void Committee::get(RowsId id, std::size_t first, StatesView<float> states) const {
@@ -80,21 +84,42 @@ void Committee::get(RowsId id, std::size_t first, StatesView<float> states) cons
 }
 
 void Committee::advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                        std::span<const double> time, RowsId to, std::span<const std::size_t> j) {
-  check_advance(from, i, member, time, to, j);
+                        RowsId to, std::span<const std::size_t> j) {
+  check_advance(from, i, member, to, j);
   if (stop_asked()) throw Stopped();
-  if (!i.empty()) do_advance(from, i, member, time, to, j);
+  if (i.empty()) return;
+  do_advance(from, i, member, take_times(from, i), to, j);
+  count_steps(from, i, to, j);
 }
 
 void Committee::sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                       std::span<const double> time, std::size_t step, RowsId to,
-                       std::span<const std::size_t> j, std::span<double> features) {
-  check_advance(from, i, member, time, to, j);
+                       std::size_t step, RowsId to, std::span<const std::size_t> j,
+                       std::span<double> features) {
+  check_advance(from, i, member, to, j);
   check_length(i.size() * kSketchSize, features.size());
   if (std::find(member.begin(), member.end(), kMean) != member.end())
     refuse("the mean model has no hidden activations to sketch");
   if (stop_asked()) throw Stopped();
-  if (!i.empty()) do_sketch(from, i, member, time, step, to, j, features);
+  if (i.empty()) return;
+  do_sketch(from, i, member, take_times(from, i), step, to, j, features);
+  count_steps(from, i, to, j);
+}
+
+// What the time input of these rows is; none without one.
+std::span<const double> Committee::take_times(RowsId from, std::span<const std::size_t> i) {
+  times_.clear();
+  if (horizon() == 0) return {};
+  for (const std::size_t row : i)
+    times_.push_back(static_cast<double>(block(from).steps[row]) / static_cast<double>(horizon()));
+  return times_;
+}
+
+// All are read before any is written: rows may be advanced in their own places.
+void Committee::count_steps(RowsId from, std::span<const std::size_t> i, RowsId to,
+                            std::span<const std::size_t> j) {
+  steps_.clear();
+  for (const std::size_t row : i) steps_.push_back(block(from).steps[row] + 1);
+  for (std::size_t r = 0; r < j.size(); ++r) block(to).steps[j[r]] = steps_[r];
 }
 
 void Committee::distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
@@ -120,21 +145,18 @@ std::size_t Committee::count(RowsId id) const {
 }
 
 void Committee::check_advance(RowsId from, std::span<const std::size_t> i,
-                              std::span<const int> member, std::span<const double> time, RowsId to,
+                              std::span<const int> member, RowsId to,
                               std::span<const std::size_t> j) {
   check_indices(count(from), i);
   check_indices(count(to), j);
   check_length(i.size(), j.size());
   check_length(i.size(), member.size());
-  if (time_input() || !time.empty()) check_length(i.size(), time.size());
   const int all = members();
   for (const int m : member)
     if (m != kMean && (m < 0 || m >= all))
       refuse(fmt::format("member {} of a committee of {}", m, all));
-  for (const double t : time)
-    if (!(t >= 0.0 && t <= 1.0)) refuse(fmt::format("time {}, expected one in [0, 1]", t));
 
-  Block& written_to = *blocks_[static_cast<std::size_t>(to)];
+  Block& written_to = block(to);
   std::vector<std::uint64_t>& written = written_to.written;
   written.resize(written_to.count);  // when it is first written to
   ++calls_;

@@ -13,7 +13,7 @@ constexpr std::size_t kBlock = 256;  // states at a time: bounds the memory of t
 }  // namespace
 
 std::vector<double> sketched_states(Committee& committee, StatesView<const float> states,
-                                    std::span<const double> times) {
+                                    ConditionsView conditions) {
   std::vector<double> features(states.count * kSketchSize, 0.0);
   const std::size_t most = std::min(kBlock, states.count);
   const ResidentRows from(committee, most), to(committee, most);
@@ -22,9 +22,9 @@ std::vector<double> sketched_states(Committee& committee, StatesView<const float
   for (std::size_t first = 0; first < states.count; first += most) {
     const std::size_t n = std::min(most, states.count - first);
     const auto index = std::span(all).first(n);
-    committee.put(from, 0, states.rows(first, n));
+    committee.put(from, 0, states.rows(first, n), conditions.part(first, n));
     for (int m = 0; m < committee.members(); ++m)
-      committee.sketch(from, index, std::vector<int>(n, m), times.subspan(first, n), 0, to, index,
+      committee.sketch(from, index, std::vector<int>(n, m), 0, to, index,
                        std::span(features).subspan(first * kSketchSize, n * kSketchSize));
   }
   return features;

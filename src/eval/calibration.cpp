@@ -89,8 +89,7 @@ Calibration calibrate(Committee& committee, const TrajectoriesView& test, std::s
     committee.put(rows, 0, std::as_const(states).view().rows(0, index.size()));
     std::vector<char> lost(n, 0);
     for (std::size_t call = 0; call < calls; ++call) {
-      const std::vector<double> time(index.size(), input_time(call, calls));
-      committee.advance(rows, index, member, time, rows, index);
+      committee.advance(rows, index, member, rows, index);
       committee.get(rows, 0, states.view().rows(0, index.size()));
       for (std::size_t r = 0; r < n; ++r)
         for (std::size_t frame = 0; frame < k; ++frame) {

@@ -156,7 +156,7 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
         });
         rolled(first * steps + states.count * (call + 1) * k);
       },
-      test.call_times, r.images, r.threads);
+      test.conditions, r.images, r.threads);
 
   Errors errors;
   std::vector<double> nrmse(count), mae(count), rmse_of(count);

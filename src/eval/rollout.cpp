@@ -41,16 +41,16 @@ void average_images(const States<float>& images, std::span<const StateMap> maps,
 }  // namespace
 
 void roll_out(Committee& committee, StatesView<const float> initial, int member, std::size_t steps,
-              std::size_t block, const RolloutVisitor& visit, std::span<const double> times,
+              std::size_t block, const RolloutVisitor& visit, ConditionsView conditions,
               std::span<const StateMap> images, int threads_asked) {
   const int threads = thread_count(threads_asked);
   if (block == 0 || initial.row_size != committee.grid().values())
     throw Error(ErrorKind::internal,
                 fmt::format("a rollout in blocks of {} from states of {} values, expected {}",
                             block, initial.row_size, committee.grid().values()));
-  if (!times.empty() && (steps != 1 || times.size() != initial.count))
-    throw Error(ErrorKind::internal, fmt::format("{} times of {} rollouts of {} steps",
-                                                 times.size(), initial.count, steps));
+  if (!conditions.steps.empty() && conditions.steps.size() != initial.count)
+    throw Error(ErrorKind::internal, fmt::format("{} conditions of {} rollouts",
+                                                 conditions.steps.size(), initial.count));
   if (std::ranges::any_of(images, &StateMap::reversed))
     throw Error(ErrorKind::internal, "a rollout over images that turn time round");
   const std::size_t most = std::min(block, initial.count);
@@ -61,26 +61,26 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
   std::vector<std::size_t> index(most * each);
   std::iota(index.begin(), index.end(), std::size_t{0});
   const std::vector<int> members(most * each, member);
-  std::vector<double> time(most * each);
+  std::vector<std::uint32_t> before(most * each);
 
   for (std::size_t first = 0; first < initial.count; first += most) {
     const std::size_t n = std::min(most, initial.count - first);
     const auto part = [&](const auto& all) { return std::span(all).first(n * each); };
-    const auto put = [&](StatesView<const float> from) {
-      if (images.empty()) return committee.put(rows, 0, from);
-      make_images(from, images, threads, states);
-      committee.put(rows, 0, std::as_const(states).view().rows(0, n * each));
-    };
-    put(initial.rows(first, n));
-    for (std::size_t step = 0; step < steps; ++step) {
+    const auto put = [&](StatesView<const float> from, std::size_t step) {
       for (std::size_t r = 0; r < n * each; ++r)
-        time[r] = times.empty() ? input_time(step, steps) : times[first + r / each];
-      committee.advance(rows, part(index), part(members), part(time), rows, part(index));
+        before[r] = conditions.step(first + r / each) + static_cast<std::uint32_t>(step);
+      if (images.empty()) return committee.put(rows, 0, from, {part(before)});
+      make_images(from, images, threads, states);
+      committee.put(rows, 0, std::as_const(states).view().rows(0, n * each), {part(before)});
+    };
+    put(initial.rows(first, n), 0);
+    for (std::size_t step = 0; step < steps; ++step) {
+      committee.advance(rows, part(index), part(members), rows, part(index));
       committee.get(rows, 0, states.view().rows(0, n * each));
       if (!images.empty()) average_images(states, images, n, threads, means);
       const auto made = std::as_const(images.empty() ? states : means).view().rows(0, n);
       visit(step, first, made);
-      if (!images.empty() && step + 1 < steps) put(made);
+      if (!images.empty() && step + 1 < steps) put(made, step + 1);
     }
   }
 }

@@ -1,5 +1,6 @@
 #include "stap/folder/model_of.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -35,8 +36,27 @@ std::string about_older_networks(const fs::path& given) {
       given.string(), measured - 1, round);
 }
 
+namespace {
+
+// Steps of a trajectory in the run whose rounds/NN/ the file lies in; 0: it lies elsewhere.
+std::size_t horizon_of_run(const fs::path& model_file) {
+  const RunFolder folder(fs::absolute(model_file).parent_path().parent_path().parent_path());
+  std::error_code missing;
+  if (!fs::exists(folder.config_file(), missing)) return 0;
+  const config::Value document = folder.read_config();
+  const auto number = [&](const char* key, double otherwise) {
+    const config::Value* value = config::find_path(document, key);
+    return static_cast<std::size_t>(value ? value->real().value_or(otherwise) : otherwise);
+  };
+  return number("study.steps", 0) / std::max<std::size_t>(1, number("study.cluster", 1));
+}
+
+}  // namespace
+
 Surrogate load_surrogate(const fs::path& model_file, const ComputeOptions& compute, int threads) {
-  const Model model = read_model(model_file);
+  Model model = read_model(model_file);
+  if (model.spec.inputs.time && model.spec.horizon == 0)
+    model.spec.horizon = horizon_of_run(model_file);
   if (model.members.empty())
     throw Error(ErrorKind::data, fmt::format("{}: the model has no members", model_file.string()));
   std::vector<int> members(model.members.size());

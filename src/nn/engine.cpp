@@ -163,6 +163,10 @@ void Engine::load(int member, const MemberState& state) {
 
 std::unique_ptr<Committee> Engine::committee(std::vector<int> list) {
   check_members(members(), list);
+  if (spec().inputs.time && spec().horizon == 0)
+    throw Error(ErrorKind::data,
+                "these networks are told the time, but not over how many steps it runs: an earlier "
+                "version has written them; give the folder of their run");
   return do_committee(std::move(list));
 }
 

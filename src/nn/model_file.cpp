@@ -20,7 +20,7 @@ using nlohmann::json;
 constexpr const char* kModelFormat = "model/4";
 // Of earlier versions: networks of the family fno; those that conserve something have the second.
 constexpr const char *kOlderFormat = "model/2", *kOlderConserving = "model/3";
-constexpr const char* kSurroundings[] = {"channels", "points", "lengths", "conserved"};
+constexpr const char* kSurroundings[] = {"channels", "points", "lengths", "conserved", "horizon"};
 
 // Capabilities that a reader must have, by name: later ones add names, not formats.
 std::vector<std::string> required(const Model& model) {
@@ -53,11 +53,13 @@ json spec_to_json(const NetworkSpec& spec) {
                                                 .position_input = spec.inputs.position});
   common.erase("conserve");  // said by channel, not by name
   for (const config::Value::Member& member : *common.map()) network.set(member.key, member.value);
-  return {{"channels", spec.grid.channels},
-          {"points", spec.grid.points},
-          {"lengths", spec.grid.lengths},
-          {"conserved", spec.conserved},
-          {"network", json::parse(config::json_text(network, 0))}};
+  json j{{"channels", spec.grid.channels},
+         {"points", spec.grid.points},
+         {"lengths", spec.grid.lengths},
+         {"conserved", spec.conserved},
+         {"network", json::parse(config::json_text(network, 0))}};
+  if (spec.horizon > 0) j["horizon"] = spec.horizon;
+  return j;
 }
 
 NetworkSpec spec_from_json(const json& j) {
@@ -68,7 +70,7 @@ NetworkSpec spec_from_json(const json& j) {
   NetworkSpec spec = make_network(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),
-      network_options(*read));
+      network_options(*read), {}, j.value("horizon", std::size_t{0}));
   spec.conserved = j.value("conserved", std::vector<std::size_t>{});
   for (std::size_t i = 0; i < spec.conserved.size(); ++i)
     if (spec.conserved[i] >= spec.grid.channels ||

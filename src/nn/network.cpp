@@ -59,12 +59,12 @@ std::vector<std::size_t> channels_called(std::span<const std::string> names,
 
 bool NetworkSpec::operator==(const NetworkSpec& other) const {
   return grid == other.grid && inputs == other.inputs && target == other.target &&
-         conserved == other.conserved && family.row == other.family.row &&
-         family.options.value() == other.family.options.value();
+         conserved == other.conserved && horizon == other.horizon &&
+         family.row == other.family.row && family.options.value() == other.family.options.value();
 }
 
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,
-                         std::span<const std::string> channels) {
+                         std::span<const std::string> channels, std::size_t steps) {
   NetworkSpec spec{.grid = std::move(grid),
                    .inputs = {options.time_input, options.position_input},
                    .target = options.target,
@@ -74,6 +74,7 @@ NetworkSpec make_network(Grid grid, const NetworkOptions& options,
   config::AnyOptions& own = spec.family.options;
   if (own.of(*row.fields) == nullptr) own = {*row.fields, row.fields->make()};
   if (row.fitted) own = row.fitted(spec);
+  if (spec.inputs.time) spec.horizon = steps;
   spec.conserved = channels_called(options.conserve, channels, spec.grid.channels);
   check_size(spec);
   return spec;

@@ -39,20 +39,20 @@ ActivationMap map_activations(Committee& committee, const TrajectoriesView& test
   map.states_each = calls;
   map.origins = transitions.origins;
   States<float> full(committee.grid(), map.trajectories * calls);
-  std::vector<double> full_times(full.count()), bought_times(transitions.count());
+  std::vector<std::uint32_t> full_steps(full.count()), bought_steps(transitions.count());
   for (std::size_t i = 0; i < full.count(); ++i) {
     const float* start = test.states.row(i / calls * test.times + i % calls * k).data();
     std::copy_n(start, values, full.row(i).begin());
-    full_times[i] = input_time(i % calls, calls);
+    full_steps[i] = static_cast<std::uint32_t>(i % calls);
   }
   States<float> bought(committee.grid(), transitions.count());
   convert(transitions.inputs, bought.values());
   for (std::size_t i = 0; i < bought.count(); ++i)
-    bought_times[i] = input_time(transitions.origins[i].step, calls);
+    bought_steps[i] = static_cast<std::uint32_t>(transitions.origins[i].step);
 
-  const auto full_features = sketched_states(committee, std::as_const(full).view(), full_times);
+  const auto full_features = sketched_states(committee, std::as_const(full).view(), {full_steps});
   const auto bought_features =
-      sketched_states(committee, std::as_const(bought).view(), bought_times);
+      sketched_states(committee, std::as_const(bought).view(), {bought_steps});
   const auto fitted = finite_rows(full_features, [](std::size_t) { return true; });
   const auto chosen =
       finite_rows(bought_features, [&](std::size_t i) { return map.origins[i].acquisition > 0; });

@@ -77,15 +77,15 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   if (rows.empty()) return std::nullopt;
   // A transition is a trajectory of one call: its input, then its output.
   States<float> states(set.grid, 2 * rows.size());
-  std::vector<double> times;
+  std::vector<std::uint32_t> steps;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     convert(std::span(set.inputs).subspan(rows[i] * values, values), states.row(2 * i));
     convert(std::span(set.outputs).subspan(rows[i] * values, values), states.row(2 * i + 1));
-    times.push_back(input_time(set.origins[rows[i]].step, run.study.options.pattern_steps()));
+    steps.push_back(static_cast<std::uint32_t>(set.origins[rows[i]].step));
   }
   const StatesView<const float> single{std::as_const(states).values().data(), 2 * k * rows.size(),
                                        values / k};
-  return as_begun(run, evaluate(committee, {single, 2 * k, k, times}));
+  return as_begun(run, evaluate(committee, {single, 2 * k, k, {steps}}));
 }
 
 void evaluate_round(Run& run, Committee& committee, StatesView<const float> test_states,

@@ -23,7 +23,9 @@ struct ReadModel {
 void check_shape(const Run& run, const ReadModel& read) {
   const StudyOptions& o = run.study.options;
   const auto& [file, model] = read;
-  if (model.spec != run.network || model.cluster != o.cluster ||
+  NetworkSpec spec = model.spec;
+  if (spec.horizon == 0) spec.horizon = run.network.horizon;  // older files do not say
+  if (spec != run.network || model.cluster != o.cluster ||
       model.members.size() != static_cast<std::size_t>(o.members))
     throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape", file.string()));
 }

@@ -42,10 +42,10 @@ double round_trust_limit(const Run& run, Committee& committee) {
   const TransitionSet& set = run.transitions;
   States<float> inputs(set.grid, set.count());
   convert(set.inputs, inputs.values());
-  std::vector<double> times;
+  std::vector<std::uint32_t> steps;
   for (const Provenance& origin : set.origins)
-    times.push_back(input_time(origin.step, o.pattern_steps()));
-  return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), times),
+    steps.push_back(static_cast<std::uint32_t>(origin.step));
+  return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), {steps}),
                      o.trust_quantile);
 }
 

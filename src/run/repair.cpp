@@ -42,10 +42,11 @@ std::size_t count_answers(const RunFolder& folder) {
   return answers;
 }
 
-// Networks as they are used: earlier versions wrote other formats, and kept Adam's moments with
-// those that were trained.
+// Networks as they are used: earlier versions wrote other formats, without the horizon, and kept
+// Adam's moments with those that were trained.
 Model networks_in(const fs::path& file) {
   Model model = read_model(file);
+  model.spec.horizon = 0;
   if (file.filename() != "committee.safetensors") return model;
   for (MemberState& member : model.members) {
     member.moment1.clear();

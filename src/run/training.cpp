@@ -41,9 +41,8 @@ struct TrainingData {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       convert(std::span(set.inputs).subspan(rows[i] * values, values), inputs.row(i));
       convert(std::span(set.outputs).subspan(rows[i] * values, values), outputs.row(i));
-      if (run.network.inputs.time)
-        times.push_back(static_cast<float>(
-            input_time(set.origins[rows[i]].step, run.study.options.pattern_steps())));
+      if (run.network.horizon > 0)
+        times.push_back(run.network.input_time(set.origins[rows[i]].step));
     }
   }
   TransitionsView view() const { return {inputs.view(), outputs.view(), times}; }

@@ -165,7 +165,8 @@ AdviceFacts advice_facts(const Study& study) {
 
 double measure_training(const Study& study, int threads) {
   const NetworkSpec network =
-      make_network(cluster_grid(study.grid, study.options.cluster), study.network, study.channels);
+      make_network(cluster_grid(study.grid, study.options.cluster), study.network, study.channels,
+                   study.options.pattern_steps());
   const int members = study.options.members;
   const auto engine = make_engine(study.compute, network, members, threads);
   States<float> inputs(network.grid, kTimedRows), targets(network.grid, kTimedRows);

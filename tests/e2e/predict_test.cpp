@@ -63,7 +63,7 @@ class Surrogates : public ::testing::Test {
     for (std::size_t t = 0; t < kSteps; ++t) {
       const std::size_t from[] = {t}, to[] = {t + 1};
       const int which[] = {member};
-      committee->advance(rows, from, which, {}, rows, to);
+      committee->advance(rows, from, which, rows, to);
     }
     committee->get(rows, 0, states.view());
     return {states.values().begin() + kPoints, states.values().end()};

@@ -56,8 +56,10 @@ struct World {
       const RowsId row = c->rows(1);
       const std::size_t zero[] = {0};
       reference::State next(state.size());
-      c->put(row, 0, {state.data(), 1, state.size()});
-      c->advance(row, zero, {&member, 1}, {&time, 1}, row, zero);
+      const auto step =
+          static_cast<std::uint32_t>(std::lround(time * static_cast<double>(c->horizon())));
+      c->put(row, 0, {state.data(), 1, state.size()}, {{&step, 1}});
+      c->advance(row, zero, {&member, 1}, row, zero);
       c->get(row, 0, {next.data(), 1, next.size()});
       c->release(row);
       return next;
@@ -79,7 +81,7 @@ inline World linear_world(std::uint64_t seed, std::size_t members, std::size_t s
   fill_pool(world, grid, count, Rng(seed));
   world.steps = steps;
   world.committee =
-      std::make_unique<FakeCommittee>(grid, linear_members(members, values, Rng(seed)));
+      std::make_unique<FakeCommittee>(grid, linear_members(members, values, Rng(seed)), steps);
   return world;
 }
 
@@ -87,7 +89,8 @@ inline World linear_world(std::uint64_t seed, std::size_t members, std::size_t s
 inline World network_world(std::uint64_t seed, int members, std::size_t steps, std::size_t count,
                            int threads = 1) {
   World world;
-  const NetworkSpec shape = small_shape({8}, {4}, 1, 5, 7, true);
+  NetworkSpec shape = small_shape({8}, {4}, 1, 5, 7, true);
+  shape.horizon = steps;
   fill_pool(world, shape.grid, count, Rng(seed));
   world.steps = steps;
   world.engine = make_engine_under_test(shape, members, threads);

@@ -18,8 +18,9 @@ class FakeCommittee final : public Committee {
  public:
   using Member = std::function<std::vector<float>(const std::vector<float>& state, double time)>;
 
-  FakeCommittee(Grid grid, std::vector<Member> members)
-      : grid_(std::move(grid)), members_(std::move(members)) {}
+  /// `horizon`: steps that `time` runs over; 0: members are always told 0.
+  FakeCommittee(Grid grid, std::vector<Member> members, std::size_t horizon = 0)
+      : grid_(std::move(grid)), members_(std::move(members)), horizon_(horizon) {}
 
   std::size_t at_once = 32;  ///< what rows_at_once() says
   bool has_another = false;
@@ -31,7 +32,7 @@ class FakeCommittee final : public Committee {
   const Grid& grid() const override { return grid_; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return at_once; }
-  bool time_input() const override { return true; }
+  std::size_t horizon() const override { return horizon_; }
 
   /// What a member, or the mean model, makes of a state.
   std::vector<float> apply(int member, const std::vector<float>& state, double time) const {
@@ -53,7 +54,7 @@ class FakeCommittee final : public Committee {
   std::unique_ptr<Committee> do_another() override {
     if (!has_another) return nullptr;
     ++others;
-    return std::make_unique<FakeCommittee>(grid_, members_);
+    return std::make_unique<FakeCommittee>(grid_, members_, horizon_);
   }
   void do_rows(RowsId id, std::size_t n) override {
     const auto index = static_cast<std::size_t>(id);
@@ -77,8 +78,9 @@ class FakeCommittee final : public Committee {
                   std::span<const std::size_t> j) override {
     std::vector<std::vector<float>> results;
     for (std::size_t r = 0; r < i.size(); ++r) {
-      if (time[r] == 1.0) throw std::logic_error("a step that starts at the end of a trajectory");
-      results.push_back(apply(member[r], block(from).at(i[r]), time[r]));
+      const double at = time.empty() ? 0.0 : time[r];
+      if (at >= 1.0) throw std::logic_error("a step that starts at the end of a trajectory");
+      results.push_back(apply(member[r], block(from).at(i[r]), at));
     }
     for (std::size_t r = 0; r < j.size(); ++r) block(to).at(j[r]) = results[r];
     advanced += i.size();
@@ -132,6 +134,7 @@ class FakeCommittee final : public Committee {
 
   Grid grid_;
   std::vector<Member> members_;
+  std::size_t horizon_;
   std::vector<Block> blocks_;
 };
 

@@ -15,11 +15,13 @@ class FunctionCommittee : public Committee {
  public:
   using Function = std::function<float(float value, double time)>;
 
-  FunctionCommittee(Grid grid, std::vector<Function> members)
-      : grid_(std::move(grid)), members_(std::move(members)) {}
+  /// `horizon`: steps that `time` runs over; 0: members are always told 0.
+  FunctionCommittee(Grid grid, std::vector<Function> members, std::size_t horizon = 0)
+      : grid_(std::move(grid)), members_(std::move(members)), horizon_(horizon) {}
 
   const Grid& grid() const override { return grid_; }
   int members() const override { return static_cast<int>(members_.size()); }
+  std::size_t horizon() const override { return horizon_; }
 
  private:
   void do_rows(RowsId id, std::size_t n) override {
@@ -68,6 +70,7 @@ class FunctionCommittee : public Committee {
 
   Grid grid_;
   std::vector<Function> members_;
+  std::size_t horizon_;
   std::vector<States<float>> blocks_;
 };
 

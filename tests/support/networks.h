@@ -11,6 +11,9 @@
 
 namespace stap::test {
 
+/// Steps that the time input of small networks runs over.
+inline constexpr std::size_t kHorizon = 1000;
+
 inline NetworkSpec small_shape(std::vector<std::size_t> points, std::vector<std::size_t> modes,
                                std::size_t channels = 1, std::size_t width = 5,
                                std::size_t hidden = 7, bool time_input = false,
@@ -18,7 +21,8 @@ inline NetworkSpec small_shape(std::vector<std::size_t> points, std::vector<std:
   NetworkOptions options{.target = target, .time_input = time_input};
   options.family = fno({std::move(modes), width, hidden, hidden + 1});
   std::vector<double> lengths(points.size(), 1.0);
-  return make_network(make_grid(channels, std::move(points), std::move(lengths)), options);
+  return make_network(make_grid(channels, std::move(points), std::move(lengths)), options, {},
+                      kHorizon);
 }
 
 inline NetworkSpec with_positions(NetworkSpec shape) {
@@ -48,14 +52,17 @@ struct Transitions {
   Transitions(const NetworkSpec& shape, std::size_t count, const Rng& rng)
       : inputs(random_states(shape.grid, count, rng.split("in"))),
         targets(random_states(shape.grid, count, rng.split("out"))) {
-    if (shape.inputs.time)
-      for (std::size_t i = 0; i < count; ++i)
-        times.push_back(static_cast<float>(rng.split("time").uniform(i)));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double part = rng.split("time").uniform(i);
+      steps.push_back(static_cast<std::uint32_t>(part * static_cast<double>(kHorizon)));
+      if (shape.horizon > 0) times.push_back(shape.input_time(steps[i]));
+    }
   }
   TransitionsView view() const { return {inputs.view(), targets.view(), times}; }
 
   States<float> inputs, targets;
-  std::vector<float> times;
+  std::vector<std::uint32_t> steps;
+  std::vector<float> times;  // what the time input makes of them
 };
 
 inline double relative_l2(const std::vector<double>& a, const std::vector<double>& b) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "stap/core/condition.h"
 #include "stap/core/grid.h"
 #include "stap/core/states.h"
 #include "stap/core/stop.h"
@@ -36,8 +37,9 @@ class Committee {
 
   virtual const Grid& grid() const = 0;
   virtual int members() const = 0;
-  /// Whether the members have a time input, so that advance() and sketch() must be given times.
-  virtual bool time_input() const { return false; }
+  /// Steps of the trajectories that the members' time input runs over, from 0 to 1; 0: they have
+  /// none.
+  virtual std::size_t horizon() const { return 0; }
   /// Rows that are well advanced in one call: fewer would not be quicker by much.
   virtual std::size_t rows_at_once() const { return 32; }
 
@@ -57,26 +59,27 @@ class Committee {
   /// Gives back memory that is kept only to make the next call quicker; rows stay.
   void trim() { do_trim(); }
 
-  /// Makes n rows of zeros; `release` gives them back.
+  /// Makes n rows of zeros at step 0; `release` gives them back.
   RowsId rows(std::size_t n);
   void release(RowsId id);
   /// Blocks that were made and not given back.
   std::size_t blocks_in_use() const;
-  /// Copies states into rows first, first+1, ... and out of them.
-  void put(RowsId id, std::size_t first, StatesView<const float> states);
+  /// Copies states with their conditions into rows first, first+1, ... and states out of them.
+  void put(RowsId id, std::size_t first, StatesView<const float> states,
+           ConditionsView conditions = {});
   void get(RowsId id, std::size_t first, StatesView<float> states) const;
 
-  /// to[j[r]] = member[r] applied to from[i[r]] at time[r]. `member` may hold kMean; `time` is in
-  /// [0,1] over the trajectory and may be empty without a time input. No j twice; `from` and `to`
-  /// may be the same block where no row is both read and written by other rows.
-  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-               std::span<const double> time, RowsId to, std::span<const std::size_t> j);
+  /// to[j[r]] = member[r] applied to from[i[r]], one step later. `member` may hold kMean. No j
+  /// twice; `from` and `to` may be the same block where no row is both read and written by other
+  /// rows.
+  void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member, RowsId to,
+               std::span<const std::size_t> j);
 
   /// advance(), and adds the sketch of the last hidden activations of this step to
-  /// features[r * kSketchSize ..]. `step` is the step being made. Members only, no kMean.
+  /// features[r * kSketchSize ..], drawn for step `step` of the trajectory. Members only, no kMean.
   void sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-              std::span<const double> time, std::size_t step, RowsId to,
-              std::span<const std::size_t> j, std::span<double> features);
+              std::size_t step, RowsId to, std::span<const std::size_t> j,
+              std::span<double> features);
 
   /// out[r] = squared distance of x[i[r]] and y[j[r]] (weigh_channels()), summed in double in grid
   /// order.
@@ -96,7 +99,7 @@ class Committee {
 
  private:
   // What a kind of committee does. Arguments are right and no call is empty. Ids are small numbers,
-  // given again after do_release().
+  // given again after do_release(). `time`: of the time input, in the members' unit; empty without.
   virtual std::unique_ptr<Committee> do_another() { return nullptr; }
   virtual void do_trim() {}
   virtual void do_weigh_channels() {}
@@ -116,13 +119,21 @@ class Committee {
 
   struct Block {
     std::size_t count = 0;
+    std::vector<std::uint32_t> steps{};    // of each row
     std::vector<std::uint64_t> written{};  // by which call each row was, last
   };
   std::size_t count(RowsId id) const;
   void check_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                     std::span<const double> time, RowsId to, std::span<const std::size_t> j);
+                     RowsId to, std::span<const std::size_t> j);
+  std::span<const double> take_times(RowsId from, std::span<const std::size_t> i);
+  void count_steps(RowsId from, std::span<const std::size_t> i, RowsId to,
+                   std::span<const std::size_t> j);
+
+  Block& block(RowsId id) { return *blocks_[static_cast<std::size_t>(id)]; }
 
   std::vector<std::optional<Block>> blocks_;
+  std::vector<double> times_;         // of the call under way
+  std::vector<std::uint32_t> steps_;  // likewise
   std::uint64_t calls_ = 0;
   StopAsked stop_asked_;
   std::vector<double> channel_factors_;

@@ -22,10 +22,4 @@ class ResidentRows {
   RowsId id_;
 };
 
-/// The time of the input of step `step`, which is state `step`, in [0,1] over a trajectory of
-/// `steps` steps.
-inline double input_time(std::size_t step, std::size_t steps) {
-  return static_cast<double>(step) / static_cast<double>(steps);
-}
-
 }  // namespace stap

@@ -10,8 +10,8 @@ namespace stap {
 
 /// Sketched last hidden activations of every state, all members together: [n, kSketchSize]. All
 /// states go through the same random map (that of step 0), so their distances can be compared
-/// whatever step they come from. `times` [n]: of the network's time input, in [0, 1].
+/// whatever step they come from.
 std::vector<double> sketched_states(Committee& committee, StatesView<const float> states,
-                                    std::span<const double> times);
+                                    ConditionsView conditions);
 
 }  // namespace stap

@@ -19,9 +19,7 @@ struct TrajectoriesView {
   StatesView<const float> states;
   std::size_t times = 0;    ///< T
   std::size_t cluster = 1;  ///< k: the committee's states are clusters of k (stap/core/cluster.h)
-  /// Of the network's time input, in [0, 1], where trajectories are single calls out of longer
-  /// ones; empty: they run over [0, 1].
-  std::span<const double> call_times{};
+  ConditionsView conditions{};  ///< of the trajectories' first states
   std::size_t count() const { return times == 0 ? 0 : states.count / times; }
   std::size_t steps() const { return times - cluster; }
 };
@@ -66,7 +64,7 @@ struct Metrics : Errors {
 };
 
 /// Rolls every member and the mean model out from every trajectory's first state or cluster.
-/// `times` of the network's time input run over [0, 1]. Rows in blocks; results do not depend on
+/// Rows in blocks; results do not depend on
 /// the block and the threads (0: all cores), bit for bit: sums are in double, over the grid, then
 /// steps, then trajectories, then members. `images`: as of roll_out(). The observer, if any, hears
 /// of phase "evaluate". Throws Error(data) unless there is at least one trajectory of at least two

@@ -27,6 +27,9 @@ struct NetworkSpec {
   /// Channels of the grid whose mean a step keeps: it is shifted so, once it is made, wherever
   /// networks are used. Training knows nothing of it. Rising.
   std::vector<std::size_t> conserved{};
+  /// Steps over which the time input runs from 0 to 1; 0: there is none, or an older file does not
+  /// say.
+  std::size_t horizon = 0;
   /// With its own options; what follows from the grid is in them.
   config::Choice<FamilyRow> family{};
 
@@ -36,15 +39,20 @@ struct NetworkSpec {
   }
   std::size_t position_channels() const { return inputs.position ? 2 * grid.axes() : 0; }
   std::size_t out_channels() const { return grid.channels; }
+  /// The time input of a state that so many steps have led to; beyond the horizon it is above 1.
+  float input_time(std::size_t step) const {
+    return static_cast<float>(static_cast<double>(step) / static_cast<double>(horizon));
+  }
 
   bool operator==(const NetworkSpec& other) const;
 };
 
 /// A checked network; options.conserve becomes `conserved`, by the names of a state's `channels`,
-/// of which the grid may have several one after the other (clusters). Throws Error(config) for
+/// of which the grid may have several one after the other (clusters). `steps`: of a trajectory,
+/// which a time input runs over. Throws Error(config) for
 /// options that do not fit the grid or each other, and for what is conserved and no channel.
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,
-                         std::span<const std::string> channels = {});
+                         std::span<const std::string> channels = {}, std::size_t steps = 0);
 
 /// Channels [position_channels][points]: per axis of N points the sine and the cosine of 2 pi i /
 /// N. They go round with the grid, as the Fourier modes do, and tell all of its points apart.

@@ -33,7 +33,7 @@ class CpuCommittee final : public Committee {
   const Grid& grid() const override { return net_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
 
-  bool time_input() const override { return net_.spec.inputs.time; }
+  std::size_t horizon() const override { return net_.spec.horizon; }
 
  private:
   void do_rows(RowsId id, std::size_t n) override {

@@ -68,7 +68,7 @@ class CudaCommittee final : public Committee {
   const Grid& grid() const override { return device_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
-  bool time_input() const override { return device_.spec.inputs.time; }
+  std::size_t horizon() const override { return device_.spec.horizon; }
 
  private:
   std::unique_ptr<Committee> do_another() override {

@@ -23,7 +23,7 @@ const Grid kGrid = make_grid(1, {kValues}, {1.0});
 struct Market {
   explicit Market(std::uint64_t seed, double trouble = 0.15)
       : pool(test::named_pool(kGrid, kPool, Rng(seed))),
-        committee(kGrid, test::naming_members(2, kValues, Rng(1))),
+        committee(kGrid, test::naming_members(2, kValues, Rng(1)), kSteps),
         fate(test::random_fate(Rng(seed).split("fate"), trouble)),
         solver(kGrid, kDt, fate) {
     const Rng rng(seed);

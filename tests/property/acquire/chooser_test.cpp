@@ -271,7 +271,7 @@ TEST(ExactProperty, OfEqualsTakesTheFewestStepsThenTheFirstAsText) {
   World world = test::linear_world(1, 2, 6, 3);
   const auto member = test::linear_member(5, Rng(1));
   world.committee = std::make_unique<FakeCommittee>(
-      world.pool.grid(), std::vector<FakeCommittee::Member>{member, member});
+      world.pool.grid(), std::vector<FakeCommittee::Member>{member, member}, world.steps);
 
   const auto exact = chosen(*make_exact(), world, world.open);
 
@@ -292,7 +292,8 @@ TEST(ExactProperty, OfEqualsTakesTheFewestStepsEvenIfLaterAsText) {
     };
   };
   world.committee = std::make_unique<FakeCommittee>(
-      world.pool.grid(), std::vector<FakeCommittee::Member>{member(1.0f), member(-1.0f)});
+      world.pool.grid(), std::vector<FakeCommittee::Member>{member(1.0f), member(-1.0f)},
+      world.steps);
   const auto value = [&](const char* text) {
     const Pattern s = Pattern::parse(text);
     return reference::utility(world.models(), s, world.state(0)) / static_cast<double>(s.cost());

@@ -41,8 +41,8 @@ TEST(MultistepProperty, PurchasesAreThoseOfTheTwin) {
     const std::size_t k = 1 + seed % 4, channels = 1 + seed % 2, calls = 2 + seed % 3;
     const std::size_t budget = 1 + rng.below(0, 4 * calls);  // in bits
     const Grid grid = make_grid(channels, {3}, {1.0}), clusters = cluster_grid(grid, k);
-    test::FakeCommittee committee(clusters,
-                                  test::linear_members(2, clusters.values(), rng.split("nets")));
+    test::FakeCommittee committee(
+        clusters, test::linear_members(2, clusters.values(), rng.split("nets")), calls);
     const States<float> pool = test::random_states(clusters, 4 * calls, rng.split("pool"));
     States<double> exact(clusters, pool.count());
     convert(pool.values(), exact.values());

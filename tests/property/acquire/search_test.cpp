@@ -86,7 +86,7 @@ TEST(SearchProperty, EqualValuesAreAccepted) {
   World world = test::linear_world(1, 2, 9, 3);
   const auto member = test::linear_member(5, Rng(1));
   world.committee = std::make_unique<FakeCommittee>(
-      world.pool.grid(), std::vector<FakeCommittee::Member>{member, member});
+      world.pool.grid(), std::vector<FakeCommittee::Member>{member, member}, world.steps);
 
   const auto cached = found(world, world.open, 30, 0.1, Rng(4));
 
@@ -204,7 +204,7 @@ TEST(SearchProperty, AnErrorOfASearcherIsThrown) {
     return member(u, time);
   };
   world.committee = std::make_unique<FakeCommittee>(
-      world.pool.grid(), std::vector<FakeCommittee::Member>{failing, failing});
+      world.pool.grid(), std::vector<FakeCommittee::Member>{failing, failing}, world.steps);
   dynamic_cast<FakeCommittee&>(*world.committee).has_another = true;
 
   EXPECT_THROW(
@@ -232,15 +232,16 @@ TEST(SearchProperty, NotFiniteCandidatesKeepAllOnes) {
 TEST(SearchProperty, TrialsThatAreNotFiniteAreRejected) {
   World world = test::linear_world(1, 2, 6, 3, 2);
   world.committee = std::make_unique<FakeCommittee>(
-      world.pool.grid(), std::vector<FakeCommittee::Member>{
-                             [](const std::vector<float>& u, double time) {
-                               return std::vector<float>{1e15f, u[1] + static_cast<float>(time)};
-                             },
-                             [](const std::vector<float>& u, double) {
-                               const float large =
-                                   std::abs(u[0]) > 1e10f ? u[0] * u[0] * u[0] : 0.25f;
-                               return std::vector<float>{large, 0.5f * u[1]};
-                             }});
+      world.pool.grid(),
+      std::vector<FakeCommittee::Member>{
+          [](const std::vector<float>& u, double time) {
+            return std::vector<float>{1e15f, u[1] + static_cast<float>(time)};
+          },
+          [](const std::vector<float>& u, double) {
+            const float large = std::abs(u[0]) > 1e10f ? u[0] * u[0] * u[0] : 0.25f;
+            return std::vector<float>{large, 0.5f * u[1]};
+          }},
+      world.steps);
   const auto models = world.models();
 
   const auto cached = found(world, world.open, 80, 0.2, Rng(3));

@@ -147,8 +147,7 @@ reference::Point features_of(const World& world, std::size_t id) {
     const RowsId row = committee.rows(1);
     committee.put(row, 0, world.pool.view().rows(id, 1));
     for (std::size_t step = 0; step < world.steps; ++step) {
-      const double time = input_time(step, world.steps);
-      committee.sketch(row, zero, {&member, 1}, {&time, 1}, step, row, zero, sum);
+      committee.sketch(row, zero, {&member, 1}, step, row, zero, sum);
     }
     committee.release(row);
   }

@@ -102,7 +102,7 @@ TEST(StapOneProperty, IsWhatExactFindsWhereThatIsASingleStep) {
     if (seed == 11) {  // members that agree: all values are 0
       const auto member = test::linear_member(5, Rng(1));
       world.committee = std::make_unique<FakeCommittee>(
-          world.pool.grid(), std::vector<FakeCommittee::Member>{member, member});
+          world.pool.grid(), std::vector<FakeCommittee::Member>{member, member}, world.steps);
     }
     const auto one = test::patterns_of(*make_stap_one(), *world.committee, world.candidates(),
                                        world.open, Rng(1));
@@ -133,7 +133,8 @@ TEST(StapOneCost, StepsThatCannotWinAreNotRolledOut) {
     };
   };
   world.committee = std::make_unique<FakeCommittee>(
-      world.pool.grid(), std::vector<FakeCommittee::Member>{member(1.0f), member(-1.0f)});
+      world.pool.grid(), std::vector<FakeCommittee::Member>{member(1.0f), member(-1.0f)},
+      world.steps);
   auto& committee = dynamic_cast<FakeCommittee&>(*world.committee);
   committee.at_once = 0;  // one step at a time
 

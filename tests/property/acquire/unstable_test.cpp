@@ -38,7 +38,7 @@ std::vector<Method> some_methods() {
 struct Round {
   explicit Round(std::uint64_t seed, double trouble)
       : pool(test::named_pool(kGrid, kPool, Rng(seed))),
-        committee(kGrid, test::naming_members(2, kValues, Rng(seed))),
+        committee(kGrid, test::naming_members(2, kValues, Rng(seed)), kSteps),
         solver(kGrid, kDt, test::random_fate(Rng(seed).split("fate"), trouble)),
         rng(seed) {
     convert(pool.values(), floats.values());
@@ -206,8 +206,7 @@ TEST(UnstableProperty, RefillOnlyAddsToDrop) {
 
 // A limit that some of the committee's states pass.
 double some_limit(Round& round, double quantile = 1.0) {
-  return trust_limit(one_step_spreads(round.committee, std::as_const(round.floats).view(),
-                                      std::vector<double>(kPool, 0.0)),
+  return trust_limit(one_step_spreads(round.committee, std::as_const(round.floats).view(), {}),
                      quantile);
 }
 

@@ -22,7 +22,7 @@ States<float> advance(const NetworkSpec& shape, const MemberState& member,
   for (std::size_t r = 0; r < index.size(); ++r) index[r] = r;
   const std::vector<int> which(index.size(), 0);
   committee->put(rows, 0, in.view());
-  committee->advance(rows, index, which, {}, rows, index);
+  committee->advance(rows, index, which, rows, index);
   States<float> out(in.grid(), in.count());
   committee->get(rows, 0, out.view());
   return out;
@@ -82,7 +82,7 @@ TEST(FnoProperty, IdenticalMembersHaveNoSpread) {
   const std::vector<int> which = {0, 1, 2};
   const RowsId out = committee->rows(3);
 
-  committee->advance(rows, from, which, {}, out, to);
+  committee->advance(rows, from, which, out, to);
   double spread[1];
   committee->spread(out, to, spread);
 

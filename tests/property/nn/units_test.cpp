@@ -72,10 +72,10 @@ struct Outcome {
     const auto committee = engine->committee({0, 1});
     committee->weigh_channels({units.begin(), units.end()});
     const RowsId rows = committee->rows(3);
-    committee->put(rows, 0, problem.data.inputs.view().rows(0, 1));
+    const std::uint32_t half = test::kHorizon / 2;
+    committee->put(rows, 0, problem.data.inputs.view().rows(0, 1), {{&half, 1}});
     const std::vector<std::size_t> from{0, 0}, to{1, 2};
-    const std::vector<double> times(problem.shape.inputs.time ? 2 : 0, 0.5);
-    committee->advance(rows, from, std::vector{0, 1}, times, rows, to);
+    committee->advance(rows, from, std::vector{0, 1}, rows, to);
     advanced = States<float>(problem.shape.grid, 2);
     committee->get(rows, 1, advanced.view());
     measured.resize(2);

@@ -54,8 +54,7 @@ TEST_F(Stop, EndsSketches) {
 }
 
 TEST_F(Stop, EndsTheTrustBand) {
-  const std::vector<double> times(world.pool.count(), 0.0);
-  expect_to_stop([&] { one_step_spreads(committee, world.pool.view(), times, 4); });
+  expect_to_stop([&] { one_step_spreads(committee, world.pool.view(), {}, 4); });
 }
 
 TEST_F(Stop, EndsASearch) {

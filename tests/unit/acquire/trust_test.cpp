@@ -23,7 +23,7 @@ FakeCommittee three_members() {
       return std::vector<float>{f * u[0], f * u[1]};
     };
   };
-  return FakeCommittee(make_grid(1, {2}, {1.0}), {times(1, 0), times(1, 1), times(-1, 0)});
+  return FakeCommittee(make_grid(1, {2}, {1.0}), {times(1, 0), times(1, 1), times(-1, 0)}, 10);
 }
 
 States<float> inputs_1_to(const Grid& grid, std::size_t n) {
@@ -38,9 +38,9 @@ States<float> inputs_1_to(const Grid& grid, std::size_t n) {
 TEST(OneStepSpreads, ByHand) {
   FakeCommittee committee = three_members();
   const States<float> inputs = inputs_1_to(committee.grid(), 2);
-  const std::vector<double> times{0.0, 0.5};
+  const std::vector<std::uint32_t> steps{0, 5};
 
-  const auto spreads = one_step_spreads(committee, inputs.view(), times);
+  const auto spreads = one_step_spreads(committee, inputs.view(), {steps});
 
   // Factors 1, 1, -1 have variance 8/9; 1, 1.5, -1 have mean 1/2 and variance 7/6. |u|^2 is 5, 8.
   ASSERT_EQ(spreads.size(), 2u);
@@ -52,11 +52,11 @@ TEST(OneStepSpreads, ByHand) {
 TEST(OneStepSpreads, DoNotDependOnTheBlock) {
   FakeCommittee committee = three_members();
   const States<float> inputs = inputs_1_to(committee.grid(), 5);
-  const std::vector<double> times{0.0, 0.2, 0.4, 0.6, 0.8};
-  const auto whole = one_step_spreads(committee, inputs.view(), times);
+  const std::vector<std::uint32_t> steps{0, 2, 4, 6, 8};
+  const auto whole = one_step_spreads(committee, inputs.view(), {steps});
 
   for (const std::size_t block : {0, 1, 2, 4, 5, 6})
-    EXPECT_EQ(one_step_spreads(committee, inputs.view(), times, block), whole) << block;
+    EXPECT_EQ(one_step_spreads(committee, inputs.view(), {steps}, block), whole) << block;
 
   EXPECT_TRUE(one_step_spreads(committee, inputs.view().rows(0, 0), {}).empty());
 }
@@ -65,9 +65,8 @@ TEST(OneStepSpreads, OneMemberHasNone) {
   FakeCommittee committee(make_grid(1, {2}, {1.0}),
                           {[](const std::vector<float>& u, double) { return u; }});
   const States<float> inputs = inputs_1_to(committee.grid(), 1);
-  const std::vector<double> times{0.0};
 
-  EXPECT_THROW(one_step_spreads(committee, inputs.view(), times), Error);
+  EXPECT_THROW(one_step_spreads(committee, inputs.view(), {}), Error);
 }
 
 TEST(TrustLimit, IsTheSmallestThatAShareDoesNotPass) {

@@ -87,7 +87,7 @@ TEST(Calibration, WhatDivergesStaysSoAndIsCounted) {
     if (time == 0.0) return value;
     return time < 0.5 ? std::numeric_limits<float>::infinity() : 1.0f;  // and comes back
   };
-  FunctionCommittee committee(truth.grid(), {plus(1), jump});
+  FunctionCommittee committee(truth.grid(), {plus(1), jump}, 3);
 
   const Calibration c = calibrate(committee, {truth.view(), 4});
 
@@ -148,17 +148,17 @@ TEST(RankCorrelation, ByHand) {
 TEST(Activations, EveryStateGoesThroughTheSameMap) {
   const Grid grid = make_grid(1, {4}, {1.0});
   const States<float> states = test::random_states(grid, 300, Rng(9));
-  test::FakeCommittee committee(grid, test::linear_members(2, 4, Rng(10)));
-  std::vector<double> times(300);
-  for (std::size_t i = 0; i < 300; ++i) times[i] = static_cast<double>(i % 7) / 7.0;
+  test::FakeCommittee committee(grid, test::linear_members(2, 4, Rng(10)), 7);
+  std::vector<std::uint32_t> steps;
+  for (std::uint32_t i = 0; i < 300; ++i) steps.push_back(i % 7);
 
-  const auto features = sketched_states(committee, states.view(), times);
+  const auto features = sketched_states(committee, states.view(), {steps});
 
   ASSERT_EQ(features.size(), 300 * kSketchSize);
   for (const std::size_t i : {0u, 5u, 255u, 256u, 299u})
     for (int m = 0; m < 2; ++m) {
       const auto row = states.row(i);
-      const auto expected = committee.apply(m, {row.begin(), row.end()}, times[i]);
+      const auto expected = committee.apply(m, {row.begin(), row.end()}, steps[i] / 7.0);
       for (std::size_t v = 0; v < 4; ++v)
         EXPECT_EQ(features[i * kSketchSize + static_cast<std::size_t>(m) * 97 + 13 + v],
                   double{expected[v]});

@@ -81,7 +81,7 @@ TEST(Extracts, ADivergedTrajectoryIsTheWorst) {
 TEST(Extracts, ClustersAreRolledOutAsTheyAre) {
   const Grid grid = make_grid(1, {2}, {1.0}), clusters = cluster_grid(grid, 2);
   const States<float> test = test::random_states(grid, 3 * 6, Rng(3));
-  test::FakeCommittee committee(clusters, test::linear_members(2, clusters.values(), Rng(4)));
+  test::FakeCommittee committee(clusters, test::linear_members(2, clusters.values(), Rng(4)), 2);
   const TrajectoriesView view{test.view(), 6, 2};
   const Metrics metrics = evaluate(committee, view);
 

@@ -246,7 +246,8 @@ TEST(Metrics, TimeRunsOverZeroToOne) {
   FunctionCommittee committee(states.grid(), {[&](float value, double time) {
                                 times.push_back(time);
                                 return value;
-                              }});
+                              }},
+                              4);
 
   evaluate(committee, {states.view(), 5}, 3);
 
@@ -261,14 +262,15 @@ TEST(Metrics, TimeRunsOverZeroToOne) {
 TEST(Metrics, CallsMayHaveTimesOfTheirOwn) {
   const States<float> states = still({0, 0, 0}, 2);
   FunctionCommittee committee(states.grid(),
-                              {[](float, double time) { return static_cast<float>(time); }});
-  const std::vector<double> times{0.25, 0.75, 0.5};
+                              {[](float, double time) { return static_cast<float>(time); }}, 4);
+  const std::vector<std::uint32_t> steps{1, 3, 2};
 
-  const Metrics metrics = evaluate(committee, {states.view(), 2, 1, times}, 2);
+  const Metrics metrics = evaluate(committee, {states.view(), 2, 1, {steps}}, 2);
 
-  EXPECT_EQ(metrics.mean_model_by_trajectory, times);  // e is the time itself
-  const std::vector<double> few{0.25};
-  EXPECT_THROW(evaluate(committee, {states.view(), 2, 1, few}), Error);
+  // e is the time itself
+  EXPECT_EQ(metrics.mean_model_by_trajectory, (std::vector<double>{0.25, 0.75, 0.5}));
+  const std::vector<std::uint32_t> few{1};
+  EXPECT_THROW(evaluate(committee, {states.view(), 2, 1, {few}}), Error);
 }
 
 TEST(Metrics, TestsThatDoNotFitAreRefused) {
@@ -317,7 +319,8 @@ TEST(Metrics, PublishedScale) {
 // Real networks against the plain twin, and the block must not show. Breaking mutations: a sum kept
 // per block, a remainder block forgotten, members mixed up.
 TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
-  const NetworkSpec shape = test::small_shape({6, 4}, {4, 4}, 2, 5, 7, true);
+  NetworkSpec shape = test::small_shape({6, 4}, {4, 4}, 2, 5, 7, true);
+  shape.horizon = 3;
   const std::size_t count = 7, steps = 3, times = steps + 1, members = 2;
   const auto engine = test::make_engine_under_test(shape, 2, 1);
   for (int m = 0; m < 2; ++m)
@@ -346,9 +349,8 @@ TEST(Metrics, NetworksAgreeWithTheTwinForEveryBlock) {
       committee->put(rows, 0, predicted.view().rows(0, 1));
       for (std::size_t t = 0; t < steps; ++t) {
         const std::size_t zero[] = {0};
-        const double time[] = {static_cast<double>(t) / 3.0};
         const int member[] = {m};
-        committee->advance(rows, zero, member, time, rows, zero);
+        committee->advance(rows, zero, member, rows, zero);
         committee->get(rows, 0, predicted.view().rows(t + 1, 1));
       }
       committee->release(rows);

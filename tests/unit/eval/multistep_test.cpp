@@ -33,7 +33,7 @@ TEST(MultistepMetrics, AreThoseOfTheTwinOverSingleSteps) {
     const Grid grid = make_grid(c.channels, {3}, {1.0}), clusters = cluster_grid(grid, c.k);
     const std::size_t times = c.k * (c.calls + 1), steps = c.k * c.calls;
     const States<float> test = test::random_states(grid, c.count * times, Rng(c.k));
-    FakeCommittee committee(clusters, test::linear_members(2, clusters.values(), Rng(9)));
+    FakeCommittee committee(clusters, test::linear_members(2, clusters.values(), Rng(9)), c.calls);
 
     const Metrics metrics = evaluate(committee, {test.view(), times, c.k}, 2);
 

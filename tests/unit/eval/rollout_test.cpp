@@ -28,11 +28,12 @@ States<float> some_states(std::size_t count) {
   return states;
 }
 
-// One member that adds 1, and at time t another 100 t.
+// One member that adds 1, and at time t another 100 t; the time runs over 4 steps.
 FunctionCommittee timed_committee(const Grid& grid) {
-  return {grid, {[](float value, double time) {
-            return value + 1.0f + 100.0f * static_cast<float>(time);
-          }}};
+  return {
+      grid,
+      {[](float value, double time) { return value + 1.0f + 100.0f * static_cast<float>(time); }},
+      4};
 }
 
 struct Seen {
@@ -61,6 +62,43 @@ TEST(Rollout, ShowsStepsFromZero) {
                                      {1, 2, {57}},
                                      {2, 2, {108}},
                                      {3, 2, {184}}}));
+}
+
+// The law of predictions: n steps are the first n of any longer rollout, bit for bit, also for a
+// network that is told the time, and beyond the steps that it was trained on; a rollout goes on
+// from any of its states with that state's condition. Mutation: the time runs over the steps that
+// are asked for instead of those of the trajectories that were learned.
+TEST(Rollout, AShorterOneIsTheBeginningOfALongerOne) {
+  for (const bool told : {false, true}) {
+    NetworkSpec shape = test::small_shape({8}, {4}, 1, 5, 7, told);
+    if (told) shape.horizon = 5;
+    const auto engine = test::make_engine_under_test(shape, 2, 2);
+    for (int m = 0; m < 2; ++m)
+      engine->load(m, fresh_member(shape, test::some_scaling(1), Rng(3).split("m", m)));
+    const auto committee = engine->committee({0, 1});
+    const States<float> initial = test::random_states(shape.grid, 3, Rng(4));
+    const auto rolled = [&](StatesView<const float> from, std::size_t steps, std::uint32_t begun) {
+      std::vector<std::vector<float>> states(steps);
+      const std::vector<std::uint32_t> begins(from.count, begun);
+      roll_out(*committee, from, kMean, steps, 2,
+               [&](std::size_t step, std::size_t, StatesView<const float> rows) {
+                 states[step].insert(states[step].end(), rows.values,
+                                     rows.values + rows.count * rows.row_size);
+               },
+               {begins});
+      return states;
+    };
+
+    const auto longest = rolled(initial.view(), 7, 0);
+
+    for (std::size_t steps = 1; steps < 7; ++steps) {
+      const auto shorter = rolled(initial.view(), steps, 0);
+      EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), longest.begin())) << steps;
+      const StatesView<const float> there{longest[steps - 1].data(), 3, shape.grid.values()};
+      const auto rest = rolled(there, 7 - steps, static_cast<std::uint32_t>(steps));
+      EXPECT_TRUE(std::equal(rest.begin(), rest.end(), longest.begin() + long(steps))) << steps;
+    }
+  }
 }
 
 // A network on a square, and every turn and mirror of that, with a vector's two channels: some of

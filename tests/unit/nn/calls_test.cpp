@@ -26,7 +26,6 @@ using test::Transitions;
 
 using Indices = std::vector<std::size_t>;
 using Members = std::vector<int>;
-using Times = std::vector<double>;
 
 NetworkSpec small_timed_shape() {
   return small_shape({8}, {4}, 1, 5, 7, true);
@@ -85,9 +84,9 @@ TEST_P(CommitteeCalls, OnBlocksThatAreNotThereAreRefused) {
     refused("no block of rows", [&] { committee->put(id, 0, states.view().rows(0, 1)); });
     refused("no block of rows", [&] { committee->get(id, 0, out.view()); });
     refused("no block of rows",
-            [&] { committee->advance(id, Indices{0}, Members{0}, Times{0}, y, Indices{0}); });
+            [&] { committee->advance(id, Indices{0}, Members{0}, y, Indices{0}); });
     refused("no block of rows",
-            [&] { committee->advance(x, Indices{0}, Members{0}, Times{0}, id, Indices{0}); });
+            [&] { committee->advance(x, Indices{0}, Members{0}, id, Indices{0}); });
     refused("no block of rows",
             [&] { committee->distance2(id, Indices{0}, x, Indices{0}, number); });
     refused("no block of rows",
@@ -114,9 +113,9 @@ TEST_P(CommitteeCalls, BeyondABlockAreRefused) {
   refused("rows 3 .. 5 of a block of 4", [&] { committee->get(x, 3, two.view()); });
   refused("of a block of 4", [&] { committee->get(x, most, two.view()); });
   refused("row 4 of a block of 4",
-          [&] { committee->advance(x, Indices{4}, Members{0}, Times{0}, y, Indices{0}); });
+          [&] { committee->advance(x, Indices{4}, Members{0}, y, Indices{0}); });
   refused("row 3 of a block of 3",
-          [&] { committee->advance(x, Indices{3}, Members{0}, Times{0}, y, Indices{3}); });
+          [&] { committee->advance(x, Indices{3}, Members{0}, y, Indices{3}); });
   refused("row 4 of a block of 4",
           [&] { committee->distance2(x, Indices{4}, y, Indices{0}, number); });
   refused("row 3 of a block of 3",
@@ -128,39 +127,34 @@ TEST_P(CommitteeCalls, WithSpansOfDifferentLengthsAreRefused) {
   const Indices one{0}, two{0, 1};
   std::vector<double> number(1), features(2 * kSketchSize);
 
-  refused("spans of 2 and 1", [&] {
-    committee->advance(x, two, Members{0, 0}, Times{0, 0}, y, one);
+  refused("spans of 2 and 1", [&] { committee->advance(x, two, Members{0, 0}, y, one); });
+  refused("spans of 1 and 2", [&] { committee->advance(x, one, Members{0, 0}, y, one); });
+  refused("spans of 1 and 2", [&] {
+    const std::vector<std::uint32_t> steps{0, 1};
+    committee->put(x, 0, states.view().rows(0, 1), {steps});
   });
-  refused("spans of 1 and 2", [&] { committee->advance(x, one, Members{0, 0}, Times{0}, y, one); });
-  refused("spans of 1 and 2", [&] { committee->advance(x, one, Members{0}, Times{0, 0}, y, one); });
-  // These members have a time input.
-  refused("spans of 1 and 0", [&] { committee->advance(x, one, Members{0}, {}, y, one); });
   refused("spans of 512 and 1024",
-          [&] { committee->sketch(x, one, Members{0}, Times{0}, 0, y, one, features); });
+          [&] { committee->sketch(x, one, Members{0}, 0, y, one, features); });
   refused("spans of 1 and 2", [&] { committee->distance2(x, one, x, two, number); });
   refused("spans of 2 and 1", [&] { committee->distance2(x, two, x, two, number); });
   refused("spans of 1 and 2", [&] { committee->spread(x, one, number); });
 }
 
-TEST_P(CommitteeCalls, WithMembersOrTimesThatCannotBeAreRefused) {
+TEST_P(CommitteeCalls, WithMembersThatCannotBeAreRefused) {
   const Indices one{0};
   std::vector<double> features(kSketchSize);
-  const auto advance = [&](int member, double time) {
-    return [=, this] { committee->advance(x, one, Members{member}, Times{time}, y, one); };
+  const auto advance = [&](int member) {
+    return [=, this] { committee->advance(x, one, Members{member}, y, one); };
   };
 
-  refused("member 2 of a committee of 2", advance(2, 0));
-  refused("member -2 of a committee of 2", advance(-2, 0));
-  refused("time 1.5", advance(0, 1.5));
-  refused("time -0.25", advance(0, -0.25));
-  refused("time nan", advance(0, std::numeric_limits<double>::quiet_NaN()));
-  refused("mean model",
-          [&] { committee->sketch(x, one, Members{kMean}, Times{0}, 0, y, one, features); });
+  refused("member 2 of a committee of 2", advance(2));
+  refused("member -2 of a committee of 2", advance(-2));
+  refused("mean model", [&] { committee->sketch(x, one, Members{kMean}, 0, y, one, features); });
 }
 
 TEST_P(CommitteeCalls, ThatWouldOverwriteWhatTheyReadAreRefused) {
   const auto advance = [&](Indices from, RowsId to, Indices j) {
-    return [=, this] { committee->advance(x, from, Members{0, 1}, Times{0, 0}, to, j); };
+    return [=, this] { committee->advance(x, from, Members{0, 1}, to, j); };
   };
 
   refused("row 2 is written twice", advance({0, 1}, y, {2, 2}));
@@ -174,12 +168,12 @@ TEST_P(CommitteeCalls, ThatWouldOverwriteWhatTheyReadAreRefused) {
 // Breaks if a row counts as written by the calls before.
 TEST_P(CommitteeCalls, MayWriteARowAgainAndAgain) {
   for (int call = 0; call < 3; ++call)
-    EXPECT_NO_THROW(committee->advance(x, Indices{0}, Members{0}, Times{0}, x, Indices{0}));
+    EXPECT_NO_THROW(committee->advance(x, Indices{0}, Members{0}, x, Indices{0}));
 }
 
 TEST_P(CommitteeCalls, OfNoRowsDoNothing) {
-  EXPECT_NO_THROW(committee->advance(x, {}, {}, {}, y, {}));
-  EXPECT_NO_THROW(committee->sketch(x, {}, {}, {}, 0, y, {}, {}));
+  EXPECT_NO_THROW(committee->advance(x, {}, {}, y, {}));
+  EXPECT_NO_THROW(committee->sketch(x, {}, {}, 0, y, {}, {}));
   EXPECT_NO_THROW(committee->distance2(x, {}, y, {}, {}));
   EXPECT_NO_THROW(committee->spread(x, {}, {}));
   EXPECT_NO_THROW(committee->put(x, 4, states.view().rows(0, 0)));
@@ -207,14 +201,14 @@ TEST_P(CommitteeCalls, StopWhenAskedTo) {
   std::vector<double> features(kSketchSize), number(1);
   std::atomic<bool> stop = false;
   committee->stop_when([&] { return stop.load(); });
-  const auto advance = [&] { committee->advance(x, one, Members{0}, Times{0}, y, one); };
+  const auto advance = [&] { committee->advance(x, one, Members{0}, y, one); };
 
   advance();
   const std::vector<float> after_one = rows_of(y, 3);
   stop = true;
 
   EXPECT_THROW(advance(), Stopped);
-  EXPECT_THROW(committee->sketch(x, one, Members{0}, Times{0}, 0, y, one, features), Stopped);
+  EXPECT_THROW(committee->sketch(x, one, Members{0}, 0, y, one, features), Stopped);
   EXPECT_EQ(rows_of(y, 3), after_one);
   EXPECT_EQ(features, std::vector<double>(kSketchSize, 0.0));
   // What is there can still be looked at.
@@ -242,7 +236,7 @@ TEST(CommitteeStop, IsHeardWithinACall) {
   std::atomic<int> asked = 0;
   committee->stop_when([&] { return ++asked > 5; });
 
-  EXPECT_THROW(committee->advance(from, all, Members(kCount, kMean), {}, to, all), Stopped);
+  EXPECT_THROW(committee->advance(from, all, Members(kCount, kMean), to, all), Stopped);
 
   // By each of two threads once more at most.
   EXPECT_LE(asked.load(), 7);
@@ -257,18 +251,37 @@ TEST(CommitteeStop, IsHandedOnToAnother) {
 
   const auto other = committee.another();
   const ResidentRows row(*other, 1);
-  const auto advance = [&] {
-    other->advance(row, Indices{0}, Members{0}, Times{0}, row, Indices{0});
-  };
+  const auto advance = [&] { other->advance(row, Indices{0}, Members{0}, row, Indices{0}); };
 
   EXPECT_NO_THROW(advance());
   stop = true;
   EXPECT_THROW(advance(), Stopped);
 }
 
-TEST(InputTime, IsThatOfTheStateAStepStartsFrom) {
-  EXPECT_EQ(input_time(0, 4), 0.0);
-  EXPECT_EQ(input_time(3, 4), 0.75);
+// A row's step number goes with it: through another row, in its own place, into another block; a
+// state that is put anew begins where its condition says. Members add 1 + 10 t.
+// Mutation: steps are counted by call; a row keeps its number when another state is put there.
+TEST(CommitteeConditions, StepsAreCountedByRow) {
+  const auto later = [](const std::vector<float>& u, double time) {
+    return std::vector<float>{u[0] + 1.0f + static_cast<float>(10 * time)};
+  };
+  test::FakeCommittee committee(make_grid(1, {1}, {1.0}), {later}, 10);
+  const ResidentRows x(committee, 3), y(committee, 2);
+  States<float> zeros(committee.grid(), 3), got(committee.grid(), 2);
+  const std::vector<std::uint32_t> steps{0, 4, 7};
+  committee.put(x, 0, zeros.view(), {steps});
+
+  committee.advance(x, Indices{1, 0}, Members{0, 0}, y, Indices{0, 1});  // steps 5 and 1 now
+  committee.advance(y, Indices{0, 1}, Members{0, 0}, y, Indices{0, 1});  // 6 and 2
+  committee.get(y, 0, got.view());
+  EXPECT_EQ(got.row(0)[0], 1 + 4 + 1 + 5);
+  EXPECT_EQ(got.row(1)[0], 1 + 0 + 1 + 1);
+
+  committee.put(y, 0, zeros.view().rows(0, 1));
+  committee.advance(y, Indices{0, 1}, Members{0, 0}, y, Indices{0, 1});
+  committee.get(y, 0, got.view());
+  EXPECT_EQ(got.row(0)[0], 1);
+  EXPECT_EQ(got.row(1)[0], 3 + 1 + 2);
 }
 
 // Counts what reaches it.

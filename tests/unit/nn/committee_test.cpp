@@ -41,7 +41,7 @@ TEST_F(CommitteeTest, MeanModelIsTheMeanOfTheMembers) {
   const std::vector<std::size_t> from = {5, 5, 5, 5}, to = {0, 1, 2, 3};
   const std::vector<int> member = {0, 1, 2, kMean};
 
-  committee->advance(x, from, member, {}, y, to);
+  committee->advance(x, from, member, y, to);
 
   for (std::size_t v = 0; v < shape.grid.values(); ++v) {
     const double mean = (double(row(y, 0)[v]) + double(row(y, 1)[v]) + double(row(y, 2)[v])) / 3;
@@ -55,16 +55,16 @@ TEST_F(CommitteeTest, MixedCallsEqualSeparateCalls) {
   const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
   const std::vector<int> member = {2, kMean, 0, 1, 0, kMean, 2, 0};
 
-  committee->advance(x, all, member, {}, y, all);
+  committee->advance(x, all, member, y, all);
   std::vector<std::vector<float>> separate;
   for (std::size_t r : all) {
     const std::size_t to[] = {7};
     const RowsId other = committee->rows(8);
-    committee->advance(x, {&all[r], 1}, {&member[r], 1}, {}, other, to);
+    committee->advance(x, {&all[r], 1}, {&member[r], 1}, other, to);
     separate.push_back(row(other, 7));
     committee->release(other);
   }
-  committee->advance(x, all, member, {}, x, all);
+  committee->advance(x, all, member, x, all);
 
   for (std::size_t r : all) {
     EXPECT_EQ(row(y, r), separate[r]) << r;
@@ -110,8 +110,8 @@ TEST(CommitteeConserves, WhatIsNamedAndNothingElse) {
       const auto committee = engine->committee({0, 1});
       const RowsId x = committee->rows(rows), y = committee->rows(rows);
       committee->put(x, 0, in.view());
-      committee->advance(x, index, member, {}, y, index);
-      committee->advance(x, index, member, {}, x, index);
+      committee->advance(x, index, member, y, index);
+      committee->advance(x, index, member, x, index);
       States<float> apart(shape.grid, rows), &in_place = made.emplace_back(shape.grid, rows);
       committee->get(y, 0, apart.view());
       committee->get(x, 0, in_place.view());
@@ -181,10 +181,10 @@ TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
   const std::size_t step = 3;
   std::vector<double> features(2 * kSketchSize, 1.0);
 
-  committee->sketch(x, from, member, {}, step, y, to, features);
+  committee->sketch(x, from, member, step, y, to, features);
 
   const RowsId plain = committee->rows(2);
-  committee->advance(x, from, member, {}, plain, to);
+  committee->advance(x, from, member, plain, to);
   for (std::size_t r = 0; r < 2; ++r) {
     const std::vector<double> expected =
         stated_sketch(shape, engine->save(member[r]), states.row(from[r]), step, member[r]);
@@ -208,7 +208,7 @@ TEST(CommitteeSketch, OfManyActivationsIsTheStatedMap) {
   const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5};
   std::vector<double> features(6 * kSketchSize, 1.0);
 
-  committee->sketch(rows, all, std::vector<int>(6, 0), {}, 1, rows, all, features);
+  committee->sketch(rows, all, std::vector<int>(6, 0), 1, rows, all, features);
 
   for (std::size_t r : all) {
     const std::vector<double> found(features.begin() + static_cast<long>(r * kSketchSize),
@@ -224,15 +224,15 @@ TEST_F(CommitteeTest, NotFiniteStaysNotFiniteAndAlone) {
   const std::vector<std::size_t> all = {5, 6, 7};
   const std::vector<int> member = {0, 0, 0};
   const RowsId clean = committee->rows(8);
-  committee->advance(x, {all.data(), 1}, {member.data(), 1}, {}, clean, {all.data(), 1});
+  committee->advance(x, {all.data(), 1}, {member.data(), 1}, clean, {all.data(), 1});
 
-  committee->advance(x, all, member, {}, y, all);
+  committee->advance(x, all, member, y, all);
 
   EXPECT_TRUE(std::isnan(row(y, 6)[0]));
   EXPECT_EQ(row(y, 5), row(clean, 5));
 
   // Nothing of it is left where a shorter call works.
-  committee->advance(x, {all.data(), 1}, {member.data(), 1}, {}, y, {all.data(), 1});
+  committee->advance(x, {all.data(), 1}, {member.data(), 1}, y, {all.data(), 1});
 
   EXPECT_EQ(row(y, 5), row(clean, 5));
 }
@@ -249,20 +249,20 @@ class Calls : public testing::TestWithParam<test::NetworkCase> {
       engine->load(m, fresh_member(shape, test::some_scaling(1), Rng(7).split("m", m)));
     from = committee->rows(most);
     to = committee->rows(most);
-    committee->put(from, 0, states.view());
     for (std::size_t r = 0; r < most; ++r) {
       index.push_back(r);
-      time.push_back(static_cast<double>(r % 5) / 5);
+      steps.push_back(static_cast<std::uint32_t>(r % 5 * test::kHorizon / 5));
     }
+    committee->put(from, 0, states.view(), {steps});
   }
   // Rows first .. first+n-1, by members in turn; with the mean model: it, too.
   void advance(std::size_t first, std::size_t n, bool mean) {
-    committee->advance(from, part(index, first, n), part(members(mean), first, n),
-                       part(time, first, n), to, part(index, first, n));
+    committee->advance(from, part(index, first, n), part(members(mean), first, n), to,
+                       part(index, first, n));
   }
   void sketch(std::size_t first, std::size_t n, std::vector<double>& features) {
-    committee->sketch(from, part(index, first, n), part(members(false), first, n),
-                      part(time, first, n), 3, to, part(index, first, n),
+    committee->sketch(from, part(index, first, n), part(members(false), first, n), 3, to,
+                      part(index, first, n),
                       std::span(features).subspan(first * kSketchSize, n * kSketchSize));
   }
   States<float> result(std::size_t n) const {
@@ -293,7 +293,7 @@ class Calls : public testing::TestWithParam<test::NetworkCase> {
   std::unique_ptr<Committee> committee = engine->committee({0, 1, 2});
   RowsId from{}, to{};
   std::vector<std::size_t> index;
-  std::vector<double> time;
+  std::vector<std::uint32_t> steps;
 };
 
 INSTANTIATE_TEST_SUITE_P(Families, Calls,
@@ -382,7 +382,7 @@ TEST_P(Calls, ReadTheWeightsOfTheMoment) {
   committee = other->committee({0, 1, 2});
   from = committee->rows(most);
   to = committee->rows(most);
-  committee->put(from, 0, states.view());
+  committee->put(from, 0, states.view(), {steps});
   advance(0, 65, true);
   EXPECT_NE(values(after, 65), values(before, 65));
   EXPECT_EQ(values(after, 65), values(result(65), 65));

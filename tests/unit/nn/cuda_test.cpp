@@ -14,6 +14,8 @@ namespace {
 
 using Precision = ComputeOptions::Precision;
 
+constexpr std::uint32_t kSteps = 10;  // that a time input runs over
+
 class Cuda : public testing::Test {
  protected:
   void SetUp() override {
@@ -29,7 +31,8 @@ std::vector<NetworkSpec> paper_shapes() {
     return make_network(make_grid(channels, std::move(points), std::move(lengths)),
                         {.time_input = time,
                          .position_input = position,
-                         .family = fno({.modes = std::move(modes)})});
+                         .family = fno({.modes = std::move(modes)})},
+                        {}, kSteps);
   };
   return {shape(1, {256}, {32}),
           shape(1, {256}, {256}),
@@ -96,9 +99,9 @@ TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
         engine.load(0, state);
         const auto committee = engine.committee({0});
         const RowsId rows = committee->rows(kCount);
-        committee->put(rows, 0, in.view());
-        committee->sketch(rows, all, std::vector<int>(kCount, 0), std::vector<double>(kCount, 0.5),
-                          1, rows, all, features);
+        const std::vector<std::uint32_t> steps(kCount, kSteps / 2);
+        committee->put(rows, 0, in.view(), {steps});
+        committee->sketch(rows, all, std::vector<int>(kCount, 0), 1, rows, all, features);
         States<float> out(shape.grid, kCount);
         committee->get(rows, 0, out.view());
         return out;

@@ -264,7 +264,7 @@ TEST_P(EngineOf, AdvanceDoesNotDependOnTheCut) {
       std::vector<std::size_t> index;
       for (std::size_t r = first; r < std::min(n, first + cut); ++r) index.push_back(r);
       const std::vector<int> which(index.size(), 0);
-      committee->advance(in, index, which, {}, out, index);
+      committee->advance(in, index, which, out, index);
     }
     States<float> result(shape.grid, n);
     committee->get(out, 0, result.view());

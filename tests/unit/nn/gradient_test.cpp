@@ -77,15 +77,15 @@ TEST_P(FnoAgainstTwin, AdvancesStates) {
   std::vector<std::size_t> from(n), to(n);
   for (std::size_t r = 0; r < n; ++r) from[r] = r, to[r] = n + r;
   const std::vector<int> member(n, 0);
-  const std::vector<double> time(data.times.begin(), data.times.end());
 
-  committee->put(rows, 0, data.inputs.view());
-  committee->advance(rows, from, member, time, rows, to);
+  committee->put(rows, 0, data.inputs.view(), {data.steps});
+  committee->advance(rows, from, member, rows, to);
   States<float> advanced(shape.grid, n);
   committee->get(rows, n, advanced.view());
 
   for (std::size_t r = 0; r < n; ++r) {
-    const auto expected = twin.advance(data.inputs.row(r), time.empty() ? 0.0 : time[r]);
+    const auto expected =
+        twin.advance(data.inputs.row(r), data.times.empty() ? 0.0 : double(data.times[r]));
     const std::vector<double> found(advanced.row(r).begin(), advanced.row(r).end());
     EXPECT_LT(test::relative_l2(found, expected), 2e-6) << "row " << r;
   }

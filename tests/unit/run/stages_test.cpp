@@ -100,8 +100,7 @@ ByHandRound trained_by_hand(const Study& study, const TransitionSet& set, std::s
     engine->fit(jobs, quiet);
     result.stages.push_back({engine->save_trained(0), engine->save_trained(1)});
     const auto committee = engine->committee({0, 1});
-    const std::vector<double> times(n, 0.0);
-    result.errors.push_back(evaluate(*committee, {std::as_const(pairs).view(), 2, 1, times}).rmse);
+    result.errors.push_back(evaluate(*committee, {std::as_const(pairs).view(), 2, 1}).rmse);
     if (s > 0 && result.errors[s] >= result.errors[s - 1]) {
       result.end = ByHandRound::End::worse;
       break;
