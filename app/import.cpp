@@ -61,14 +61,15 @@ config::Value summary_of(const ImportCommandOptions& options, const Imported& im
 void run_import(const ImportCommandOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
-  const Imported imported =
-      import_once(files, purpose_of(options), options.reading, options.output, options.outputs);
+  Console console(globals);
+  const Imported imported = import_once(files, purpose_of(options), options.reading, options.output,
+                                        options.outputs, &console);
+  console.finish();
   const ForeignData& data = imported.data;
   if (options.json) {
     out << config::json_text(summary_of(options, imported)) << '\n';
     return;
   }
-  Console console(globals);
   for (const std::string& note : data.notes) console.note(note);
   if (imported.was_there)
     console.note(fmt::format("{} exists already, with the same content", options.output));

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <initializer_list>
 #include <limits>
-#include <utility>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -98,11 +96,17 @@ void limit_child(std::uint64_t bytes, int out) {
 void allow_bytes(std::uint64_t bytes) {
   if (room == 0) return;
   room = plus(room, bytes);
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) == 0) set_limit(RLIMIT_AS, room, limit.rlim_max);
+  allow_seconds_for(bytes);
+}
+
+void allow_seconds_for(std::uint64_t bytes) {
+  if (room == 0) return;
   bytes_allowed = plus(bytes_allowed, bytes);
   rlimit limit;
-  for (const auto& [what, value] :
-       {std::pair(RLIMIT_AS, room), {RLIMIT_CPU, seconds_for(bytes_allowed)}})
-    if (getrlimit(what, &limit) == 0) set_limit(what, value, limit.rlim_max);
+  if (getrlimit(RLIMIT_CPU, &limit) == 0)
+    set_limit(RLIMIT_CPU, seconds_for(bytes_allowed), limit.rlim_max);
 }
 
 }  // namespace stap::h5

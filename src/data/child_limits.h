@@ -19,5 +19,7 @@ void limit_child(std::uint64_t bytes, int out);
 /// Room and time for this many bytes more, which the file says it has and which it can have. Does
 /// nothing in a process without those limits.
 void allow_bytes(std::uint64_t bytes);
+/// The same of time alone, for what takes no more room.
+void allow_seconds_for(std::uint64_t bytes);
 
 }  // namespace stap::h5

@@ -35,6 +35,16 @@ class Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
+/// How files are opened: HDF5 would lock them, which not every file system can, and nothing here
+/// relies on that.
+inline Handle without_locks() {
+  Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+#if H5_VERSION_GE(1, 10, 7)
+  H5Pset_file_locking(access.get(), false, true);
+#endif
+  return access;
+}
+
 /// Keeps HDF5 from printing while it lives; what the host had set comes back.
 class Quiet {
  public:

@@ -15,9 +15,9 @@ void Output::fail(const std::string& why) const {
 }
 
 void Output::create() {
-  file_ = Handle(
-      check(H5Fcreate(pending_.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)),
-      H5Fclose);
+  file_ = Handle(check(H5Fcreate(pending_.temporary().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT,
+                                 without_locks().get())),
+                 H5Fclose);
   // HDF5 knows names only: in a folder of several people the name may mean another file by now.
   void* opened = nullptr;
   check(H5Fget_vfd_handle(file_.get(), H5P_DEFAULT, &opened));

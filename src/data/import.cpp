@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/child_read.h"
+#include "data/import_joined.h"
 #include "data/import_layout.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
@@ -43,11 +45,12 @@ ForeignData open_as_it_is(const fs::path& file, const ImportOptions& options, bo
   if (options.format == "npy" || (options.format == "auto" && is_npy(file)))
     return open_npy(file, options, times);
   ForeignData data = open_hdf5(file, options);
-  std::size_t values = data.times * data.channels.size();
-  for (std::size_t n : data.points) values *= n;
-  data.read = in_blocks(file, data.trajectories, values, std::move(data.read));
-  if (data.sources)
-    data.sources = in_blocks(file, data.trajectories, data.times, std::move(data.sources));
+  // A block in one child process (data/child_read.h).
+  for (ForeignData::Read* read : {&data.read, &data.sources})
+    if (*read)
+      *read = [file, inner = *read](std::size_t first, std::size_t count) {
+        return h5::guarded(file, [&] { return inner(first, count); });
+      };
   return data;
 }
 
@@ -58,75 +61,30 @@ namespace {
 
 namespace fs = std::filesystem;
 using foreign::fail;
-
-// JoinedFiles of several files, one behind the other.
-class JoinedFiles {
- public:
-  JoinedFiles(std::span<const fs::path> files, const ImportOptions& options, bool times)
-      : files_(files.begin(), files.end()) {
-    for (const fs::path& file : files) {
-      parts_.push_back(open_foreign(file, options, times));
-      const ForeignData &one = parts_.back(), &first = parts_.front();
-      if (one.points != first.points || one.channels != first.channels ||
-          one.times != first.times || !near(one.dt, first.dt) || !near(one.lengths, first.lengths))
-        fail(file, fmt::format("has {}, but {} has {}", text(one), files[0].string(), text(first)));
-      const std::size_t left =
-          options.trajectories == 0 ? one.trajectories : options.trajectories - count();
-      firsts_.push_back(firsts_.back() + std::min(left, one.trajectories));
-    }
-  }
-
-  std::size_t count() const { return firsts_.back(); }
-  const ForeignData& like() const { return parts_.front(); }
-  std::vector<std::string> notes() const {
-    std::vector<std::string> all;
-    for (const ForeignData& part : parts_)
-      all.insert(all.end(), part.notes.begin(), part.notes.end());
-    return all;
-  }
-  bool has_sources() const { return like().sources != nullptr; }
-
-  std::vector<double> read(std::size_t b) const {
-    const std::size_t part = part_of(b);
-    return parts_[part].read(b - firsts_[part]);
-  }
-  std::vector<double> sources(std::size_t b) const {
-    const std::size_t part = part_of(b);
-    if (!parts_[part].sources)
-      fail(files_[part],
-           fmt::format("does not say what made its states, but {} does", files_[0].string()));
-    return parts_[part].sources(b - firsts_[part]);
-  }
-  // For messages.
-  std::string place(std::size_t b) const {
-    const std::size_t part = part_of(b);
-    return fmt::format("{}: trajectory {}", files_[part].string(), b - firsts_[part]);
-  }
-
- private:
-  static bool near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
-  static bool near(const std::vector<double>& a, const std::vector<double>& b) {
-    return std::ranges::equal(a, b, [](double x, double y) { return near(x, y); });
-  }
-  static std::string text(const ForeignData& data) {
-    return fmt::format("{} times of [{}] on {} points, steps of {:g} and lengths [{:g}]",
-                       data.times, fmt::join(data.channels, ", "), shape_text(data.points), data.dt,
-                       fmt::join(data.lengths, ", "));
-  }
-  std::size_t part_of(std::size_t b) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(firsts_, b) - firsts_.begin()) - 1;
-  }
-
-  std::vector<fs::path> files_;
-  std::vector<ForeignData> parts_;
-  std::vector<std::size_t> firsts_{0};  // trajectories before each part, and in all
-};
+using foreign::JoinedFiles;
 
 std::size_t values_of(const ForeignData& data) {
   std::size_t values = data.channels.size();
   for (std::size_t n : data.points) values *= n;
   return values;
 }
+
+// Tells of the trajectories that have been read.
+class ReadNews {
+ public:
+  ReadNews(std::string_view phase, std::size_t all, Observer* observer)
+      : phase_(phase), all_(all), observer_(observer) {}
+  void one_more() {
+    ++done_;
+    if (observer_ != nullptr)
+      observer_->progress({.phase = phase_, .done = done_, .total = all_, .unit = "trajectories"});
+  }
+
+ private:
+  std::string_view phase_;
+  std::size_t all_, done_ = 0;
+  Observer* observer_;
+};
 
 void check_finite(std::span<const double> states, std::size_t values, const std::string& place) {
   const auto bad = std::ranges::find_if(states, [](double v) { return !std::isfinite(v); });
@@ -139,8 +97,9 @@ void check_finite(std::span<const double> states, std::size_t values, const std:
 
 // States [B, C, X...] or trajectories [B, T, C, X...]. All is read twice: what is wrong shows
 // before anything is written, and the hash comes before the values.
-std::size_t write_states(const JoinedFiles& from, ImportAs as, const std::optional<Grid>& grid,
-                         const std::string& name, double dt, const fs::path& out) {
+std::size_t write_states(JoinedFiles& from, ImportAs as, const std::optional<Grid>& grid,
+                         const std::string& name, double dt, const fs::path& out,
+                         Observer* observer) {
   const ForeignData& like = from.like();
   const std::size_t values = values_of(like);
   const std::size_t times = as == ImportAs::pool ? 1 : like.times;
@@ -160,9 +119,11 @@ std::size_t write_states(const JoinedFiles& from, ImportAs as, const std::option
   ArrayWriter writer(out);
   writer.check_room(from.count() * times * values);
   Sha256 hash;
+  ReadNews looked_at("read", from.count(), observer), written("write", from.count(), observer);
   for (std::size_t b = 0; b < from.count(); ++b) {
     const std::vector<double> states = read(b);
     hash.add(std::as_bytes(std::span(states)));
+    looked_at.one_more();
   }
   writer.add_text_attribute("sha256", hash.hex());
   writer.add_text_attribute("channel_names", fmt::format("{}", fmt::join(like.channels, ",")));
@@ -171,6 +132,7 @@ std::size_t write_states(const JoinedFiles& from, ImportAs as, const std::option
   std::size_t next = 0;
   writer.add_pieces(trajectories ? "trajectory" : "states", shape, [&] {
     piece = read(next++);
+    written.one_more();
     return std::span<const double>(piece);
   });
   writer.commit();
@@ -180,11 +142,12 @@ std::size_t write_states(const JoinedFiles& from, ImportAs as, const std::option
 constexpr double kSolver = 2.0;  // StateSource::solver in a file
 
 // Every two states in a row of which the second is the solver's.
-TransitionSet transitions_of(const JoinedFiles& from, const Grid& grid, const std::string& name,
-                             double dt) {
+TransitionSet transitions_of(JoinedFiles& from, const Grid& grid, const std::string& name,
+                             double dt, Observer* observer) {
   TransitionSet set{.grid = grid, .equation = name, .dt = dt, .acquisitions = 1};
   const std::size_t values = grid.values();
-  for (std::size_t b = 0; b < from.count(); ++b) {
+  ReadNews news("read", from.count(), observer);
+  for (std::size_t b = 0; b < from.count(); ++b, news.one_more()) {
     const std::vector<double> states = from.read(b);
     const std::vector<double> sources =
         from.has_sources() ? from.sources(b) : std::vector<double>(from.like().times, kSolver);
@@ -201,9 +164,8 @@ TransitionSet transitions_of(const JoinedFiles& from, const Grid& grid, const st
 }
 
 // States of one file and of another, one step later, as trajectories of two times.
-TransitionSet pairs_of(const JoinedFiles& inputs, const JoinedFiles& outputs,
-                       const fs::path& output_file, const Grid& grid, const std::string& name,
-                       double dt) {
+TransitionSet pairs_of(JoinedFiles& inputs, JoinedFiles outputs, const fs::path& output_file,
+                       const Grid& grid, const std::string& name, double dt, Observer* observer) {
   const ForeignData &before = inputs.like(), &after = outputs.like();
   if (before.times != 1 || after.times != 1 || before.points != after.points ||
       before.channels.size() != after.channels.size() || inputs.count() != outputs.count())
@@ -212,7 +174,8 @@ TransitionSet pairs_of(const JoinedFiles& inputs, const JoinedFiles& outputs,
                      outputs.count(), after.times, after.channels.size(), shape_text(after.points),
                      inputs.count(), before.channels.size(), shape_text(before.points)));
   TransitionSet set{.grid = grid, .equation = name, .dt = dt, .acquisitions = 1};
-  for (std::size_t b = 0; b < inputs.count(); ++b) {
+  ReadNews news("read", inputs.count(), observer);
+  for (std::size_t b = 0; b < inputs.count(); ++b, news.one_more()) {
     for (const auto& [side, to] : {std::pair(&inputs, &set.inputs), {&outputs, &set.outputs}}) {
       const std::vector<double> state = side->read(b);
       check_finite(state, grid.values(), side->place(b));
@@ -254,14 +217,14 @@ ForeignData open_foreign(const fs::path& file, const ImportOptions& options, boo
 }
 
 Imported import_files(std::span<const fs::path> files, ImportAs as, const ImportOptions& options,
-                      const fs::path& out, const fs::path& outputs) {
+                      const fs::path& out, const fs::path& outputs, Observer* observer) {
   if (files.empty()) throw Error(ErrorKind::config, "no file to import");
   const bool pairs = !outputs.empty();
   if (pairs && (as != ImportAs::transitions || files.size() != 1))
     throw Error(ErrorKind::config,
                 "--outputs is for transitions, with one file of the states before");
   const bool times = as != ImportAs::pool && !pairs;
-  const JoinedFiles from(files, options, times);
+  JoinedFiles from(files, options, times);
   Imported result{from.like(), 0};
   result.data.trajectories = from.count();
   result.data.notes = from.notes();
@@ -269,7 +232,7 @@ Imported import_files(std::span<const fs::path> files, ImportAs as, const Import
   std::optional<Grid> grid;
   if (!data.lengths.empty()) grid = make_grid(data.channels.size(), data.points, data.lengths);
   if (as != ImportAs::transitions) {
-    result.rows = write_states(from, as, grid, data.name, data.dt, out);
+    result.rows = write_states(from, as, grid, data.name, data.dt, out, observer);
     return result;
   }
   if (!grid)
@@ -281,8 +244,8 @@ Imported import_files(std::span<const fs::path> files, ImportAs as, const Import
     fail(files[0], "has one time, expected at least two for transitions");
   const TransitionSet set =
       pairs ? pairs_of(from, JoinedFiles(std::span(&outputs, 1), options, false), outputs, *grid,
-                       data.name, data.dt)
-            : transitions_of(from, *grid, data.name, data.dt);
+                       data.name, data.dt, observer)
+            : transitions_of(from, *grid, data.name, data.dt, observer);
   if (set.count() == 0) fail(files[0], "holds no step that a solver made");
   write_transitions(out, set);
   result.rows = set.count();

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "data/child_read.h"
 #include "stap/core/error.h"
 
 namespace stap::foreign {
@@ -27,8 +24,14 @@ std::size_t size_of(char axis, std::string_view axes, std::span<const std::size_
   return size;
 }
 
+std::size_t Target::values() const {
+  std::size_t values = times * channels;
+  for (std::size_t n : points) values *= n;
+  return values;
+}
+
 void gather(const Array<double>& array, std::string_view axes, std::size_t trajectory,
-            const Target& to) {
+            std::size_t count, const Target& to, std::size_t first, std::span<double> states) {
   // How far apart neighbours of an axis are; 0 where there is no such axis. Axes of channels are
   // the last ones, so that they are one.
   const auto step_of = [&](char axis) {
@@ -41,14 +44,15 @@ void gather(const Array<double>& array, std::string_view axes, std::size_t traje
                     y = step_of('y');
   const std::size_t channels = size_of('c', axes, array.shape);
   const std::size_t nx = to.points[0], ny = to.points.size() > 1 ? to.points[1] : 1;
-  for (std::size_t time = 0; time < to.times; ++time)
+  for (std::size_t row = 0; row < count * to.times; ++row) {
+    const std::size_t one = row / to.times, time = row % to.times * to.stride;
     for (std::size_t channel = 0; channel < channels; ++channel) {
-      const double* from =
-          array.values.data() + trajectory * b + time * to.stride * t + channel * c;
-      double* into = to.states.data() + (time * to.channels + to.first + channel) * nx * ny;
+      const double* from = array.values.data() + (trajectory + one) * b + time * t + channel * c;
+      double* into = states.data() + (row * to.channels + first + channel) * nx * ny;
       for (std::size_t i = 0; i < nx; ++i)
         for (std::size_t j = 0; j < ny; ++j) *into++ = from[i * x + j * y];
     }
+  }
 }
 
 double spacing(const fs::path& file, const std::string& dataset, std::size_t count) {
@@ -94,9 +98,9 @@ std::vector<Field> chosen(const fs::path& file, std::vector<Field> there,
   return fields;
 }
 
-void read_by(const fs::path& file, std::vector<Field> fields, const ImportOptions& options,
+void read_by(const fs::path& file, const std::vector<Field>& fields, const ImportOptions& options,
              ForeignData& data) {
-  std::size_t times = 0;
+  std::size_t times = 0, chunk = 1, values = 0;
   for (const Field& field : fields) {
     const std::vector<std::size_t> shape = read_shape(file, field.dataset);
     const auto is = [&](char axis) { return size_of(axis, field.axes, shape); };
@@ -113,55 +117,31 @@ void read_by(const fs::path& file, std::vector<Field> fields, const ImportOption
                        shape_text(shape), fields[0].dataset, data.trajectories, times));
     }
     data.channels.insert(data.channels.end(), field.channels.begin(), field.channels.end());
+    const std::vector<std::size_t> chunks = read_chunks(file, field.dataset);
+    if (!chunks.empty()) chunk = std::max(chunk, chunks[0]);
+    values += is('t') * is('c') * is('x') * is('y');
   }
   data.times = strided(times, options.time_stride);
-  data.read = [file, fields, times = data.times, stride = options.time_stride,
-               channels = data.channels.size(), points = data.points](std::size_t trajectory) {
-    std::size_t values = times * channels, first = 0;
-    for (std::size_t n : points) values *= n;
-    std::vector<double> states(values);
+  data.block = block_of(values, std::min(chunk, data.trajectories));
+  const Target target{data.times, options.time_stride, data.channels.size(), data.points};
+  data.read = [file, fields, target](std::size_t first, std::size_t count) {
+    std::vector<double> states(count * target.values());
+    std::size_t channel = 0;
     for (const Field& field : fields) {
-      const bool by_row = field.axes[0] == 'b';
-      const Array<double> array =
-          by_row ? read_rows(file, field.dataset, trajectory, 1) : read_array(file, field.dataset);
-      gather(array, field.axes, 0, {times, stride, channels, points, first, states});
-      first += field.channels.size();
+      gather(read_rows(file, field.dataset, first, count), field.axes, 0, count, target, channel,
+             states);
+      channel += field.channels.size();
     }
     return states;
   };
 }
 
-ReadTrajectory in_blocks(const fs::path& file, std::size_t trajectories, std::size_t values,
-                         ReadTrajectory read) {
-  constexpr std::size_t kBlockValues = std::size_t{1} << 21;  // 16 MiB
-  struct Block {
-    std::size_t first = 0, count = 0;
-    std::vector<double> states{};
-  };
-  return [=, read = std::move(read), block = std::make_shared<Block>()](std::size_t trajectory) {
-    if (trajectory - block->first >= block->count) {
-      const std::size_t most =
-          std::max<std::size_t>(kBlockValues / std::max<std::size_t>(values, 1), 1);
-      const std::size_t count = std::min(most, trajectories - trajectory);
-      *block = {};
-      block->states = h5::guarded(file, [&] {
-        std::vector<double> states = read(trajectory);
-        for (std::size_t i = 1; i < count; ++i) {
-          const std::vector<double> more = read(trajectory + i);
-          states.insert(states.end(), more.begin(), more.end());
-        }
-        return states;
-      });
-      if (block->states.size() / count != values || block->states.size() % count != 0)
-        fail(file, fmt::format("has {} values where {} x {} were expected", block->states.size(),
-                               count, values));
-      block->first = trajectory;
-      block->count = count;
-    }
-    const auto from =
-        block->states.begin() + static_cast<std::ptrdiff_t>((trajectory - block->first) * values);
-    return std::vector<double>(from, from + static_cast<std::ptrdiff_t>(values));
-  };
+std::size_t block_of(std::size_t values, std::size_t rows_of_chunk) {
+  constexpr std::size_t kUsual = std::size_t{1} << 21, kMost = std::size_t{1} << 25;
+  const std::size_t one = std::max<std::size_t>(values, 1);
+  const std::size_t usual = kUsual / one, chunk = std::max<std::size_t>(rows_of_chunk, 1);
+  if (chunk <= usual) return usual / chunk * chunk;
+  return std::max<std::size_t>(std::min(chunk, kMost / one), 1);
 }
 
 }  // namespace stap::foreign

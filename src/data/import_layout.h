@@ -27,16 +27,16 @@ struct Field {
 /// Size of an axis; 1 where there is none.
 std::size_t size_of(char axis, std::string_view axes, std::span<const std::size_t> shape);
 
-/// Copies one trajectory of an array, every `stride`-th time, to channels from `first` on of states
-/// [T, C, X...].
+/// States [T, C, X...] that are gathered from fields: every `stride`-th time of a file.
 struct Target {
   std::size_t times, stride, channels;
   std::vector<std::size_t> points;
-  std::size_t first;
-  std::span<double> states;
+
+  std::size_t values() const;
 };
+/// Copies `count` trajectories of an array to channels from `first` on of theirs.
 void gather(const Array<double>& array, std::string_view axes, std::size_t trajectory,
-            const Target& to);
+            std::size_t count, const Target& to, std::size_t first, std::span<double> states);
 
 /// The distance of places that have the same distance everywhere; one may be there too many, behind
 /// the `count` that are used. 0 if one is not enough to tell. Throws Error(data) otherwise.
@@ -50,14 +50,11 @@ std::vector<Field> chosen(const std::filesystem::path& file, std::vector<Field> 
 /// Fills in what follows from the fields of a file: `channels`, `trajectories`, `times`, and how
 /// they are read. `data` has `points`, and `dt` of the file. Throws Error(data) for fields of other
 /// sizes.
-void read_by(const std::filesystem::path& file, std::vector<Field> fields,
+void read_by(const std::filesystem::path& file, const std::vector<Field>& fields,
              const ImportOptions& options, ForeignData& data);
 
-/// Trajectories of `values` values that `read` reads, but several of them in one child process
-/// (data/child_read.h): one each would cost more than the reading. Those that were read last stay.
-using ReadTrajectory = std::function<std::vector<double>(std::size_t trajectory)>;
-ReadTrajectory in_blocks(const std::filesystem::path& file, std::size_t trajectories,
-                         std::size_t values, ReadTrajectory read);
+/// ForeignData::block of trajectories of `values` values, as many in a chunk as it has rows.
+std::size_t block_of(std::size_t values, std::size_t rows_of_chunk);
 
 ForeignData open_npy(const std::filesystem::path& file, const ImportOptions& options, bool times);
 ForeignData open_well(const std::filesystem::path& file, const ImportOptions& options);

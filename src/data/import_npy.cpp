@@ -61,12 +61,10 @@ ForeignData open_npy(const fs::path& file, const ImportOptions& options, bool ti
   data.trajectories = is('b');
   data.times = strided(is('t'), options.time_stride);
   if (array->values.empty()) fail(file, fmt::format("has shape {}", shape_text(array->shape)));
-  data.read = [array, axes, channels, times_read = data.times, stride = options.time_stride,
-               points = data.points](std::size_t trajectory) {
-    std::size_t values = times_read * channels;
-    for (std::size_t n : points) values *= n;
-    std::vector<double> states(values);
-    gather(*array, axes, trajectory, {times_read, stride, channels, points, 0, states});
+  const Target target{data.times, options.time_stride, channels, data.points};
+  data.read = [array, axes, target](std::size_t first, std::size_t count) {
+    std::vector<double> states(count * target.values());
+    gather(*array, axes, first, count, target, 0, states);
     return states;
   };
   return data;

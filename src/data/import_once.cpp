@@ -31,15 +31,15 @@ bool is_whole_file_of_ours(const fs::path& file) {
 }  // namespace
 
 Imported import_once(std::span<const fs::path> files, ImportAs as, const ImportOptions& options,
-                     const fs::path& out, const fs::path& outputs) {
+                     const fs::path& out, const fs::path& outputs, Observer* observer) {
   std::error_code error;
   if (!fs::exists(fs::symlink_status(out, error)))
-    return import_files(files, as, options, out, outputs);
+    return import_files(files, as, options, out, outputs, observer);
   if (!is_whole_file_of_ours(out)) refuse_there(out);
   const PrivateFolder beside(out.has_parent_path() ? out.parent_path() : fs::path("."),
                              "stap-import");
   const fs::path again = beside.path() / out.filename();
-  Imported imported = import_files(files, as, options, again, outputs);
+  Imported imported = import_files(files, as, options, again, outputs, observer);
   if (!same_content(again, out)) refuse_there(out);
   imported.was_there = true;
   return imported;

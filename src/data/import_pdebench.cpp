@@ -124,20 +124,25 @@ ForeignData open_groups(const fs::path& file, const Names& datasets, const Names
   data.layout = "pdebench, a group for each trajectory";
   data.points.assign(shape.begin() + 1, shape.begin() + static_cast<int>(axes.size()));
   take_coordinates(file, datasets, first + "grid/", "", first + "grid/t", shape[0], options, data);
-  read_by(file, {field}, options, data);
   data.trajectories = groups.size();
-  data.read = [file, groups, axes = field.axes, shape, times = data.times,
-               stride = options.time_stride, channels = data.channels.size(),
-               points = data.points](std::size_t trajectory) {
-    const std::string name = groups[trajectory] + "/data";
-    const Array<double> array = read_array(file, name);
-    if (array.shape != shape)
-      fail(file, fmt::format("'{}' has shape {}, but '{}/data' has {}", name,
-                             shape_text(array.shape), groups[0], shape_text(shape)));
-    std::size_t values = times * channels;
-    for (std::size_t n : points) values *= n;
-    std::vector<double> states(values);
-    gather(array, axes, 0, {times, stride, channels, points, 0, states});
+  data.channels = field.channels;
+  data.times = strided(shape[0], options.time_stride);
+  const Target target{data.times, options.time_stride, data.channels.size(), data.points};
+  // Each is looked for by its name: so many in one child are still read in the time it has.
+  constexpr std::size_t kMostGroups = 256;
+  data.block = std::min(block_of(target.values() * options.time_stride, 1), kMostGroups);
+  data.read = [file, groups, axes = field.axes, shape, target](std::size_t begin,
+                                                               std::size_t count) {
+    const std::size_t values = target.values();
+    std::vector<double> states(count * values);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string name = groups[begin + i] + "/data";
+      const Array<double> array = read_array(file, name);
+      if (array.shape != shape)
+        fail(file, fmt::format("'{}' has shape {}, but '{}/data' has {}", name,
+                               shape_text(array.shape), groups[0], shape_text(shape)));
+      gather(array, axes, 0, 1, target, 0, std::span(states).subspan(i * values, values));
+    }
     return states;
   };
   return data;

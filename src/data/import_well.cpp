@@ -120,8 +120,8 @@ ForeignData open_well(const fs::path& file, const ImportOptions& options) {
                   fmt::format("{} says what made each of its states, of which some are missing: "
                               "leave --time-stride at 1",
                               file.string()));
-    data.sources = [file](std::size_t trajectory) {
-      return read_rows(file, "scalars/state_source", trajectory, 1).values;
+    data.sources = [file](std::size_t first, std::size_t count) {
+      return read_rows(file, "scalars/state_source", first, count).values;
     };
   }
   return data;

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxObjects = 100'000;
 
 Input::Input(const fs::path& path) : path_(path) {
   bytes_ = file_bytes(path);
-  file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, without_locks().get()), H5Fclose);
   if (!file_)
     fail(fmt::format("cannot be read as HDF5: it is damaged, cut short or of another format ({})",
                      last_error()));
@@ -67,7 +67,7 @@ Handle Input::dataset(const std::string& name) const {
     fail(fmt::format("has no dataset '{}'; it has: {}", name,
                      there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
   }
-  refuse_foreign_storage(dataset.get(), name);
+  refuse_foreign_storage(dataset, name);
   return dataset;
 }
 
@@ -155,25 +155,54 @@ std::string Input::link_name(hid_t group, hsize_t i) const {
   return name;
 }
 
-// HDF5 has a chunk in memory twice, packed and unpacked; and it may be larger than its dataset.
-void Input::allow_chunks(hid_t dataset, const Handle& creation) const {
-  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
+std::vector<std::size_t> Input::chunks(const Handle& dataset) const {
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return {};
   hsize_t sizes[H5S_MAX_RANK];
   const int rank = H5Pget_chunk(creation.get(), H5S_MAX_RANK, sizes);
-  const Handle type(H5Dget_type(dataset), H5Tclose);
+  return {sizes, sizes + std::max(rank, 0)};
+}
+
+// Of one chunk; no more than all that the file can hold.
+std::uint64_t Input::chunk_bytes(const Handle& dataset,
+                                 const std::vector<std::size_t>& shape) const {
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
   std::uint64_t bytes = H5Tget_size(type.get());
-  for (int i = 0; i < rank; ++i)
-    if (__builtin_mul_overflow(bytes, sizes[i], &bytes)) return;  // HDF5 refuses it
-  const std::uint64_t most = most_bytes(bytes_);
+  for (std::size_t size : shape)
+    if (__builtin_mul_overflow(bytes, size, &bytes)) return most_bytes(bytes_);
+  return std::min(bytes, most_bytes(bytes_));
+}
+
+// HDF5 has a chunk in memory twice, packed and unpacked; and it may be larger than its dataset.
+void Input::allow_chunk(const Handle& dataset) const {
+  const std::vector<std::size_t> chunk = chunks(dataset);
+  if (chunk.empty()) return;
+  const std::uint64_t bytes = chunk_bytes(dataset, chunk), most = most_bytes(bytes_);
   allow_bytes(bytes > most / 3 ? most : 3 * bytes);
 }
 
-void Input::refuse_foreign_storage(hid_t dataset, const std::string& name) const {
-  const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+void Input::allow_unpacking(const Handle& dataset, const std::vector<std::size_t>& shape,
+                            std::size_t first, std::size_t rows) const {
+  const std::vector<std::size_t> chunk = chunks(dataset);
+  if (chunk.empty() || chunk.size() != shape.size() || rows == 0) return;
+  const std::uint64_t most = most_bytes(bytes_);
+  std::uint64_t bytes = chunk_bytes(dataset, chunk);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::size_t size = std::max<std::size_t>(chunk[i], 1);
+    const std::uint64_t times =
+        i == 0 ? (first + rows - 1) / size - first / size + 1 : (shape[i] + size - 1) / size;
+    if (__builtin_mul_overflow(bytes, times, &bytes) || bytes > most)
+      return allow_seconds_for(most);
+  }
+  allow_seconds_for(bytes);
+}
+
+void Input::refuse_foreign_storage(const Handle& dataset, const std::string& name) const {
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
   if (!creation) damaged("dataset '" + name + "'");
   if (H5Pget_external_count(creation.get()) > 0 || H5Pget_layout(creation.get()) == H5D_VIRTUAL)
     fail(fmt::format("dataset '{}' keeps its values in other files, which are not read", name));
-  allow_chunks(dataset, creation);
+  allow_chunk(dataset);
   const int filters = H5Pget_nfilters(creation.get());
   for (int i = 0; i < filters; ++i) {
     unsigned flags = 0, config = 0;

@@ -36,14 +36,20 @@ class Input {
   /// Before memory is taken for values that the file says it has: refuses more than it can have,
   /// and gives a child room for them.
   void check_size(std::size_t values, std::size_t value_bytes, const std::string& what) const;
+  /// Shape of a dataset's chunks; empty: it has none.
+  std::vector<std::size_t> chunks(const Handle& dataset) const;
+  /// For a child: time to unpack the chunks of these rows, as far as the file can fill them.
+  void allow_unpacking(const Handle& dataset, const std::vector<std::size_t>& shape,
+                       std::size_t first, std::size_t rows) const;
   void expect_numbers(const Handle& type, const std::string& what) const;
 
  private:
   void collect(hid_t group, const std::string& prefix, std::size_t depth, std::size_t& objects,
                std::vector<std::string>& names) const;
   std::string link_name(hid_t group, hsize_t i) const;
-  void allow_chunks(hid_t dataset, const Handle& creation) const;
-  void refuse_foreign_storage(hid_t dataset, const std::string& name) const;
+  void allow_chunk(const Handle& dataset) const;
+  std::uint64_t chunk_bytes(const Handle& dataset, const std::vector<std::size_t>& shape) const;
+  void refuse_foreign_storage(const Handle& dataset, const std::string& name) const;
 
   Quiet quiet_;
   std::filesystem::path path_;

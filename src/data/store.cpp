@@ -44,6 +44,8 @@ struct Source {
   }
   Array<double> reals() const {
     input.expect_numbers(type, what);
+    if (!attribute && !extent.shape.empty())
+      input.allow_unpacking(self, extent.shape, 0, extent.shape[0]);
     return numbers<double>(H5T_NATIVE_DOUBLE);
   }
   Array<std::string> texts() const;
@@ -111,6 +113,13 @@ std::vector<std::size_t> read_shape(const fs::path& path, const std::string& nam
   return guarded(path, [&] { return dataset_of(Input(path), name).extent.shape; });
 }
 
+std::vector<std::size_t> read_chunks(const fs::path& path, const std::string& name) {
+  return guarded(path, [&] {
+    const Input input(path);
+    return input.chunks(input.dataset(name));
+  });
+}
+
 Array<double> read_rows(const fs::path& path, const std::string& name, std::size_t first,
                         std::size_t count) {
   return guarded(path, [&] {
@@ -124,6 +133,7 @@ Array<double> read_rows(const fs::path& path, const std::string& name, std::size
                              shape_text(extent.shape), first, first + count));
     const std::size_t values = extent.shape[0] == 0 ? 0 : extent.values / extent.shape[0] * count;
     input.check_size(values, sizeof(double), what);
+    input.allow_unpacking(source.self, extent.shape, first, count);
     std::vector<hsize_t> start(extent.shape.size(), 0);
     std::vector<hsize_t> counts(extent.shape.begin(), extent.shape.end());
     start[0] = first;

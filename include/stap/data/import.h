@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "stap/core/observer.h"
+
 // Data that others made, as files that studies take. docs/how-to/your-data.md has the layouts.
 namespace stap {
 
@@ -34,10 +36,13 @@ struct ForeignData {
   double dt = 0.0;                    ///< between two states that are read; 0: not known
   std::size_t trajectories = 0, times = 0;
   std::vector<std::string> notes;  ///< what one should know about it
-  /// The states of a trajectory, [T, C, X...].
-  std::function<std::vector<double>(std::size_t trajectory)> read;
-  /// What made each of them (StateSource of stap/results/export.h), [T]; empty: not said.
-  std::function<std::vector<double>(std::size_t trajectory)> sources;
+  /// Of trajectories `first` .. `first` + `count` - 1.
+  using Read = std::function<std::vector<double>(std::size_t first, std::size_t count)>;
+  Read read;     ///< their states, [count, T, C, X...]
+  Read sources;  ///< what made each (StateSource of stap/results/export.h), [count, T]; or empty
+  /// How many should be read at once, from multiples of it on: whole chunks of the file, so that
+  /// none is unpacked twice, as long as these take no more than 256 MiB.
+  std::size_t block = 1;
 };
 /// `times_expected`: whether a `.npy` file of the usual layout has times. Throws Error(data), with
 /// file and shapes, for what has none of the layouts, or fields of different sizes, Error(config)
@@ -62,14 +67,15 @@ struct Imported {
 /// the attributes of StateInfo where the lengths are known, and the hash of their values.
 /// `outputs`, for transitions only, names a file with the state after each of the one file's.
 /// Throws Error(data) also for files that do not go together and values that are not finite,
-/// Error(config) if transitions lack lengths, Error(storage).
+/// Error(config) if transitions lack lengths, Error(storage). Progress: phases "read" and, but for
+/// transitions, "write".
 Imported import_files(std::span<const std::filesystem::path> files, ImportAs as,
                       const ImportOptions& options, const std::filesystem::path& out,
-                      const std::filesystem::path& outputs = {});
+                      const std::filesystem::path& outputs = {}, Observer* observer = nullptr);
 /// The same, but replaces nothing: a file that is there already must be the one that would be
 /// written, which one finds who was stopped after its last byte. Throws Error(config) for another.
 Imported import_once(std::span<const std::filesystem::path> files, ImportAs as,
                      const ImportOptions& options, const std::filesystem::path& out,
-                     const std::filesystem::path& outputs = {});
+                     const std::filesystem::path& outputs = {}, Observer* observer = nullptr);
 
 }  // namespace stap

@@ -42,6 +42,8 @@ Array<double> read_array(const std::filesystem::path& path, const std::string& d
 Array<double> read_foreign_array(const std::filesystem::path& path, const std::string& dataset);
 /// Its shape, without its values.
 std::vector<std::size_t> read_shape(const std::filesystem::path& path, const std::string& dataset);
+/// Shape of the chunks that it is stored in; empty: it is in one piece.
+std::vector<std::size_t> read_chunks(const std::filesystem::path& path, const std::string& dataset);
 /// Rows `first` .. `first` + `count` - 1 of its first axis; they must be there.
 Array<double> read_rows(const std::filesystem::path& path, const std::string& dataset,
                         std::size_t first, std::size_t count);
