@@ -15,10 +15,11 @@ namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;
 
-// Reads what there is, up to one byte more than `most`. Empty, or why it cannot be done.
-std::string read_up_to(int file, std::size_t most, std::string& text) {
+// Reads what there is, up to one byte more than `most`. Empty, or why it cannot be done; `error`,
+// if it is the system that says so.
+std::string read_up_to(int file, std::size_t most, std::string& text, int& error) {
   struct stat status {};
-  if (fstat(file, &status) != 0) return std::strerror(errno);
+  if (fstat(file, &status) != 0) return std::strerror(error = errno);
   if (S_ISDIR(status.st_mode)) return "it is a folder, expected a file";
   if (!S_ISREG(status.st_mode)) return "it is no regular file";
   const auto size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
@@ -28,9 +29,9 @@ std::string read_up_to(int file, std::size_t most, std::string& text) {
     text.resize(before +
                 (before < size ? size - before : std::min(kReadAtOnce, most + 1 - before)));
     const ssize_t n = read(file, text.data() + before, text.size() - before);
-    const int error = errno;
+    const int failed = n < 0 ? errno : 0;
     text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    if (n < 0 && error != EINTR) return std::strerror(error);
+    if (n < 0 && failed != EINTR) return std::strerror(error = failed);
     if (text.size() > most) return fmt::format("it has more than {} bytes", most);
     if (n == 0) return {};
   }
@@ -38,17 +39,32 @@ std::string read_up_to(int file, std::size_t most, std::string& text) {
 
 }  // namespace
 
+ErrorKind kind_of_read_error(int error, ErrorKind otherwise) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return ErrorKind::unavailable;
+    case EIO:
+      return ErrorKind::storage;
+    default:
+      return otherwise;
+  }
+}
+
 std::string read_whole_file(const std::filesystem::path& path, std::size_t most, ErrorKind kind) {
   // Not to be waited for: a pipe without a writer.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  int error = file < 0 ? errno : 0;
   std::string text;
-  std::string problem = file < 0 ? std::strerror(errno) : "";
+  std::string problem = file < 0 ? std::strerror(error) : "";
   if (file >= 0) {
-    problem = read_up_to(file, most, text);
+    problem = read_up_to(file, most, text, error);
     close(file);
   }
   if (!problem.empty())
-    throw Error(kind, fmt::format("cannot read {}: {}", path.string(), problem));
+    throw Error(kind_of_read_error(error, kind),
+                fmt::format("cannot read {}: {}", path.string(), problem));
   return text;
 }
 

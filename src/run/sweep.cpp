@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptors.h"
 #include "core/pending_file.h"
 #include "run/news.h"
 #include "stap/config/files.h"
@@ -111,6 +112,11 @@ LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies, con
   };
   std::vector<std::size_t> mine;
   for (std::size_t r = share.shard; r < runs.size(); r += share.shards) mine.push_back(r);
+  // Of every run journal and answers are open, as far as that goes; some files more are for
+  // moments.
+  constexpr std::size_t kForMoments = 6;
+  need_descriptors(std::min(2 * mine.size(), most_logs_open()) + kForMoments,
+                   mine.size() == 1 ? "a run" : fmt::format("a sweep of {} runs", mine.size()));
   // Nothing is solved for a folder that will be refused, or cannot be written (below).
   std::set<std::string> notes{""};
   for (const std::size_t r : mine) {

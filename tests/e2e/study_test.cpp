@@ -2,6 +2,7 @@
 // errors.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -115,6 +116,30 @@ TEST_F(StudyProgram, SameBytesForAnyThreadsAloneOrInASweep) {
 }
 
 // Texts of any kind can be an axis: folders have plain names, and everything finds the runs.
+// Two files of every run, more than may be open: it ended with exit code 6 when folders were there.
+TEST_F(StudyProgram, ASweepNeedsFewDescriptors) {
+  const auto sweep = [&](const std::string& out, rlim_t limit) {
+    std::vector<std::string> command{STAP_TEST_PROGRAM};
+    for (std::string& word : words("sweep", out, {"rounds=0", "--grid", "seed=0..39"}))
+      command.push_back(std::move(word));
+    return run_process(command, "", [limit] {
+      const rlimit few{limit, limit};
+      setrlimit(RLIMIT_NOFILE, &few);
+    });
+  };
+
+  const Finished few = sweep("few", 48), none = sweep("none", 12);
+
+  ASSERT_EQ(few.exit_code, 0) << few.err;
+  ASSERT_EQ(run_stap(words("run", "alone", {"rounds=0", "seed=39"})).exit_code, 0);
+  for (const char* file : {"metrics.jsonl", "losses.jsonl", "answers.bin"})
+    EXPECT_EQ(content(folder_.path(std::string("few/seed=39/") + file)),
+              content(folder_.path(std::string("alone/") + file)));
+  EXPECT_EQ(none.exit_code, 6);
+  EXPECT_TRUE(contains(none.err, "Too many open files: a sweep of 40 runs takes")) << none.err;
+  EXPECT_FALSE(fs::exists(folder_.path("none")));
+}
+
 TEST_F(StudyProgram, ASweepOverTextsHasFoldersWithPlainNames) {
   const std::string axis = R"(train.symmetries=[],["x -> -x, u -> -u"])";
 
