@@ -104,7 +104,12 @@ void check_format(std::string_view found, std::string_view expected, const fs::p
 std::vector<JsonLine> read_json_lines(const fs::path& path, bool last_may_be_cut, Sealed sealed) {
   std::vector<JsonLine> lines;
   std::error_code error;
-  if (!fs::exists(path, error)) return lines;
+  if (!fs::exists(path, error)) {
+    if (error)  // it may be there all the same
+      throw Error(kind_of_read_error(error.value(), ErrorKind::data),
+                  fmt::format("cannot read {}: {}", path.string(), error.message()));
+    return lines;
+  }
   const std::string text = read_text_file(path);
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text.find('\n', begin);
@@ -162,6 +167,17 @@ void append_lines(const fs::path& path, const std::string& text) {
   close(file);
   errno = error;
   if (static_cast<std::size_t>(written) != text.size()) cannot_write(path);
+}
+
+void force_to_disk(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return;
+  const int file = open_to_write(path, 0);
+  const bool forced = fsync(file) == 0;
+  const int problem = errno;
+  close(file);
+  errno = problem;
+  if (!forced) cannot_write(path);
 }
 
 void cut_torn_line(const fs::path& path) {

@@ -1,13 +1,14 @@
 #include "core/owner.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <span>
 #include <sstream>
 
@@ -18,14 +19,24 @@
 namespace stap {
 namespace {
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+constexpr std::size_t kMostBytes = 1 << 16;
+
+// Empty: there is none. Not known, where it cannot be read.
+std::optional<std::string> text_of_file(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno == ENOENT ? std::optional<std::string>("") : std::nullopt;
+  std::string text(kMostBytes, '\0');
+  const ssize_t n = read(file, text.data(), text.size());
+  const int error = errno;
+  close(file);
+  if (n < 0) return error == ESRCH ? std::optional<std::string>("") : std::nullopt;
+  text.resize(static_cast<std::size_t>(n));
+  return text;
 }
 
 std::string first_word(const std::string& path) {
   std::string word;
-  std::istringstream(text_of_file(path)) >> word;
+  std::istringstream(text_of_file(path).value_or("")) >> word;
   return word;
 }
 
@@ -42,15 +53,17 @@ std::string this_place() {
   return boot.empty() || error ? "?" : boot + "/" + space;
 }
 
-// Empty: there is no such process, or it has ended and nobody has taken note.
-std::string start_of(long process) {
-  const std::string text = text_of_file(fmt::format("/proc/{}/stat", process));
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::istringstream rest(text.substr(name_end + 1));
+// Empty: there is no such process, or it has ended and nobody has taken note. Not known, where that
+// cannot be read, as without a descriptor: nobody is taken for dead for that.
+std::optional<std::string> start_of(long process) {
+  const std::optional<std::string> text = text_of_file(fmt::format("/proc/{}/stat", process));
+  if (!text) return std::nullopt;
+  const std::size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos) return "";
+  std::istringstream rest(text->substr(name_end + 1));
   std::string word;
   rest >> word;  // its state
-  if (word == "Z" || word == "X") return {};
+  if (word == "Z" || word == "X") return "";
   for (int field = 4; field <= 22; ++field) rest >> word;
   return word;
 }
@@ -63,7 +76,8 @@ std::string boot_of(const std::string& place) {
 
 Owner Owner::here() {
   const long process = getpid();
-  return {host_name(), this_place(), first_word("/etc/machine-id"), process, start_of(process)};
+  return {host_name(), this_place(), first_word("/etc/machine-id"), process,
+          start_of(process).value_or("")};
 }
 
 std::string Owner::unique_name() {
@@ -83,17 +97,17 @@ std::string Owner::text() const {
 
 bool Owner::lives_here() const {
   return process > 0 && place != "?" && !start.empty() && place == this_place() &&
-         start_of(process) == start;
+         start_of(process).value_or(start) == start;
 }
 
 bool process_runs(long process) {
-  return process > 0 && !start_of(process).empty();
+  return process > 0 && start_of(process) != "";
 }
 
 bool Owner::gone() const {
   if (process <= 0 || place == "?" || start.empty()) return false;
   const Owner us = here();
-  if (place == us.place) return start_of(process) != start;
+  if (place == us.place) return start_of(process).value_or(start) != start;
   return us.place != "?" && !machine.empty() && machine == us.machine && host == us.host &&
          boot_of(place) != boot_of(us.place);
 }

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "core/crc32c.h"
+#include "core/whole_file.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -75,7 +76,7 @@ class Input {
 
  private:
   [[noreturn]] void fail() const {
-    throw Error(ErrorKind::data,
+    throw Error(kind_of_read_error(errno, ErrorKind::data),
                 fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
   }
 

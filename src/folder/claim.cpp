@@ -159,7 +159,8 @@ class OwnRun final : public OwnFolder {
       // Left while its data were made; not forced to disk, so a power cut may leave nothing of it.
       if (name == "status.json" && entry.file_size() > 0) folder_.read_status();
       return name == "manifest.json" || name == "status.json";
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
       return false;
     }
   }

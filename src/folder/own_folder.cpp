@@ -40,7 +40,8 @@ void OwnFolder::refuse_other_things() const {
       read_journal(path_ / kOwnJournal, [&](JournalLine&& line, const std::string&) {
         ours = ours || line.type == kind_.line;
       });
-    } catch (const Error&) {  // none of ours, or damaged
+    } catch (const Error& error) {  // none of ours, or damaged
+      if (error.kind() != ErrorKind::data) throw;
     }
     if (ours)
       throw Error(ErrorKind::data, fmt::format("{} {}", path_.string(), kind_.without_config));
@@ -63,7 +64,8 @@ bool OwnFolder::is_left(const fs::directory_entry& entry) const {
       if (line.type != kind_.line) throw Error(ErrorKind::data, where);
     });
     return true;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw;
     return false;
   }
 }

@@ -1,10 +1,7 @@
 #include "stap/journal/journal.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <thread>
@@ -13,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/lease.h"
+#include "core/whole_file.h"
 #include "journal/append_file.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -230,20 +228,13 @@ void Journal::cut(std::uint64_t sequence, std::uint64_t offset) {
 
 void read_journal(const fs::path& path, const JournalVisitor& visit) {
   std::error_code error;
-  std::ifstream in;
-  const bool is_file = fs::is_regular_file(path, error);
-  if (is_file) in.open(path, std::ios::binary);
-  if (!in.is_open())
-    throw Error(ErrorKind::data, fmt::format("cannot read {}: {}", path.string(),
-                                             error     ? error.message()
-                                             : is_file ? std::strerror(errno)
-                                                       : "it is not a file"));
-  visit_lines(
-      [&](std::uint64_t, std::span<char> bytes) {
-        in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-        return static_cast<std::size_t>(in.gcount());
-      },
-      path, visit);
+  if (!fs::is_regular_file(path, error))
+    throw Error(kind_of_read_error(error.value(), ErrorKind::data),
+                fmt::format("cannot read {}: {}", path.string(),
+                            error ? error.message() : "it is not a file"));
+  const AppendFile file(path, true);
+  visit_lines([&](std::uint64_t offset, std::span<char> bytes) { return file.read(offset, bytes); },
+              path, visit);
 }
 
 bool rewrite_journal(

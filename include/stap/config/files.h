@@ -59,6 +59,8 @@ std::vector<JsonLine> read_json_lines(const std::filesystem::path& path, bool la
 /// Adds whole lines (`text` ends with a line break) to a file, with one write. Not forced to disk:
 /// for what may be lost. Throws Error(storage).
 void append_lines(const std::filesystem::path& path, const std::string& text);
+/// Forces such a file to disk, if there is one. Throws Error(storage).
+void force_to_disk(const std::filesystem::path& path);
 /// Cuts off a last line without an end, as a crash may leave it, if there is one. Throws
 /// Error(storage).
 void cut_torn_line(const std::filesystem::path& path);
