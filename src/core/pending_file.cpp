@@ -101,7 +101,10 @@ PendingFile::PendingFile(fs::path target, mode_t most) : target_(std::move(targe
 
 PendingFile::~PendingFile() {
   if (file_ >= 0) close(file_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  // A failure may pass; what stays is removed by who writes there next.
+  for (int attempt = 0; attempt < 3 && unlink(temporary_.c_str()) != 0 && errno != ENOENT;)
+    ++attempt;
 }
 
 void PendingFile::write(std::string_view bytes) {

@@ -1,11 +1,14 @@
 #include "stap/folder/fsck.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "folder/look_at_file.h"
 #include "stap/folder/run_id.h"
+#include "stap/study/data_request.h"
 
 namespace stap {
 namespace {
@@ -18,7 +21,111 @@ Is is_of(Seal seal) {
   return seal == Seal::whole ? Is::whole : Is::unsealed;
 }
 
+// A folder of generated data, file by file. Each says whose it is: by its key.
+class DataCheck {
+ public:
+  explicit DataCheck(fs::path folder) : folder_(std::move(folder)) {}
+
+  std::vector<FileState> all() {
+    document_ = if_readable([&] { return read_yaml(config_); });
+    const Value* format = document_ ? document_->find("format") : nullptr;
+    const auto of_journal = if_readable([&] { return key_in_journal(); });
+    // Or a file of somebody's own beside data of theirs, or of an earlier version.
+    ours_ = (format != nullptr && format->text() != nullptr && *format->text() == kDataFormat) ||
+            (of_journal && !of_journal->empty()) || has_key("pool.h5") || has_key("test.h5");
+    if (!ours_) {
+      states_.push_back(check_file(config_));
+    } else {
+      add(config_, [&] {
+        const Value whole = read_yaml(config_, Sealed::always);
+        check_format(field<std::string>(whole, "format", config_), kDataFormat, config_);
+        key_ = data_key(whole);
+      });
+    }
+    if (any_file_at(journal_) || any_file_at(answers_)) add(journal_, [&] { check_journal(); });
+    for (const char* name : kProducts) product(name);
+    if (any_file_at(answers_)) answers();
+    return std::move(states_);
+  }
+
+ private:
+  void add(const fs::path& file, const std::function<void()>& check) {
+    states_.push_back(look_at_file(file, [&] {
+      check();
+      return Is::whole;
+    }));
+  }
+  std::string key_in_journal() const {
+    std::string key;
+    read_journal(journal_, [&](JournalLine&& line, const std::string& where) {
+      if (line.type == "session") key = field<std::string>(line.body, "data_key", where);
+    });
+    return key;
+  }
+  std::string key_in(const fs::path& file) const {
+    return has_attribute(file, "/", "data_key") ? read_text_attribute(file, "/", "data_key") : "";
+  }
+  bool has_key(const char* name) const {
+    return if_readable([&] { return key_in(folder_ / name); }).value_or("") != "";
+  }
+  void compare(const std::string& key) const {
+    if (!key_.empty() && key != key_)
+      throw Error(ErrorKind::data, "it is that of other data than config.yaml describes");
+  }
+  // Whether config.yaml says that there is such a file.
+  bool wanted(const char* name) const {
+    const Value* rows = document_ ? document_->find(fs::path(name).stem().string()) : nullptr;
+    return rows != nullptr && rows->integer<std::size_t>().value_or(0) > 0;
+  }
+  // When both files are whole the journal begins again: a kill may have left it empty then.
+  bool begins_again() const {
+    return any_file_at(answers_) && std::ranges::all_of(kProducts, [&](const char* name) {
+             return !wanted(name) || any_file_at(folder_ / name);
+           });
+  }
+  void check_journal() const {
+    const std::string key = key_in_journal();
+    if (key.empty() && begins_again()) return;
+    if (ours_ && key.empty())
+      throw Error(ErrorKind::data, "its beginning is lost: it does not say whose it is");
+    compare(key);
+  }
+  void product(const char* name) {
+    const fs::path file = folder_ / name;
+    if (any_file_at(file))
+      states_.push_back(look_at_file(file, [&] {
+        const Is is = is_of(check_seal(file, ours_ ? Sealed::always : Sealed::maybe));
+        if (ours_) compare(key_in(file));
+        return is;
+      }));
+    else if (!key_.empty() && wanted(name) && !any_file_at(answers_))
+      states_.push_back({file, Is::missing, "config.yaml describes it"});
+  }
+  void answers() {
+    std::uint64_t unnamed = 0;
+    add(answers_, [&] { unnamed = check_answers(journal_, answers_); });
+    states_.back().why += unnamed_text(unnamed);
+  }
+
+  static constexpr std::array kProducts{"pool.h5", "test.h5"};
+
+  fs::path folder_, config_ = folder_ / "config.yaml", journal_ = folder_ / "journal.jsonl",
+                    answers_ = folder_ / "answers.bin";
+  std::vector<FileState> states_;
+  std::optional<Value> document_;
+  bool ours_ = false;
+  std::string key_;  // of the configuration; empty: not known
+};
+
 }  // namespace
+
+std::string unnamed_text(std::uint64_t bytes) {
+  if (bytes == 0) return {};
+  return fmt::format(
+      "{} bytes of it have no line in the journal: they came just before a kill, or the journal's "
+      "end is lost",
+      bytes);
+}
 
 bool any_file_at(const fs::path& path) {
   std::error_code error;
@@ -30,6 +137,7 @@ FileState look_at_file(const fs::path& file, const std::function<Is()>& at) {
   try {
     return {file, at()};
   } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unavailable) throw;  // says nothing of the file
     return {file, any_file_at(file) ? Is::damaged : Is::missing, error.what()};
   }
 }
@@ -93,20 +201,7 @@ Purchases purchases_of(const RunFolder& folder) {
 }
 
 std::vector<FileState> check_data(const fs::path& folder) {
-  std::vector<FileState> states;
-  states.push_back(check_file(folder / "config.yaml"));
-  const bool sealed = states.front().is == Is::whole;
-  if (any_file_at(folder / "journal.jsonl")) states.push_back(check_file(folder / "journal.jsonl"));
-  for (const char* name : {"pool.h5", "test.h5"})
-    if (const fs::path file = folder / name; any_file_at(file))
-      states.push_back(look_at_file(
-          file, [&] { return is_of(check_seal(file, sealed ? Sealed::always : Sealed::maybe)); }));
-  if (const fs::path answers = folder / "answers.bin"; any_file_at(answers))
-    states.push_back(look_at_file(answers, [&] {
-      check_answers(folder / "journal.jsonl", answers);
-      return Is::whole;
-    }));
-  return states;
+  return DataCheck(folder).all();
 }
 
 FileState check_file(const fs::path& file) {

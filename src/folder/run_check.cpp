@@ -91,11 +91,7 @@ class RunCheck {
       unnamed_ = check_answers(folder_.journal_file(), folder_.answers_file());
       return Is::whole;
     });
-    if (unnamed_ > 0)
-      states_.back().why = fmt::format(
-          "{} bytes of it have no line in the journal: they came just before a kill, "
-          "or the journal's end is lost",
-          unnamed_);
+    if (unnamed_ > 0) states_.back().why = unnamed_text(unnamed_);
   }
 
   // Of a folder that has exactly the name of one; others are the user's.
@@ -235,9 +231,9 @@ class RunCheck {
   // Every epoch of every network, for rounds that have ended as many of all.
   void check_losses(std::size_t rounds) const {
     std::map<std::size_t, std::map<int, int>> epochs;  // by round and member
-    for (const Loss& loss : folder_.read_losses())
-      if (loss.epoch != epochs[loss.round][loss.member]++)
-        throw Error(ErrorKind::data, fmt::format("epochs of round {} are missing", loss.round));
+    const auto metrics = if_readable([&] { return folder_.read_metrics(); });
+    for (const Loss& loss : folder_.read_whole_losses(metrics.value_or(std::vector<JsonLine>())))
+      ++epochs[loss.round][loss.member];
     for (std::size_t round = 0; round < rounds; ++round) {
       const std::map<int, int>& members = epochs[round];
       if (members.empty() || std::ranges::any_of(members, [&](const auto& member) {

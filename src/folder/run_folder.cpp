@@ -4,12 +4,15 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
+#include "stap/core/sha256.h"
 #include "stap/data/store.h"
 #include "stap/folder/run_id.h"
 #include "stap/study/presets.h"
@@ -36,6 +39,18 @@ std::string loss_text(const Loss& loss) {
   value.set("member", loss.member);
   value.set("loss", loss.loss);
   return seal_json(config::json_text(value, 0)) + "\n";
+}
+
+// Of the lines of each round.
+std::map<std::size_t, std::string> hashes_of(std::span<const Loss> losses) {
+  std::map<std::size_t, Sha256> sums;
+  for (const Loss& loss : losses) {
+    const std::string line = loss_text(loss);
+    sums[loss.round].add(std::as_bytes(std::span(line)));
+  }
+  std::map<std::size_t, std::string> hashes;
+  for (auto& [round, sum] : sums) hashes[round] = sum.hex().substr(0, 16);
+  return hashes;
 }
 
 }  // namespace
@@ -152,6 +167,38 @@ std::vector<Loss> RunFolder::read_losses() const {
     losses.push_back(loss);
   }
   return losses;
+}
+
+std::vector<Loss> RunFolder::read_whole_losses(std::span<const JsonLine> metrics) const {
+  std::vector<Loss> losses = read_losses();
+  const auto refuse = [&](std::size_t round) {
+    throw Error(ErrorKind::data,
+                fmt::format("{}: lines of round {} are missing, doubled or in another order",
+                            losses_file().string(), round));
+  };
+  std::map<std::pair<std::size_t, int>, int> epochs;  // by round and member
+  std::size_t round = 0;
+  for (const Loss& loss : losses) {
+    if (loss.round < round || loss.epoch != epochs[{loss.round, loss.member}]++) refuse(loss.round);
+    round = loss.round;
+  }
+  const std::map<std::size_t, std::string> hashes = hashes_of(losses);
+  for (const JsonLine& line : metrics) {
+    const Value* said = line.value.find("losses");
+    if (said == nullptr) continue;
+    const auto evaluated = field<std::uint64_t>(line.value, "round", line.where);
+    const auto there = hashes.find(evaluated);
+    if (said->text() == nullptr || there == hashes.end() || there->second != *said->text())
+      refuse(evaluated);
+  }
+  return losses;
+}
+
+std::string RunFolder::keep_losses(std::size_t round) const {
+  force_to_disk(losses_file());
+  const std::map<std::size_t, std::string> hashes = hashes_of(read_losses());
+  const auto found = hashes.find(round);
+  return found != hashes.end() ? found->second : "";
 }
 
 void RunFolder::add_losses(std::span<const Loss> losses) const {

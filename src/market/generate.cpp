@@ -28,8 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr std::string_view kFolderFormat = "data/2";
-
 constexpr const char *kConfig = "config.yaml", *kJournal = "journal.jsonl",
                      *kAnswers = "answers.bin";
 constexpr const char* kFormerLock = "maker";  // of earlier versions, beside lock.json
@@ -69,16 +67,6 @@ std::vector<Product> products_of(const DataRequest& request, const Grid& grid) {
          grid,
          {"test set", 1, stream.split("test"), request.test, request.cluster, request.steps}});
   return products;
-}
-
-Value folder_document(const DataRequest& request) {
-  const Value about = data_document(request);
-  Value document;
-  document.set("format", kFolderFormat);
-  document.set("numerics", *about.find("format"));
-  for (const Value::Member& member : *about.map())
-    if (member.key != "format") document.set(member.key, member.value);
-  return document;
 }
 
 // Disk space for all of it, asked for before hours are spent: answers stay until files are whole.
@@ -159,7 +147,7 @@ class DataFolder final : public OwnFolder {
                    .line = kSession,
                    .key = "data_key",
                    .restarts = true}),
-        document_(folder_document(request)),
+        document_(data_folder_document(request)),
         key_(data_key(request)),
         products_(products_of(request, solver.grid())),
         info_{solver.name(), solver.grid(), solver.dt()} {}
@@ -173,6 +161,7 @@ class DataFolder final : public OwnFolder {
       if (spent != nullptr) result.seconds += spent->real().value_or(0.0);
     };
     if (look() && whole()) {
+      for (const Product& product : products_) remove_leftovers_of(product.file(path()));
       if (fs::exists(path() / kJournal)) read(add_seconds);
     } else {
       auto [log, begun] = open(observer, add_seconds);
@@ -208,7 +197,7 @@ class DataFolder final : public OwnFolder {
     const Value there = read_yaml(file);
     const auto format = field<std::string>(there, "format", file);
     // Data of an earlier version are not damaged, which in the cache would mean: made anew.
-    check_format(format, kFolderFormat, file,
+    check_format(format, kDataFormat, file,
                  format.starts_with("data/") ? ErrorKind::unavailable : ErrorKind::data);
     check_seal(file, Sealed::always);
     const auto differing = differences(document_, there);

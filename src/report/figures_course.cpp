@@ -153,7 +153,8 @@ Chart losses_chart(const ProblemMethods& problem) {
     if (method.runs.empty()) continue;
     const RunResult& run = *method.runs.front();
     look_at(run, chart.note, [&] {
-      const std::vector<Loss> losses = RunFolder(run.folder).read_losses();
+      const RunFolder folder(run.folder);
+      const std::vector<Loss> losses = folder.read_whole_losses(folder.read_metrics());
       if (losses.empty()) return;
       chart.series.push_back(loss_line(method, losses));
       thrown += thrown_away(run.stages);

@@ -17,8 +17,12 @@ namespace stap {
 namespace {
 
 // A run that an earlier version began says what that would: repairs make the same bytes again.
+bool begun_earlier(const Run& run) {
+  return config::find_path(run.folder.read_config(), "train.loss") == nullptr;
+}
+
 Metrics as_begun(const Run& run, Metrics metrics) {
-  if (config::find_path(run.folder.read_config(), "train.loss") != nullptr) return metrics;
+  if (!begun_earlier(run)) return metrics;
   for (Errors* errors : {static_cast<Errors*>(&metrics), &metrics.mean_model}) {
     errors->rmse_by_channel.clear();
     errors->nrmse_by_channel.clear();
@@ -114,6 +118,9 @@ void evaluate_round(Run& run, Committee& committee, StatesView<const float> test
                                   {test_states, test->times, run.study.options.cluster}, threads);
              }));
   if (run.study.options.stages > 1) add_stages(run, head);
+  if (!begun_earlier(run))
+    if (std::string losses = run.folder.keep_losses(run.round); !losses.empty())
+      head.set("losses", std::move(losses));
   std::vector<std::string> lines;
   for (JsonLine& line : run.folder.read_metrics()) lines.push_back(std::move(line.text));
   lines.resize(run.round);

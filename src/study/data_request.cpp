@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stap/config/files.h"
 #include "stap/config/value.h"
 #include "stap/core/isa.h"
 #include "stap/core/sha256.h"
@@ -21,6 +22,11 @@ namespace {
 
 // Goes up whenever a solver or sampler is changed so that its numbers change.
 constexpr const char* kNumbers = "study/1";
+
+std::string key_of(const Value& document) {
+  const std::string text = config::yaml_text(document);
+  return sha256_hex(std::as_bytes(std::span(text)));
+}
 
 }  // namespace
 
@@ -44,8 +50,25 @@ Value data_document(const DataRequest& request) {
 }
 
 std::string data_key(const DataRequest& request) {
-  const std::string text = config::yaml_text(data_document(request));
-  return sha256_hex(std::as_bytes(std::span(text)));
+  return key_of(data_document(request));
+}
+
+Value data_folder_document(const DataRequest& request) {
+  const Value about = data_document(request);
+  Value document;
+  document.set("format", kDataFormat);
+  document.set("numerics", *about.find("format"));
+  for (const Value::Member& member : *about.map())
+    if (member.key != "format") document.set(member.key, member.value);
+  return document;
+}
+
+std::string data_key(const Value& folder_document) {
+  Value about;
+  about.set("format", field<std::string>(folder_document, "numerics", "config.yaml"));
+  for (const Value::Member& member : *folder_document.map())
+    if (member.key != "format" && member.key != "numerics") about.set(member.key, member.value);
+  return key_of(about);
 }
 
 DataRequest data_request(const Study& study) {

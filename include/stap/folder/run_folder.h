@@ -51,6 +51,9 @@ class RunFolder {
   std::vector<JsonLine> read_metrics() const;
   std::vector<Timing> read_timings() const;
   std::vector<Loss> read_losses() const;
+  /// The same for who looks at them: lines that are missing, doubled or swapped are Error(data).
+  /// Those of rounds that were evaluated must be what the lines of read_metrics() say, if they do.
+  std::vector<Loss> read_whole_losses(std::span<const JsonLine> metrics) const;
   /// Of acquisitions 0, 1, ... as far as they are complete.
   std::vector<Ledger> read_ledgers() const;
   /// Hands on every answer of the journal, without its state.
@@ -84,6 +87,8 @@ class RunFolder {
   void write_status(const RunStatus& status) const;
   void add_timing(const Timing& timing) const;
   void add_losses(std::span<const Loss> losses) const;
+  /// Forces them to disk; a hash of those of a round, for its line in metrics.jsonl.
+  std::string keep_losses(std::size_t round) const;
   /// Drops the losses of epochs that will be trained again: from this one of this round on.
   void cut_losses(std::size_t round, int epoch) const;
   void write_plan(std::size_t round, std::size_t pass, const Plan& plan) const;

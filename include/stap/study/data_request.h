@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "stap/config/value.h"
 #include "stap/study/study.h"
@@ -28,6 +29,10 @@ struct DataRequest {
 config::Value data_document(const DataRequest& request);
 /// The name under which the data are cached: the SHA-256 of that.
 std::string data_key(const DataRequest& request);
+/// config.yaml of a folder of these data, and the key that one describes. Throws Error(data).
+inline constexpr std::string_view kDataFormat = "data/2";
+config::Value data_folder_document(const DataRequest& request);
+std::string data_key(const config::Value& folder_document);
 /// What must be made for a study: nothing of what comes from files.
 DataRequest data_request(const Study& study);
 

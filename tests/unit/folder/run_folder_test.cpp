@@ -9,6 +9,7 @@
 #include "stap/core/error.h"
 #include "stap/folder/run_id.h"
 #include "support/networks.h"
+#include "support/refusals.h"
 #include "support/sealing.h"
 #include "support/temporary_folder.h"
 
@@ -184,6 +185,50 @@ TEST_F(RunFolderTest, Losses) {
   EXPECT_EQ(run_.read_losses().size(), 2u);
   replace("losses.jsonl", "0.5", "\"0.5\"");
   expect_says(damage("losses.jsonl", [&] { run_.read_losses(); }), "line 1: loss");
+}
+
+// What each line's checksum cannot tell. Files of earlier versions say nothing of it.
+TEST_F(RunFolderTest, LossesThatAreMissingDoubledOrSwappedAreNoticed) {
+  run_.add_losses(
+      std::vector<Loss>{{0, 0, 0, 0.5}, {0, 1, 0, 0.25}, {0, 0, 1, 0.1}, {0, 1, 1, 0.2}});
+  run_.add_losses(std::vector<Loss>{{1, 0, 0, 0.25}, {1, 1, 0, 0.125}});
+  const std::string hash = run_.keep_losses(0);
+  EXPECT_EQ(hash.size(), 16u);
+  EXPECT_NE(run_.keep_losses(1), hash);
+  const auto metrics = [&](const std::string& losses) {
+    run_.write_metrics(
+        std::vector<std::string>{R"({"run":")" + run_.run() + R"(","round":0)" + losses + "}"});
+  };
+  const std::string whole = content(folder_.path("losses.jsonl"));
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < whole.size(); at = whole.find('\n', at) + 1)
+    lines.push_back(whole.substr(at, whole.find('\n', at) + 1 - at));
+  ASSERT_EQ(lines.size(), 6u);
+  const auto reading = [&](const std::vector<std::size_t>& which) {
+    std::string text;
+    for (const std::size_t i : which) text += lines[i];
+    folder_.file("losses.jsonl", text);
+    return test::error_text(ErrorKind::data, [&] { run_.read_whole_losses(run_.read_metrics()); });
+  };
+
+  metrics(R"(,"losses":")" + hash + "\"");
+  EXPECT_EQ(run_.read_whole_losses(run_.read_metrics()).size(), 6u);
+  for (const std::vector<std::size_t>& which :
+       std::vector<std::vector<std::size_t>>{{0, 1},                 // the last epoch is cut off
+                                             {0, 1, 2, 4, 5},        // a line is missing
+                                             {1, 0, 2, 3, 4, 5},     // two are swapped
+                                             {0, 1, 2, 3, 3, 4, 5},  // one is doubled
+                                             {4, 5, 0, 1, 2, 3},
+                                             {}})
+    EXPECT_NE(reading(which).find("lines of round"), std::string::npos);
+  folder_.file("losses.jsonl", lines[1] + lines[0] + lines[2] + lines[3]);
+  EXPECT_EQ(run_.read_losses().size(), 4u);  // a run continues
+  // A round under way has none, and its last line may be cut off by a kill.
+  folder_.file("losses.jsonl", whole.substr(0, whole.size() - 5));
+  EXPECT_EQ(run_.read_whole_losses(run_.read_metrics()).size(), 5u);
+  metrics("");
+  folder_.file("losses.jsonl", lines[1] + lines[0] + lines[2] + lines[3]);
+  EXPECT_EQ(run_.read_whole_losses(run_.read_metrics()).size(), 4u);
 }
 
 Plan some_plan() {

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/pending_file.h"
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
 #include "stap/data/store.h"
@@ -376,6 +377,22 @@ TEST(Generate, AnswersOfFinishedFilesAreRemoved) {
   EXPECT_EQ(folder.entries(), 4u);
   EXPECT_EQ(essence(folder.path()), before);
   EXPECT_EQ(solver->computed, 0u);
+}
+
+// What could not be removed is, by the next command, also where nothing else is left to do.
+TEST(Generate, LeftoversBesideWholeFilesAreRemoved) {
+  const TemporaryFolder folder;
+  make(folder.path());
+  const pid_t child = test::in_process([&] {
+    new PendingFile(folder.path("test.h5"));
+    raise(SIGKILL);
+  });
+  test::wait_for(child);
+  const std::size_t before = folder.entries();
+
+  EXPECT_TRUE(make(folder.path()).finished);
+
+  EXPECT_EQ(folder.entries(), before - 1);
 }
 
 // Killed while its journal began again, at the very end.

@@ -113,6 +113,73 @@ TEST_F(FsckTest, NoChangeOfAByteOfARunPasses) {
     change_bytes(data / name, stride, data_good);
 }
 
+// Broken by a check of lines by themselves: each has its checksum.
+TEST_F(FsckTest, LossesInAnotherOrderAreFoundAndRebuilt) {
+  run();
+  const std::string whole = content(path("losses.jsonl"));
+  const std::size_t first = whole.find('\n') + 1, second = whole.find('\n', first) + 1;
+  const std::string a = whole.substr(0, first), b = whole.substr(first, second - first),
+                    rest = whole.substr(second);
+  const std::size_t last = rest.rfind('\n', rest.size() - 2) + 1;
+
+  for (const std::string& bad :
+       {b + a + rest, a + a + b + rest, a + b + rest.substr(0, last), b + rest, std::string()}) {
+    folder_.file("run/losses.jsonl", bad);
+    EXPECT_FALSE(good());
+  }
+  ASSERT_EQ(repaired().size(), 1u);
+  EXPECT_EQ(content(path("losses.jsonl")), whole);
+}
+
+// Where it was cut off they were called sound, or made without a checksum.
+TEST_F(FsckTest, OfGeneratedDataConfigurationAndJournalBelongToTheFiles) {
+  run();
+  const fs::path data = cached();
+  const auto is = [&](const char* name) {
+    for (const FileState& state : check_data(data))
+      if (state.file.filename() == name) return state.is;
+    return FileState::Is::unsealed;
+  };
+  ASSERT_EQ(is("config.yaml"), FileState::Is::whole);
+  ASSERT_EQ(is("journal.jsonl"), FileState::Is::whole);
+  const auto put = [&](const char* name, const std::string& bytes) {
+    std::ofstream(data / name, std::ios::binary) << bytes;
+  };
+
+  const std::string config = content(data / "config.yaml");
+  for (std::size_t n = 0; n < config.size(); n += 7) {
+    put("config.yaml", config.substr(0, n));
+    EXPECT_EQ(is("config.yaml"), FileState::Is::damaged) << n;
+  }
+  put("config.yaml", config);
+  const std::string journal = content(data / "journal.jsonl");
+  for (const std::size_t n : {std::size_t{0}, journal.size() / 2}) {
+    put("journal.jsonl", journal.substr(0, n));
+    EXPECT_EQ(is("journal.jsonl"), FileState::Is::damaged) << n;
+  }
+  // A kill leaves this at the very end, and the next command goes on.
+  put("answers.bin", "stap answers/1 \n");
+  put("journal.jsonl", "");
+  EXPECT_EQ(is("journal.jsonl"), FileState::Is::whole);
+  fs::remove(data / "answers.bin");
+  put("journal.jsonl", journal);
+  // Of another request.
+  config::Value other = small_document();
+  apply_setting(other, "data_seed=9");
+  Observer quiet;
+  drive({{"", make_study(other).effective}}, folder_.path("other"), 1, quiet, {});
+  for (const auto& entry : fs::directory_iterator(folder_.path("cache")))
+    if (entry.path() != data)
+      for (const char* name : {"config.yaml", "journal.jsonl", "pool.h5"}) {
+        const std::string mine = content(data / name);
+        put(name, content(entry.path() / name));
+        EXPECT_FALSE(std::ranges::all_of(check_data(data), &FileState::good)) << name;
+        put(name, mine);
+      }
+  fs::remove(data / "pool.h5");
+  EXPECT_EQ(is("pool.h5"), FileState::Is::missing);
+}
+
 // What is rebuilt has the bytes it had. One byte of each kind of file, and the file as a whole.
 TEST_F(FsckTest, RepairGivesTheSameBytes) {
   run();

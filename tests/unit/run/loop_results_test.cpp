@@ -36,8 +36,9 @@ TEST(LoopResults, WithoutATestSetThereAreNoErrors) {
   const auto lines = folder.read_metrics();
   ASSERT_EQ(lines.size(), 3u);
   for (const JsonLine& line : lines)
-    EXPECT_EQ(keys_of(line.value), (std::vector<std::string>{"run", "round", "transitions",
-                                                             "candidates", "warm_up_steps"}));
+    EXPECT_EQ(keys_of(line.value),
+              (std::vector<std::string>{"run", "round", "transitions", "candidates",
+                                        "warm_up_steps", "losses"}));
   EXPECT_EQ(*lines[2].value.find("transitions")->integer<int>(), 2 * 4 + 7 + 7);
   EXPECT_FALSE(std::filesystem::exists(folder.extracts_file()));
 }
