@@ -56,6 +56,7 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
                  std::ostream& out) {
   const Errors& mean = metrics.mean_model;
   const auto text = [&](double value, const Errors& errors) {
+    if (std::isnan(value)) return std::string("truth is 0");
     return std::isfinite(value) ? fmt::format("{:.4e}", value)
                                 : fmt::format("div({})", errors.diverged);
   };

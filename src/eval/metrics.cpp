@@ -109,8 +109,14 @@ States<float> initial_states(const Grid& grid, const TrajectoriesView& test) {
   return initial;
 }
 
-double relative(double squared_error, double squared_norm) {
-  return squared_error == 0 ? 0.0 : std::sqrt(squared_error / squared_norm);
+// The mean of sqrt(error / norm) over trajectories. Nothing is relative to one that is zero
+// everywhere: it is left out, and without any other there is no such mean (not a number).
+double mean_relative(std::span<const double> squared_errors,
+                     std::span<const double> squared_norms) {
+  std::vector<double> ratios;
+  for (std::size_t b = 0; b < squared_errors.size(); ++b)
+    if (squared_norms[b] > 0) ratios.push_back(std::sqrt(squared_errors[b] / squared_norms[b]));
+  return ratios.empty() ? std::numeric_limits<double>::quiet_NaN() : mean(ratios);
 }
 
 // What all rollouts of one evaluation share.
@@ -159,16 +165,16 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
       test.conditions, r.images, r.threads);
 
   Errors errors;
-  std::vector<double> nrmse(count), mae(count), rmse_of(count);
+  std::vector<double> squared(count), norms(count), mae(count), rmse_of(count);
   rmse.resize(count);
   for (std::size_t b = 0; b < count; ++b) {
-    rmse[b] = std::sqrt(sums[b].squared / (real(steps) * points));
-    nrmse[b] = relative(sums[b].squared, r.norms.by_trajectory[b]);
+    squared[b] = sums[b].squared;
+    rmse[b] = std::sqrt(squared[b] / (real(steps) * points));
     mae[b] = sums[b].absolute / (real(steps) * real(state_size));
     if (std::isinf(rmse[b])) ++errors.diverged;
   }
   errors.rmse = mean(rmse);
-  errors.nrmse = mean(nrmse);
+  errors.nrmse = mean_relative(squared, r.norms.by_trajectory);
   errors.mae = mean(mae);
   errors.rmse_q50 = quantile(rmse, 50);
   errors.rmse_q95 = quantile(rmse, 95);
@@ -176,12 +182,12 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   for (const std::vector<double>& step : by_step) errors.rmse_by_step.push_back(mean(step));
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t b = 0; b < count; ++b) {
-      const double squared = by_channel[b * channels + c];
-      rmse_of[b] = std::sqrt(squared / (real(steps) * points));
-      nrmse[b] = relative(squared, r.norms.by_channel[b * channels + c]);
+      squared[b] = by_channel[b * channels + c];
+      norms[b] = r.norms.by_channel[b * channels + c];
+      rmse_of[b] = std::sqrt(squared[b] / (real(steps) * points));
     }
     errors.rmse_by_channel.push_back(mean(rmse_of));
-    errors.nrmse_by_channel.push_back(mean(nrmse));
+    errors.nrmse_by_channel.push_back(mean_relative(squared, norms));
   }
   return errors;
 }

@@ -40,8 +40,12 @@ double error_in(const Value& value, const char* key, const fs::path& place) {
 // Takes the errors of one evaluation from a map of them. Rollouts of a test set have all of the
 // study's steps, what was held back fewer.
 void add_errors(const Value& map, const fs::path& place, const RunResult& run, RunErrors& errors) {
+  errors.diverged.push_back(field<std::uint64_t>(map, "diverged", place));
   for (const MetricInfo& metric : metric_infos()) {
-    const double value = error_in(must_have(map, metric.key, place), metric.key.data(), place);
+    double value = error_in(must_have(map, metric.key, place), metric.key.data(), place);
+    // Relative to test trajectories that are zero there is none, which is no divergence.
+    if (metric.metric == Metric::nrmse && std::isinf(value) && errors.diverged.back() == 0)
+      value = std::numeric_limits<double>::quiet_NaN();
     errors.values[static_cast<std::size_t>(metric.metric)].push_back(value);
     errors.logs[static_cast<std::size_t>(metric.metric)].push_back(std::log(value));
   }
@@ -55,7 +59,6 @@ void add_errors(const Value& map, const fs::path& place, const RunResult& run, R
                                              place.string(), kBySteps, count, run.steps));
   std::vector<double>& steps = errors.rmse_by_step.emplace_back();
   for (const Value& value : *by_step.list()) steps.push_back(error_in(value, kBySteps, place));
-  errors.diverged.push_back(field<std::uint64_t>(map, "diverged", place));
   constexpr const char* kStandardError = "rmse_standard_error";
   if (const Value* value = map.find(kStandardError))
     errors.standard_errors.push_back(error_in(*value, kStandardError, place));

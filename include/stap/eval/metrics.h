@@ -27,7 +27,8 @@ struct TrajectoriesView {
 /// Errors e of rollouts on test trajectories u. Of one trajectory and one model, over steps 1 .. L,
 /// all channels and Nx grid points:
 /// RMSE = sqrt(sum e^2 / (L Nx)), NRMSE = sqrt(sum e^2 / sum u^2), MAE = mean |e|. A rollout that
-/// is not finite has infinite error, and so has every average over it; quantiles stay valid.
+/// is not finite has infinite error, and so has every average over it; quantiles stay valid. A
+/// trajectory that is zero everywhere has no NRMSE; where all are, the NRMSE is not a number.
 struct Errors {
   double rmse = 0, nrmse = 0, mae = 0;              ///< mean over trajectories, then models
   double rmse_q50 = 0, rmse_q95 = 0, rmse_q99 = 0;  ///< quantiles over trajectories, then mean

@@ -232,12 +232,27 @@ TEST(Metrics, HugeFinitePredictionsStayFinite) {
   EXPECT_NEAR(metrics.rmse / 3e38, 1.0, 1e-6);  // 3e38f is 3e38 to float precision
 }
 
-TEST(Metrics, ZeroTruthHasNoRelativeErrorUnlessThereIsAnError) {
+// Whatever is predicted: it is no divergence, and no number.
+TEST(Metrics, ZeroTruthHasNoRelativeError) {
   const States<float> states = still({0}, 2);
   FunctionCommittee right(states.grid(), {plus(0)}), wrong(states.grid(), {plus(1)});
 
-  EXPECT_EQ(evaluate(right, {states.view(), 2}).nrmse, 0.0);
-  EXPECT_EQ(evaluate(wrong, {states.view(), 2}).nrmse, kDivergedError);
+  for (FunctionCommittee* committee : {&right, &wrong}) {
+    const Metrics metrics = evaluate(*committee, {states.view(), 2});
+    EXPECT_TRUE(std::isnan(metrics.nrmse));
+    EXPECT_TRUE(std::isnan(metrics.mean_model.nrmse));
+    EXPECT_EQ(metrics.diverged, 0u);
+    EXPECT_TRUE(std::isfinite(metrics.rmse));
+    EXPECT_NE(to_json_line(metrics).find("\"nrmse\":null"), std::string::npos);
+  }
+}
+
+// Of three trajectories 0, 4 and 2: errors of 1 are 1/4 and 1/2 of the two that are something.
+TEST(Metrics, ATrajectoryOfZerosIsLeftOutOfRelativeErrors) {
+  const States<float> states = still({0, 4, 2}, 2);
+  FunctionCommittee committee(states.grid(), {plus(1)});
+
+  EXPECT_DOUBLE_EQ(evaluate(committee, {states.view(), 2}).nrmse, (0.25 + 0.5) / 2);
 }
 
 TEST(Metrics, TimeRunsOverZeroToOne) {

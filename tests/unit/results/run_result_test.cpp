@@ -36,6 +36,21 @@ std::string refusal(const std::filesystem::path& folder) {
   return test::error_text(ErrorKind::data, [&] { read_result(folder); });
 }
 
+// Nothing is relative to a test set of zeros. It is shown as no number, where a divergence is
+// div(n).
+TEST(RunResult, AnErrorThatIsRelativeToNothingIsNoDivergence) {
+  const TemporaryFolder folder;
+  std::string zero = line(0, "0.5"), diverged = line(1, "null");
+  for (std::string* text : {&zero, &diverged})
+    text->replace(text->find("\"nrmse\": 2"), 10, "\"nrmse\": null");
+  write_run_folder(folder.path("r"), kHash, zero + diverged);
+
+  const RunResult run = read_result(folder.path("r"));
+
+  EXPECT_TRUE(std::isnan(run.members.values_of(Metric::nrmse)[0]));
+  EXPECT_TRUE(std::isinf(run.members.values_of(Metric::nrmse)[1]));
+}
+
 // The demo has 64 points and the lines say 77: what a run says is read, not made again.
 TEST(RunResult, IsWhatTheFolderSays) {
   const TemporaryFolder folder;
