@@ -14,6 +14,8 @@
 #include <CLI/CLI.hpp>
 
 #include "stap/config/complaints.h"
+#include "stap/config/value.h"
+#include "stap/core/shown_text.h"
 #include "stap/results/text_style.h"
 
 namespace stap::app {
@@ -185,6 +187,17 @@ CLI::Option* one_of(CLI::Option* option, const std::vector<std::string>& words) 
                    ? std::string()
                    : fmt::format("'{}' is not known{}", text, config::hint(text, words, "values"));
       });
+}
+
+CLI::Option* output_name(CLI::Option* option) {
+  return option->check(
+      [](const std::string& name) {
+        const bool shown = printable(name) == name && name.find_first_of("\n\t") == name.npos;
+        return shown ? std::string()
+                     : config::json_text(config::Value(name), 0) +
+                           " cannot be shown on one line: give another name";
+      },
+      "");
 }
 
 }  // namespace stap::app

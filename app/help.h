@@ -52,4 +52,7 @@ std::string value_name(const CLI::Option& option);
 /// The option takes one of these words; another one is refused, with the nearest.
 CLI::Option* one_of(CLI::Option* option, const std::vector<std::string>& words);
 
+/// The value names what is to be written: refused unless it can be shown, as it is, on one line.
+CLI::Option* output_name(CLI::Option* option);
+
 }  // namespace stap::app

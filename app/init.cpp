@@ -49,7 +49,7 @@ void add_init(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<InitOptions>();
   CLI::App* command =
       program.add_subcommand("init", "Start a study with your own solver from a working example");
-  command->add_option("folder", options->folder, "New or empty folder")
+  output_name(command->add_option("folder", options->folder, "New or empty folder"))
       ->required()
       ->type_name("FOLDER");
   one_of(command->add_option("--from", options->from,

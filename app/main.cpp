@@ -132,6 +132,13 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error,
   return what.ends_with('?') ? what : fmt::format("{}; see 'stap {}--help'", what, called);
 }
 
+// Whatever is written by a name can be named in messages, scripts and reports.
+void check_output_names(CLI::App& command) {
+  for (CLI::Option* option : command.get_options())
+    if (option->check_lname("out")) output_name(option);
+  for (CLI::App* sub : command.get_subcommands({})) check_output_names(*sub);
+}
+
 // The stream does not keep the reason; another attempt does.
 std::string stdout_problem() {
   return write(STDOUT_FILENO, "\n", 1) < 0 ? std::strerror(errno) : "it was cut off";
@@ -173,6 +180,7 @@ int run(int argc, char** argv) {
       add(program, globals);
       program.get_subcommands({}).back()->group(group.title);
     }
+  check_output_names(program);
   if (!globals.words.empty() && globals.words.front() == "complete") {
     complete(program, std::span(globals.words).subspan(1), std::cout);
     return 0;

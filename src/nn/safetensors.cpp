@@ -62,6 +62,14 @@ std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
   return bytes;
 }
 
+// The library would make 1 of 1.5.
+std::vector<std::size_t> read_sizes(const json& list) {
+  for (const json& size : list)
+    if (!size.is_number_unsigned())
+      throw std::runtime_error(fmt::format("{} is not a list of whole numbers", list.dump()));
+  return list.get<std::vector<std::size_t>>();
+}
+
 struct Entry {
   Tensor tensor;
   std::uint64_t begin, end;
@@ -73,8 +81,8 @@ Entry read_entry(const std::string& name, const json& info) {
                                          info.at("dtype").get<std::string>()));
   Entry entry;
   entry.tensor.name = name;
-  entry.tensor.shape = info.at("shape").get<std::vector<std::size_t>>();
-  const auto offsets = info.at("data_offsets").get<std::vector<std::uint64_t>>();
+  entry.tensor.shape = read_sizes(info.at("shape"));
+  const std::vector<std::size_t> offsets = read_sizes(info.at("data_offsets"));
   if (offsets.size() != 2 || offsets[0] > offsets[1] ||
       offsets[1] - offsets[0] != bytes_of(entry.tensor.shape))
     throw std::runtime_error(fmt::format("tensor {} has offsets that do not fit its shape", name));

@@ -199,6 +199,26 @@ TEST(Messages, WhatTheSystemRefusesHasItsExitCodeAndReason) {
 }
 
 // Texts and names of files are shown, and steer no terminal; a list of runs leads nowhere else.
+// They would be printed as they are, and a line break looks like the end of a message.
+TEST(Messages, NamesOfOutputsFitOnALine) {
+  const TemporaryFolder folder;
+  const std::string odd = folder.path("a\nstap: \033[31mall is lost");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"run", "demo", "--out", odd},
+           {"generate", "demo", "--out=" + odd},
+           {"import", "x.h5", "--as", "pool", "--out", folder.path("tab\t.h5")},
+           {"predict", "m", "--input", "x", "--output", odd},
+           {"init", odd, "--from", "worker", "--language", "python"}}) {
+    const Finished result = run_stap(words);
+
+    EXPECT_EQ(result.exit_code, 2) << words[0];
+    EXPECT_TRUE(contains(result.err, "cannot be shown on one line")) << result.err;
+    EXPECT_EQ(std::ranges::count(result.err, '\n'), 1) << result.err;
+    EXPECT_FALSE(contains(result.err, "\033[31mall"));
+    EXPECT_EQ(folder.entries(), 0u);
+  }
+}
+
 TEST(Messages, WhatFilesSayIsShownAndNotObeyed) {
   const TemporaryFolder folder;
   std::filesystem::create_directories(folder.path("sweep"));

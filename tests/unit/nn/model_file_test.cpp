@@ -1,5 +1,7 @@
 #include "stap/nn/model_file.h"
 
+#include "nn/safetensors.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -258,6 +260,25 @@ TEST(ModelFile, DamageIsFound) {
   EXPECT_EQ(damaged(with("\"seal\"", "\"else\"")), ErrorKind::data);
   overwrite(path, resealed(good));
   EXPECT_EQ(read_model(path).members.size(), 2u);
+}
+
+// [1.5] was read as [1].
+TEST(ModelFile, SizesAreWholeNumbers) {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
+  const auto reading = [&](const std::string& shape, const std::string& offsets) {
+    const std::string header =
+        R"({"a":{"dtype":"F32","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
+    const std::uint64_t length = header.size();
+    std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+    overwrite(path, bytes + header + std::string(4, '\0'));
+    return read_tensors(path).tensors.at(0).shape;
+  };
+
+  EXPECT_EQ(reading("[1]", "[0,4]"), std::vector<std::size_t>{1});
+  for (const char* shape : {"[1.5]", "[1.0]", "[-1]", "[true]", "[\"1\"]", "[1e0]"})
+    EXPECT_THROW(reading(shape, "[0,4]"), Error) << shape;
+  EXPECT_THROW(reading("[1]", "[0.5,4.5]"), Error);
 }
 
 TEST(ModelFile, KeepsWhereItComesFrom) {
