@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "core/shortage.h"
+
 namespace stap {
 namespace {
 
@@ -40,16 +42,8 @@ std::string read_up_to(int file, std::size_t most, std::string& text, int& error
 }  // namespace
 
 ErrorKind kind_of_read_error(int error, ErrorKind otherwise) {
-  switch (error) {
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return ErrorKind::unavailable;
-    case EIO:
-      return ErrorKind::storage;
-    default:
-      return otherwise;
-  }
+  if (error == EIO) return ErrorKind::storage;
+  return is_shortage(error) ? ErrorKind::unavailable : otherwise;
 }
 
 std::string read_whole_file(const std::filesystem::path& path, std::size_t most, ErrorKind kind) {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/whole_file.h"
 #include "data/npy_file.h"
 #include "stap/core/error.h"
 
@@ -16,9 +17,9 @@ namespace stap {
 // Not blocking: what is no file may never be ready.
 NpyInput::NpyInput(const std::filesystem::path& path)
     : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (file_.get() < 0) fail(errno == ENOENT ? "there is no such file" : std::strerror(errno));
+  if (file_.get() < 0) fail_for(errno);
   struct stat status;
-  if (fstat(file_.get(), &status) != 0) fail(std::strerror(errno));
+  if (fstat(file_.get(), &status) != 0) fail_for(errno);
   if (!S_ISREG(status.st_mode)) fail("is not a file");
   left_ = static_cast<std::uintmax_t>(status.st_size);
 }
@@ -27,12 +28,18 @@ void NpyInput::fail(const std::string& why) const {
   throw Error(ErrorKind::data, fmt::format("{}: {}", path_.string(), why));
 }
 
+void NpyInput::fail_for(int error) const {
+  throw Error(kind_of_read_error(error, ErrorKind::data),
+              fmt::format("{}: {}", path_.string(),
+                          error == ENOENT ? "there is no such file" : std::strerror(error)));
+}
+
 void NpyInput::read(void* to, std::size_t bytes, const char* what) {
   char* at = static_cast<char*>(to);
   for (std::size_t wanted = bytes; wanted > 0;) {
     const ssize_t got = ::read(file_.get(), at, wanted);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(std::strerror(errno));
+    if (got < 0) fail_for(errno);
     if (got == 0) fail(fmt::format("is cut short: it ends within {}", what));
     at += got;
     wanted -= static_cast<std::size_t>(got);

@@ -40,6 +40,8 @@ class NpyInput {
   explicit NpyInput(const std::filesystem::path& path);
 
   [[noreturn]] void fail(const std::string& why) const;
+  /// For an errno. Error(unavailable) or Error(storage) where that says nothing about the file.
+  [[noreturn]] void fail_for(int error) const;
   std::uintmax_t left() const { return left_; }  ///< bytes
   /// `what`: the part of the file that they are of, for messages.
   void read(void* to, std::size_t bytes, const char* what);
