@@ -1,7 +1,6 @@
 #include "couple/command_slot.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "core/shortage.h"
+#include "couple/connection.h"
 #include "couple/launcher_log.h"
 #include "couple/placeholders.h"
 #include "couple/state_hdf5.h"
@@ -26,13 +27,6 @@ std::vector<std::size_t> shape_of(const Grid& grid) {
   std::vector<std::size_t> shape{grid.channels};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   return shape;
-}
-
-// Whether it may work a little later: no processes, no memory, a program that is being replaced.
-bool is_passing(int start_error) {
-  for (const int error : {EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY, EINTR})
-    if (start_error == error) return true;
-  return false;
 }
 
 }  // namespace
@@ -63,26 +57,16 @@ void CommandSlot::begin(const Query& query, int attempt) {
   query_ = &query;
   attempt_ = attempt;
   ended_because_.clear();
-  not_begun_.reset();
   folder_.clear();
   begun_ = Clock::now();
   waits_ = false;
   waited_ = 0.0;
   try {
     start();
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::storage) {  // no fault of the solver's
-      remove_folder(folder_);
-      throw Error(ErrorKind::storage,
-                  fmt::format("{}\nno step is charged for it: make room and give the same "
-                              "command again",
-                              error.what()));
-    }
-    not_begun_ = failed(error.what(), false, error.kind() == ErrorKind::unavailable);
-  } catch (const std::exception& error) {
-    not_begun_ = failed(error.what(), false);
+  } catch (...) {  // no fault of the program's
+    remove_folder(folder_);
+    throw;
   }
-  if (not_begun_) remove_folder(folder_);
 }
 
 void CommandSlot::start() {
@@ -96,10 +80,11 @@ void CommandSlot::start() {
   } else {
     write_state_hdf5(input_, outline_, *query_);
   }
-  const int log =
-      open((folder_ / "log.txt").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (log < 0)
-    throw Error(ErrorKind::storage, fmt::format("cannot write {}", (folder_ / "log.txt").string()));
+  const std::filesystem::path log_file = folder_ / "log.txt";
+  const Descriptor log(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (log.number() < 0)
+    throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", log_file.string(),
+                                                std::generic_category().message(errno)));
   std::map<std::string, std::string> known =
       placeholders_of(outline_, input_, output_, query_->time, query_->steps);
   std::vector<std::string> words = launcher_.words(number_, known);
@@ -109,17 +94,11 @@ void CommandSlot::start() {
   Launch launch{.argv = std::move(words),
                 .env = options_.env,
                 .folder = folder_,
-                .out = log,
-                .err = log,
+                .out = log.number(),
+                .err = log.number(),
                 .grace = launcher_ ? std::max(options_.grace, kLauncherGrace) : options_.grace,
                 .file_bytes_most = static_cast<std::uint64_t>(options_.limits.output)};
-  try {
-    process_.emplace(launch);
-  } catch (...) {
-    close(log);
-    throw;
-  }
-  close(log);
+  process_.emplace(launch);
 }
 
 void CommandSlot::copy_template() const {
@@ -137,20 +116,25 @@ void CommandSlot::watch(std::vector<pollfd>& descriptors) const {
 }
 
 std::optional<Outcome> CommandSlot::look() {
-  if (not_begun_) return std::exchange(not_begun_, std::nullopt);
   if (!process_) return std::nullopt;
   const std::optional<Ending> ending = process_->ended();
   if (launcher_) look_for_room();
   if (!ending) return std::nullopt;
-  Outcome outcome = judge(*ending);
   process_.reset();
+  std::optional<Outcome> judged;
+  try {
+    judged = judge(*ending);
+  } catch (...) {  // ours
+    remove_folder(folder_);
+    throw;
+  }
   std::error_code ignored;
-  if (!context_.kept.empty() && outcome.answer.status == Answer::Status::ok) {
+  if (!context_.kept.empty() && judged->answer.status == Answer::Status::ok) {
     fs::create_directories(context_.kept, ignored);
     fs::copy(folder_, context_.kept / folder_.filename(), fs::copy_options::recursive, ignored);
   }
   remove_folder(folder_);
-  return outcome;
+  return judged;
 }
 
 // What passes while a launcher waits is no time of the program's.
@@ -178,10 +162,11 @@ std::optional<Outcome> CommandSlot::judge_launcher(const Ending& ending) {
 
 Outcome CommandSlot::judge(const Ending& ending) {
   if (ended_because_ == kNotWanted) return {};
+  ending.check_lack();
   if (!ended_because_.empty()) return failed(ended_because_, false);
   if (launcher_ && ending.start_error == 0)
     if (auto outcome = judge_launcher(ending)) return *std::move(outcome);
-  if (ending.start_error != 0) return failed(ending.text(), false, is_passing(ending.start_error));
+  if (ending.start_error != 0) return failed(ending.text(), false, ending.start_error == ETXTBSY);
   if (ending.signal == SIGXFSZ)
     return failed(fmt::format("it wrote a file of more than {} bytes (limits.output)",
                               static_cast<std::uint64_t>(options_.limits.output)),
@@ -197,6 +182,7 @@ Outcome CommandSlot::judge(const Ending& ending) {
   try {
     outcome.answer.states = read_output();
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data) throw Error(ErrorKind::storage, error.what());
     return failed(fmt::format("exit code 0, but {}", error.what()), false);
   }
   std::vector<double>& states = outcome.answer.states;
@@ -215,9 +201,11 @@ Outcome CommandSlot::judge(const Ending& ending) {
 // [C, X...] for one step; [steps, C, X...] always.
 std::vector<double> CommandSlot::read_output() const {
   std::error_code error;
-  if (!fs::exists(output_, error))
-    throw Error(ErrorKind::data, fmt::format("there is no {}", output_.filename().string()));
-  if (!fs::is_regular_file(output_, error))  // to open another kind may take for ever
+  const fs::file_status status = fs::status(output_, error);
+  if (!fs::exists(status))
+    throw Error(error && is_shortage(error.value()) ? ErrorKind::storage : ErrorKind::data,
+                fmt::format("there is no {}", output_.filename().string()));
+  if (!fs::is_regular_file(status))  // to open another kind may take for ever
     throw Error(ErrorKind::data, fmt::format("{} is no file", output_.filename().string()));
   const std::size_t values = query_->steps * outline_.grid.values();
   Array<double> array = options_.format == CommandOptions::Format::npy ? read_npy(output_, values)
@@ -252,7 +240,7 @@ void CommandSlot::end(const std::string& why) {
 }
 
 CommandSlot::Clock::time_point CommandSlot::due() const {
-  return not_begun_ ? Clock::time_point::min() : Clock::time_point::max();
+  return process_ ? process_->due() : Clock::time_point::max();
 }
 
 std::string CommandSlot::where() const {

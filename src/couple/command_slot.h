@@ -58,8 +58,7 @@ class CommandSlot final : public Slot {
   bool waits_ = false;   // its launcher, for room
   double waited_ = 0.0;  // seconds that it did
   std::optional<Process> process_;
-  std::string ended_because_;           // by end()
-  std::optional<Outcome> not_begun_{};  // what kept it from being started
+  std::string ended_because_;  // by end()
 };
 
 }  // namespace stap

@@ -18,15 +18,18 @@
 
 #include <fmt/format.h>
 
+#include "core/shortage.h"
 #include "stap/core/error.h"
 
 namespace stap {
 namespace {
 
 [[noreturn]] void cannot(const std::string& what, int error = errno) {
-  throw Error(ErrorKind::unavailable,
+  throw Error(ErrorKind::storage,
               fmt::format("cannot {}: {}", what, std::generic_category().message(error)));
 }
+
+constexpr int kErrorsMost = 3;  // in a row: one may pass
 
 bool would_wait(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
@@ -42,31 +45,48 @@ void Connection::send(const std::vector<std::byte>& frame) {
   outgoing_.insert(outgoing_.end(), frame.begin(), frame.end());
 }
 
+void Connection::note(int error) {
+  if (++errors_ >= kErrorsMost) error_ = error;
+}
+
 bool Connection::go_on() {
+  int unsent = 0;
   while (!closed_ && sent_ < outgoing_.size()) {
     const ssize_t n = ::send(socket_.number(), outgoing_.data() + sent_, outgoing_.size() - sent_,
                              MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (n > 0)
+    if (n > 0) {
       sent_ += static_cast<std::size_t>(n);
-    else if (errno != EINTR)
-      break;  // whether it is gone is seen by reading, behind all that it has said
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+      sent_ = outgoing_.size();  // that it is gone is seen by reading, behind all that it has said
+    } else if (errno != EINTR) {
+      if (!would_wait(errno)) unsent = errno;
+      break;
+    }
   }
   if (sent_ == outgoing_.size()) {
     outgoing_.clear();
     sent_ = 0;
   }
   bool came = false;
-  while (!closed_) {
+  while (!closed_ && error_ == 0) {
     const auto room = reader_.room();
     if (room.empty()) break;
     const ssize_t n = recv(socket_.number(), room.data(), room.size(), MSG_DONTWAIT);
     if (n > 0) {
       reader_.put(static_cast<std::size_t>(n));
       came = true;
-    } else if (n == 0 || !would_wait(errno)) {
+      errors_ = 0;
+    } else if (n == 0) {
       closed_ = true;
-    } else if (errno != EINTR) {
+    } else if (would_wait(errno)) {
+      if (errno == EINTR) continue;
+      if (unsent != 0)
+        note(unsent);
+      else
+        errors_ = 0;
       break;
+    } else {
+      note(errno);  // behind a reset there is the end
     }
   }
   return came;
@@ -118,7 +138,7 @@ void Listener::listen_tcp(const std::string& address) {
   hints.ai_flags = AI_PASSIVE;
   addrinfo* list = nullptr;
   if (const int error = getaddrinfo(address.c_str(), "0", &hints, &list); error != 0)
-    throw Error(ErrorKind::unavailable,
+    throw Error(ErrorKind::storage,
                 fmt::format("cannot listen on '{}': {}", address, gai_strerror(error)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> found(list, freeaddrinfo);
   socket_ = Descriptor(
@@ -147,6 +167,8 @@ std::filesystem::path Listener::write_secret(const std::string& content) const {
 
 Descriptor Listener::accept() const {
   Descriptor socket(accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (socket.number() < 0 && errno != EAGAIN && errno != EINTR && is_shortage(errno))
+    cannot("let a worker connect");
   // Queries are written in one piece: waiting for more would only delay them. Not of Unix sockets.
   const auto set = [&](int level, int option, int value) {
     if (socket.number() >= 0) setsockopt(socket.number(), level, option, &value, sizeof value);

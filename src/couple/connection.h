@@ -46,6 +46,9 @@ class Connection {
   std::optional<Frame> take() { return reader_.take(); }
   /// The other side is gone: nothing more will come.
   bool closed() const { return closed_; }
+  /// The errno with which the system keeps failing to send or receive: that is no end of the other
+  /// side. 0: it does not.
+  int error() const { return error_; }
   /// What to wait for.
   pollfd wanted() const;
 
@@ -54,11 +57,14 @@ class Connection {
   FrameReader reader_;
   std::vector<std::byte> outgoing_;
   std::size_t sent_ = 0;  // of outgoing_
+  void note(int error);
+
   bool closed_ = false;
+  int errors_ = 0, error_ = 0;
 };
 
 /// Both ends of a connection on this machine: ours, and one that blocks as programs expect it.
-/// Throws Error(unavailable).
+/// Throws Error(storage).
 std::pair<Descriptor, Descriptor> make_socket_pair();
 
 /// Waits for a worker to connect back: on a Unix socket in a folder that nobody else may enter, or
@@ -66,15 +72,16 @@ std::pair<Descriptor, Descriptor> make_socket_pair();
 class Listener {
  public:
   /// Below `folder` if a socket's short path allows that, else below /tmp. Throws
-  /// Error(unavailable) if it cannot listen, Error(storage) if it has no folder.
+  /// Error(storage).
   Listener(const std::filesystem::path& folder, const std::string& address);
 
   int descriptor() const { return socket_.number(); }
   /// For STAP_CONNECT: "unix:/path" or "tcp:host:port".
   const std::string& where() const { return where_; }
-  /// A file of mode 0600 with this content. Throws Error(unavailable).
+  /// A file of mode 0600 with this content. Throws Error(storage).
   std::filesystem::path write_secret(const std::string& content) const;
-  /// One who has connected; none if nobody has.
+  /// One who has connected; none if nobody has. Throws Error(storage) if the system has no
+  /// descriptor for it.
   Descriptor accept() const;
 
  private:
@@ -86,7 +93,7 @@ class Listener {
   std::string where_;
 };
 
-/// 64 hexadecimal digits that nobody can guess. Throws Error(unavailable).
+/// 64 hexadecimal digits that nobody can guess. Throws Error(storage).
 std::string make_token();
 /// Takes as long for a token that is nearly right as for any other.
 bool same_token(const std::string& a, const std::string& b);

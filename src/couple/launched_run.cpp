@@ -54,10 +54,10 @@ void LaunchedRun::read() {
     const ssize_t n = recv(socket_.number(), bytes.data(), bytes.size(), MSG_DONTWAIT);
     if (n > 0)
       printed_.append(bytes.data(), static_cast<std::size_t>(n));
-    else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+    else if (n == 0)
       open_ = false;
-    else if (errno == EAGAIN)
-      return;
+    else if (errno != EINTR)
+      return;  // an error passes, or the time is over
   }
 }
 

@@ -56,8 +56,9 @@ Array<double> output_of(const ProgramCall& call) {
     const double left = std::chrono::duration<double>(until - Clock::now()).count();
     if (left <= 0) refuse(fmt::format("did not end within {:g} s", call.seconds_most));
     pollfd ends{process.descriptor(), POLLIN, 0};
-    poll(&ends, 1, static_cast<int>(std::min(left * 1000, 1e6)) + 1);
+    poll(&ends, 1, static_cast<int>(std::min(left, 1.0) * 1000) + 1);
   }
+  ending->check_lack();
   if (!ending->good()) refuse(ending->text());
   try {
     return read_npy(output, call.values_most);

@@ -34,9 +34,10 @@ constexpr const char* kNodeLost = "its node was lost";
 std::string cut_at_flaw(std::vector<double>& states, std::size_t values);
 
 /// Never waits and never throws about the solver: what goes wrong is an outcome. What is no fault
-/// of the solver's, a folder or an input of ours that cannot be written, is Error(storage) from
-/// begin() or look(): the query has not begun then. SlotQueue (slot_queue.h) keeps time limits,
-/// tries again, and ends what is slow.
+/// of the solver's, a folder or an input of ours that cannot be written, a process, socket or
+/// descriptor that is not to be had, is Error(storage) from begin() or look(): the slot is free,
+/// and the query has not begun then. SlotQueue (slot_queue.h) keeps time limits, tries again, and
+/// ends what is slow.
 class Slot {
  public:
   using Clock = std::chrono::steady_clock;

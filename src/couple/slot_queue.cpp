@@ -1,8 +1,7 @@
 #include "couple/slot_queue.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <deque>
 #include <exception>
@@ -14,6 +13,7 @@
 
 #include "couple/query_times.h"
 #include "couple/query_tries.h"
+#include "couple/shortage.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -24,16 +24,8 @@ using Seconds = std::chrono::duration<double>;
 
 // A slot may have a clock of its own (a worker that is silent), so it is looked at in between.
 constexpr std::chrono::seconds kLookAtAll{1};
-constexpr std::chrono::milliseconds kLetGo{2};  // between two looks at what is ending
-
-// Every slot has a few sockets open, and many systems allow 1024 unless they are asked for more.
-void allow_descriptors(std::size_t slots) {
-  const rlim_t wanted = 4 * static_cast<rlim_t>(slots) + 256;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
-  limit.rlim_cur = std::min(wanted, limit.rlim_max);
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
+constexpr std::chrono::milliseconds kLetGo{2};       // between two looks at what is ending
+constexpr std::chrono::milliseconds kUnwatched{10};  // where nothing can be waited for
 
 class SlotQueue final : public SolverQueue {
  public:
@@ -146,14 +138,28 @@ class SlotQueue final : public SolverQueue {
   }
 
   void begin_what_can() {
-    while (busy_ < rules_.slots && !broken_) try {
-        const auto first = first_to_begin();
-        Place* place = first != waiting_.end() ? free_place() : nullptr;
+    while (busy_ < rules_.slots && !broken_) {
+      const auto first = first_to_begin();
+      Place* place = nullptr;
+      try {
+        if (first != waiting_.end()) place = free_place();
         if (place == nullptr) return;
         begin(*place, first);
       } catch (...) {
-        broken_ = std::current_exception();
+        bear(place);
       }
+    }
+  }
+
+  // What was thrown is told later, unless it may pass.
+  void bear(Place* place) {
+    try {
+      if (place == nullptr) throw;
+      place->rest = shortage_.bear(busy_ > 0, place->rest);
+      place->rest_until = Clock::now() + ticks(place->rest);
+    } catch (...) {
+      broken_ = std::current_exception();
+    }
   }
 
   void begin(Place& place, Waiting::const_iterator first) {
@@ -169,19 +175,19 @@ class SlotQueue final : public SolverQueue {
     ++busy_;
   }
 
-  // Has the place no use, its query waits again.
+  // Has the place no use, its query waits again, unless nobody wants it any more.
   std::optional<Outcome> look_at(Place& place) {
     try {
       return place.slot->look();
     } catch (...) {
-      broken_ = std::current_exception();
-    }
-    place.busy = false;
-    --busy_;
-    place.abandoned.reset();
-    if (const auto id = std::exchange(place.id, std::nullopt)) {
-      jobs_.at(*id).tries.take_back();
-      waiting_.push_front(*id);
+      place.busy = false;
+      --busy_;
+      place.abandoned.reset();
+      if (const auto id = std::exchange(place.id, std::nullopt)) {
+        jobs_.at(*id).tries.take_back();
+        waiting_.push_front(*id);
+        bear(&place);
+      }
     }
     return std::nullopt;
   }
@@ -219,8 +225,11 @@ class SlotQueue final : public SolverQueue {
     const auto now = Clock::now();
     wake = std::clamp(wake, now, now + kLookAtAll);  // any time point there is may have been given
     const double left = Seconds(wake - now).count();
-    poll(descriptors.data(), descriptors.size(), static_cast<int>(std::ceil(left * 1000)));
-    const bool all = Clock::now() - looked_ >= kLookAtAll;
+    const int told =
+        poll(descriptors.data(), descriptors.size(), static_cast<int>(std::ceil(left * 1000)));
+    const bool unwatched = told < 0 && errno != EINTR;
+    if (unwatched) std::this_thread::sleep_for(kUnwatched);
+    const bool all = unwatched || Clock::now() - looked_ >= kLookAtAll;
     if (all) looked_ = Clock::now();
     std::size_t from = 0;
     for (const auto& [s, to] : owners) {
@@ -248,6 +257,7 @@ class SlotQueue final : public SolverQueue {
   }
 
   void take(Place& place, Outcome outcome) {
+    shortage_.over();
     place.busy = false;
     --busy_;
     place.abandoned.reset();
@@ -280,6 +290,7 @@ class SlotQueue final : public SolverQueue {
   QueryTimes times_;
   std::size_t busy_ = 0;
   bool held_ = false;
+  Shortage shortage_{};
   std::exception_ptr broken_{};  // what a slot threw: nothing begins until it is told
   Clock::time_point looked_{};   // at all slots
 };

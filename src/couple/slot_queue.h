@@ -26,7 +26,8 @@ struct SlotRules {
 /// are known, then max(least, factor x median) for every step of a query, if `limits.seconds` is 0.
 /// Where there is an end, see query_times.h. The queue must be asked for things to go on: what has
 /// ended while nobody asked waits for that. What a slot throws, or making one, comes from next(),
-/// behind the replies that are there; its query waits again.
+/// behind the replies that are there; its query waits again. Of a slot's Error(storage) that is so
+/// only when nothing else has run for 1.5 s of tries: until then the slot rests and tries again.
 std::unique_ptr<SolverQueue> make_slot_queue(
     SlotRules rules, std::function<std::unique_ptr<Slot>(std::size_t slot)> make_slot);
 

@@ -16,6 +16,8 @@
 #include <ctime>
 #include <initializer_list>
 
+#include "core/shortage.h"
+
 namespace stap {
 namespace {
 
@@ -24,6 +26,8 @@ constexpr long kLeaveMs = 200, kAskMs = 1000, kAgainMs = 20;
 constexpr long kPartMs = 2000;       // to leave by itself, when it was told to
 constexpr long kGoneGraceMs = 8000;  // when nobody waits for it any more
 constexpr long kInVainMs = 10000;    // of SIGKILL: then nobody shall wait for it
+constexpr int kTriesToTell = 3;
+constexpr unsigned kUnwatchedUs = 10000;  // between two looks where nothing can be waited for
 
 std::int64_t now_us() {
   timespec now{};
@@ -96,6 +100,9 @@ class Watch {
  public:
   Watch(int socket, long grace_ms) : socket_(socket), grace_ms_(grace_ms) {}
 
+  // What the system did not give says nothing about the program.
+  void lack(int error) { report_.short_of = error; }
+
   void start(char* const* argv, std::uint64_t file_bytes_most) {
     sigset_t children;
     sigemptyset(&children);
@@ -103,33 +110,43 @@ class Watch {
     sigprocmask(SIG_BLOCK, &children, nullptr);
     signals_ = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
     int failure[2];
-    if (signals_ < 0 || pipe2(failure, O_CLOEXEC) != 0) {
-      report_.start_error = errno;
-      return;
-    }
+    if (signals_ < 0 || pipe2(failure, O_CLOEXEC) != 0) return lack(errno);
     const pid_t self = getpid();
     started_us_ = now_us();
     program_ = fork();
     if (program_ == 0) {
-      setpgid(0, 0);
       // Should we be killed ourselves, at least the program goes with us.
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      int error = 0;
+      if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) error = EAGAIN;
       if (getppid() != self) _exit(127);
       set_limit(RLIMIT_CORE, 0);
       if (file_bytes_most > 0) set_limit(RLIMIT_FSIZE, file_bytes_most);
       close(socket_);
       reset_signals();
-      execvp(argv[0], argv);
-      const int error = errno;
-      if (write(failure[1], &error, sizeof error) < 0) _exit(126);
+      if (error == 0) execvp(argv[0], argv);
+      if (error == 0) error = errno;
+      while (write(failure[1], &error, sizeof error) < 0 && errno == EINTR) {
+      }
       _exit(127);
     }
-    if (program_ < 0) report_.start_error = errno;
+    if (program_ < 0) lack(errno);
     // Whoever reads what the program writes must see its end.
     for (int stream = 0; stream < 3; ++stream) close(stream);
     close(failure[1]);
     int error = 0;
-    if (read(failure[0], &error, sizeof error) == sizeof error) report_.start_error = error;
+    ssize_t n = 0;
+    do n = read(failure[0], &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {  // nobody knows whether it was started
+      lack(errno);
+      grace_ms_ = 0;
+      ask_to_end();
+    } else if (n == sizeof error) {
+      if (is_shortage(error))
+        lack(error);
+      else
+        report_.start_error = error;
+    }
     close(failure[0]);
   }
 
@@ -137,13 +154,17 @@ class Watch {
   void stay() {
     while (reap() && !in_vain()) {
       pollfd wanted[2] = {{gone_ ? -1 : socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
-      poll(wanted, 2, wait_ms());
+      if (poll(wanted, 2, wait_ms()) < 0 && errno != EINTR) usleep(kUnwatchedUs);
       signalfd_siginfo info;
       while (read(signals_, &info, sizeof info) > 0) {
       }
-      if (wanted[0].revents != 0) listen();
+      listen();
       press();
     }
+    if (program_ <= 0 || program_ended_) return;
+    if (!in_vain()) return lack(ECHILD);  // somebody has taken its end
+    report_.signal = SIGKILL;
+    report_.in_vain = 1;
   }
 
   const WardenReport& report() const { return report_; }
@@ -159,7 +180,7 @@ class Watch {
       if (pid == 0) return true;
       if (pid < 0) {
         if (errno == EINTR) continue;
-        return false;
+        return errno != ECHILD;
       }
       if (usage.ru_maxrss > report_.memory_peak_kib) report_.memory_peak_kib = usage.ru_maxrss;
       if (pid != program_) continue;
@@ -180,10 +201,11 @@ class Watch {
   }
 
   void listen() {
+    if (gone_) return;
     char order = 0;
-    const ssize_t n = read(socket_, &order, 1);
-    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n <= 0) {
+    const ssize_t n = recv(socket_, &order, 1, MSG_DONTWAIT);
+    if (n < 0) return;  // an error passes; that nobody is there any more is the socket's end
+    if (n == 0) {
       gone_ = true;
       if (grace_ms_ > kGoneGraceMs) grace_ms_ = kGoneGraceMs;
     }
@@ -251,23 +273,33 @@ class Watch {
 
 }  // namespace
 
+bool send_report(int socket, const WardenReport& report) {
+  for (int tries = 0; tries < kTriesToTell; ++tries)
+    if (send(socket, &report, sizeof report, MSG_NOSIGNAL) == sizeof report) return true;
+  return false;
+}
+
 int keep_watch(int socket, char* const* argv, long grace_ms, std::uint64_t file_bytes_most) {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2}) {
+  const auto handle = [](int signal, void (*how)(int)) {
     struct sigaction action {};
-    action.sa_handler = SIG_IGN;
+    action.sa_handler = how;
     sigaction(signal, &action, nullptr);
-  }
+  };
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2})
+    handle(signal, SIG_IGN);
+  handle(SIGCHLD, SIG_DFL);  // ignored, as some shells leave it, nobody would learn how it ended
   // Files that others opened are no business of the program's.
   close_all(3, socket - 1);
   close_all(socket + 1, INT_MAX);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "stap-warden");
+  prctl(PR_SET_PDEATHSIG, SIGCONT);  // who has stopped us must not keep us once nobody else looks
   Watch watch(socket, grace_ms);
-  watch.start(argv, file_bytes_most);
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0)
+    watch.start(argv, file_bytes_most);
+  else
+    watch.lack(errno);
   watch.stay();
-  const WardenReport report = watch.report();
-  send(socket, &report, sizeof report, MSG_NOSIGNAL);
-  return 0;
+  return send_report(socket, watch.report()) ? 0 : 1;
 }
 
 }  // namespace stap

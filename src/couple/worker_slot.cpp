@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "couple/scratch.h"
+#include "couple/warden_start.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -42,14 +43,15 @@ void WorkerSlot::begin(const Query& query, int attempt) {
   outcome_ = {};
   outcome_.answer.attempts = attempt;
   why_.clear();
-  by_itself_ = unheard_ = late_ = started_again_ = hung_up_ = had_to_be_ended_ = false;
+  by_itself_ = unheard_ = late_ = started_again_ = hung_up_ = had_to_be_ended_ = lacks_ = false;
   if (state_ == State::idle) {
     // What came since the last answer: signs of life, its end, or something that it may not send.
     for (int i = 0; i < kFramesAtOnce; ++i) {
       connection_->go_on();
       if (!connection_->take()) break;
     }
-    if (connection_->reader().flaw().empty() && (connection_->closed() || dead())) {
+    if (connection_->reader().flaw().empty() &&
+        (connection_->closed() || connection_->error() != 0 || dead())) {
       connection_.reset();
       process_.reset();
       state_ = State::down;
@@ -131,6 +133,8 @@ void WorkerSlot::go_on_asking() {
     replace();
   else if (!connection_->reader().flaw().empty())
     breach(connection_->reader().flaw());
+  else if (connection_->error() != 0)
+    lack(lack_text("nothing can be sent to a worker or received", connection_->error()));
   else if (ended || connection_->closed()) {
     if (connection_->reader().within_frame()) {
       gone("the worker ended in the middle of its answer");
@@ -138,7 +142,7 @@ void WorkerSlot::go_on_asking() {
       gone("the worker ended during the query");
       unheard_ = true;
     }
-  } else if (Clock::now() >= due())
+  } else if (Clock::now() >= due_by_state())
     fail(fmt::format("no sign of the worker for {:.3g} s, although it wanted to send one every "
                      "{:.3g} s",
                      duration<double>(Clock::now() - sign_).count(), hello_.heartbeat),
@@ -161,6 +165,12 @@ void WorkerSlot::gone(std::string why) {
   // A launcher ends the other ranks first, and then says what happened.
   end_at_ =
       options_.known_launcher ? later(Clock::now(), options_.farewell) : Clock::now() + kMoment;
+}
+
+void WorkerSlot::lack(std::string what) {
+  fail({}, false);
+  why_ = std::move(what);
+  lacks_ = true;
 }
 
 void WorkerSlot::fail(std::string why, bool retry) {
@@ -191,6 +201,14 @@ std::optional<Outcome> WorkerSlot::finish() {
     }
     return std::nullopt;
   }
+  if (process_ && !process_->ended()->lack.empty() && !std::exchange(lacks_, true))
+    why_ = process_->ended()->lack;
+  if (lacks_) {
+    process_.reset();
+    query_ = nullptr;
+    state_ = State::down;
+    throw Error(ErrorKind::storage, why_);
+  }
   if (process_ && !started_again_ && (late_ || (unheard_ && process_->ended()->good()))) {
     // It may end while it is idle, and may have done so before it heard of the query.
     started_again_ = true;
@@ -219,18 +237,19 @@ std::optional<Outcome> WorkerSlot::finish() {
 }
 
 void WorkerSlot::end(const std::string& why) {
-  if (state_ == State::ending) {
+  if (state_ == State::ending && lacks_) {
+    end_at_ = std::min(end_at_, Clock::now());
+  } else if (state_ == State::ending) {
     why_ = fmt::format("{} ({})", why, why_);  // it was failing already
     unheard_ = late_ = hung_up_ = false;
     end_at_ = std::min(end_at_, Clock::now());
     outcome_.lost = outcome_.worth_a_retry = outcome_.not_begun = false;
-    return;
+  } else if (state_ == State::starting || state_ == State::asking) {
+    fail(why, false);
+    why_ = why;
+    outcome_.lost = false;
+    outcome_.answer.attempts = attempt_;
   }
-  if (state_ != State::starting && state_ != State::asking) return;
-  fail(why, false);
-  why_ = why;
-  outcome_.lost = false;
-  outcome_.answer.attempts = attempt_;
 }
 
 void WorkerSlot::watch(std::vector<pollfd>& descriptors) const {
@@ -242,6 +261,10 @@ void WorkerSlot::watch(std::vector<pollfd>& descriptors) const {
 }
 
 Slot::Clock::time_point WorkerSlot::due() const {
+  return std::min(process_ ? process_->due() : Clock::time_point::max(), due_by_state());
+}
+
+Slot::Clock::time_point WorkerSlot::due_by_state() const {
   switch (state_) {
     case State::starting:
       if (options_.limits.start > 0) return later(started_, options_.limits.start);

@@ -48,6 +48,9 @@ class WorkerSlot final : public Slot {
   void go_on_asking();
   /// The query's outcome, once nothing of the worker is left.
   void fail(std::string why, bool retry);
+  /// The system keeps something from us, so that it must be ended: nobody's failure, thrown once
+  /// nothing of it is left.
+  void lack(std::string what);
   /// What it said is wrong; while it starts, it did not come up.
   void breach(const std::string& flaw);
   /// It has answered a query before once more: another worker gets this one.
@@ -57,6 +60,7 @@ class WorkerSlot final : public Slot {
   std::optional<Outcome> finish();
   void judge_launcher();
   bool dead();
+  Clock::time_point due_by_state() const;
 
   Outline outline_;
   WorkerSlotOptions options_;
@@ -78,6 +82,7 @@ class WorkerSlot final : public Slot {
   Outcome outcome_;
   std::string why_;         // of a failure
   bool by_itself_ = false;  // how it ended belongs to the reason
+  bool lacks_ = false;      // why_ is no failure
   bool hung_up_ = false;    // its connection ended, and not at our wish
   bool had_to_be_ended_ = false;
   bool unheard_ = false;        // nothing came of it since it was asked

@@ -1,10 +1,13 @@
 // How a worker comes up: it is started, connects, says hello, is told the problem, and is ready.
 #include <fcntl.h>
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "couple/warden_start.h"
 #include "couple/worker_slot.h"
 #include "stap/core/error.h"
 
@@ -35,7 +38,8 @@ void WorkerSlot::start() {
     const Descriptor err(
         open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
     if (err.number() < 0)
-      throw Error(ErrorKind::storage, fmt::format("'{}' cannot be written", log.string()));
+      throw Error(ErrorKind::storage, fmt::format("'{}' cannot be written: {}", log.string(),
+                                                  std::generic_category().message(errno)));
     launch.err = err.number();
     std::string connect = "pipe", token_file;
     Descriptor theirs;
@@ -58,13 +62,12 @@ void WorkerSlot::start() {
     launch.env.push_back("STAP_TOKEN=" + (token_file.empty() ? token_ : ""));
     launch.env.push_back("STAP_TOKEN_FILE=" + token_file);
     process_.emplace(launch);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::storage) {  // no fault of the worker's
-      query_ = nullptr;
-      state_ = State::down;
-      throw;
-    }
-    fail(error.what(), false);
+  } catch (...) {  // no fault of the worker's
+    connection_.reset();
+    listener_.reset();
+    query_ = nullptr;
+    state_ = State::down;
+    throw;
   }
 }
 
@@ -78,9 +81,11 @@ void WorkerSlot::take_callers() {
     callers_.back()->reader().expect({{FrameType::hello, hello_most(), {}}});
   }
   std::optional<Hello> found;
+  int failing = 0;
   std::erase_if(callers_, [&](std::unique_ptr<Connection>& caller) {
     if (found) return true;
     caller->go_on();
+    failing = caller->error() != 0 ? caller->error() : failing;
     const auto frame = caller->take();
     Hello hello;
     std::string flaw = frame ? read_hello(frame->payload, hello) : caller->reader().flaw();
@@ -94,6 +99,8 @@ void WorkerSlot::take_callers() {
     }
     return true;
   });
+  if (!found && failing != 0)
+    throw Error(ErrorKind::storage, lack_text("nothing can be received from a worker", failing));
   if (!found) return;
   listener_.reset();  // the token was for one
   welcome(*found);
@@ -120,7 +127,11 @@ void WorkerSlot::go_on_starting() {
     look_for_room();
     if (state_ != State::starting) return;
   }
-  if (listener_) take_callers();
+  if (listener_) try {
+      take_callers();
+    } catch (const Error& error) {
+      return lack(error.what());
+    }
   for (int i = 0; connection_ && state_ == State::starting && i < kFramesAtOnce; ++i) {
     connection_->go_on();
     const auto frame = connection_->take();
@@ -147,6 +158,8 @@ void WorkerSlot::go_on_starting() {
   const double limit = options_.limits.start;
   if (connection_ && !connection_->reader().flaw().empty())
     breach(connection_->reader().flaw());
+  else if (connection_ && connection_->error() != 0)
+    lack(lack_text("nothing can be sent to a worker or received", connection_->error()));
   else if (ended || (connection_ && connection_->closed()))
     gone("it ended before it was ready");
   else if (limit > 0 && Clock::now() >= later(started_, limit))

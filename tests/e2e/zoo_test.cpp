@@ -150,10 +150,14 @@ INSTANTIATE_TEST_SUITE_P(
         {"many_files", "more than 100 files (limits.files)"},
         {"deletes_folder", "there is no output.npy"},
         {"kills_warden", "signal 9 (Killed)"},
+        {"orphans_daemon", "signal 9 (Killed)"},
+        {"stops_warden", "ended after 2", "on_failure: skip", true},
+        {"keeps_stopping", "signal 9 (Killed)"},
         {"storm", "exit code 1"},
         {"deaf_crowd", "exit code 3", "on_failure: skip", true},
         {"leaves_daemon"},
         {"leaves_deaf_daemon"},
+        {"stops_warden_and_answers"},
         {"renames"},
         {"moody"},
         {"reads_stdin"},
@@ -237,7 +241,8 @@ TEST_F(Zoo, SeveralStepsOfACallAreAllOrNothing) {
 
 // Where it cannot be found, a fork of the program itself looks after the solver.
 TEST_F(Zoo, WorksWithoutTheWardensProgram) {
-  const std::string alone = folder_.path("stap");
+  std::filesystem::create_directory(folder_.path("alone"));  // also the folder above has none
+  const std::string alone = folder_.path("alone/stap");
   std::filesystem::copy_file(STAP_TEST_PROGRAM, alone);
   const std::string config = study({"leaves_deaf_daemon"});
   std::vector<std::string> words = folder_.command(config, "run");
@@ -247,6 +252,35 @@ TEST_F(Zoo, WorksWithoutTheWardensProgram) {
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(books().failed, 0u);
+}
+
+// As a user who may have three processes: us, a warden, and a thread of ours or the program.
+TEST_F(Zoo, WithoutProcessesNothingIsChargedAndTheSameCommandContinues) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become a user without other processes";
+  const uid_t somebody = 100000 + static_cast<uid_t>(getpid());
+  const std::string config = study({"none"}, ", ZOO_BAD=never", 60);
+  chmod(folder_.path().c_str(), 0777);
+  for (const char* name : {"notes", "scratch"}) chmod(folder_.path(name).c_str(), 0777);
+  const auto run = [&](rlim_t most) {
+    return folder_.run(config, "run", [&] {
+      const rlimit limit{most, most};
+      if (setgid(somebody) != 0 || setuid(somebody) != 0) _exit(99);
+      if (most > 0) setrlimit(RLIMIT_NPROC, &limit);
+    });
+  };
+
+  const Finished short_of_them = run(3);
+  EXPECT_EQ(short_of_them.exit_code, 6) << short_of_them.err;
+  EXPECT_TRUE(contains(short_of_them.err, "no process can be"));
+  EXPECT_TRUE(contains(short_of_them.err, "no step is charged for it"));
+  EXPECT_TRUE(read_books(folder_.path("run/journal.jsonl")).answers.empty());
+
+  const Finished again = run(0);
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const Books b = books();
+  EXPECT_EQ(b.failed, 0u);
+  EXPECT_EQ(b.bought, b.budget);
+  EXPECT_EQ(folder_.begun().size(), b.answers.size()) << "a call was made twice";
 }
 
 TEST_F(Zoo, OnFailureAbortEndsTheRun) {
@@ -300,11 +334,31 @@ INSTANTIATE_TEST_SUITE_P(Workers, ZooWorkers,
                              {"other_id", "the worker"},
                              {"garbage", "the worker"},
                              {"kills_warden", "signal 9"},
+                             {"orphans_daemon", "signal 9"},
+                             {"stops_warden", "ended after 2", "on_failure: skip", true},
+                             {"stops_warden_idle"},
                              {"prints"},
                              {"forks"},
                              {"dies_idle"},
                          })),
                          name_of);
+
+// One of each kind in every slot, those that kill, stop or keep stopping their warden among them.
+TEST_F(ZooWorkers, FortyAtOnceLeaveNothing) {
+  const Finished result = folder_.run(folder_.study(
+      "study", "worker", kPrograms + "/zoo_worker, any",
+      "on_failure: skip\n  slots: 40\n  breaker: false\n  limits: {seconds: 5, start: 60}", "",
+      "pool: 60, initial: 40, rounds: 1, budget: 6"));
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Books b = read_books(folder_.path("run/journal.jsonl"));
+  EXPECT_EQ(b.budget, 40u * 3 + 6);
+  EXPECT_EQ(b.bought + b.charged + b.unspent, b.budget);
+  EXPECT_EQ(b.count("ok"), b.bought);
+  EXPECT_EQ(b.count("failed"), b.failed);
+  EXPECT_GT(b.failed, 0u);
+  expect_right_numbers();
+}
 
 // An answer too many is told apart from the next one: it costs a worker, but no query.
 TEST_F(ZooWorkers, AnAnswerTooManyIsNobodysAnswer) {

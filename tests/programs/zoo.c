@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 enum { kValuesMost = 1 << 20, kHeadMost = 4096 };
 
@@ -77,19 +76,6 @@ static int first_time(void) {
   const int file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (file >= 0) close(file);
   return file >= 0;
-}
-
-// Goes on in a process that has left session and parents; the others return 0.
-static int become_daemon(void) {
-  const pid_t child = fork();
-  if (child < 0) fail("fork");
-  if (child > 0) {
-    waitpid(child, NULL, 0);
-    return 0;
-  }
-  setsid();
-  if (fork() != 0) _exit(0);
-  return 1;
 }
 
 // --- animals that are no use -----------------------------------------------------------------
@@ -256,6 +242,19 @@ static void kills_warden(void) {
   kill(getppid(), SIGKILL);
   sleep_forever();
 }
+static void stops_warden(void) {
+  kill(getppid(), SIGSTOP);
+  sleep_forever();
+}
+static void keeps_stopping(void) {
+  keep_stopping(getppid());
+}
+static void orphans_daemon(void) {
+  const pid_t warden = getppid();
+  if (become_daemon()) hangs_deaf();
+  kill(warden, SIGKILL);
+  sleep_forever();
+}
 // Every process of it makes another one and ends: whoever looks for it finds one that is gone.
 static void storm(void) {
   setsid();
@@ -282,6 +281,10 @@ static void leaves_daemon(void) {
 static void leaves_deaf_daemon(void) {
   write_good(output);
   if (become_daemon()) hangs_deaf();
+}
+static void stops_warden_and_answers(void) {
+  write_good(output);
+  kill(getppid(), SIGSTOP);
 }
 static void renames(void) {
   char path[kHeadMost];
@@ -368,10 +371,14 @@ static const struct {
     {"drips", drips},
     {"hungry", hungry},
     {"kills_warden", kills_warden},
+    {"stops_warden", stops_warden},
+    {"keeps_stopping", keeps_stopping},
+    {"orphans_daemon", orphans_daemon},
     {"storm", storm},
     {"deaf_crowd", deaf_crowd},
     {"leaves_daemon", leaves_daemon},
     {"leaves_deaf_daemon", leaves_deaf_daemon},
+    {"stops_warden_and_answers", stops_warden_and_answers},
     {"renames", renames},
     {"slow", slow},
     {"moody", moody},

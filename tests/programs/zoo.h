@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,27 @@ static void nap(long milliseconds) {
 
 static void sleep_forever(void) {
   for (;;) nap(1000);
+}
+
+// Goes on in a process that has left session and parents; the others return 0.
+static int become_daemon(void) {
+  const pid_t child = fork();
+  if (child < 0) fail("fork");
+  if (child > 0) {
+    waitpid(child, NULL, 0);
+    return 0;
+  }
+  setsid();
+  if (fork() != 0) _exit(0);
+  return 1;
+}
+
+// Deaf, and keeps who would end it from doing anything.
+static void keep_stopping(pid_t warden) {
+  for (int s = 1; s < 32; ++s) signal(s, SIG_IGN);
+  while (kill(warden, SIGSTOP) == 0) {
+  }
+  sleep_forever();
 }
 
 // FNV-1a.

@@ -37,6 +37,15 @@ static void leave_daemon(const char* path, int deaf) {
   while (access(path, F_OK) != 0) usleep(1000);
 }
 
+static void keep_stopping(pid_t warden, const char* path) {
+  be_deaf();
+  kill(warden, SIGSTOP);
+  tell(path);
+  while (kill(warden, SIGSTOP) == 0) {
+  }
+  sleep_forever();
+}
+
 static void list_descriptors(void) {
   DIR* folder = opendir("/proc/self/fd");
   if (folder == NULL) _exit(99);
@@ -53,6 +62,19 @@ int main(int argc, char** argv) {
   } else if (strcmp(kind, "sleeps") == 0) {
     tell(path);
     sleep_forever();
+  } else if (strcmp(kind, "stops_warden") == 0) {
+    kill(getppid(), SIGSTOP);
+    tell(path);
+    sleep_forever();
+  } else if (strcmp(kind, "keeps_stopping") == 0) {
+    keep_stopping(getppid(), path);
+  } else if (strcmp(kind, "leaves_keeper") == 0) {  // and is gone
+    const pid_t warden = getppid();
+    if (fork() == 0) {
+      setsid();
+      keep_stopping(warden, path);
+    }
+    while (access(path, F_OK) != 0) usleep(1000);
   } else if (strcmp(kind, "deaf") == 0) {
     be_deaf();
     tell(path);

@@ -3,7 +3,6 @@
 #include "stap_solver.h"
 
 #include <math.h>
-#include <sys/wait.h>
 
 #include "zoo.h"
 
@@ -36,8 +35,19 @@ static void before(double* v, const stap_step* info) {
     setsid();
     sleep_forever();
   }
+  const pid_t warden = getppid();
   if (is("kills_warden")) {
-    kill(getppid(), SIGKILL);
+    kill(warden, SIGKILL);
+    sleep_forever();
+  }
+  if (is("stops_warden")) {
+    kill(warden, SIGSTOP);
+    sleep_forever();
+  }
+  if (is("keeps_stopping")) keep_stopping(warden);
+  if (is("orphans_daemon")) {
+    if (become_daemon()) sleep_forever();
+    kill(warden, SIGKILL);
     sleep_forever();
   }
 }
@@ -46,6 +56,15 @@ static void before(double* v, const stap_step* info) {
 static void after(const stap_step* info) {
   if (is("twice")) stap_write_(stap_connection_.outgoing, 48 + info->values * sizeof(double));
   if (is("dies_idle")) exit(0);
+  if (is("stops_warden_idle")) kill(getppid(), SIGSTOP);
+}
+
+// `any`: which of them, its slot decides.
+static void choose(int slot) {
+  static const char* all[] = {"exits",          "segfault",     "hangs",        "hangs_deaf",
+                              "forks",          "kills_warden", "stops_warden", "keeps_stopping",
+                              "orphans_daemon", "garbage",      "dies_idle",    "stops_warden_idle"};
+  if (is("any")) animal = all[(size_t)slot % (sizeof all / sizeof all[0])];
 }
 
 int main(int argc, char** argv) {
@@ -54,6 +73,7 @@ int main(int argc, char** argv) {
   if (is("never_up")) sleep_forever();
   if (is("wrong_token")) setenv("STAP_TOKEN", "0123456789abcdef0123456789abcdef", 1);
   if (stap_open("zoo", &info) != 0) return 1;
+  choose(info.slot);
   double* u = malloc(info.values * sizeof(double));
   double* v = malloc(info.values * sizeof(double));
   if (u == NULL || v == NULL) return 1;

@@ -128,7 +128,7 @@ TEST_P(ProcessTest, FolderThatIsGoneIsNoStart) {
   try {
     EXPECT_FALSE(run(what).good());
   } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::unavailable);
+    EXPECT_EQ(error.kind(), ErrorKind::storage);
   }
 }
 
@@ -465,8 +465,115 @@ TEST_P(ProcessTest, WithoutDescriptorsItSaysSoAndLeavesNone) {
   }
   setrlimit(RLIMIT_NOFILE, &limit);
 
-  EXPECT_EQ(kind, ErrorKind::unavailable);
+  EXPECT_EQ(kind, ErrorKind::storage);
   EXPECT_EQ(count(), before);
+}
+
+// As a user who may have one process, us, or two, us and the warden.
+TEST_P(ProcessTest, WithoutProcessesTheProgramIsNotToBlame) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become a user without other processes";
+  for (const rlim_t most : {1, 2}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const uid_t somebody = 100000 + static_cast<uid_t>(getpid());
+      const rlimit limit{most, most};
+      if (setgid(somebody) != 0 || setuid(somebody) != 0) _exit(97);
+      setrlimit(RLIMIT_NPROC, &limit);
+      bool said = false;
+      try {
+        Process process(launch({"true"}));
+        std::optional<Ending> ending;
+        eventually([&] { return (ending = process.ended()).has_value(); });
+        if (!ending || ending->good() || ending->start_error != 0) _exit(98);
+        ending->check_lack();
+      } catch (const Error& error) {
+        said = error.kind() == ErrorKind::storage &&
+               std::string(error.what()).find("no process can be") == 0;
+      }
+      _exit(said ? 0 : 99);
+    }
+    EXPECT_EQ(WEXITSTATUS(test::wait_for(child)), 0) << most;
+  }
+}
+
+TEST_P(ProcessTest, WhatBelongsToItIsMarked) {
+  const Launch what = shell("echo $STAP_STARTED_BY");
+
+  const std::string one = words_of(what), two = words_of(what);
+
+  EXPECT_TRUE(contains(one, "-" + std::to_string(getpid()) + "-"));
+  EXPECT_NE(one, two);
+}
+
+TEST_P(ProcessTest, AKilledWardenLeavesNothingThatLeftItsSession) {
+  Process process(zoo("with_daemon"));
+  ASSERT_TRUE(is_up());
+
+  ASSERT_EQ(kill(process.warden(), SIGKILL), 0);
+
+  EXPECT_FALSE(wait_for(process).good());
+  EXPECT_TRUE(nobody_left());
+}
+
+// Broken where nobody looks whether the warden is stopped: it would never end.
+TEST_P(ProcessTest, AStoppedWardenGoesOn) {
+  EXPECT_EQ(run(shell("kill -STOP $PPID; exit 3")).code, 3);
+
+  Process process(zoo("stops_warden"));
+  ASSERT_TRUE(is_up());
+  process.end();
+  EXPECT_EQ(wait_for(process).signal, SIGTERM);
+  EXPECT_TRUE(nobody_left());
+}
+
+TEST_P(ProcessTest, WhatKeepsStoppingItsWardenIsEndedWithoutIt) {
+  for (const std::string kind : {"keeps_stopping", "leaves_keeper"})
+    for (const bool told : {false, true}) {
+      Process process(zoo(kind));
+      ASSERT_TRUE(is_up());
+      if (told) process.end();
+
+      const Ending ending = wait_for(process);  // the warden may win where the program is gone
+      EXPECT_TRUE(ending.by_force() || kind == "leaves_keeper") << ending.text();
+      EXPECT_TRUE(processes_with(mark_).empty()) << kind;
+      fs::remove(up());
+    }
+}
+
+TEST_P(ProcessTest, DroppingOneWithAStoppedWardenEndsIt) {
+  {
+    Process process(zoo("keeps_stopping"));
+    ASSERT_TRUE(is_up());
+  }
+  EXPECT_TRUE(nobody_left());
+}
+
+// Broken without a signal that continues the warden when its parent is gone.
+TEST_P(ProcessTest, AStoppedWardenGoesOnWhenWeAreKilled) {
+  const pid_t child = fork();
+  if (child == 0) {
+    Process process(zoo("stops_warden"));
+    is_up();
+    kill(getpid(), SIGKILL);
+  }
+  test::wait_for(child);
+  ASSERT_TRUE(fs::exists(up()));
+
+  EXPECT_TRUE(nobody_left(15.0));
+}
+
+// Some shells leave it ignored, and it is inherited: then children vanish with how they ended.
+TEST_P(ProcessTest, HowItEndedIsKnownWhereChildrenAreIgnored) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGCHLD, SIG_IGN);
+    Process process(shell("exit 3"));
+    std::optional<Ending> ending;
+    eventually([&] { return (ending = process.ended()).has_value(); });
+    _exit(ending ? ending->code : 98);
+  }
+
+  EXPECT_EQ(WEXITSTATUS(test::wait_for(child)), 3);
 }
 
 TEST_P(ProcessTest, ManyAtOnceEndAsTheyShould) {

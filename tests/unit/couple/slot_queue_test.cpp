@@ -10,6 +10,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "stap/core/error.h"
 #include "stap/core/rng.h"
 #include "support/contains.h"
@@ -50,6 +52,7 @@ struct World {
   bool heeds_end = true;   ///< what is ended ends
   bool ends_lost = false;  ///< and says that it was lost
   int let_go = 0;          ///< how often an idle slot must be asked to go
+  int lacks_at_look = 0;   ///< how often that throws
   std::set<std::size_t> getting_ready{};
   std::vector<std::pair<std::uint64_t, int>> begun{};  ///< id, attempt
   std::vector<std::string> ended{};                    ///< why
@@ -77,6 +80,12 @@ class FakeSlot final : public Slot {
   std::optional<Outcome> look() override {
     if (query_ == nullptr) return std::nullopt;
     EXPECT_EQ(query_->id, id_);  // it must live as long: a sanitizer sees it otherwise
+    if (world_.lacks_at_look > 0 && outcome_) {
+      --world_.lacks_at_look;
+      --world_.running;
+      query_ = nullptr;
+      throw Error(ErrorKind::storage, "no process");
+    }
     if (why_ && world_.heeds_end) {
       outcome_ = failed(true);
       outcome_->answer.reason = *why_;
@@ -648,6 +657,66 @@ TEST(SlotQueue, WhatASlotThrowsComesBehindTheAnswersAndIsNoTry) {
   const auto replies = replies_of(*queue);
 
   EXPECT_EQ(ids_of(replies), (std::vector<std::uint64_t>{2, 3}));
+  for (const Reply& reply : replies) EXPECT_EQ(reply.answer.attempts, 1);
+}
+
+// Broken by: an error although another query runs, one that is charged as a try, a slot that never
+// tries again.
+TEST(SlotQueue, WaitsForWhatTheSystemDoesNotGiveWhileOthersRun) {
+  World world;
+  int refused = 0;
+  world.fate = [&](const Query& what, int) -> std::optional<Outcome> {
+    if (what.id == 1) return std::nullopt;
+    if (refused < 12) throw Error(ErrorKind::storage, fmt::format("no socket {}", ++refused));
+    return ok();
+  };
+  const auto queue = queue_of(world, {.slots = 2});
+  for (std::uint64_t id : {1, 2}) queue->submit(query(id));
+
+  const auto reply = queue->next(Clock::now() + seconds(60));
+
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(refused, 12) << "more tries than 1.5 s have";
+  EXPECT_EQ(reply->id, 2u);
+  EXPECT_EQ(reply->answer.status, Answer::Status::ok);
+  EXPECT_EQ(reply->answer.attempts, 1);
+}
+
+// Whether it fails to begin, or a moment later.
+TEST(SlotQueue, TriesForAMomentWhereNothingElseRuns) {
+  for (const bool at_look : {false, true}) {
+    World world;
+    int refusals = at_look ? 0 : 3;
+    world.lacks_at_look = at_look ? 3 : 0;
+    world.fate = [&](const Query&, int) -> std::optional<Outcome> {
+      if (refusals-- > 0) throw Error(ErrorKind::storage, "no process");
+      return ok();
+    };
+    const auto queue = queue_of(world, {.slots = 1});
+    queue->submit(query(1));
+
+    const auto reply = queue->next(Clock::now() + seconds(60));
+
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->answer.status, Answer::Status::ok);
+    EXPECT_EQ(reply->answer.attempts, 1);
+  }
+}
+
+// Two that begin and then fail do not count as others that run.
+TEST(SlotQueue, AShortageWithoutAnEndIsTold) {
+  World world;
+  world.lacks_at_look = 1000000;
+  const auto queue = queue_of(world, {.slots = 2});
+  for (std::uint64_t id : {1, 2, 3}) queue->submit(query(id));
+
+  expect_error(ErrorKind::storage, "no step is charged for it",
+               [&] { queue->next(Clock::now() + seconds(60)); });
+  EXPECT_EQ(queue->open(), 3u);
+  world.lacks_at_look = 0;
+
+  const auto replies = replies_of(*queue);
+  EXPECT_EQ(ids_of(replies), (std::vector<std::uint64_t>{1, 2, 3}));
   for (const Reply& reply : replies) EXPECT_EQ(reply.answer.attempts, 1);
 }
 
