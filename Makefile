@@ -46,7 +46,7 @@ test-docs:  ## run every command of the pages for users, check links and generat
 	@tools/write-commands --check build/release/stap
 	@tests/docs/run build/release/stap
 
-test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it: an hour and a half or so
+test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it: two hours or so
 	@tools/install-deps build test faults fuzz
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_program stap_serve stap_unit_tests \
