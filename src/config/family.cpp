@@ -107,9 +107,9 @@ Family plain_family(std::string name, std::string text, const Table& fields, Aff
 const Entry* Family::meant(const Value& section) const {
   if (!named) return &entries.front();
   const Value* given = section.find("name");
-  const std::string* text = given != nullptr ? given->text() : &preset;
+  const std::string* wanted = given != nullptr ? given->text() : &preset;
   for (const Entry& entry : entries)
-    if (text != nullptr && entry.name == *text) return &entry;
+    if (wanted != nullptr && entry.name == *wanted) return &entry;
   return nullptr;
 }
 

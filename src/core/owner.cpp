@@ -19,13 +19,13 @@
 namespace stap {
 namespace {
 
-constexpr std::size_t kMostBytes = 1 << 16;
+constexpr std::size_t kMostOfProc = 1 << 16;
 
 // Empty: there is none. Not known, where it cannot be read.
 std::optional<std::string> text_of_file(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno == ENOENT ? std::optional<std::string>("") : std::nullopt;
-  std::string text(kMostBytes, '\0');
+  std::string text(kMostOfProc, '\0');
   const ssize_t n = read(file, text.data(), text.size());
   const int error = errno;
   close(file);
