@@ -68,7 +68,8 @@ void draw_bought(Svg& svg, const Frame& frame, const FieldModel& model, bool lab
       fmt::format("<path d=\"{}V{}Z\" class=\"bar g{}\" fill=\"{}\"><title>share of the chosen "
                   "trajectories of which each step was bought</title></path>\n",
                   path, coordinate(bottom), model.group, group_colour(model.group)));
-  if (labelled) svg.text(frame.left - 0.4 * svg.font(), bottom - 0.15 * svg.font(), Anchor::end, "bought");
+  if (labelled)
+    svg.text(frame.left - 0.4 * svg.font(), bottom - 0.15 * svg.font(), Anchor::end, "bought");
 }
 
 // A time or point stands for the pixels around it.

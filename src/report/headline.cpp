@@ -169,8 +169,9 @@ class SetWords {
           best, number_word(pairs_));
     return fmt::format(
         "No clear winner yet: {} has a lower error than {}, but not significantly "
-        "lower than {} more",
-        best, baseline ? name(0) : names(beaten_), number_word(open_.size() + same_.size()));
+        "lower than {} other{}",
+        best, baseline ? name(0) : names(beaten_), number_word(open_.size() + same_.size()),
+        open_.size() + same_.size() == 1 ? "" : "s");
   }
 
   // Of many rivals the baseline, and the nearest ones.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -61,12 +62,18 @@ std::string study_text(const ReportProblem& problem) {
   text += fmt::format(", {} steps", problem.table.steps);
   if (problem.dt > 0) text += fmt::format(" of {:.4g} time units", problem.dt);
   std::size_t seeds = 0;
-  double steps = 0;
+  double steps = 0, least = INFINITY;
   for (const TableRow& row : problem.table.rows) seeds = std::max(seeds, row.runs.size());
-  for (const ReportMethod& method : problem.methods) steps = std::max(steps, method.solver_steps);
+  for (const ReportMethod& method : problem.methods) {
+    steps = std::max(steps, method.solver_steps);
+    least = std::min(least, method.solver_steps);
+  }
   text += fmt::format(" · {} × {}", count_text(problem.methods.size(), "method"),
                       count_text(seeds, "seed"));
-  if (steps > 0) text += fmt::format(" · {} solver steps each", grouped_digits(steps));
+  const bool same = steps <= 1.01 * least;  // failures may leave some unspent
+  if (steps > 0)
+    text += fmt::format(" · {}{} solver steps each", same ? "" : grouped_digits(least) + " to ",
+                        grouped_digits(steps));
   return text;
 }
 

@@ -117,8 +117,8 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
                                             : digits_cell(cell.by_round.back()));
     }
     if (any_diverged)
-      cells.push_back(number_cell(static_cast<double>(errors.diverged),
-                                  fmt::format("{}", errors.diverged)));
+      cells.push_back(
+          number_cell(static_cast<double>(errors.diverged), fmt::format("{}", errors.diverged)));
     html.rows.push_back(std::move(cells));
   }
   const std::array one{table};

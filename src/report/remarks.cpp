@@ -160,7 +160,21 @@ void say_unmeasured(const Report& report, const ReportProblem& problem, Headline
     without += row.without_errors;
     finished += row.members.seeds.size();
   }
-  if (without > 0) {
+  const std::string only = report.problems.size() == 1 ? "" : problem.table.problem;
+  const ReportRun* first = nullptr;  // that has failed
+  std::size_t runs = 0, failed = 0, ended = 0;
+  for (const ReportRun& run : report.runs) {
+    if (!only.empty() && run.problem != only) continue;
+    ++runs;
+    ended += run.state == ReportRun::State::finished ? 1 : 0;
+    if (run.state != ReportRun::State::failed) continue;
+    if (++failed == 1) first = &run;
+  }
+  if (failed > 0 && ended == 0) {
+    head.title = fmt::format("No result yet: {} of {} failed", failed, count_text(runs, "run"));
+    head.text = fmt::format("{}: {}. Once it is fixed, the same command continues.",
+                            shortened(first->folder), shortened(first->words, 240));
+  } else if (without > 0) {
     head.title = "Nothing to rank: this study has no test set, so there are no errors";
     head.text =
         "What was chosen, bought, trained and timed is below. With 'study.test' set to a "
@@ -170,8 +184,7 @@ void say_unmeasured(const Report& report, const ReportProblem& problem, Headline
     head.text = "More epochs, a wider network or a smaller learning rate may help.";
   } else {
     head.title = "No result yet: no run is finished";
-    const std::string states =
-        states_text(report, report.problems.size() == 1 ? "" : problem.table.problem);
+    const std::string states = states_text(report, only);
     head.text = fmt::format("Runs: {}. What they have done so far is below.{}", states,
                             states.find("stopped") == std::string::npos
                                 ? ""

@@ -132,17 +132,17 @@ class Tiles {
 
   Tile settled() const {
     Tile tile{"Is it settled?", "No"};
+    if (head_.title.starts_with("No ranking")) {
+      tile.details =
+          fmt::format("Errors do not compare where the {} differs.", problem_.table.apart);
+      return tile;
+    }
     if (!head_.against) {
       const std::size_t seeds = errors(*head_.best).seeds.size();
       tile.question = "Seeds";
       tile.answer = fmt::format("{}", seeds);
       tile.details = seeds > 1 ? "There is one method: nothing is compared."
                                : "Another seed may differ by as much as a method does.";
-      return tile;
-    }
-    if (head_.title.starts_with("No ranking")) {
-      tile.details =
-          fmt::format("Errors do not compare where the {} differs.", problem_.table.apart);
       return tile;
     }
     std::vector<std::string> needed;

@@ -181,6 +181,14 @@ std::map<std::string, std::string> visible_texts() {
     texts["describe " + name] = run_stap({"describe", name, "--json"}).out;
   }
   const fs::path root = STAP_TEST_SOURCE_DIR;
+  for (const char* folder : {"tutorials", "how-to", "reference", "explanation"})
+    for (const auto& entry : fs::directory_iterator(root / "docs" / folder))
+      texts[entry.path().lexically_relative(root).string()] = content(entry.path().string());
+  for (const char* page : {"README.md", "docs/index.md"})
+    texts[page] = content((root / page).string());
+  for (const auto& entry : fs::recursive_directory_iterator(root / "templates"))
+    if (entry.is_regular_file())
+      texts[entry.path().lexically_relative(root).string()] = content(entry.path().string());
   for (const char* folder : {"app", "src", "include"})
     for (const auto& entry : fs::recursive_directory_iterator(root / folder))
       if (const auto kind = entry.path().extension(); kind == ".cpp" || kind == ".h")

@@ -3,7 +3,7 @@
  *   ./solver input.npy output.npy dt length diffusion
  *
  * reads a state, advances it by dt and writes it. stap starts it once for every step, in a folder
- * of its own. Put your own solver in the place of step(); keep to one rule: the answer depends on
+ * of its own. Replace step() with your own solver; keep to one rule: the answer depends on
  * the input file and the arguments alone.
  */
 #include <math.h>

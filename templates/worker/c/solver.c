@@ -1,8 +1,8 @@
 /* A worker: a reaction-diffusion equation, u_t = D u_xx + u - u^3, on a periodic line.
  *
  * stap starts it once for every slot and then asks it for one step after the other;
- * stap_solver.h, beside this file, does the talking. What it prints goes to a log. Put your own
- * solver in the place of step(); keep to one rule: the answer depends on `in` and `info` alone.
+ * stap_solver.h, beside this file, does the talking. What it prints goes to a log. Replace
+ * step() with your own solver; keep to one rule: the answer depends on `in` and `info` alone.
  */
 #include "stap_solver.h"
 

@@ -1,8 +1,8 @@
 ! A worker: a reaction-diffusion equation, u_t = D u_xx + u - u^3, on a periodic line.
 !
 ! stap starts it once for every slot and then asks it for one step after the other; stap_solver.f90,
-! beside this file, does the talking. What it prints goes to a log. Put your own solver in the place
-! of step; keep to one rule: the answer depends on u and info alone.
+! beside this file, does the talking. What it prints goes to a log. Replace step with your own
+! solver; keep to one rule: the answer depends on u and info alone.
 program solver
   use stap_solver
   implicit none

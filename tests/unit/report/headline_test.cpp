@@ -176,6 +176,12 @@ TEST(Headline, RunsThatHaveNoErrorsOrDivergedAreSaid) {
   EXPECT_TRUE(contains(head_of({unfinished}).title, "no run is finished"));
   EXPECT_EQ(head_of({unfinished}).tiles.size(), 4u);
   EXPECT_TRUE(contains(words(mixed), "2 runs: 1 finished and 1 damaged.\n"));
+  // Broken by: a study without a test set, of which all failed, that is said to lack only that.
+  Report failed = report_of({without});
+  failed.runs = {{.folder = "f", .state = ReportRun::State::failed, .words = "exit code 1"}};
+  const Headline wrong = headline_of(failed, failed.problems.at(0));
+  EXPECT_TRUE(contains(wrong.title, "1 of 1 run failed")) << wrong.title;
+  EXPECT_TRUE(contains(wrong.text, "f: exit code 1.")) << wrong.text;
   // The NRMSE of such a run is exp(log RMSE - 1).
   const std::string useless = words(report_of({result("random", 0, {3.0, 1.5})}));
   EXPECT_TRUE(contains(useless, "No better than predicting zero: random (NRMSE 1.65).")) << useless;
@@ -216,6 +222,7 @@ TEST(Headline, SettingsThatAllHaveAreSaidOnce) {
   EXPECT_TRUE(contains(head.text, "With study.budget=16: sbal has 39 % lower error than random"))
       << head.text;
   EXPECT_TRUE(head.command.empty());
+  EXPECT_TRUE(contains(head.tiles.at(3).details, "budget per round")) << head.tiles[3].details;
 }
 
 }  // namespace
