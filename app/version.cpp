@@ -19,6 +19,13 @@
 namespace stap::app {
 namespace {
 
+// GCC names its number only.
+#ifdef __clang__
+constexpr const char* kCompiler = "";
+#else
+constexpr const char* kCompiler = "GCC ";
+#endif
+
 struct VersionOptions {
   bool verbose = false, json = false;
 };
@@ -43,7 +50,7 @@ void run_version(const VersionOptions& options, const Globals& globals, std::ost
   const HelpItem items[] = {
       {"version", std::string(version())},
       {"build", STAP_BUILD_TYPE},
-      {"compiler", machine.compiler},
+      {"compiler", kCompiler + machine.compiler},
       {"cpu", machine.cpu},
       {"instruction set", isa_text()},
       {"threads", fmt::format("{}", globals.threads > 0 ? globals.threads : cores)},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -69,16 +70,25 @@ class Said {
 };
 
 std::string terms_html(const std::string& id, const std::vector<const ReportMethod*>& methods) {
+  std::set<std::string> baselines;
+  for (const ReportMethod* method : methods)
+    if (!method->cost->baseline.empty()) baselines.insert(method->cost->baseline);
+  const bool one = baselines.size() == 1;
   HtmlTable html{id + "-table",
-                 "Terms of the cost analysis; steps are solver steps",
-                 {"method", "over", "initial steps", "steps per round", "rounds", "efficiency"},
+                 fmt::format("Terms of the cost analysis{}; steps are solver steps",
+                             one ? ", against " + shortened(*baselines.begin()) : std::string()),
+                 {"method"},
                  {}};
+  if (!one) html.head.emplace_back("over");
+  html.head.insert(html.head.end(), {"initial steps", "steps per round", "rounds", "efficiency"});
   for (const ReportMethod* method : methods) {
     const CostAnalysis& cost = method->cost->cost;
-    html.rows.push_back({text_cell(method->label), text_cell(method->cost->baseline),
-                         digits_cell(cost.terms.initial), digits_cell(cost.terms.budget),
-                         digits_cell(cost.terms.rounds),
-                         digits_cell(cost.efficiency.value_or(std::nan("")))});
+    std::vector<Cell> cells{text_cell(method->label)};
+    if (!one) cells.push_back(text_cell(method->cost->baseline));
+    for (const double number : {cost.terms.initial, cost.terms.budget, cost.terms.rounds,
+                                cost.efficiency.value_or(std::nan(""))})
+      cells.push_back(digits_cell(number));
+    html.rows.push_back(std::move(cells));
   }
   using Term = std::function<double(const CostAnalysis&)>;
   const auto column = [&](const Term& term) {

@@ -117,16 +117,23 @@ std::string chart_finding(std::string_view id, const Chart& chart, const ReportP
   if (id == "errors") {
     if (head.proved) return fmt::format("Error falls fastest with {}", label);
     const bool one = problem.table.rows[*head.best].of(head.whose).seeds.size() < 2;
-    return head.against ? fmt::format("{} has the lowest curve, {}", label,
-                                      one ? "with one seed" : "within the spread of seeds")
-                        : fmt::format("Error falls from {:.3g} to {:.3g}", y.front(), y.back());
+    return head.against
+               ? fmt::format("{} has the lowest curve, {}", label,
+                             one ? "with one seed" : "within the spread of seeds")
+               : fmt::format("Error {} from {:.3g} to {:.3g}",
+                             y.back() <= y.front() ? "falls" : "rises", y.front(), y.back());
   }
-  if (id == "quantiles" && y.size() == 3 && y[0] > 0)
-    return fmt::format("{}: the hardest 1 % have {:.2g} times the median error", label,
-                       y[2] / y[0]);
-  if (id == "by-step" && y[0] > 0)
-    return fmt::format("{}: errors grow {:.2g} times from the first step to the last", label,
-                       y.back() / y.front());
+  const double factor = y.back() / y.front();
+  if ((id == "quantiles" || id == "by-step") && !std::isfinite(factor)) return {};
+  if (id == "quantiles" && y.size() == 3)
+    return factor < 1.05 ? fmt::format("{}: the hardest 1 % are as hard as the median", label)
+                         : fmt::format("{}: the hardest 1 % have {:.2g} times the median error",
+                                       label, factor);
+  if (id == "by-step")
+    return factor < 1.05
+               ? fmt::format("{}: errors do not grow with the steps", label)
+               : fmt::format("{}: errors grow {:.2g} times from the first step to the last", label,
+                             factor);
   if (id == "frequency") {
     double early = 0, late = 0;
     for (std::size_t i = 0; i < y.size(); ++i) (2 * i < y.size() ? early : late) += y[i];

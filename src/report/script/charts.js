@@ -158,7 +158,7 @@ function enhanceChart(figure, variants) {
     const width = Math.max(200, Math.floor(plot.clientWidth));
     // The first screen has one large chart, and small ones beside it.
     const [part, least, most] = !figure.closest(".card") ? [0.58, 230, 320]
-      : figure.matches(".card:first-child *, .card:first-child > *") ? [0.69, 230, 440] : [0.36, 150, 200];
+      : figure.matches(".card:first-child *, .card:first-child > *") ? [0.69, 230, 440] : [0.36, 165, 200];
     return { width, height: Math.round(clamp(width * part, least, most)) };
   };
 

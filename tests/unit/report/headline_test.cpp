@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "report/headline.h"
+#include "report/page_parts.h"
 #include "support/contains.h"
 #include "support/made_report.h"
 
@@ -223,6 +224,26 @@ TEST(Headline, SettingsThatAllHaveAreSaidOnce) {
       << head.text;
   EXPECT_TRUE(head.command.empty());
   EXPECT_TRUE(contains(head.tiles.at(3).details, "budget per round")) << head.tiles[3].details;
+}
+
+// Broken by: a factor of 1 that is called growth, a curve that rises and is said to fall.
+TEST(Headline, CaptionsSayWhatTheCurveDoes) {
+  const Report report = report_of({result("sbal", 0, {0.0, -1.0})});
+  const ReportProblem& problem = report.problems.at(0);
+  const Headline head = headline_of(report, problem);
+  const auto said = [&](const char* id, std::vector<double> y) {
+    Chart chart;
+    chart.series = {{.label = "sbal", .x = {0, 1, 2}, .y = std::move(y)}};
+    return chart_finding(id, chart, problem, head);
+  };
+
+  EXPECT_TRUE(contains(said("quantiles", {1, 2, 3}), "3 times the median"));
+  EXPECT_FALSE(contains(said("quantiles", {1, 1, 1.01}), "times"));
+  EXPECT_TRUE(contains(said("by-step", {1, 2, 6.2}), "grow 6.2 times"));
+  EXPECT_FALSE(contains(said("by-step", {1, 2, 0.9}), " times"));
+  EXPECT_EQ(said("by-step", {0, 2, 3}), "");
+  EXPECT_TRUE(contains(said("errors", {0.2, 0.4, 0.1}), "falls from 0.2 to 0.1"));
+  EXPECT_TRUE(contains(said("errors", {0.2, 0.1, 0.4}), "rises from 0.2 to 0.4"));
 }
 
 }  // namespace
