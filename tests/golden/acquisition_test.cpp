@@ -78,7 +78,7 @@ TEST(AcquisitionGolden, RolloutsAndVariances) {
     }
     std::vector<double> score(n), spread(n);
     for (std::size_t step = 1; step <= steps; ++step) {
-      committee->advance(rows, index, which, {}, rows, index);
+      committee->advance(rows, index, which, rows, index);
       committee->spread(rows, index, spread);
       States<float> state(shape.grid, index.size());
       committee->get(rows, 0, state.view());

@@ -52,7 +52,7 @@ TEST_F(FnoGolden, Outputs) {
     const std::vector<int> member(n, 0);
 
     committee->put(rows, 0, file.inputs.view());
-    committee->advance(rows, index, member, {}, rows, index);
+    committee->advance(rows, index, member, rows, index);
     States<float> out(file.shape.grid, n);
     committee->get(rows, 0, out.view());
 
