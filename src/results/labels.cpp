@@ -8,6 +8,7 @@
 
 #include "stap/results/run_result.h"
 #include "stap/study/affecting.h"
+#include "stap/study/study.h"
 
 namespace stap {
 namespace {
@@ -31,9 +32,14 @@ std::vector<std::string> what_differs(const std::vector<const Value*>& documents
   std::vector<std::map<std::string, std::string>> all;
   // The method has its name, and seeds are those of one row.
   using enum config::Affects;
-  for (const Value* document : documents)
-    leaves(not_affecting(*document, {method, seed, record, solver, machine}), "",
-           all.emplace_back());
+  for (const Value* document : documents) {
+    Value part = not_affecting(*document, {method, seed, record, solver, machine});
+    for (const config::Family& family : study_families())  // what no name means is a choice, too
+      if (Value* section = part.find(family.name);
+          section != nullptr && !family.preset.empty() && section->find("name") == nullptr)
+        section->set("name", family.preset);
+    leaves(part, "", all.emplace_back());
+  }
   for (const auto& one : all)
     for (const auto& [path, text] : one) values[path].insert(text);
   std::vector<std::string> texts(documents.size());

@@ -292,13 +292,12 @@ class CpuEngine final : public Engine, public Gradients {
 }  // namespace cpu
 
 std::size_t cpu_training_bytes(const NetworkSpec& spec, int members, bool augmented, int threads) {
-  const cpu::Network network(spec, active_isa());
+  const std::unique_ptr<cpu::Body> body = spec.family.row->cpu(spec, active_isa());
   const auto together = static_cast<std::size_t>(std::min(members, thread_count(threads)));
   const std::size_t rows = augmented ? 2 * kBatchRows : 0;
-  return sum_of(
-      {product_of({together, network.body->batch_bytes()}),
-       product_of({together, rows, spec.grid.values(), sizeof(float)}),
-       product_of({3, sizeof(float), network.body->size(), static_cast<std::size_t>(members)})});
+  return sum_of({product_of({together, body->batch_bytes()}),
+                 product_of({together, rows, spec.grid.values(), sizeof(float)}),
+                 product_of({3, sizeof(float), body->size(), static_cast<std::size_t>(members)})});
 }
 
 std::unique_ptr<Engine> make_cpu_engine(const NetworkSpec& spec, int members, int threads) {
