@@ -14,7 +14,8 @@ const config::Fields<NetworkOptions>& network_fields() {
        "also give it the time, 0 at the start of a trajectory and 1 at its end",
        config::Affects::data},
       {"position_input", &NetworkOptions::position_input,
-       "also tell it where each point is, for forcings, coefficients or walls that have a place"},
+       "also tell it where each point is, for forcings, coefficients or walls that depend on "
+       "position"},
       {"conserve", &NetworkOptions::conserve,
        "channels whose mean over the grid the solver never changes, [u] say: what a network makes "
        "is shifted so that it does not either",

@@ -19,6 +19,7 @@
 #include "support/environment.h"
 #include "support/h5_writing.h"
 #include "support/networks.h"
+#include "support/older_models.h"
 #include "support/process.h"
 
 namespace stap::test {
@@ -134,6 +135,44 @@ TEST_F(Predict, WritesWhatTheCommitteeComputesBitForBit) {
   EXPECT_EQ(read_text_attribute(output_, "/", "format"), "prediction/1");
   EXPECT_EQ(read_text_attribute(output_, "/", "model"), model_path_);
   EXPECT_EQ(read_attribute(output_, "/", "steps").values.at(0), 4.0);
+}
+
+// Networks that are told the time: what is asked for must not change what they are told. Those of
+// an earlier version do not say over how many steps it runs, but their run does.
+TEST_F(Predict, AShorterPredictionIsTheBeginningOfALongerOne) {
+  small_run("timed", {"network.time_input=true"});
+  const auto predicted = [&](const std::string& model, const char* steps) {
+    const Finished result = run_stap({"predict", model, "--input", input_, "--output", output_,
+                                      "--steps", steps, "--device", "cpu"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    // It was trained on trajectories of three steps.
+    EXPECT_EQ(contains(result.err, "over 3 steps"), std::stoi(steps) > 3) << result.err;
+    const Array<double> mean = read_array(output_, "mean");
+    std::filesystem::remove(output_);
+    return mean;
+  };
+  const auto expect_beginnings = [&](const Array<double>& longest) {
+    for (const std::size_t steps : {1u, 2u, 3u, 4u}) {
+      const Array<double> shorter = predicted(folder_.path("timed"), std::to_string(steps).c_str());
+      const std::size_t values = (steps + 1) * kPoints;
+      for (std::size_t b = 0; b < kRows; ++b)
+        EXPECT_TRUE(std::equal(shorter.values.begin() + long(b * values),
+                               shorter.values.begin() + long((b + 1) * values),
+                               longest.values.begin() + long(b * 6 * kPoints)))
+            << "row " << b << " of " << steps << " steps";
+    }
+  };
+
+  const Array<double> longest = predicted(folder_.path("timed"), "5");
+  expect_beginnings(longest);
+  test::make_networks_older(folder_.path("timed"));
+  expect_beginnings(longest);
+  const std::string alone = folder_.path("alone.safetensors");
+  std::filesystem::copy_file(folder_.path("timed/rounds/00/committee.safetensors"), alone);
+
+  expect_refused(run_stap({"predict", alone, "--input", input_, "--output", output_, "--steps", "2",
+                           "--device", "cpu"}),
+                 3, "give the folder of their run");
 }
 
 TEST_F(Predict, ReadsNpyStates) {

@@ -37,10 +37,12 @@ inline std::vector<NetworkCase> networks_of_families(std::size_t line, std::size
     if (testing_cuda() && !row.cuda) continue;
     const auto& [on_line, on_plane] = small.at(row.name);
     const auto add = [&](const char* shape, Grid grid, const char* options) {
-      cases.push_back({row.name + "_" + shape,
-                       make_network(std::move(grid), {.time_input = time_input,
-                                                      .family = family_table().choose(
-                                                          config::parse_yaml(options, "small"))})});
+      cases.push_back(
+          {row.name + "_" + shape,
+           make_network(std::move(grid),
+                        {.time_input = time_input,
+                         .family = family_table().choose(config::parse_yaml(options, "small"))},
+                        {}, kHorizon)});
     };
     add("line", make_grid(channels, {line}, {1.0}), on_line);
     add("plane", make_grid(1, plane, {1.0, 1.0}), on_plane);

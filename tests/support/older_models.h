@@ -15,7 +15,7 @@ inline void make_older(const std::filesystem::path& model_file) {
   json shape = json::parse(file.metadata.at("spec"));
   for (const auto& [key, value] : shape.at("network").items())
     if (key != "name" && (key != "position_input" || value == true)) shape[key] = value;
-  for (const char* key : {"network", "conserved"}) shape.erase(key);
+  for (const char* key : {"network", "conserved", "horizon"}) shape.erase(key);
   for (const char* key : {"requires", "spec"}) file.metadata.erase(key);
   file.metadata["format"] = "model/2";
   file.metadata["shape"] = shape.dump();

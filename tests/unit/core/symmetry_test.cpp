@@ -186,8 +186,8 @@ TEST(Symmetry, ComplaintsSayWhatIsWrong) {
   EXPECT_TRUE(contains(complaint("x -> 1/4"), "expected an axis"));
   EXPECT_TRUE(contains(complaint("x -> "), "expected an axis"));
   EXPECT_TRUE(contains(complaint("x -> --x"), "expected an axis"));
-  EXPECT_TRUE(contains(complaint("x -> 2x"), "2x is no axis and no number"));
-  EXPECT_TRUE(contains(complaint("x -> 1/0 - x"), "no axis and no number"));
+  EXPECT_TRUE(contains(complaint("x -> 2x"), "2x is neither an axis nor a number"));
+  EXPECT_TRUE(contains(complaint("x -> 1/0 - x"), "neither an axis nor a number"));
   EXPECT_TRUE(contains(complaint("x -> 0.3 - x"), "1.2 of its 4 points"));
   for (const char* far :
        {"x -> 1 - x", "x -> x + 8", "x -> x + 1e308/0.1", "x -> x + 1e308/0.1 - 1e308/0.1"})

@@ -84,7 +84,7 @@ TEST_F(ManyAppendFiles, AreTheSameFilesAgain) {
   fs::rename(last, folder_.path("moved"));
   folder_.file("file-99", "of somebody else");
 
-  test::expect_error(ErrorKind::storage, "another file has been put in its place",
+  test::expect_error(ErrorKind::storage, "it is another file now",
                      [&] { files_.back()->write("more"); });
 
   EXPECT_EQ(test::content(last), "of somebody else");
