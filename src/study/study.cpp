@@ -121,31 +121,6 @@ MakeContext method_context(const Study& study) {
   return {.grid = study.grid.points.empty() ? nullptr : &study.grid};
 }
 
-// Keys that came later than runs without them, which did what these say.
-struct Older {
-  const char *section, *key, *meaning;
-};
-constexpr Older kOlder[] = {{"train", "loss", "physical"}, {"study", "distances", "physical"}};
-
-void add_differences(const config::Value* a, const config::Value* b, const std::string& path,
-                     std::vector<std::string>& list) {
-  const bool maps = a != nullptr && b != nullptr && a->is_map() && b->is_map();
-  if (!maps) {
-    if (a != nullptr && b != nullptr && *a == *b) return;
-    auto text = [](const config::Value* v) {
-      return v == nullptr ? std::string("nothing") : config::json_text(*v, 0);
-    };
-    list.push_back(fmt::format("{}: {} here, {} there", path, text(a), text(b)));
-    return;
-  }
-  auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
-  for (const auto& member : *a->map())
-    add_differences(&member.value, b->find(member.key), below(member.key), list);
-  for (const auto& member : *b->map())
-    if (a->find(member.key) == nullptr)
-      add_differences(nullptr, &member.value, below(member.key), list);
-}
-
 }  // namespace
 
 std::vector<config::Family> study_families() {
@@ -282,33 +257,6 @@ std::vector<StateMap> make_symmetries(const Study& study) {
 std::vector<StateMap> make_images(const Study& study) {
   return make_image_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster,
                          study.network.position_input);
-}
-
-Value with_older_meaning(Value document) {
-  for (const Older& older : kOlder)
-    if (Value* section = document.find(older.section);
-        section != nullptr && section->find(older.key) == nullptr)
-      section->set(older.key, older.meaning);
-  return document;
-}
-
-void keep_older_meaning(Study& study, const Value& of_run) {
-  for (const Older& older : kOlder) {
-    const std::string path = fmt::format("{}.{}", older.section, older.key);
-    const Value* section = of_run.find(older.section);
-    if (section == nullptr || section->find(older.key) != nullptr ||
-        config::find_path(study.given, path) != nullptr)
-      continue;
-    study.effective.find(older.section)->set(older.key, older.meaning);
-    if (path == "train.loss") study.train.loss = FitOptions::Loss::physical;
-    if (path == "study.distances") study.options.distances = StudyOptions::Distances::physical;
-  }
-}
-
-std::vector<std::string> differences(const Value& here, const Value& there) {
-  std::vector<std::string> list;
-  add_differences(&here, &there, "", list);
-  return list;
 }
 
 }  // namespace stap
