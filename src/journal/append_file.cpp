@@ -103,8 +103,7 @@ int AppendFile::opened() const {
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0 || status.st_dev != device_ ||
       status.st_ino != inode_) {
-    const std::string why =
-        file < 0 ? std::strerror(errno) : "it is another file now";
+    const std::string why = file < 0 ? std::strerror(errno) : "it is another file now";
     if (file >= 0) close(file);
     throw Error(ErrorKind::storage, cannot("open", path_, why));
   }
