@@ -32,6 +32,7 @@ constexpr std::chrono::milliseconds kLookStopped{25}, kLookTold{100};
 constexpr int kStopsMost = 20;                         // then somebody keeps stopping it
 constexpr int kTriesToTake = 2000, kTriesToWait = 10;  // for a warden to be gone
 constexpr int kBlowsMost = 1;                          // of SIGKILL: then nobody waits for it
+constexpr int kLooksAtDropped = 100;                   // a millisecond apart
 // Seconds beyond the grace in which the warden ends what it is told to end, on a busy machine.
 constexpr double kPatienceWithWarden = 8.0;
 
@@ -56,20 +57,6 @@ struct Owned {
   int release() { return std::exchange(fd, -1); }
 };
 
-// Wardens that had not ended when nobody wanted to know any more: ours to take when they have.
-std::mutex dropped_lock;
-std::vector<pid_t> dropped;
-
-void drop(pid_t warden) {
-  const std::lock_guard lock(dropped_lock);
-  dropped.push_back(warden);
-}
-
-void take_dropped() {
-  const std::lock_guard lock(dropped_lock);
-  std::erase_if(dropped, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
-}
-
 enum class Warden { runs, stopped, exited, killed };
 
 // Its end is not taken yet, so that its number stays its own.
@@ -83,14 +70,41 @@ Warden look_at_warden(pid_t pid) {
                                                                   : Warden::stopped;
 }
 
+// Wardens that had not ended when nobody wanted to know any more: ours to take when they have, and
+// to end with all that is theirs if they are stopped meanwhile.
+struct Dropped {
+  pid_t warden;
+  std::string mark;
+};
+std::mutex dropped_lock;
+std::vector<Dropped> dropped;
+
+void drop(pid_t warden, const std::string& mark) {
+  const std::lock_guard lock(dropped_lock);
+  dropped.push_back({warden, mark});
+}
+
+bool is_dropped(pid_t warden) {
+  const std::lock_guard lock(dropped_lock);
+  return std::ranges::find(dropped, warden, &Dropped::warden) != dropped.end();
+}
+
+void take_dropped() {
+  const std::lock_guard lock(dropped_lock);
+  for (const Dropped& one : dropped)
+    if (look_at_warden(one.warden) == Warden::stopped) kill_belongings(one.warden, one.mark);
+  std::erase_if(dropped,
+                [](const Dropped& one) { return waitpid(one.warden, nullptr, WNOHANG) != 0; });
+}
+
 // It has nothing to do any more and is about to end, unless somebody has stopped it.
-void take_warden(pid_t pid) {
+void take_warden(pid_t pid, const std::string& mark) {
   for (int tries = 0; tries < kTriesToTake; ++tries) {
     if (waitpid(pid, nullptr, WNOHANG) != 0) return;
     if (tries > kTriesToWait) kill(pid, SIGKILL);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  drop(pid);
+  drop(pid, mark);
 }
 
 // True if it has come. An error of the system may pass at once.
@@ -156,11 +170,15 @@ Process::Process(const Launch& launch) {
 
 Process::~Process() {
   if (control_ < 0) return;
-  if (!life_.ending && look_at_warden(life_.warden) == Warden::stopped)
-    kill_belongings(life_.warden, life_.mark);
   close(control_);  // the warden hears it
-  if (!life_.ending) drop(life_.warden);
-  take_dropped();
+  if (!life_.ending) drop(life_.warden, life_.mark);
+  // A program that stops its warden mostly does so at once; the warden is looked at again whenever
+  // a process is started or dropped.
+  for (int looks = 0; looks < kLooksAtDropped; ++looks) {
+    take_dropped();
+    if (life_.ending || !is_dropped(life_.warden)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 Process::Process(Process&& other) noexcept
@@ -196,7 +214,7 @@ std::optional<Ending> Process::ended() {
     if (life_.blows <= kBlowsMost) return std::nullopt;
     ending.signal = SIGKILL;
   }
-  take_warden(life_.warden);
+  take_warden(life_.warden, life_.mark);
   life_.due = Clock::time_point::max();
   life_.ending = std::move(ending);
   return life_.ending;
