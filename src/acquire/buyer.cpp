@@ -9,16 +9,11 @@
 #include "stap/acquire/trust.h"
 #include "stap/core/committee.h"
 #include "stap/core/error.h"
-#include "stap/core/hash64.h"
 
 namespace stap {
 namespace {
 
 constexpr double kAnyTrust = std::numeric_limits<double>::infinity();
-
-std::uint64_t hash_of(std::span<const double> state) {
-  return hash64(std::as_bytes(state));
-}
 
 }  // namespace
 
@@ -26,6 +21,7 @@ struct Buyer::Trip {
   std::size_t candidate;
   Walk walk;
   std::vector<double> state;  // at walk.step()
+  std::vector<double> parameters;
   std::vector<Bought> bought{};
   std::size_t asked = 0;    // steps of its open query
   bool distrusted = false;  // refused by the trust band
@@ -56,7 +52,8 @@ struct Buyer::Errand {
 };
 
 Buyer::Buyer(const Plan& plan, std::size_t budget, StatesView<const double> initial,
-             const Solver& solver, Committee& committee, const BuyRules& rules, Recorded recorded)
+             const Solver& solver, Committee& committee, const BuyRules& rules, Recorded recorded,
+             const RowParameters& parameters)
     : solver_(solver),
       committee_(committee),
       rules_(rules),
@@ -80,7 +77,11 @@ Buyer::Buyer(const Plan& plan, std::size_t budget, StatesView<const double> init
       throw Error(ErrorKind::internal,
                   fmt::format("candidate {} of a pool of {}", purchase.candidate, initial.count));
     const auto u0 = initial.row(purchase.candidate);
-    trips_.push_back({purchase.candidate, Walk(purchase.pattern), {u0.begin(), u0.end()}});
+    const auto own = parameters.row(purchase.candidate);
+    trips_.push_back({purchase.candidate,
+                      Walk(purchase.pattern),
+                      {u0.begin(), u0.end()},
+                      {own.begin(), own.end()}});
     moved_.push_back(trips_.size() - 1);
   }
 }
@@ -151,6 +152,7 @@ Query Buyer::question(const Trip& trip) const {
   return {.id = static_cast<std::uint64_t>(&trip - trips_.data()),
           .state = trip.state,
           .time = static_cast<double>(trip.walk.step()) * solver_.dt(),
+          .params = trip.parameters,
           .steps = std::min(trip.ones(), solver_.steps_at_once())};
 }
 
@@ -190,7 +192,7 @@ void Buyer::check(const Trip& trip, const AnswerRecord& record) const {
   };
   if (record.status == Answer::Status::ok && record.state.size() != trip.state.size())
     reject(fmt::format("has {} values, expected {}", record.state.size(), trip.state.size()));
-  const std::uint64_t here = hash_of(trip.state);
+  const std::uint64_t here = hash_of(trip.state, trip.parameters);
   if (record.input_hash != 0 && record.input_hash != here)
     reject(fmt::format(
         "is one to another input (hash {:016x}, here {:016x}): a purchase "

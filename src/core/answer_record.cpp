@@ -2,12 +2,13 @@
 
 #include <span>
 
-#include "stap/core/hash64.h"
+#include "stap/core/parameters.h"
 
 namespace stap {
 
 std::vector<AnswerRecord> records_of(const Answer& answer, AnswerKey first,
-                                     std::uint64_t input_hash, std::size_t values) {
+                                     std::uint64_t input_hash, std::size_t values,
+                                     std::span<const double> parameters) {
   std::vector<AnswerRecord> records;
   const auto add = [&](Answer::Status status, std::string reason, std::span<const double> state) {
     const bool tried = status != Answer::Status::refused;
@@ -18,7 +19,7 @@ std::vector<AnswerRecord> records_of(const Answer& answer, AnswerKey first,
                        .state = {state.begin(), state.end()},
                        .attempts = tried ? answer.attempts : 0,
                        .input_hash = input_hash});
-    if (!state.empty()) input_hash = hash64(std::as_bytes(state));
+    if (!state.empty()) input_hash = hash_of(state, parameters);
   };
   const std::span<const double> states = answer.states;
   for (std::size_t at = 0; at < states.size(); at += values)

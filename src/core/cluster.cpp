@@ -18,6 +18,7 @@ class ClusteredSolver final : public Solver {
         single_(std::move(single)),
         size_(size) {}
 
+  std::vector<std::string> parameters() const override { return single_->parameters(); }
   FailurePolicy failure_policy() const override { return single_->failure_policy(); }
   bool expensive() const override { return single_->expensive(); }
 

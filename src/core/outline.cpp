@@ -4,6 +4,21 @@
 
 namespace stap {
 
+std::vector<std::string> varied_names(const Outline& outline) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : outline.parameters)
+    if (parameter.varies) names.push_back(parameter.name);
+  return names;
+}
+
+std::vector<Parameter> parameters_of(const Outline& outline, const Query& query) {
+  std::vector<Parameter> all = outline.parameters;
+  auto value = query.params.begin();
+  for (Parameter& parameter : all)
+    if (parameter.varies) parameter.value = *value++;
+  return all;
+}
+
 std::string guard_refusal(const Outline& outline, const std::vector<double>& state) {
   const std::size_t points = outline.grid.points_total();
   for (std::size_t c = 0; c < outline.channels.size(); ++c)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/checked_queue.h"
 #include "stap/core/error.h"
@@ -37,6 +38,13 @@ std::string Solver::refusal(const Query& query) const {
     throw Error(ErrorKind::data,
                 fmt::format("{}: query {} has {} values, expected {} ({})", name_, query.id,
                             query.state.size(), grid_.values(), grid_.shape_text()));
+  if (const auto names = parameters(); query.params.size() != names.size())
+    throw Error(ErrorKind::data,
+                fmt::format("{}: query {} has {} values of parameters, expected {}{}", name_,
+                            query.id, query.params.size(), names.size(),
+                            names.empty() ? "" : fmt::format(" ({})", fmt::join(names, ", "))));
+  if (const std::size_t bad = first_not_finite(query.params); bad < query.params.size())
+    return fmt::format("parameter {} is {}", parameters()[bad], query.params[bad]);
   const std::size_t bad = first_not_finite(query.state);
   if (bad < query.state.size()) return fmt::format("input value {} is {}", bad, query.state[bad]);
   return guard(query);

@@ -21,6 +21,7 @@ class WarmUpSolver final : public Solver {
         solver_(std::move(solver)),
         steps_(steps) {}
 
+  std::vector<std::string> parameters() const override { return solver_->parameters(); }
   FailurePolicy failure_policy() const override { return solver_->failure_policy(); }
   bool expensive() const override { return solver_->expensive(); }
 

@@ -56,6 +56,7 @@ class ByHandSolver final : public Solver {
       : Solver(outline.name, outline.grid, outline.dt, steps_at_once), outline_(outline) {}
 
   std::vector<std::string> channels() const override { return outline_.channels; }
+  std::vector<std::string> parameters() const override { return varied_names(outline_); }
 
  private:
   std::string guard(const Query& query) const override {

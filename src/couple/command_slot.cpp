@@ -32,14 +32,14 @@ std::vector<std::size_t> shape_of(const Grid& grid) {
 }  // namespace
 
 std::map<std::string, std::string> placeholders_of(const Outline& outline, const fs::path& input,
-                                                   const fs::path& output, double time,
-                                                   std::size_t steps) {
+                                                   const fs::path& output, const Query& query) {
   std::map<std::string, std::string> known{{"input", input.string()},
                                            {"output", output.string()},
-                                           {"time", fmt::format("{}", time)},
+                                           {"time", fmt::format("{}", query.time)},
                                            {"dt", fmt::format("{}", outline.dt)},
-                                           {"steps", fmt::format("{}", steps)}};
-  for (const Parameter& p : outline.parameters) known[p.name] = fmt::format("{}", p.value);
+                                           {"steps", fmt::format("{}", query.steps)}};
+  for (const Parameter& p : parameters_of(outline, query))
+    known[p.name] = fmt::format("{}", p.value);
   return known;
 }
 
@@ -85,8 +85,7 @@ void CommandSlot::start() {
   if (log.number() < 0)
     throw Error(ErrorKind::storage, fmt::format("cannot write {}: {}", log_file.string(),
                                                 std::generic_category().message(errno)));
-  std::map<std::string, std::string> known =
-      placeholders_of(outline_, input_, output_, query_->time, query_->steps);
+  std::map<std::string, std::string> known = placeholders_of(outline_, input_, output_, *query_);
   std::vector<std::string> words = launcher_.words(number_, known);
   known.merge(launcher_.placeholders(number_));
   const std::vector<std::string> program = filled_in(options_.argv.words, known);

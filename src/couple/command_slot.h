@@ -17,8 +17,8 @@ namespace stap {
 /// What {input}, {output}, {time}, {dt}, {steps} and {NAME} of every parameter stand for.
 std::map<std::string, std::string> placeholders_of(const Outline& outline,
                                                    const std::filesystem::path& input,
-                                                   const std::filesystem::path& output, double time,
-                                                   std::size_t steps);
+                                                   const std::filesystem::path& output,
+                                                   const Query& query);
 
 /// Good: exit code 0 and, under its final name, a whole output of the right shape. Everything else
 /// is a failure that leaves a bundle.

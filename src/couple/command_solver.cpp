@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -57,7 +56,8 @@ std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const
   check_program(options);
   if (options.format == CommandOptions::Format::hdf5) check_hdf5();
   const Launcher launcher = launcher_of(options);
-  std::map<std::string, std::string> known = placeholders_of(outline, "input", "output", 0.0, 1);
+  std::map<std::string, std::string> known = placeholders_of(
+      outline, "input", "output", {.params = std::vector(varied_names(outline).size(), 0.0)});
   launcher.words(0, known);  // throws what is wrong in it
   known.merge(launcher.placeholders(0));
   filled_in(options.argv.words, known);
@@ -67,16 +67,19 @@ std::unique_ptr<Solver> make_command_solver(const CommandOptions& options, const
                 fmt::format("scratch is empty, so that calls would have their files in a folder of "
                             "this machine, but they run on {}: name a folder that all of them see",
                             launcher.allocation().text()));
-  const auto mentions = [&](const char* name) {
-    return std::ranges::any_of(options.argv.words, [&](const std::string& word) {
-      return word.find(name) != std::string::npos;
-    });
-  };
-  if (options.steps_at_once > 1 && !mentions("{steps}"))
+  if (options.steps_at_once > 1 && !mentions(options.argv.words, "{steps}"))
     throw Error(ErrorKind::config,
                 fmt::format("steps_at_once is {}, but argv does not tell the program how many are "
                             "asked: put {{steps}} into it",
                             options.steps_at_once));
+  if (options.format == CommandOptions::Format::npy)
+    for (const std::string& name : varied_names(outline))
+      if (!mentions(options.argv.words, fmt::format("{{{}}}", name)))
+        throw Error(ErrorKind::config,
+                    fmt::format("the parameter {} varies, but argv does not tell it to the "
+                                "program: put {{{}}} into it, or choose format hdf5, where it is "
+                                "an attribute",
+                                name, name));
   if (!options.files_from.empty() && !fs::is_directory(options.files_from))
     throw Error(ErrorKind::config, fmt::format("template is {}, and there is no such folder",
                                                options.files_from.string()));

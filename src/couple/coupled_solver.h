@@ -32,6 +32,7 @@ class CoupledSolver : public Solver {
         spool_(options.spool) {}
 
   std::vector<std::string> channels() const override { return outline_.channels; }
+  std::vector<std::string> parameters() const override { return varied_names(outline_); }
   FailurePolicy failure_policy() const override { return policy_; }
   bool expensive() const override { return true; }
 

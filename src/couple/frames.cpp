@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -151,7 +152,8 @@ std::vector<std::byte> setup_frame(const Outline& outline, std::size_t slot) {
   writer.number(outline.dt);
   for (std::size_t points : outline.grid.points) writer.long_count(points);
   writer.numbers(outline.grid.lengths);
-  for (const Parameter& parameter : outline.parameters) writer.number(parameter.value);
+  for (const Parameter& parameter : outline.parameters)
+    writer.number(parameter.varies ? std::numeric_limits<double>::quiet_NaN() : parameter.value);
   writer.text(outline.name);
   for (const std::string& channel : outline.channels) writer.text(channel);
   for (const Parameter& parameter : outline.parameters) writer.text(parameter.name);
@@ -159,9 +161,9 @@ std::vector<std::byte> setup_frame(const Outline& outline, std::size_t slot) {
 }
 
 std::vector<std::byte> query_frame(std::uint64_t id, const Query& query, const Outline& outline) {
-  std::vector<double> parameters = query.params;
-  if (parameters.empty())
-    for (const Parameter& parameter : outline.parameters) parameters.push_back(parameter.value);
+  std::vector<double> parameters;
+  for (const Parameter& parameter : parameters_of(outline, query))
+    parameters.push_back(parameter.value);
   FrameWriter writer(FrameType::query, id,
                      40 + sizeof(double) * (parameters.size() + query.state.size()));
   writer.number(query.time);

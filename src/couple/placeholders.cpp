@@ -1,5 +1,7 @@
 #include "couple/placeholders.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "stap/config/complaints.h"
@@ -47,6 +49,11 @@ std::vector<std::string> filled_in(const std::vector<std::string>& argv,
     }
   }
   return words;
+}
+
+bool mentions(const std::vector<std::string>& argv, const std::string& text) {
+  return std::ranges::any_of(
+      argv, [&](const std::string& word) { return word.find(text) != std::string::npos; });
 }
 
 }  // namespace stap

@@ -13,4 +13,7 @@ std::vector<std::string> filled_in(const std::vector<std::string>& argv,
                                    const std::map<std::string, std::string>& known,
                                    const char* called = "argv");
 
+/// Whether a text is in one of the words.
+bool mentions(const std::vector<std::string>& argv, const std::string& text);
+
 }  // namespace stap

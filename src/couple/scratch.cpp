@@ -165,11 +165,12 @@ bool keep_bundle(const fs::path& folder, const fs::path& failures, std::size_t k
     unlock_folder(folder);
     const std::vector<std::string> left_out = cut_down(folder);
     config::Value about;
-    about.set("format", "bundle/1");
+    about.set("format", query.params.empty() ? "bundle/1" : "bundle/2");
     about.set("reason", reason);
     about.set("attempt", attempt);
     about.set("time", query.time);
     about.set("steps", query.steps);
+    if (!query.params.empty()) about.set("parameters", config::list_of(query.params));
     if (!left_out.empty()) {
       config::Value::List names(left_out.begin(), left_out.end());
       about.set("left_out", config::Value(std::move(names)));

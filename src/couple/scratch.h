@@ -34,8 +34,8 @@ std::size_t files_below(const std::filesystem::path& folder, std::size_t most);
 
 /// Keeps what is needed to run a failed query again (`stap solver replay`):
 ///
-///   bundle.json   format bundle/1: the sections pde and solver, the query, how it ended
-///   input.npy     its state
+///   bundle.json   format bundle/1 (2 with parameters that vary): the sections pde and solver, the
+///   query, how it ended input.npy     its state
 ///   ...           whatever else is in `folder`: log.txt, the program's files
 ///
 /// as `failures`/001, 002, ..., at most `kept` of them. `folder`, which the program may have

@@ -102,8 +102,10 @@ std::string problem_id(const Outline& outline) {
   for (const std::size_t points : outline.grid.points) digest.number<std::uint64_t>(points);
   digest.numbers(outline.grid.lengths).number(outline.dt);
   digest.numbers(outline.guard_min).numbers(outline.guard_max);
-  for (const Parameter& parameter : outline.parameters)
+  for (const Parameter& parameter : outline.parameters) {
     digest.text(parameter.name).number(parameter.value);
+    if (parameter.varies) digest.text("varies");
+  }
   return digest.digits(kProblemDigits);
 }
 
@@ -162,6 +164,8 @@ std::string read_query(std::span<const std::byte> file, const std::string& key,
       file.size() != sizeof header + sizeof(double) * (header.values + header.others))
     return fmt::format("its state has {} values, that of the problem {}", header.values,
                        outline.grid.values());
+  if (const std::size_t varied = varied_names(outline).size(); header.others != varied)
+    return fmt::format("it has {} parameters, expected {}", header.others, varied);
   query.time = header.number;
   query.steps = header.steps;
   query.state = numbers_at(file, sizeof header, header.values);

@@ -63,7 +63,10 @@ Value to_value(const Outline& outline) {
   for (const Parameter& parameter : outline.parameters) {
     Value& one = parameters.emplace_back();
     one.set("name", parameter.name);
-    one.set("value", parameter.value);
+    if (parameter.varies)
+      one.set("varies", true);
+    else
+      one.set("value", parameter.value);
   }
   value.set("parameters", Value(std::move(parameters)));
   return value;
@@ -88,8 +91,10 @@ Outline read_outline(const Value& value, const fs::path& file) {
   outline.guard_min = reals_in(value, "guard_min", file);
   outline.guard_max = reals_in(value, "guard_max", file);
   for (const Value& one : list_in(value, "parameters", file))
-    outline.parameters.push_back(
-        {field<std::string>(one, "name", file), field<double>(one, "value", file)});
+    if (auto name = field<std::string>(one, "name", file); one.find("varies") != nullptr)
+      outline.parameters.push_back({.name = std::move(name), .varies = true});
+    else
+      outline.parameters.push_back({std::move(name), field<double>(one, "value", file)});
   return outline;
 }
 

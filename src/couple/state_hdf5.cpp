@@ -20,7 +20,7 @@ void write_state_hdf5(const std::filesystem::path& file, const Outline& outline,
   writer.add(kDataset, shape, query.state);
   writer.add_attribute("time", query.time);
   writer.add_attribute("steps", static_cast<double>(query.steps));
-  for (const Parameter& p : outline.parameters) writer.add_attribute(p.name, p.value);
+  for (const Parameter& p : parameters_of(outline, query)) writer.add_attribute(p.name, p.value);
   writer.commit(false);
 }
 

@@ -82,11 +82,6 @@ std::optional<Outcome> WorkerSlot::look() {
 
 void WorkerSlot::ask() {
   state_ = State::asking;
-  const std::size_t given = query_->params.size(), named = outline_.parameters.size();
-  if (given > 0 && given != named) {
-    fail(fmt::format("the query has {} parameters, but the problem names {}", given, named), false);
-    return;
-  }
   std::error_code ignored;
   const std::filesystem::path log = options_.folder / "log.txt";
   // It appends, so it goes on at the beginning.

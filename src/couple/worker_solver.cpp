@@ -98,7 +98,8 @@ Launcher launcher_of(const WorkerOptions& options) {
 std::vector<std::string> words_of(const WorkerOptions& options, const Launcher& launcher,
                                   const Outline& outline, std::size_t slot) {
   std::map<std::string, std::string> known{{"dt", fmt::format("{}", outline.dt)}};
-  for (const Parameter& p : outline.parameters) known[p.name] = fmt::format("{}", p.value);
+  for (const Parameter& p : outline.parameters)
+    if (!p.varies) known[p.name] = fmt::format("{}", p.value);
   std::vector<std::string> words = launcher.words(slot, known);
   known.merge(launcher.placeholders(slot));
   const std::vector<std::string> program = filled_in(options.argv.words, known);
@@ -169,6 +170,12 @@ const config::Fields<WorkerOptions>& worker_fields() {
 std::unique_ptr<Solver> make_worker_solver(const WorkerOptions& options, const Outline& outline,
                                            const CoupleContext& context) {
   check_program(options);
+  for (const std::string& name : varied_names(outline))
+    if (mentions(options.argv.words, fmt::format("{{{}}}", name)))
+      throw Error(ErrorKind::config,
+                  fmt::format("argv has {{{}}} in it, but this parameter varies and a worker is "
+                              "started once: it is told the value with every query",
+                              name));
   words_of(options, launcher_of(options), outline, 0);  // throws what is wrong in it
   return std::make_unique<WorkerSolver>(options, outline, context);
 }

@@ -8,7 +8,7 @@
 
 #include "core/shared_queue.h"
 #include "stap/core/error.h"
-#include "stap/core/hash64.h"
+#include "stap/core/parameters.h"
 
 namespace stap {
 namespace {
@@ -32,7 +32,7 @@ void QueueDriver::submit(Customer& customer, SolverOrder order) {
   if (known == customers_.end()) customers_.push_back(&customer);
   Query& query = order.query;
   asked_.emplace(next_, Asked{owner, query.id, order.first, query.steps,
-                              hash64(std::as_bytes(std::span(query.state)))});
+                              hash_of(query.state, query.params), query.params});
   ++customer.orders_.asked;
   ++customer.orders_.open;
   query.id = next_++;
@@ -136,7 +136,7 @@ void QueueDriver::record(const Asked& asked, const Answer& answer) {
   Customer& customer = *customers_[asked.owner];
   --customer.orders_.open;
   std::vector<AnswerRecord> records =
-      records_of(answer, asked.first, asked.input_hash, solver_.grid().values());
+      records_of(answer, asked.first, asked.input_hash, solver_.grid().values(), asked.parameters);
   for (const AnswerRecord& record : records)
     if (record.status == Answer::Status::ok || customer.bears(record.status)) {
       customer.steps_.add(record.status);

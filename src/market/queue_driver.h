@@ -69,6 +69,7 @@ class QueueDriver {
     AnswerKey first{};
     std::size_t steps = 0;
     std::uint64_t input_hash = 0;
+    std::vector<double> parameters{};
   };
   // What was recorded of one, and is not taken yet.
   struct Recorded {

@@ -20,8 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kQuestionsFormat = "queries/1";
+constexpr const char *kQuestionsFormat = "queries/1", *kVariedQuestionsFormat = "queries/2";
 constexpr double kIdEnd = 9007199254740992.0;  // 2^53
+
+const char* format_for(const Outline& outline) {
+  return varied_names(outline).empty() ? kQuestionsFormat : kVariedQuestionsFormat;
+}
 
 bool is_file_name(const fs::path& path) {
   return path.extension() == ".h5" || path.extension() == ".hdf5";
@@ -36,7 +40,7 @@ std::vector<std::size_t> shape_of(const Grid& grid) {
 void write_file(const fs::path& path, std::span<const Question> questions, const Outline& outline,
                 const std::vector<std::string>& runs) {
   std::map<std::string, std::vector<std::int64_t>> numbers;
-  std::vector<double> times, states;
+  std::vector<double> times, states, varied;
   for (const Question& q : questions) {
     for (const auto& [name, value] : {std::pair("id", static_cast<std::size_t>(q.id)),
                                       {"run", q.run},
@@ -47,13 +51,15 @@ void write_file(const fs::path& path, std::span<const Question> questions, const
       numbers[name].push_back(static_cast<std::int64_t>(value));
     times.push_back(q.query.time);
     states.insert(states.end(), q.query.state.begin(), q.query.state.end());
+    varied.insert(varied.end(), q.query.params.begin(), q.query.params.end());
   }
   std::vector<std::string> parameters;
   ArrayWriter writer(path);
   writer.describe({outline.name, outline.grid, outline.dt});
-  writer.add_text_attribute("format", kQuestionsFormat);
+  writer.add_text_attribute("format", format_for(outline));
   writer.add_text_attribute("channel_names", fmt::format("{}", fmt::join(outline.channels, ",")));
   for (const Parameter& parameter : outline.parameters) {
+    if (parameter.varies) continue;
     writer.add_attribute("parameter." + parameter.name, parameter.value);
     parameters.push_back(fmt::format("{}={}", parameter.name, parameter.value));
   }
@@ -62,6 +68,10 @@ void write_file(const fs::path& path, std::span<const Question> questions, const
   const std::size_t n = questions.size();
   for (const auto& [name, values] : numbers) writer.add_integers(name, {n}, values);
   writer.add("time", {n}, times);
+  if (const auto names = varied_names(outline); !names.empty()) {
+    writer.add_text_attribute("parameter_names", fmt::format("{}", fmt::join(names, ",")));
+    writer.add("parameters", {n, names.size()}, varied);
+  }
   std::vector<std::size_t> shape = shape_of(outline.grid);
   shape.insert(shape.begin(), n);
   writer.add("state", shape, states);
@@ -75,7 +85,7 @@ void write_folder(const fs::path& path, std::span<const Question> questions, con
     make_folder(folder);
     write_npy(folder / "input.npy", shape_of(outline.grid), q.query.state);
     Value about;
-    about.set("format", kQuestionsFormat);
+    about.set("format", format_for(outline));
     about.set("id", static_cast<std::size_t>(q.id));
     about.set("run", runs.at(q.run));
     about.set("acquisition", q.acquisition);
@@ -85,7 +95,7 @@ void write_folder(const fs::path& path, std::span<const Question> questions, con
     about.set("time", q.query.time);
     about.set("dt", outline.dt);
     Value parameters;
-    for (const Parameter& parameter : outline.parameters)
+    for (const Parameter& parameter : parameters_of(outline, q.query))
       parameters.set(parameter.name, parameter.value);
     about.set("parameters", std::move(parameters));
     write_text(folder / "query.json", config::json_text(about) + "\n");

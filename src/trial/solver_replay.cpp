@@ -26,9 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using config::Value;
 
-constexpr const char* kBundleFormat = "bundle/1";
-constexpr std::array kKeys{"format", "reason", "attempt", "time",
-                           "steps",  "pde",    "solver",  "left_out"};
+constexpr const char *kBundleFormat = "bundle/1", *kVariedBundleFormat = "bundle/2";
+constexpr std::array kKeys{"format", "reason", "attempt",  "time",      "steps",
+                           "pde",    "solver", "left_out", "parameters"};
 constexpr std::streamoff kLogTail = 4096;  // bytes
 constexpr int kLogLines = 20;
 
@@ -103,8 +103,10 @@ Bundle read_bundle(const fs::path& folder) {
   const fs::path file = folder / "bundle.json", input = folder / "input.npy";
   const Value about = read_json(file);
   if (!about.is_map()) damaged(file, "expected a map");
-  if (const std::string format = field<std::string>(about, "format", file); format != kBundleFormat)
-    damaged(file, fmt::format("the format is '{}', expected '{}'", format, kBundleFormat));
+  const Value::List& parameters = config::list_at(about, "parameters");
+  const char* expected = parameters.empty() ? kBundleFormat : kVariedBundleFormat;
+  if (const std::string format = field<std::string>(about, "format", file); format != expected)
+    damaged(file, fmt::format("the format is '{}', expected '{}'", format, expected));
   for (const Value::Member& member : *about.map())
     if (std::ranges::find(kKeys, member.key) == kKeys.end())
       damaged(file, fmt::format("there is a key '{}', which no bundle has", member.key));
@@ -116,13 +118,21 @@ Bundle read_bundle(const fs::path& folder) {
   bundle.query.steps = field<std::uint64_t>(about, "steps", file);
   if (!std::isfinite(bundle.query.time)) damaged(file, "'time' is not finite");
   if (bundle.query.steps == 0) damaged(file, "'steps' is 0");
+  for (const Value& value : parameters) {
+    if (!value.real()) damaged(file, "'parameters' are no numbers");
+    bundle.query.params.push_back(*value.real());
+  }
   for (const char* key : {"pde", "solver"}) bundle.document.set(key, section(about, key, file));
-  Grid grid;
+  Outline outline;
   try {
-    grid = outline_in(*bundle.document.find("pde")).grid;
+    outline = outline_in(*bundle.document.find("pde"));
   } catch (const Error& error) {
     damaged(file, error.what());
   }
+  const Grid& grid = outline.grid;
+  if (const std::size_t varied = varied_names(outline).size(); bundle.query.params.size() != varied)
+    damaged(file, fmt::format("there are {} parameters, but {} vary", bundle.query.params.size(),
+                              varied));
   Array<double> state = read_npy(input, grid.values());
   std::vector<std::size_t> shape{grid.channels};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());

@@ -66,6 +66,8 @@ class FakeSolver final : public BatchSolver {
 
   mutable std::size_t computed = 0;  ///< steps
   mutable std::size_t largest_batch = 0;
+  std::vector<std::string> varied{};  ///< parameters that queries must have
+  std::vector<std::string> parameters() const override { return varied; }
 
  private:
   Fate fate(const Query& query) const { return judge_(query.state, query.time); }

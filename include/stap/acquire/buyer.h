@@ -12,6 +12,7 @@
 #include "stap/acquire/ledger.h"
 #include "stap/acquire/plan.h"
 #include "stap/core/answer_record.h"
+#include "stap/core/parameters.h"
 #include "stap/core/resident_rows.h"
 #include "stap/core/solver.h"
 #include "stap/core/states.h"
@@ -55,11 +56,12 @@ struct Delivery {
 /// any more.
 class Buyer {
  public:
-  /// `initial` is the pool in double; solver and committee must outlive the buyer. Throws
-  /// Error(internal) if the plan costs more than the budget, or candidates are not states of the
-  /// solver's grid in the pool.
+  /// `initial` is the pool in double, with its parameters where some vary; solver and committee
+  /// must outlive the buyer. Throws Error(internal) if the plan costs more than the budget, or
+  /// candidates are not states of the solver's grid in the pool.
   Buyer(const Plan& plan, std::size_t budget, StatesView<const double> initial,
-        const Solver& solver, Committee& committee, const BuyRules& rules, Recorded recorded = {});
+        const Solver& solver, Committee& committee, const BuyRules& rules, Recorded recorded = {},
+        const RowParameters& parameters = {});
   ~Buyer();
 
   /// Everything it can ask now: recorded answers are used, steps of the mean model are made, and

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,16 +27,17 @@ struct AnswerRecord {
   std::vector<double> state{};   ///< [C, X...] after the step; empty unless ok
   double seconds = 0.0;          ///< its share of the query's
   int attempts = 0;              ///< calls of the solver for its query; 0 when refused
-  std::uint64_t input_hash = 0;  ///< hash64 of the bytes of its input state; 0: not known
+  std::uint64_t input_hash = 0;  ///< hash_of() its input; 0: not known
 
   AnswerKey key() const { return {candidate, step}; }
   bool operator==(const AnswerRecord&) const = default;
 };
 
 /// What an answer must be written down as: a record of every step that was made, and one of the
-/// step that was refused or failed. `first`: of its query, whose state had this hash; `values`: of
-/// a state.
+/// step that was refused or failed. `first`: of its query, whose input had this hash; `values`: of
+/// a state; `parameters`: of the query.
 std::vector<AnswerRecord> records_of(const Answer& answer, AnswerKey first,
-                                     std::uint64_t input_hash, std::size_t values);
+                                     std::uint64_t input_hash, std::size_t values,
+                                     std::span<const double> parameters = {});
 
 }  // namespace stap

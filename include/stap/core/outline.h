@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "stap/core/grid.h"
+#include "stap/core/query.h"
 
 namespace stap {
 
 /// A number of a problem that its solver is told by name.
 struct Parameter {
   std::string name;
-  double value = 0.0;
+  double value = 0.0;   ///< of one that varies: nothing
+  bool varies = false;  ///< every query has its own
 
   bool operator==(const Parameter&) const = default;
 };
@@ -26,6 +28,11 @@ struct Outline {
   std::vector<double> guard_min, guard_max;
   std::vector<Parameter> parameters;
 };
+
+/// Names of the parameters that vary, as a query has their values.
+std::vector<std::string> varied_names(const Outline& outline);
+/// All of them with their values, of which a query may have its own.
+std::vector<Parameter> parameters_of(const Outline& outline, const Query& query);
 
 /// Why a state of [C, X...] must not be computed; empty if it may.
 std::string guard_refusal(const Outline& outline, const std::vector<double>& state);

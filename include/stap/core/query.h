@@ -13,7 +13,7 @@ struct Query {
   std::uint64_t id = 0;
   std::vector<double> state{};   ///< [C, X...] of the solver's grid
   double time = 0.0;             ///< of the input state; 0 at u^0, negative during a warm-up
-  std::vector<double> params{};  ///< for parametric problems: nothing fills it in yet
+  std::vector<double> params{};  ///< of those that vary, as Solver::parameters() names them
   std::size_t steps = 1;         ///< consecutive ones, each from where the one before it ended
   std::size_t steps_after = 0;   ///< steps that will follow; without them these are of no use
 };

@@ -36,6 +36,8 @@ class Solver {
   double dt() const { return dt_; }
   /// Names of the grid's channels: u, or u0, u1, ... unless told otherwise.
   virtual std::vector<std::string> channels() const;
+  /// Names of the parameters that vary: every query must have a value for each.
+  virtual std::vector<std::string> parameters() const { return {}; }
   /// Those of this process fail for reasons of mathematics only, so they have none.
   virtual FailurePolicy failure_policy() const { return {}; }
   /// Whether a call is so expensive that two equal questions should be one.
@@ -44,7 +46,8 @@ class Solver {
   std::size_t steps_at_once() const { return steps_at_once_; }
 
   /// Why the query must not be computed (a value that is not finite, the guard); empty: it may.
-  /// Throws Error(data) if its state is not of the grid's size.
+  /// Throws Error(data) if its state is not of the grid's size, or it does not have the parameters
+  /// that vary.
   std::string refusal(const Query& query) const;
   /// The one way to ask. Whatever the solver, its queue refuses before it computes, takes queries
   /// of any number of steps, and never answers ok with a state that is broken (see

@@ -19,10 +19,13 @@ namespace stap {
 ///   time                                            [n]
 ///   state                                           [n, C, X...]
 ///
-/// with attributes `format` (queries/1), `equation`, `channels`, `points`, `lengths`, `dt`,
-/// `channel_names`, `parameters` ("F=0.04,k=0.06"), `parameter.F`, ..., `runs`. Any other name is
-/// that of a folder, with ID/input.npy and ID/query.json for each; what else is in it stays. Throws
-/// Error(storage).
+///   parameters                                      [n, P], where some vary
+///
+/// with attributes `format` (queries/1; queries/2 where parameters vary), `equation`, `channels`,
+/// `points`, `lengths`, `dt`, `channel_names`, `parameters` ("F=0.04,k=0.06"), `parameter.F`, ...,
+/// `runs`, and `parameter_names` ("nu") of those that vary, which are in none of the former. Any
+/// other name is that of a folder, with ID/input.npy and ID/query.json for each; what else is in it
+/// stays. Throws Error(storage).
 void write_questions(const std::filesystem::path& path, std::span<const Question> questions,
                      const Outline& outline, const std::vector<std::string>& runs);
 

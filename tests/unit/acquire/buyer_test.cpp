@@ -85,6 +85,38 @@ TEST(Buyer, AsksAllItCanAndIsDoneWhenNothingIsLeft) {
   EXPECT_EQ(delivery.bought[2].candidate, 1u);
 }
 
+// Mutation that breaks it: parameters of the purchase's position, or a hash without them.
+TEST(Buyer, AsksWithTheParametersOfItsCandidates) {
+  Shop shop(9);
+  const RowParameters parameters{{"nu", "k"}, {0, 1, 10, 11, 20, 21, 30, 31}};
+  std::vector<AnswerRecord> journal;
+  const auto buy_it = [&](const RowParameters& own, Recorded recorded) {
+    return Buyer(Plan{{{2, Pattern::parse("11")}, {1, Pattern::parse("10")}}, 0, 0}, 3,
+                 std::as_const(shop.pool).view(), shop.solver, shop.committee, BuyRules{},
+                 std::move(recorded), own);
+  };
+  Buyer buyer = buy_it(parameters, {});
+
+  const std::vector<Query> asked = buyer.ask();
+
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].params, (std::vector<double>{20, 21}));
+  EXPECT_EQ(asked[1].params, (std::vector<double>{10, 11}));
+  const Answer answer{.status = Status::ok, .reason = {}, .states = {2, 7, 2, 8}};
+  journal = records_of(answer, buyer.first_of(0), stap::hash_of(asked[0].state, asked[0].params), 2,
+                       asked[0].params);
+  EXPECT_EQ(journal[1].input_hash, stap::hash_of(std::vector<double>{2, 7}, asked[0].params));
+  const auto recorded = [&](std::size_t candidate,
+                            std::size_t step) -> std::optional<AnswerRecord> {
+    if (candidate != 2) return std::nullopt;
+    return journal.at(step);
+  };
+  EXPECT_EQ(buy_it(parameters, recorded).ask().size(), 1u);
+  test::expect_error(ErrorKind::data, "is one to another input", [&] {
+    buy_it({{"nu", "k"}, std::vector<double>(8, 1.0)}, recorded).ask();
+  });
+}
+
 // "111011" in calls of at most two steps.
 TEST(Buyer, AsksForRunsOfOnesAsFarAsTheSolverTakesThem) {
   Shop shop(2);

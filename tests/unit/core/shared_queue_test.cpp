@@ -56,6 +56,22 @@ TEST(SharedQueue, WhatDiffersInAnythingIsNotShared) {
   EXPECT_NE(answers.at(0).states, answers.at(2).states);
 }
 
+// Mutation that breaks it: leaving the parameters out of the key.
+TEST(SharedQueue, RowsThatDifferInAParameterAreNotShared) {
+  FakeSolver solver(kGrid, 0.5);
+  solver.varied = {"nu"};
+  const auto queue = make_shared_queue(solver.open());
+  for (const double nu : {1.0, 2.0, 1.0}) {
+    Query one = query(queue->open(), 4.0);
+    one.params = {nu};
+    queue->submit(std::move(one));
+  }
+
+  EXPECT_EQ(all_replies(*queue).size(), 3u);
+
+  EXPECT_EQ(solver.computed, 2u);
+}
+
 TEST(SharedQueue, WhatWasAnsweredIsAskedAgain) {
   const FakeSolver solver(kGrid, 0.5);
   const auto queue = make_shared_queue(solver.open());

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "stap/core/error.h"
 #include "support/fake_solver.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -211,6 +213,7 @@ TEST(CheckedQueue, CutsWhatIsTooLongAndJoinsTheAnswers) {
 class Echo final : public BatchSolver {
  public:
   Echo() : BatchSolver("echo", kGrid, kDt) {}
+  std::vector<std::string> parameters() const override { return {"nu"}; }
 
  private:
   void compute(std::span<const Query* const> queries,
@@ -230,6 +233,19 @@ TEST(CheckedQueue, EveryPartHasTheParametersAndItsTime) {
   const Reply reply = wait_for_reply(*queue);
 
   EXPECT_EQ(reply.answer.states, (std::vector<double>{10, 6, 15, 6, 20, 6}));
+}
+
+TEST(CheckedQueue, AQueryMustHaveTheParametersThatVary) {
+  const Echo echo;
+  const FarSolver none(kGrid, kDt, test::always_ok, {});
+
+  test::expect_error(ErrorKind::data, "has 0 values of parameters, expected 1 (nu)", [&] {
+    echo.open()->submit({.state = {0, 0}});
+  });
+  test::expect_error(ErrorKind::data, "has 1 values of parameters, expected 0", [&] {
+    none.open()->submit({.state = {0, 0}, .params = {1.0}});
+  });
+  EXPECT_EQ(echo.refusal({.state = {0, 0}, .params = {std::nan("")}}), "parameter nu is nan");
 }
 
 TEST(CheckedQueue, APartKnowsHowManyStepsFollow) {

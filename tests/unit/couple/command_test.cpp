@@ -120,6 +120,32 @@ TEST_F(Command, PlaceholdersStandForTheirValues) {
             "0.3333333333333333 0.25 3 0.1 3 a0.1b3 {F} $HOME;true\n");
 }
 
+TEST_F(Command, ParametersThatVaryAreTheQuerysOwn) {
+  outline_.parameters[0] = {.name = "F", .varies = true};
+  shell("shift 2; echo \"$@\" >> " + folder_.path("words") + "; cp \"$0\" /dev/null",
+        {"{F}", "{k}"});
+  for (const double value : {0.25, -1e-3}) {
+    Query own = query();
+    own.params = {value};
+    ask(own);
+  }
+
+  EXPECT_EQ(content(folder_.path("words")), "0.25 3\n-0.001 3\n");
+  const nlohmann::json bundle =
+      nlohmann::json::parse(content(folder_.path("failures/002/bundle.json")));
+  EXPECT_EQ(bundle.at("format"), "bundle/2");
+  EXPECT_EQ(bundle.at("parameters"), nlohmann::json({-1e-3}));
+}
+
+TEST_F(Command, AProgramThatIsNotToldAParameterIsRefused) {
+  outline_.parameters[0] = {.name = "F", .varies = true};
+
+  expect_error(ErrorKind::config, "the parameter F varies, but argv does not tell it",
+               [&] { solver(); });
+  options_.format = CommandOptions::Format::hdf5;
+  EXPECT_NO_THROW(solver());
+}
+
 TEST_F(Command, AnUnknownPlaceholderIsAConfigurationError) {
   options_.argv.words = {"cp", "{inptu}", "{output}"};
 

@@ -148,14 +148,16 @@ TEST(Frames, QueryIsAsDescribed) {
   EXPECT_EQ(query_frame(41, query, small_outline()), framed(FrameType::query, 41, builder.bytes()));
 }
 
-TEST(Frames, QuerysOwnParametersGoBeforeTheProblems) {
+TEST(Frames, ThatVaryAreTheQuerysOwnParameters) {
   Query query;
   query.state.assign(6, 0.0);
-  query.params = {8.0, 9.0};
+  query.params = {9.0};
+  Outline outline = small_outline();
+  outline.parameters[1].varies = true;
 
-  const Bytes bytes = query_frame(1, query, small_outline());
+  const Bytes bytes = query_frame(1, query, outline);
 
-  const Bytes wanted = Builder().real(8.0).real(9.0).bytes();
+  const Bytes wanted = Builder().real(0.5).real(9.0).bytes();
   EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), bytes.begin() + kFrameHeader + 40));
 }
 

@@ -115,6 +115,7 @@ class Spool : public ::testing::Test {
 
 // Breaks if a length is used before it is checked, or if the checksum leaves out a byte.
 TEST_F(Spool, FilesSayWhatTheySaidAndNothingIsBelieved) {
+  outline_.parameters[0] = {.name = "k", .varies = true};
   const Query asked{
       .id = 7, .state = {5e-324, -0.0, 1e300}, .time = 0.1, .params = {2.5}, .steps = 2};
   const Answer given{.status = Answer::Status::failed,
@@ -136,6 +137,9 @@ TEST_F(Spool, FilesSayWhatTheySaidAndNothingIsBelieved) {
   EXPECT_EQ(answer.reason, given.reason);
   EXPECT_EQ(answer.attempts, 3);
   EXPECT_NE(read_answer(answer_file, name, outline_.grid, 0, answer), "");
+  Outline fixed = outline_;
+  fixed.parameters[0].varies = false;
+  EXPECT_EQ(read_query(query_file, name, fixed, query), "it has 1 parameters, expected 0");
   EXPECT_NE(read_answer(answer_file, key(1), outline_.grid, 2, answer), "");
   EXPECT_NE(read_query(answer_file, name, outline_, query), "");
   for (std::size_t i = 0; i < query_file.size(); ++i) {
@@ -162,6 +166,7 @@ TEST_F(Spool, AKeySaysAllThatIsAsked) {
   q.params = {1.0}, add();
   outline_.dt = 0.5, add();
   outline_.parameters[0].value = 4, add();
+  outline_.parameters[0] = {.name = "k", .varies = true}, add();
   outline_.guard_max = {std::numeric_limits<double>::infinity()}, add();
 
   const std::string id = problem_id(outline_);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "stap/config/files.h"
 #include "stap/data/store.h"
 #include "support/h5_writing.h"
 #include "support/refusals.h"
@@ -116,6 +117,28 @@ TEST(QuestionFile, WhatIsNoAnswerIsRefused) {
   folder.file("both/7/output.npy", "");
   expect_error(ErrorKind::data, "both/7: there are failed.txt and output.npy",
                [&] { read_told(folder.path("both")); });
+}
+
+TEST(QuestionFile, SaysTheParametersOfEveryQuestion) {
+  const TemporaryFolder folder;
+  Outline outline = kOutline;
+  outline.parameters[0] = {.name = "F", .varies = true};
+  const Query query{.state = {1, 2, 3, 4, 5, 6}, .params = {0.5}};
+  std::vector<Question> questions{{.id = 3, .query = query}, {.id = 4, .query = query}};
+  questions[1].query.params = {0.75};
+
+  write_questions(folder.path("q.h5"), questions, outline, {"a"});
+  write_questions(folder.path("q"), questions, outline, {"a"});
+
+  const std::string file = folder.path("q.h5");
+  EXPECT_EQ(read_text_attribute(file, "/", "format"), "queries/2");
+  EXPECT_EQ(read_text_attribute(file, "/", "parameter_names"), "F");
+  EXPECT_EQ(read_text_attribute(file, "/", "parameters"), "k=0.001");
+  EXPECT_EQ(read_array(file, "parameters").values, (std::vector<double>{0.5, 0.75}));
+  EXPECT_FALSE(has_attribute(file, "/", "parameter.F"));
+  const config::Value about = read_json(folder.path("q/4/query.json"));
+  EXPECT_EQ(config::number_at(about, "parameters.F"), 0.75);
+  EXPECT_EQ(config::number_at(about, "parameters.k"), 1e-3);
 }
 
 }  // namespace
