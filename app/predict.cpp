@@ -95,6 +95,7 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
                 fmt::format("--steps is {}, but {} makes {} steps at once: choose {}",
                             options.steps, model.string(), k, multiples_beside(options.steps, k)));
   check_described(options.input, grid, 0.0, "the model");
+  read_parameters(options.input, {}, 0);  // a file may have none: networks take none
   const States<double> initial = read_initial(options.input, grid, k);
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t rollouts = 1 + (options.members ? members : 0);

@@ -68,6 +68,14 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
         schema.set("maxItems", field.allowed.max_length);
       break;
     }
+    case Type::quantity:
+      type("number");
+      add_range(schema, field.allowed, false);
+      schema = quantity_schema(std::move(schema));
+      break;
+    case Type::quantities:
+      schema = quantities_schema();
+      break;
     case Type::section:
       schema = schema_of(*field.section, preset);
       break;
@@ -121,6 +129,10 @@ std::string_view to_string(Type type) {
       return "list of integers";
     case Type::texts:
       return "list of texts";
+    case Type::quantity:
+      return "fixed or drawn number";
+    case Type::quantities:
+      return "fixed or drawn numbers by name";
     case Type::section:
       return "section";
   }

@@ -106,10 +106,11 @@ class DataSource {
   void read(const fs::path& folder, Problem& problem) const {
     const StudyOptions& o = study_.options;
     if (request_.pool > 0)
-      problem.pool = read_pool(folder / "pool.h5", solver_->grid(), o.cluster, request_.pool);
+      problem.pool = read_pool(folder / "pool.h5", solver_->grid(), o.cluster, request_.pool,
+                               solver_->parameters());
     if (request_.test > 0)
-      problem.test =
-          read_test_set(folder / "test.h5", solver_->grid(), o.cluster + o.steps, request_.test);
+      problem.test = read_test_set(folder / "test.h5", solver_->grid(), o.cluster + o.steps,
+                                   request_.test, solver_->parameters());
   }
 
   // Any file of the cache may be missing or damaged: then it is made anew.

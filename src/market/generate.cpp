@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/pending_file.h"
-#include "market/rows.h"
+#include "market/data_product.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/core/seal.h"
@@ -33,42 +33,6 @@ constexpr const char *kConfig = "config.yaml", *kJournal = "journal.jsonl",
 constexpr const char* kFormerLock = "maker";  // of earlier versions, beside lock.json
 constexpr std::string_view kSession = "session";
 
-// One of the two files.
-struct Product {
-  const char* name;
-  std::string dataset;
-  Grid single;  // of one state
-  RowsWanted wanted;
-
-  fs::path file(const fs::path& folder) const { return folder / fmt::format("{}.h5", name); }
-  std::vector<std::size_t> shape() const {
-    std::vector<std::size_t> sizes{wanted.rows, single.channels};
-    if (wanted.steps > 0)
-      sizes.insert(sizes.begin() + 1, wanted.times());
-    else
-      sizes.back() *= wanted.lead;
-    sizes.insert(sizes.end(), single.points.begin(), single.points.end());
-    return sizes;
-  }
-};
-
-std::vector<Product> products_of(const DataRequest& request, const Grid& grid) {
-  std::vector<Product> products;
-  const Rng stream(request.data_seed);
-  if (request.pool > 0)
-    products.push_back({"pool",
-                        "states",
-                        grid,
-                        {"pool", 0, stream.split("pool"), request.pool, request.cluster, 0}});
-  if (request.test > 0)
-    products.push_back(
-        {"test",
-         "trajectory",
-         grid,
-         {"test set", 1, stream.split("test"), request.test, request.cluster, request.steps}});
-  return products;
-}
-
 // Disk space for all of it, asked for before hours are spent: answers stay until files are whole.
 void check_room(const std::vector<Product>& products, const fs::path& folder) {
   constexpr double kLine = 48,
@@ -83,49 +47,6 @@ void check_room(const std::vector<Product>& products, const fs::path& folder) {
   ArrayWriter(products.back().file(folder))
       .check_room(values < kMostValues ? static_cast<std::size_t>(values)
                                        : std::numeric_limits<std::size_t>::max());
-}
-
-// Puts a file together from the answers, row by row.
-void assemble(const Product& product, const RowMaker& maker, const LoggedAnswers& answers,
-              const StateInfo& info, const Value& document, const std::string& key,
-              const fs::path& folder, const StopAsked& stop) {
-  const auto row_of = [&](std::size_t index) {
-    if (stop && stop()) throw Stopped();
-    return maker.row(product.wanted, answers, index);
-  };
-  Sha256 sha256;
-  for (std::size_t r = 0; r < product.wanted.rows; ++r) {
-    const std::vector<double> row = row_of(r);
-    sha256.add(std::as_bytes(std::span<const double>(row)));
-  }
-  ArrayWriter writer(product.file(folder));
-  writer.describe(info);
-  for (const Value::Member& member : *document.map())
-    writer.add_text_attribute(member.key, member.value.text() != nullptr
-                                              ? *member.value.text()
-                                              : config::json_text(member.value, 0));
-  writer.add_text_attribute("data_key", key);
-  writer.add_text_attribute("sha256", sha256.hex());
-  std::vector<double> row;
-  writer.add_pieces(product.dataset, product.shape(),
-                    [&, r = std::size_t{0}]() mutable -> std::span<const double> {
-                      row = row_of(r++);
-                      return row;
-                    });
-  writer.commit();
-}
-
-// Pool and test set have the same key, so it takes more to tell one from the other.
-void check_content(const Product& product, const fs::path& file) {
-  const auto datasets = list_datasets(file);
-  const bool there = std::ranges::find(datasets, product.dataset) != datasets.end();
-  if (there && read_shape(file, product.dataset) == product.shape()) return;
-  throw Error(
-      ErrorKind::data,
-      fmt::format("{} is not the {} of its folder, which has '{}' of {}: remove it, and the same "
-                  "command makes it anew",
-                  file.string(), product.wanted.phase, product.dataset,
-                  shape_text(product.shape())));
 }
 
 // Every line but answers says whose journal it is; the first one is such a line.

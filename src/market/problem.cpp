@@ -66,12 +66,14 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
   problem.identity.cluster = o.cluster;
   if (!study.initial_file.empty()) {
     check_file(study.initial_file, *solver, observer);
-    problem.pool = read_pool(study.initial_file, solver->grid(), o.cluster, o.pool);
+    problem.pool =
+        read_pool(study.initial_file, solver->grid(), o.cluster, o.pool, solver->parameters());
     problem.identity.pool_file = study.initial_file.string();
   }
   if (!study.test_file.empty()) {
     check_file(study.test_file, *solver, observer);
-    problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test);
+    problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test,
+                                 solver->parameters());
     problem.identity.test_file = study.test_file.string();
   }
   fill_data(problem, study, solver, std::move(request), observer, stop, ask);

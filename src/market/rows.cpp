@@ -10,7 +10,6 @@
 
 #include "core/answer_times.h"
 #include "stap/core/error.h"
-#include "stap/core/hash64.h"
 #include "stap/core/warm_up.h"
 #include "stap/market/market.h"
 #include "stap/study/clusters.h"
@@ -23,21 +22,6 @@ constexpr std::size_t kLeastRows = 64;                     // so many all the sa
 constexpr std::size_t kKnown = 100;              // rows whose last answers tell what is usual
 constexpr std::size_t kShare = 10, kAlways = 3;  // of the rows, draws that may fail; and so many
 constexpr std::size_t kTextsShown = 3;           // failures in a message
-
-// A recorded state of a row. Throws Error(internal) if there is none.
-AnswerRecord recorded_state(const RowsWanted& wanted, const LoggedAnswers& answers,
-                            std::size_t index, std::size_t number) {
-  if (auto answer = answers.find(index, number)) return *std::move(answer);
-  throw Error(ErrorKind::internal,
-              fmt::format("{}: state {} of row {} was not made", wanted.phase, number, index));
-}
-
-std::vector<double> drawn_state(const Sampler& sampler, const RowsWanted& wanted,
-                                std::size_t index) {
-  std::vector<double> state(sampler.grid().values());
-  sampler.draw(wanted.stream, index, state);
-  return state;
-}
 
 // One at a time, each on disk before the next is begun.
 std::vector<double> draw_into(AnswerLog& log, const Sampler& sampler, const RowsWanted& wanted,
@@ -194,6 +178,7 @@ class Rows final : public Customer {
             {.id = index,
              .state = std::move(trip.state),
              .time = leg.time_of(trip.number),
+             .params = wanted_.parameters_of(index),
              .steps = std::min(leg.end - trip.number, leg.solver->steps_at_once())}};
   }
 
@@ -280,27 +265,6 @@ void RowMaker::make(const RowsWanted& wanted, AnswerLog& log, Observer& observer
     throw;
   }
   rows.warn(observer);
-}
-
-std::vector<double> RowMaker::row(const RowsWanted& wanted, const LoggedAnswers& answers,
-                                  std::size_t row) const {
-  std::size_t index = row;
-  for (const AnswerKey& key : answers.in_vain())
-    if (key.candidate <= index) ++index;
-  std::vector<double> states, state = sampler_.expensive()
-                                          ? recorded_state(wanted, answers, index, 0).state
-                                          : drawn_state(sampler_, wanted, index);
-  for (std::size_t number = 0;; ++number) {
-    if (number >= first()) states.insert(states.end(), state.begin(), state.end());
-    if (number + 1 == first() + wanted.times()) return states;
-    AnswerRecord answer = recorded_state(wanted, answers, index, number + 1);
-    if (answer.input_hash != hash64(std::as_bytes(std::span<const double>(state))))
-      throw Error(ErrorKind::data,
-                  fmt::format("answer {} of row {} of the {} was recorded for another state: the "
-                              "journal is not of these data, remove it with its folder",
-                              number + 1, index, wanted.phase));
-    state = std::move(answer.state);
-  }
 }
 
 }  // namespace stap

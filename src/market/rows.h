@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stap/core/observer.h"
+#include "stap/core/parameters.h"
 #include "stap/core/rng.h"
 #include "stap/core/solver.h"
 #include "stap/core/stop.h"
@@ -21,10 +22,15 @@ struct RowsWanted {
   std::size_t acquisition;  ///< under which answers are in the log
   Rng stream;               ///< of the initial conditions
   std::size_t rows = 0;
-  std::size_t lead = 1;   ///< k: states up to time 0
-  std::size_t steps = 0;  ///< learned steps behind them
+  std::size_t lead = 1;                     ///< k: states up to time 0
+  std::size_t steps = 0;                    ///< learned steps behind them
+  std::vector<ParameterDraw> parameters{};  ///< that vary from row to row
 
   std::size_t times() const { return lead + steps; }
+  /// Of draw `index`, for its warm-up and its steps.
+  std::vector<double> parameters_of(std::size_t index) const {
+    return draw_parameters(parameters, stream, index);
+  }
 };
 
 /// Part of a row's way. Its states are numbered: 0 as drawn; if there is a warm-up, 1 after it;
@@ -41,6 +47,13 @@ struct Leg {
     return number == begin ? time : steps * solver->dt();
   }
 };
+
+/// A recorded state of a row. Throws Error(internal) if there is none.
+AnswerRecord recorded_state(const RowsWanted& wanted, const LoggedAnswers& answers,
+                            std::size_t index, std::size_t number);
+/// Draw `index`, before its warm-up.
+std::vector<double> drawn_state(const Sampler& sampler, const RowsWanted& wanted,
+                                std::size_t index);
 
 /// A row depends on nothing but its stream and index, not by a bit. Answers are recorded by (index,
 /// number of the state that was made).
@@ -66,6 +79,8 @@ class RowMaker {
   /// Error(data) for an answer that was recorded for another state.
   std::vector<double> row(const RowsWanted& wanted, const LoggedAnswers& answers,
                           std::size_t row) const;
+  /// The parameters of all of them.
+  RowParameters parameters(const RowsWanted& wanted, const LoggedAnswers& answers) const;
 
  private:
   std::vector<Leg> legs(const RowsWanted& wanted) const;

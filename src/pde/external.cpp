@@ -73,7 +73,8 @@ const config::Fields<ExternalOptions>& external_fields() {
        "length"},
       {"dt", &O::dt, "length of one learned step", config::above(0), "time"},
       {"guard", &O::guard, "states that the solver must not be asked about", guard_fields},
-      {"parameters", &O::parameters, "numbers that the solver is told by name: name=value"},
+      {"parameters", &O::parameters,
+       "numbers that the solver is told by name, and how those that vary are drawn"},
   };
   return fields;
 }
@@ -99,8 +100,11 @@ Outline outline_of(const ExternalOptions& options) {
             fmt::format("guard.min is {} and guard.max {} for the channel {}, so every state "
                         "would be refused",
                         outline.guard_min[c], outline.guard_max[c], options.channels[c]));
-  for (const std::string& text : options.parameters) {
-    const Parameter parameter = parameter_of(text);
+  std::vector<Parameter> parameters;
+  for (const std::string& text : options.parameters.fixed) parameters.push_back(parameter_of(text));
+  for (const ParameterDraw& draw : options.parameters.varied)
+    parameters.push_back({.name = draw.name, .varies = true});
+  for (const Parameter& parameter : parameters) {
     add_name(names, parameter.name, "parameter");
     if (std::ranges::count(kTaken, parameter.name) > 0)
       refuse(fmt::format("a parameter is called '{}', which has a meaning of its own in argv",

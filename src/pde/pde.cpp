@@ -45,6 +45,9 @@ config::Registry<PdeRow>& table() {
            {},
            [](const config::AnyOptions& options) {
              return outline_of(options.as(external_fields()));
+           },
+           [](const config::AnyOptions& options) {
+             return options.as(external_fields()).parameters.varied;
            }},
       });
   return rows;
@@ -54,6 +57,10 @@ config::Registry<PdeRow>& table() {
 
 const config::Registry<PdeRow>& pde_table() {
   return table();
+}
+
+std::vector<ParameterDraw> varied_parameters(const config::Choice<PdeRow>& pde) {
+  return pde.row->varied ? pde.row->varied(pde.options) : std::vector<ParameterDraw>{};
 }
 
 void add_pde(PdeRow row) {

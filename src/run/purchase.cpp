@@ -164,12 +164,14 @@ void RoundPurchase::begin_pass() {
   for (const Purchase& p : plan.purchases) run_.used[p.candidate] = 1;
   buyer_ = std::make_unique<Buyer>(
       plan, passes_.budget(), run_.problem->pool.states.view(), *run_.problem->solver, committee_,
-      *rules_, [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
+      *rules_,
+      [this](std::size_t candidate, std::size_t step) -> std::optional<AnswerRecord> {
         auto recorded = recorded_.find(candidate, step);
         // Elsewhere the mean model's last bits are others, and so are the inputs it makes.
         if (recorded && run_.other_device) recorded->input_hash = 0;
         return recorded;
-      });
+      },
+      run_.problem->pool.parameters);
 }
 
 // The plan of the next pass: from disk if it is there, else made and written.

@@ -61,6 +61,7 @@ void check_data(const Study& study, config::Complaints& complaints) {
   const StudyOptions& o = study.options;
   std::vector<std::string> channels;
   if (study.pde.row->outline) channels = study.pde.row->outline(study.pde.options).channels;
+  const std::vector<std::string> parameters = names_of(varied_parameters(study.pde));
   const auto look = [&](const char* path, const fs::path& file, const std::function<void()>& read) {
     if (file.empty()) return;
     try {
@@ -71,13 +72,14 @@ void check_data(const Study& study, config::Complaints& complaints) {
     }
   };
   look("initial.path", study.initial_file, [&] {
-    const Pool pool = read_pool(study.initial_file, study.grid, o.cluster, o.pool);
+    const Pool pool = read_pool(study.initial_file, study.grid, o.cluster, o.pool, parameters);
     const std::string problem =
         single_precision_problem(pool.states.values(), study.grid.points_total(), study.channels);
     if (!problem.empty()) throw Error(ErrorKind::data, problem);
   });
-  look("test.path", study.test_file,
-       [&] { read_test_set(study.test_file, study.grid, o.cluster + o.steps, o.test); });
+  look("test.path", study.test_file, [&] {
+    read_test_set(study.test_file, study.grid, o.cluster + o.steps, o.test, parameters);
+  });
   look("first.path", study.first_file, [&] {
     read_first(study.first_file, study.grid, o.cluster, o.pattern_steps(), o.pool,
                study.network.time_input);

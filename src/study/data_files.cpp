@@ -5,9 +5,11 @@
 #include <cmath>
 #include <map>
 #include <span>
+#include <sstream>
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
@@ -21,8 +23,23 @@ namespace {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "hashes are of little-endian values");
 
-std::string hash(std::span<const double> values) {
-  return sha256_hex(std::as_bytes(values));
+// Without parameters that of the values alone.
+std::string hash(std::span<const double> values, std::span<const double> parameters = {}) {
+  Sha256 sum;
+  sum.add(std::as_bytes(values));
+  sum.add(std::as_bytes(parameters));
+  return sum.hex();
+}
+
+bool has_parameters(const fs::path& file) {
+  return !is_npy(file) && std::ranges::count(list_datasets(file), kParameters) > 0;
+}
+
+std::vector<std::string> parameter_names(const fs::path& file) {
+  std::vector<std::string> names;
+  std::istringstream text(read_text_attribute(file, "/", kParameterNames));
+  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
+  return names;
 }
 
 // `times` states of `values_each` values are a row.
@@ -83,8 +100,10 @@ Trajectories read_npy_states(const fs::path& file, const Grid& grid, bool trajec
 
 // A file that carries the hash of its values, as ours do, must have it.
 void check_own_hash(const fs::path& file, std::span<const double> values) {
-  if (!is_npy(file) && has_attribute(file, "/", "sha256") &&
-      read_text_attribute(file, "/", "sha256") != hash(values))
+  if (is_npy(file) || !has_attribute(file, "/", "sha256")) return;
+  std::vector<double> parameters;
+  if (has_parameters(file)) parameters = read_array(file, kParameters).values;
+  if (read_text_attribute(file, "/", "sha256") != hash(values, parameters))
     throw Error(ErrorKind::data,
                 fmt::format("{} is damaged: its values do not have its hash", file.string()));
 }
@@ -96,7 +115,42 @@ States<double> read_initial(const fs::path& file, const Grid& grid, std::size_t 
                       : read_clusters(file, grid, cluster);
 }
 
-Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std::size_t count) {
+RowParameters read_parameters(const fs::path& file, const std::vector<std::string>& names,
+                              std::size_t rows) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::data, fmt::format("{} {}", file.string(), what));
+  };
+  const bool there = has_parameters(file);
+  if (!there && names.empty()) return {};
+  if (!there)
+    refuse(fmt::format(
+        "does not say the parameters of its rows, but {} vary: expected a dataset "
+        "'{}' [rows, {}] and an attribute '{}' = \"{}\"",
+        fmt::join(names, ", "), kParameters, names.size(), kParameterNames, fmt::join(names, ",")));
+  const std::vector<std::string> theirs = parameter_names(file);
+  if (!std::ranges::is_permutation(theirs, names))
+    refuse(fmt::format("has rows with their own {}, but in the problem {} {}",
+                       fmt::join(theirs, ", "),
+                       names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+                       names.size() == 1 || names.empty() ? "varies" : "vary"));
+  const Array<double> all = read_array(file, kParameters);
+  if (all.shape.size() != 2 || all.shape[0] < rows || all.shape[1] != names.size())
+    refuse(fmt::format("has '{}' of {}, expected {} x {}", kParameters, shape_text(all.shape), rows,
+                       names.size()));
+  RowParameters parameters{names, {}};
+  for (std::size_t row = 0; row < rows; ++row)
+    for (const std::string& name : names) {
+      const auto column =
+          static_cast<std::size_t>(std::ranges::find(theirs, name) - theirs.begin());
+      const double value = all.values[row * names.size() + column];
+      if (!std::isfinite(value)) refuse(fmt::format("has {} = {} in row {}", name, value, row));
+      parameters.values.push_back(value);
+    }
+  return parameters;
+}
+
+Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std::size_t count,
+               const std::vector<std::string>& parameters) {
   const Grid clusters = cluster_grid(grid, cluster);
   States<double> all = read_initial(file, clusters, cluster);
   // Of a trajectory we have a part only, and its hash is of the whole.
@@ -105,12 +159,13 @@ Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std:
   Pool pool;
   pool.states = first_rows(std::move(all), 1, count, file, "initial conditions");
   check_finite(pool.states.values(), file, clusters.values(), 1, "initial condition");
-  pool.sha256 = hash(pool.states.values());
+  pool.parameters = read_parameters(file, parameters, pool.states.count());
+  pool.sha256 = hash(pool.states.values(), pool.parameters.values);
   return pool;
 }
 
-TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
-                      std::size_t count) {
+TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times, std::size_t count,
+                      const std::vector<std::string>& parameters) {
   Trajectories there =
       is_npy(file) ? read_npy_states(file, grid, true) : read_trajectories(file, grid);
   check_own_hash(file, there.states.values());
@@ -130,7 +185,8 @@ TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
   }
   set.states = std::move(rows);
   check_finite(set.states.values(), file, grid.values(), set.times, "test trajectory");
-  set.sha256 = hash(set.states.values());
+  set.parameters = read_parameters(file, parameters, set.trajectories());
+  set.sha256 = hash(set.states.values(), set.parameters.values);
   return set;
 }
 

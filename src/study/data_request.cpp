@@ -90,6 +90,7 @@ DataRequest data_request(const Study& study) {
   request.steps = o.steps;
   request.cluster = o.cluster;
   request.data_seed = o.data_seed;
+  if (study.pde) request.parameters = varied_parameters(study.pde);
   return request;
 }
 

@@ -148,6 +148,11 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   if (given.find("argv") == nullptr)
     throw Error(ErrorKind::config, fmt::format("solver {} starts no program: nothing can be asked",
                                                study.solver.row->name));
+  if (const auto names = names_of(varied_parameters(study.pde)); !names.empty())
+    throw Error(ErrorKind::config,
+                fmt::format("pde has parameters that vary ({}): to try the solver give them fixed "
+                            "values, such as 'pde.parameters.{}=...'",
+                            fmt::join(names, ", "), names[0]));
   solver_.states = initial_states(
       study, calls_most > usual_calls(study.train.symmetries) ? calls_most : kFirstStates);
   if (study.drawn()) solver_.time = -make_sampler(study, study.grid)->warm_up();

@@ -5,8 +5,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "stap/core/rng.h"
@@ -282,6 +285,36 @@ TEST_F(GenerateProgram, ARowThatCannotBeComputedIsNamed) {
 
   EXPECT_EQ(result.exit_code, 4) << result.err;
   EXPECT_TRUE(contains(result.err, "initial condition"));
+}
+
+// A program of the user's own, which writes down what it is told.
+TEST_F(GenerateProgram, AProgramIsToldTheParametersOfEachRow) {
+  const std::string told = folder_.path("told");
+  const std::string study =
+      folder_.file("own.yaml",
+                   "pde: {name: external, label: mine, points: [8], dt: 0.5,\n"
+                   "      parameters: {k: 3, nu: {between: [1, 2]}, n: {from: [4, 5]}}}\n"
+                   "solver: {name: command, argv: [sh, -c, 'cp $1 $2; echo $3 $4 $5 >> " +
+                       told +
+                       "', sh, '{input}', '{output}', '{k}', '{nu}', '{n}']}\n"
+                       "initial: {name: sines, warm_up: 0}\nstudy: {steps: 2, pool: 4, test: 3}\n");
+
+  const Finished made = run_stap({"generate", study, "--out", folder_.path("d")});
+
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Array<double> rows = read_array(folder_.path("d/test.h5"), "parameters");
+  std::multiset<std::string> expected, lines;
+  for (std::size_t row = 0; row < 3; ++row)
+    for (int step = 0; step < 2; ++step)
+      expected.insert(fmt::format("3 {} {}", rows.values[row * 2], rows.values[row * 2 + 1]));
+  std::istringstream text(content(told));
+  for (std::string line; std::getline(text, line);) lines.insert(line);
+  EXPECT_EQ(lines, expected);
+  const Finished silent = run_stap(
+      {"generate", study, "--out", folder_.path("e"), "solver.argv=[cp, '{input}', '{output}']"});
+  EXPECT_EQ(silent.exit_code, 2);
+  EXPECT_TRUE(contains(silent.err, "the parameter nu varies, but argv does not tell it"))
+      << silent.err;
 }
 
 }  // namespace

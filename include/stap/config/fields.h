@@ -33,7 +33,7 @@
 // std::size_t, double, std::string, an enum (with choices), std::filesystem::path (relative to the
 // file that names it; made absolute), std::vector<double>, std::vector<std::size_t>,
 // std::vector<std::string> ({here}: the file's folder),
-// config::Arguments, or a struct
+// config::Arguments, config::Quantity, config::Quantities, or a struct
 // with Fields of its own: {"steps", &O::steps, "text", steps_fields()}. family.h gathers entries
 // (name + fields) for `list`, `check` and `schema`.
 
@@ -52,11 +52,25 @@
 #include "stap/config/affects.h"
 #include "stap/config/complaints.h"
 #include "stap/config/constraint.h"
+#include "stap/config/quantity.h"
 #include "stap/config/value.h"
 
 namespace stap::config {
 
-enum class Type { boolean, integer, real, text, path, choice, reals, integers, texts, section };
+enum class Type {
+  boolean,
+  integer,
+  real,
+  text,
+  path,
+  choice,
+  reals,
+  integers,
+  texts,
+  quantity,
+  quantities,
+  section
+};
 
 /// A program and its arguments: never a line for a shell. When it is read, `{here}` in a word
 /// becomes the folder of the file that says so, and a program with a '/' in its name that is not
@@ -174,6 +188,10 @@ template <>
 inline constexpr Type kType<std::vector<std::string>> = Type::texts;
 template <>
 inline constexpr Type kType<Arguments> = Type::texts;
+template <>
+inline constexpr Type kType<Quantity> = Type::quantity;
+template <>
+inline constexpr Type kType<Quantities> = Type::quantities;
 static_assert(std::is_same_v<std::size_t, std::uint64_t>);
 
 void read_member(bool&, const Constraint&, const Value&, const std::string& path, Complaints&);
@@ -194,6 +212,9 @@ void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
 void read_member(std::vector<std::string>&, const Constraint&, const Value&,
                  const std::string& path, Complaints&);
 void read_member(Arguments&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(Quantity&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(Quantities&, const Constraint&, const Value&, const std::string& path,
+                 Complaints&);
 /// The code of a choice, or empty (and a complaint).
 std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
                                         Complaints&);
@@ -214,6 +235,12 @@ Value member_value(const std::vector<T>& members) {
 }
 inline Value member_value(const Arguments& member) {
   return member_value(member.words);
+}
+inline Value member_value(const Quantity& member) {
+  return to_value(member);
+}
+inline Value member_value(const Quantities& member) {
+  return to_value(member);
 }
 
 }  // namespace detail

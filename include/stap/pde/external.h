@@ -22,7 +22,7 @@ struct ExternalOptions {
   std::vector<double> lengths;                ///< per axis; none: 1 for all
   double dt = 1.0;                            ///< one learned step
   Guard guard;
-  std::vector<std::string> parameters;  ///< "name=value"
+  config::Quantities parameters;
 };
 
 const config::Fields<ExternalOptions>& external_fields();

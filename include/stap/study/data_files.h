@@ -5,6 +5,7 @@
 #include <string>
 
 #include "stap/core/grid.h"
+#include "stap/core/parameters.h"
 #include "stap/core/states.h"
 #include "stap/data/transitions.h"
 
@@ -14,7 +15,8 @@ namespace stap {
 /// X...]
 struct Pool {
   States<double> states;
-  std::string sha256;  ///< of the values as little-endian doubles
+  std::string sha256;          ///< of the values as little-endian doubles, and of the parameters
+  RowParameters parameters{};  ///< of each candidate
 };
 /// Trajectories with which surrogates are measured. [test, T, C, X...]: state t of trajectory b is
 /// row b * T + t; T = k + steps, the first k states being the initial cluster.
@@ -22,6 +24,7 @@ struct TestSet {
   States<double> states;
   std::size_t times = 0;  ///< T
   std::string sha256;
+  RowParameters parameters{};  ///< of each trajectory
 
   std::size_t trajectories() const { return times == 0 ? 0 : states.count() / times; }
 };
@@ -31,15 +34,26 @@ struct TestSet {
 States<double> read_initial(const std::filesystem::path& file, const Grid& grid,
                             std::size_t cluster);
 
+/// How files of rows carry parameters that vary: a dataset [rows, P], and an attribute of the file
+/// with their names, between commas.
+inline constexpr const char *kParameters = "parameters", *kParameterNames = "parameter_names";
+
+/// Those of the first `rows` rows, in the order of `names`, whatever that of the file is. Throws
+/// Error(data) if the file has others or fewer, values that are not finite, or some where there
+/// are no names.
+RowParameters read_parameters(const std::filesystem::path& file,
+                              const std::vector<std::string>& names, std::size_t rows);
+
 /// Reads a pool of states of `grid`, or of clusters of them, from `states` or the first times of
 /// `trajectory`; the first `count`, or all where that is 0. A `.npy` file holds [B, k C, X...], or
-/// [B, X...] of one channel. Throws Error(data), also if there are fewer or a value is not finite.
+/// [B, X...] of one channel. `parameters`: names of those that vary. Throws Error(data), also if
+/// there are fewer or a value is not finite.
 Pool read_pool(const std::filesystem::path& file, const Grid& grid, std::size_t cluster,
-               std::size_t count);
+               std::size_t count, const std::vector<std::string>& parameters = {});
 /// The same for trajectories, `trajectory`; a `.npy` file holds [B, T, C, X...], or [B, T, X...] of
 /// one channel. Of longer ones the first `times` times are taken; 0: all.
 TestSet read_test_set(const std::filesystem::path& file, const Grid& grid, std::size_t times,
-                      std::size_t count);
+                      std::size_t count, const std::vector<std::string>& parameters = {});
 
 /// Transitions that one has before a study begins, for trajectories of `steps` steps of clusters.
 /// Their trajectories count as candidates `pool`, `pool` + 1, ... behind the pool. Longer ones are

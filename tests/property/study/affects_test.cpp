@@ -237,6 +237,7 @@ std::string next_value(const config::FieldInfo& field, const Value& now) {
       return "";
     case config::Type::integer:
     case config::Type::real:
+    case config::Type::quantity:
       return other(now);
     case config::Type::integers:
     case config::Type::reals: {

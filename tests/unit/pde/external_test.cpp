@@ -26,7 +26,8 @@ std::string refusal_of(const ExternalOptions& options) {
 
 TEST(External, IsWhatItsOptionsSay) {
   ExternalOptions options = two_channels();
-  options.parameters = {"nu=0.5", "k=-1e-3"};
+  options.parameters.fixed = {"nu=0.5", "k=-1e-3"};
+  options.parameters.varied = {{"D", ParameterDraw::Kind::uniform, {1.0, 2.0}}};
 
   const Outline outline = outline_of(options);
 
@@ -34,7 +35,10 @@ TEST(External, IsWhatItsOptionsSay) {
   EXPECT_EQ(outline.grid, make_grid(2, {4, 3}, {2.0, 1.5}));
   EXPECT_EQ(outline.channels, options.channels);
   EXPECT_EQ(outline.dt, 0.25);
-  EXPECT_EQ(outline.parameters, (std::vector<Parameter>{{"nu", 0.5}, {"k", -1e-3}}));
+  EXPECT_EQ(outline.parameters,
+            (std::vector<Parameter>{{"nu", 0.5}, {"k", -1e-3}, {"D", 0.0, true}}));
+  EXPECT_EQ(varied_names(outline), std::vector<std::string>{"D"});
+  EXPECT_EQ(parameters_of(outline, {.params = {1.5}})[2].value, 1.5);
 }
 
 TEST(External, HasLengthsOfOneWhereNoneAreGiven) {
@@ -54,14 +58,17 @@ TEST(External, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(contains(refusal_of(options), "two channels are called 'u'"));
 
   options = two_channels();
-  options.parameters = {"nu"};
+  options.parameters.fixed = {"nu"};
   EXPECT_TRUE(contains(refusal_of(options), "a parameter is 'nu', expected name=number"));
 
-  options.parameters = {"nu=inf"};
+  options.parameters.fixed = {"nu=inf"};
   EXPECT_TRUE(contains(refusal_of(options), "expected name=number"));
 
-  options.parameters = {"dt=1"};
+  options.parameters.fixed = {"dt=1"};
   EXPECT_TRUE(contains(refusal_of(options), "which has a meaning of its own"));
+
+  options.parameters = {{"nu=1"}, {{"nu", ParameterDraw::Kind::uniform, {1.0, 2.0}}}};
+  EXPECT_TRUE(contains(refusal_of(options), "two parameters are called 'nu'"));
 
   options = two_channels();
   options.label = "a/b";

@@ -93,6 +93,29 @@ TEST_F(ReplayTest, ReadsNothingElse) {
   EXPECT_TRUE(refused("no regular file"));
 }
 
+// Mutation that breaks it: asking without the parameters of the query.
+TEST_F(ReplayTest, RunsAQueryWithItsParametersAgain) {
+  change("format", "bundle/2");
+  Value about = read_json(bundle() / "bundle.json");
+  about.set("parameters", Value::List{0.125});
+  about.set("pde", config::parse_yaml("{name: external, label: mine, points: [3], dt: 0.25, "
+                                      "parameters: {nu: {between: [0, 1]}, k: 2}}",
+                                      "test"));
+  about.set("solver", config::parse_yaml("{name: command, argv: [sh, -c, 'cp $1 $2; echo $3 $4', "
+                                         "sh, '{input}', '{output}', '{nu}', '{k}']}",
+                                         "test"));
+  folder_.file("b/bundle.json", config::json_text(about));
+  const Bundle read = read_bundle(bundle());
+
+  const Replay done = replay(read, read.document, folder_.path("kept"));
+
+  EXPECT_EQ(done.answer.status, Answer::Status::ok) << done.answer.reason;
+  EXPECT_EQ(done.log, "0.125 2");
+  about.set("parameters", Value::List{0.125, 1.0});
+  folder_.file("b/bundle.json", config::json_text(about));
+  EXPECT_TRUE(refused("there are 2 parameters, but 1 vary"));
+}
+
 TEST_F(ReplayTest, RunsTheQueryAgain) {
   const Bundle read = read_bundle(bundle());
 

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stap/config/constraint.h"
+#include "stap/config/value.h"
+#include "stap/core/parameters.h"
+
+namespace stap::config {
+
+/// A number, or how it is drawn for each initial condition:
+///
+///   0.01
+///   {between: [0.001, 0.1], draw: log}      draw: uniform unless it says log
+///   {from: [1, 2, 4]}
+struct Quantity {
+  double value = 0.0;
+  std::optional<ParameterDraw> draw{};  ///< its name is for whoever has the quantity
+
+  Quantity() = default;
+  Quantity(double number) : value(number) {}
+
+  bool operator==(const Quantity&) const = default;
+};
+
+/// Such ones by name: a map, or a list of "name=value" where all are numbers.
+struct Quantities {
+  std::vector<std::string> fixed{};  ///< "name=value"
+  std::vector<ParameterDraw> varied{};
+
+  bool operator==(const Quantities&) const = default;
+};
+
+/// As above. A fixed one stays a number, and only fixed ones a list.
+Value to_value(const Quantity& quantity);
+Value to_value(const Quantities& quantities);
+/// JSON Schema of them; `number`: that of a fixed one.
+Value quantity_schema(Value number);
+Value quantities_schema();
+
+}  // namespace stap::config
