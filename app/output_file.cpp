@@ -48,7 +48,7 @@ bool is_one(const fs::path& file, OutputKind kind) {
     case OutputKind::prediction:
       return has_format(file, "prediction/1");
     case OutputKind::trajectories:
-      return has_format(file, "trajectories/1");
+      return has_format(file, "trajectories/1") || has_format(file, "trajectories/2");
     case OutputKind::queries:
       return has_format(file, "queries/1");
     case OutputKind::well:

@@ -16,6 +16,7 @@
 #include "stap/core/solver_queue.h"
 #include "stap/data/store.h"
 #include "stap/data/trajectory_file.h"
+#include "stap/study/data_files.h"
 #include "stap/study/study.h"
 
 namespace stap::app {
@@ -45,7 +46,12 @@ config::Choice<PdeRow> chosen_pde(const SolveOptions& options) {
 struct Rows {
   States<double> states;
   std::vector<RowEnd> ends;
+  RowParameters parameters;
 
+  std::vector<double> parameters_of(std::size_t row) const {
+    const std::span<const double> own = parameters.row(row);
+    return {own.begin(), own.end()};
+  }
   bool alive(std::size_t row) const { return ends[row].status == Answer::Status::ok; }
   std::size_t count(Answer::Status status) const {
     return static_cast<std::size_t>(std::count_if(
@@ -76,7 +82,8 @@ bool advance_all(const Solver& solver, std::size_t steps, Rows& rows, Trajectory
       if (rows.alive(row))
         queue->submit({.id = row,
                        .state = {rows.states.row(row).begin(), rows.states.row(row).end()},
-                       .time = static_cast<double>(step - 1) * solver.dt()});
+                       .time = static_cast<double>(step - 1) * solver.dt(),
+                       .params = rows.parameters_of(row)});
     while (queue->open() > 0) {
       const auto reply = queue->next(SolverQueue::Clock::now() + kWaitAtMost);
       if (interrupt.requested()) return false;
@@ -129,15 +136,18 @@ void run_solve(SolveOptions options, const Globals& globals, std::ostream& out) 
   const config::Choice<PdeRow> pde = chosen_pde(options);
   const auto solver = make_solver(pde, globals.threads);
   States<double> initial = read_states(options.input, solver->grid());
-  Rows rows{std::move(initial), {}};
+  Rows rows{std::move(initial), {}, {}};
   rows.ends.resize(rows.states.count());
+  rows.parameters = read_parameters(options.input, solver->parameters(), rows.ends.size());
 
   const auto start = std::chrono::steady_clock::now();
   const InterruptGuard interrupt;
-  std::optional<TrajectoryWriter> writer(
-      std::in_place, options.output, solver->grid(), rows.states.count(), options.steps,
-      TrajectoryInfo{
-          .pde = solver->name(), .dt = solver->dt(), .options = config::yaml_text(pde.value())});
+  std::optional<TrajectoryWriter> writer(std::in_place, options.output, solver->grid(),
+                                         rows.states.count(), options.steps,
+                                         TrajectoryInfo{.pde = solver->name(),
+                                                        .dt = solver->dt(),
+                                                        .options = config::yaml_text(pde.value()),
+                                                        .parameters = rows.parameters});
   Console console(globals);
   if (!advance_all(*solver, options.steps, rows, *writer, console, interrupt)) {
     writer.reset();  // takes its temporary file along
@@ -169,7 +179,7 @@ void add_solve(CLI::App& program, const Globals& globals) {
   command
       ->add_option("--input", options->input,
                    "Initial states: HDF5 file with `states` [B,C,X...] or `trajectory` "
-                   "[B,T,C,X...] (its first time)")
+                   "[B,T,C,X...] (its first time); `parameters` [B,P] where some vary")
       ->required()
       ->type_name("FILE");
   command->add_option("--steps", options->steps, "Number of steps to make, L")

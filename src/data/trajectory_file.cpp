@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "data/hdf5_output.h"
 #include "stap/core/error.h"
@@ -59,10 +60,22 @@ TrajectoryWriter::TrajectoryWriter(std::filesystem::path path, const Grid& grid,
   const h5::Output& output = file->output;
   output.check_room(bytes_of(output, grid, rows, steps));
   file->output.create();
-  output.attribute(output.file(), "format", std::string("trajectories/1"));
+  const auto& [names, values] = info.parameters;
+  output.attribute(output.file(), "format",
+                   std::string(names.empty() ? "trajectories/1" : "trajectories/2"));
   output.attribute(output.file(), "pde", info.pde);
   output.attribute(output.file(), "options", info.options);
   output.describe({info.pde, grid, info.dt});
+
+  if (!names.empty()) {
+    output.attribute(output.file(), "parameter_names", fmt::format("{}", fmt::join(names, ",")));
+    Handle dataset = output.dataset("parameters", H5T_IEEE_F64LE,
+                                    output.space(std::vector<hsize_t>{rows, names.size()}),
+                                    output.dataset_creation());
+    output.check(
+        H5Dwrite(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
+    output.close(dataset);
+  }
 
   std::vector<hsize_t> shape{rows, steps + 1, grid.channels};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());

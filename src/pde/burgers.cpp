@@ -1,5 +1,6 @@
 #include "stap/pde/burgers.h"
 
+#include <algorithm>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -19,11 +20,14 @@ Grid grid_of(const BurgersOptions& options) {
 BurgersStep step_of(const BurgersOptions& options) {
   return {.points = options.points,
           .dx = grid_of(options).spacing(0),
-          .diffusion = options.viscosity / std::numbers::pi,
           .dt = options.dt,
           .cfl = options.cfl,
           .bound = options.max_abs,
           .max_steps = options.max_steps};
+}
+
+double diffusion_of(double viscosity) {
+  return viscosity / std::numbers::pi;
 }
 
 class Burgers final : public BatchSolver {
@@ -33,6 +37,10 @@ class Burgers final : public BatchSolver {
         options_(options),
         step_(step_of(options)),
         kernel_(STAP_CHOOSE_ISA(active_isa(), kBurgersKernel)) {}
+
+  std::vector<std::string> parameters() const override {
+    return names_of(burgers_parameters(options_));
+  }
 
   std::unique_ptr<Solver> with_step(double dt) const override {
     BurgersOptions options = options_;
@@ -57,8 +65,13 @@ class Burgers final : public BatchSolver {
                             .bound = passed_bound("u", step_.bound)};
 
     advance_in_lanes(blocks, queries, answers, [&](const LaneBlock& block) {
-      kernel_.advance(step_, block.queries.size(), block.state - kBurgersGhosts * lanes, block.work,
-                      block.ends);
+      alignas(64) double diffusion[kMaxLanes];
+      std::ranges::fill(diffusion, diffusion_of(options_.viscosity.value));
+      for (std::size_t r = 0; r < block.queries.size(); ++r)
+        if (const std::vector<double>& own = block.queries[r]->params; !own.empty())
+          diffusion[r] = diffusion_of(own[0]);
+      kernel_.advance(step_, block.queries.size(), diffusion, block.state - kBurgersGhosts * lanes,
+                      block.work, block.ends);
     });
   }
 
@@ -87,13 +100,21 @@ const config::Fields<BurgersOptions>& burgers_fields() {
   return fields;
 }
 
+std::vector<ParameterDraw> burgers_parameters(const BurgersOptions& options) {
+  if (!options.viscosity.draw) return {};
+  ParameterDraw draw = *options.viscosity.draw;
+  draw.name = "viscosity";
+  return {draw};
+}
+
 std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads) {
   // The field table is the one place that states ranges.
   const auto& fields = burgers_fields();
   const BurgersOptions o = config::read(fields, config::to_value(fields, options), "burgers");
   // Diffusion alone fixes the least number of internal steps: better said now than after them.
   const double dx = o.length / static_cast<double>(o.points);
-  const double least = o.dt / (o.cfl * dx * dx / (2.0 * o.viscosity / std::numbers::pi));
+  const double most = o.viscosity.draw ? o.viscosity.draw->greatest() : o.viscosity.value;
+  const double least = o.dt / (o.cfl * dx * dx / (2.0 * most / std::numbers::pi));
   if (!(least <= static_cast<double>(o.max_steps)))
     throw Error(ErrorKind::config,
                 fmt::format("burgers: dt = {:g} at {} points needs at least {:.3g} internal steps, "

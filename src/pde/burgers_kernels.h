@@ -11,11 +11,10 @@ namespace stap {
 /// Cells before and behind a row that hold its periodic continuation.
 inline constexpr std::size_t kBurgersGhosts = 2;
 
-/// One learned step of one grid.
+/// One learned step of one grid, apart from the diffusion D >= 0 of each row.
 struct BurgersStep {
   std::size_t points = 0;  ///< N
   double dx = 0.0;
-  double diffusion = 0.0;  ///< D, may be 0
   double dt = 0.0;
   double cfl = 0.0;           ///< h = cfl min(dx / max|u|, dx^2 / (2D))
   double bound = 0.0;         ///< a row ends as `unbounded` when not all |u| <= bound
@@ -27,9 +26,9 @@ struct BurgersKernel {
   /// Advances rows 0 .. rows-1 (rows <= lanes) by dt. `u` and `work` have
   /// (points + 2 kBurgersGhosts) x lanes values; cell i of row r is u[(i + kBurgersGhosts) * lanes
   /// + r]. Lanes without a row may hold anything finite. A row has its own h, and its result does
-  /// not depend on the others; `ends` has `rows` entries.
-  void (*advance)(const BurgersStep& step, std::size_t rows, double* u, double* work,
-                  LaneEnd* ends);
+  /// not depend on the others; `ends` has `rows` entries, `diffusion` `lanes`, aligned.
+  void (*advance)(const BurgersStep& step, std::size_t rows, const double* diffusion, double* u,
+                  double* work, LaneEnd* ends);
 };
 
 STAP_DECLARE_PER_ISA(BurgersKernel, kBurgersKernel);

@@ -106,11 +106,12 @@ V peak_of(std::size_t points, const double* u) {
   return peak;
 }
 
-void advance(const BurgersStep& step, std::size_t count, double* u, double* half, LaneEnd* ends) {
+void advance(const BurgersStep& step, std::size_t count, const double* diffusion, double* u,
+             double* half, LaneEnd* ends) {
   const std::size_t n = step.points;
   const V bound = broadcast(step.bound);
-  const V diffusion_over_dx = broadcast(step.diffusion / step.dx);
-  const V viscous_limit = broadcast(step.dx * step.dx / (2.0 * step.diffusion));  // inf at D = 0
+  const V diffusion_over_dx = load(diffusion) / step.dx;
+  const V viscous_limit = step.dx * step.dx / (2.0 * load(diffusion));  // inf at D = 0
 
   Rows rows(count, ends);
   V peak = peak_of(n, u);

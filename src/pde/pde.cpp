@@ -28,7 +28,11 @@ config::Registry<PdeRow>& table() {
       {
           {{"burgers", "u_t + u u_x = (viscosity/pi) u_xx on a periodic interval",
             &burgers_fields()},
-           made(&burgers_fields, &make_burgers)},
+           made(&burgers_fields, &make_burgers),
+           {},
+           [](const config::AnyOptions& options) {
+             return burgers_parameters(options.as(burgers_fields()));
+           }},
           {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)",
             &kdv_fields()},
            made(&kdv_fields, &make_kdv)},

@@ -15,6 +15,8 @@
 #include "stap/core/rng.h"
 #include "stap/core/sha256.h"
 #include "stap/data/store.h"
+#include "stap/pde/burgers.h"
+#include "support/fake_solver.h"
 #include "support/process.h"
 #include "support/sealing.h"
 #include "support/small_study.h"
@@ -285,6 +287,55 @@ TEST_F(GenerateProgram, ARowThatCannotBeComputedIsNamed) {
 
   EXPECT_EQ(result.exit_code, 4) << result.err;
   EXPECT_TRUE(contains(result.err, "initial condition"));
+}
+
+// Broken by: parameters of another row, or left out of the files.
+TEST_F(GenerateProgram, ParametersThatVaryGoIntoTheFilesAndBack) {
+  const std::string drawn = "viscosity={between: [0.005, 0.05], draw: log}";
+  ASSERT_EQ(run_stap(words("d", {"pool=9", "test=3", "pde." + drawn})).exit_code, 0);
+  const std::string pool = folder_.path("d/pool.h5");
+  const Array<double> values = read_array(pool, "parameters");
+  ASSERT_EQ(values.shape, (std::vector<std::size_t>{9, 1}));
+  EXPECT_EQ(read_text_attribute(pool, "/", "parameter_names"), "viscosity");
+  EXPECT_EQ(read_array(folder_.path("d/test.h5"), "parameters").shape,
+            (std::vector<std::size_t>{3, 1}));
+  const auto solve = [&](const std::string& out, const std::string& viscosity) {
+    return run_stap({"solve", "burgers", "points=48", "--steps", "2", "--input", pool, "--output",
+                     folder_.path(out), viscosity});
+  };
+
+  const Finished all = solve("all.h5", drawn);
+
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(read_text_attribute(folder_.path("all.h5"), "/", "format"), "trajectories/2");
+  EXPECT_EQ(read_array(folder_.path("all.h5"), "parameters").values, values.values);
+  const States<double> states = read_states(pool, grid_);
+  const Trajectories solved = read_trajectories(folder_.path("all.h5"), grid_);
+  for (const std::size_t row : {0u, 8u}) {
+    BurgersOptions fixed;
+    fixed.points = 48;
+    fixed.viscosity = values.values[row];
+    const Answer alone =
+        ask(*make_burgers(fixed), {.state = {states.row(row).begin(), states.row(row).end()}});
+    EXPECT_TRUE(std::ranges::equal(solved.states.row(row * 3 + 1), alone.states));
+  }
+  const Finished without = solve("none.h5", "viscosity=0.01");
+  EXPECT_EQ(without.exit_code, 3);
+  EXPECT_TRUE(contains(without.err, "has rows with their own viscosity")) << without.err;
+}
+
+TEST_F(GenerateProgram, RunsRefuseParametersThatVary) {
+  const std::string drawn = "pde.viscosity={from: [0.01, 0.02]}";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"run", "demo", drawn, "--out", folder_.path("r")},
+        {"check", "demo", drawn},
+        {"sweep", "demo", drawn, "--grid", "seed=0,1", "--out", folder_.path("s")}}) {
+    const Finished result = run_stap(command);
+
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(contains(result.err, "networks do not take them yet")) << result.err;
+  }
+  EXPECT_FALSE(fs::exists(folder_.path("r")));
 }
 
 // A program of the user's own, which writes down what it is told.

@@ -93,6 +93,38 @@ TEST(BurgersExact, B2ColeHopfSecondOrder) {
   EXPECT_LT(study.error.back(), 1e-5);  // max|u| is 0.25 then
 }
 
+// The same for rows of four viscosities in one call.
+TEST(BurgersExact, B2ColeHopfSecondOrderWithViscositiesOfRows) {
+  const double big_a = 1.1, k = 2 * pi, time = 0.5;
+  const std::vector<double> diffusions{0.01, 0.02, 0.04, 0.05};
+  const auto exact = [=](double d, double x, double t) {
+    const double decay = std::exp(-d * k * k * t);
+    return 2 * d * k * decay * std::sin(k * x) / (big_a + decay * std::cos(k * x));
+  };
+  std::vector<Study> studies(diffusions.size());
+
+  for (const std::size_t points : {128u, 256u, 512u}) {
+    BurgersOptions options = burgers_options(points, 1.0, 0.0, time);
+    options.viscosity.draw = ParameterDraw{{}, ParameterDraw::Kind::uniform, {0.0, 0.05 * pi}};
+    std::vector<Query> queries;
+    for (const double d : diffusions)
+      queries.push_back({.state = at_cells(points, 1.0, [&](double x) { return exact(d, x, 0); }),
+                         .params = {d * pi}});
+    std::vector<Answer> answers(queries.size());
+    make_burgers(options)->solve(queries, answers);
+    for (std::size_t r = 0; r < studies.size(); ++r) {
+      studies[r].dx.push_back(1.0 / static_cast<double>(points));
+      studies[r].error.push_back(l1_error(
+          answers[r].states, 1.0, [&](double x) { return exact(diffusions[r], x, time); }, 0, 1));
+    }
+  }
+
+  for (const Study& study : studies) {
+    EXPECT_NEAR(study.order(), 2.0, 0.2);
+    EXPECT_LT(study.error.back(), 1e-4);  // max|u| is between 0.1 and 0.3 then
+  }
+}
+
 // B3: u0 = -sin(pi x) on [-1, 1], D = 0.01/pi: the steepest slope, -152.0051616, is reached at
 // x = 0 at time 1.6037/pi. Here x runs over [0, 2), so the shock stands at x = 1, a face.
 TEST(BurgersExact, B3SteepestSlope) {

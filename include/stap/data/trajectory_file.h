@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "stap/core/parameters.h"
 #include "stap/core/solver.h"
 #include "stap/core/states.h"
 
@@ -16,7 +17,8 @@ namespace stap {
 struct TrajectoryInfo {
   std::string pde;
   double dt = 0.0;
-  std::string options;  ///< the effective options, as YAML
+  std::string options;         ///< the effective options, as YAML
+  RowParameters parameters{};  ///< of the rows, where some vary
 };
 
 /// How a row ended; `failed_step` is the first time (1 .. L) it has no state for, -1 when ok.
@@ -28,9 +30,10 @@ struct RowEnd {
 
 /// Writes `trajectory` [B, L+1, C, X...] (double, NaN where nothing was put), `status` [B] (0 ok,
 /// 1 refused, 2 failed), `reason` [B] (text), `failed_step` [B], and the attributes format =
-/// "trajectories/1", pde, options and those of StateInfo. All of it goes to a temporary file beside
-/// `path`, its room taken at once: a place that cannot be written, or is full, shows before the
-/// computing starts. Every function throws Error(storage) with the path and the cause.
+/// "trajectories/1", pde, options and those of StateInfo; where parameters vary also `parameters`
+/// [B, P], parameter_names ("nu,k") and format "trajectories/2". All of it goes to a temporary file
+/// beside `path`, its room taken at once: a place that cannot be written, or is full, shows before
+/// the computing starts. Every function throws Error(storage) with the path and the cause.
 class TrajectoryWriter {
  public:
   TrajectoryWriter(std::filesystem::path path, const Grid& grid, std::size_t rows,

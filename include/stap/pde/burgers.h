@@ -12,7 +12,7 @@ namespace stap {
 struct BurgersOptions {
   std::size_t points = 256;            ///< grid cells, at least 4
   double length = 1.0;                 ///< of the interval
-  double viscosity = 0.01;             ///< nu, 0 or more
+  config::Quantity viscosity = 0.01;   ///< nu, 0 or more; may vary from row to row
   double dt = 2.0 / 13.0;              ///< one learned step
   double cfl = 0.25;                   ///< h = cfl min(dx / max|u|, dx^2 / (2D)), in (0, 1]
   double max_abs = 100.0;              ///< larger |u|: refused as input, failed during a step
@@ -20,6 +20,8 @@ struct BurgersOptions {
 };
 
 const config::Fields<BurgersOptions>& burgers_fields();
+/// Those that vary: none, or the viscosity.
+std::vector<ParameterDraw> burgers_parameters(const BurgersOptions& options);
 
 /// Second-order finite volumes (monotonised-central slopes, Godunov flux, central diffusion,
 /// midpoint rule in time); values are those at the cell centres x_i = (i + 1/2) dx. Every row has

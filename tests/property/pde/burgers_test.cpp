@@ -87,7 +87,7 @@ TEST(BurgersLaws, ReflectionCommutes) {
 TEST(BurgersLaws, ScalingCommutes) {
   const auto slow = make_burgers(options());
   BurgersOptions doubled = options();
-  doubled.viscosity *= 2;
+  doubled.viscosity.value *= 2;
   doubled.dt /= 2;
   const auto fast = make_burgers(doubled);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {

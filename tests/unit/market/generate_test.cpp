@@ -972,6 +972,11 @@ TEST(DataKey, WhatDecidesAboutTheBitsIsInIt) {
   EXPECT_NE(usual, key([](DataRequest& r) {
               r.pde = test::pde("{name: burgers, points: 8, dt: 0.25, viscosity: 0.011}").value();
             }));
+  EXPECT_NE(
+      usual, key([](DataRequest& r) {
+        r.pde =
+            test::pde("{name: burgers, points: 8, dt: 0.25, viscosity: {from: [0.01]}}").value();
+      }));
   EXPECT_NE(usual, key([](DataRequest& r) {
               r.initial = test::initial("{name: sines, warm_up: 0.25, terms: 3}").value();
             }));

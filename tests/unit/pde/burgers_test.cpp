@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -10,6 +11,7 @@
 #include "reference/burgers.h"
 #include "stap/core/error.h"
 #include "stap/core/rng.h"
+#include "support/refusals.h"
 #include "support/solving.h"
 
 namespace stap {
@@ -54,6 +56,45 @@ TEST(BurgersKernel, AgreesWithThePlainTwin) {
               << points << " points, D = " << diffusion << ", row " << r << ", cell " << i;
       }
     }
+}
+
+// Rows of many viscosities in one call are those of solvers that have one, to the last bit; also
+// after a change of the step, and whatever is beside them. Mutation that breaks it: a block's
+// viscosity in place of the row's.
+TEST(Burgers, RowsMayHaveTheirOwnViscosity) {
+  const std::vector<double> viscosities{0.0, 0.01, 0.3, 0.02, 0.05, 1e-3, 0.01, 0.2, 0.004, 0.07};
+  BurgersOptions options;
+  options.points = 50;
+  options.dt = 0.2;
+  options.viscosity.draw = ParameterDraw{{}, ParameterDraw::Kind::list, viscosities};
+  const auto solver = make_burgers(options);
+  std::vector<Query> queries;
+  for (std::size_t r = 0; r < viscosities.size(); ++r)
+    queries.push_back({.id = r, .state = random_row(50, r), .params = {viscosities[r]}});
+  std::vector<Answer> together(queries.size());
+
+  solver->solve(queries, together);
+
+  EXPECT_EQ(solver->parameters(), std::vector<std::string>{"viscosity"});
+  EXPECT_EQ(solver->with_step(0.1)->parameters(), std::vector<std::string>{"viscosity"});
+  for (std::size_t r = 0; r < queries.size(); ++r) {
+    BurgersOptions fixed = options;
+    fixed.viscosity = viscosities[r];
+    ASSERT_EQ(together[r].status, Answer::Status::ok) << together[r].reason;
+    EXPECT_EQ(together[r].states, solve_row(*make_burgers(fixed), queries[r].state)) << r;
+    Answer alone;
+    solver->solve({&queries[r], 1}, {&alone, 1});
+    EXPECT_EQ(together[r].states, alone.states) << r;
+  }
+}
+
+TEST(Burgers, TheLargestViscosityTellsWhetherItsStepCanBeMade) {
+  BurgersOptions options;
+  options.max_steps = 10000;
+  options.viscosity.draw = ParameterDraw{{}, ParameterDraw::Kind::uniform, {0.001, 0.01}};
+  EXPECT_NO_THROW(make_burgers(options));
+  options.viscosity.draw->values[1] = 1.0;
+  test::expect_error(ErrorKind::config, "above max_steps", [&] { make_burgers(options); });
 }
 
 TEST(Burgers, TellsItsGridStepAndName) {
@@ -123,16 +164,13 @@ TEST(BurgersKernel, UnstableLaneEndsAndLeavesTheOthersAlone) {
     u[(i + kBurgersGhosts) * kernel.lanes] = (i % 2 == 0) ? 1.0 : -1.0;
     u[(i + kBurgersGhosts) * kernel.lanes + 1] = 0.5;
   }
-  const BurgersStep step{.points = points,
-                         .dx = 1.0 / 32,
-                         .diffusion = 0.1,
-                         .dt = 1.0,
-                         .cfl = 20.0,
-                         .bound = 1e6,
-                         .max_steps = 1000};
+  const BurgersStep step{
+      .points = points, .dx = 1.0 / 32, .dt = 1.0, .cfl = 20.0, .bound = 1e6, .max_steps = 1000};
   LaneEnd ends[2];
 
-  kernel.advance(step, 2, u.data(), work.data(), ends);
+  alignas(64) double diffusion[kMaxLanes];
+  std::ranges::fill(diffusion, 0.1);
+  kernel.advance(step, 2, diffusion, u.data(), work.data(), ends);
 
   EXPECT_EQ(ends[0].how, LaneEnd::How::unbounded);
   EXPECT_EQ(ends[1].how, LaneEnd::How::finished);
