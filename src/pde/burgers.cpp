@@ -1,12 +1,12 @@
 #include "stap/pde/burgers.h"
 
-#include <algorithm>
 #include <numbers>
 
 #include <fmt/format.h>
 
 #include "pde/burgers_kernels.h"
 #include "pde/lane_blocks.h"
+#include "pde/lane_numbers.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 
@@ -24,10 +24,6 @@ BurgersStep step_of(const BurgersOptions& options) {
           .cfl = options.cfl,
           .bound = options.max_abs,
           .max_steps = options.max_steps};
-}
-
-double diffusion_of(double viscosity) {
-  return viscosity / std::numbers::pi;
 }
 
 class Burgers final : public BatchSolver {
@@ -50,7 +46,8 @@ class Burgers final : public BatchSolver {
 
  private:
   std::string guard(const Query& query) const override {
-    return refusal_above("u", step_.bound, query.state);
+    std::string reason = refusal_of_negative(query, {{"viscosity", &options_.viscosity}});
+    return reason.empty() ? refusal_above("u", step_.bound, query.state) : reason;
   }
 
   void compute(std::span<const Query* const> queries,
@@ -65,13 +62,10 @@ class Burgers final : public BatchSolver {
                             .bound = passed_bound("u", step_.bound)};
 
     advance_in_lanes(blocks, queries, answers, [&](const LaneBlock& block) {
-      alignas(64) double diffusion[kMaxLanes];
-      std::ranges::fill(diffusion, diffusion_of(options_.viscosity.value));
-      for (std::size_t r = 0; r < block.queries.size(); ++r)
-        if (const std::vector<double>& own = block.queries[r]->params; !own.empty())
-          diffusion[r] = diffusion_of(own[0]);
-      kernel_.advance(step_, block.queries.size(), diffusion, block.state - kBurgersGhosts * lanes,
-                      block.work, block.ends);
+      LaneNumber diffusion = LaneNumbers(block.queries).next(options_.viscosity);
+      for (double& value : diffusion.lane) value /= std::numbers::pi;
+      kernel_.advance(step_, block.queries.size(), diffusion.lane,
+                      block.state - kBurgersGhosts * lanes, block.work, block.ends);
     });
   }
 
@@ -101,10 +95,7 @@ const config::Fields<BurgersOptions>& burgers_fields() {
 }
 
 std::vector<ParameterDraw> burgers_parameters(const BurgersOptions& options) {
-  if (!options.viscosity.draw) return {};
-  ParameterDraw draw = *options.viscosity.draw;
-  draw.name = "viscosity";
-  return {draw};
+  return draws_of({{"viscosity", &options.viscosity}});
 }
 
 std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads) {
@@ -113,8 +104,7 @@ std::unique_ptr<Solver> make_burgers(const BurgersOptions& options, int threads)
   const BurgersOptions o = config::read(fields, config::to_value(fields, options), "burgers");
   // Diffusion alone fixes the least number of internal steps: better said now than after them.
   const double dx = o.length / static_cast<double>(o.points);
-  const double most = o.viscosity.draw ? o.viscosity.draw->greatest() : o.viscosity.value;
-  const double least = o.dt / (o.cfl * dx * dx / (2.0 * most / std::numbers::pi));
+  const double least = o.dt / (o.cfl * dx * dx / (2.0 * o.viscosity.greatest() / std::numbers::pi));
   if (!(least <= static_cast<double>(o.max_steps)))
     throw Error(ErrorKind::config,
                 fmt::format("burgers: dt = {:g} at {} points needs at least {:.3g} internal steps, "

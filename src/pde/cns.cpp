@@ -8,6 +8,7 @@
 
 #include "pde/cns_kernels.h"
 #include "pde/lane_blocks.h"
+#include "pde/lane_numbers.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 
@@ -23,8 +24,6 @@ CnsStep step_of(const CnsOptions& options) {
   return {.points = {options.points[0], options.points[1]},
           .dx = {grid.spacing(0), grid.spacing(1)},
           .gamma = options.gamma,
-          .shear = options.shear_viscosity,
-          .bulk = options.bulk_viscosity,
           .full_tensor = options.viscosity == CnsOptions::Viscosity::dynamic,
           .dt = options.dt,
           .cfl = options.cfl,
@@ -58,6 +57,9 @@ class Cns final : public BatchSolver {
         kernel_(STAP_CHOOSE_ISA(active_isa(), kCnsKernel)) {}
 
   std::vector<std::string> channels() const override { return {"density", "vx", "vy", "pressure"}; }
+  std::vector<std::string> parameters() const override {
+    return names_of(cns_parameters(options_));
+  }
   std::unique_ptr<Solver> with_step(double dt) const override {
     CnsOptions options = options_;
     options.dt = dt;
@@ -66,8 +68,16 @@ class Cns final : public BatchSolver {
 
  private:
   std::string guard(const Query& query) const override {
-    std::string reason = not_a_gas(query.state);
+    std::string reason = refusal_of_negative(query, {{"shear_viscosity", &options_.shear_viscosity},
+                                                     {"bulk_viscosity", &options_.bulk_viscosity}});
+    if (reason.empty()) reason = not_a_gas(query.state);
     return reason.empty() ? refusal_above("value", step_.bound, query.state) : reason;
+  }
+
+  std::pair<LaneNumber, LaneNumber> viscosities(std::span<const Query* const> rows) const {
+    LaneNumbers numbers(rows);
+    const LaneNumber shear = numbers.next(options_.shear_viscosity);
+    return {shear, numbers.next(options_.bulk_viscosity)};
   }
 
   // How many internal steps a row will need, roughly: it only says what is put beside what.
@@ -81,7 +91,10 @@ class Cns final : public BatchSolver {
       least = std::min(least, rho[i]);
     }
     const double x = 1 / step_.dx[0], y = 1 / step_.dx[1];
-    const double diffusion = (4 * step_.shear / 3 + step_.bulk) / (step_.full_tensor ? least : 1.0);
+    const Query* const one[] = {&query};
+    const auto [shear, bulk] = viscosities(one);
+    const double normal = 4 * shear.lane[0] / 3 + bulk.lane[0];
+    const double diffusion = normal / (step_.full_tensor ? least : 1.0);
     return speed + std::sqrt(step_.gamma * sound2) * (x + y) + 2 * diffusion * (x * x + y * y);
   }
 
@@ -111,7 +124,9 @@ class Cns final : public BatchSolver {
                                                  passed_bound("value", step_.bound))};
 
     advance_in_lanes(blocks, sorted_queries, sorted_answers, [&](const LaneBlock& block) {
-      kernel_.advance(step_, block.queries.size(), block.state, block.work, block.ends);
+      const auto [shear, bulk] = viscosities(block.queries);
+      kernel_.advance(step_, shear.lane, bulk.lane, block.queries.size(), block.state, block.work,
+                      block.ends);
     });
   }
 
@@ -154,6 +169,11 @@ const config::Fields<CnsOptions>& cns_fields() {
   return fields;
 }
 
+std::vector<ParameterDraw> cns_parameters(const CnsOptions& options) {
+  return draws_of(
+      {{"shear_viscosity", &options.shear_viscosity}, {"bulk_viscosity", &options.bulk_viscosity}});
+}
+
 std::unique_ptr<Solver> make_cns(const CnsOptions& options, int threads) {
   // The field table is the one place that states ranges.
   const auto& fields = cns_fields();
@@ -164,7 +184,8 @@ std::unique_ptr<Solver> make_cns(const CnsOptions& options, int threads) {
   if (o.viscosity == CnsOptions::Viscosity::kinematic)
     for (std::size_t axis = 0; axis < 2; ++axis) {
       const double dx = o.lengths[axis] / static_cast<double>(o.points[axis]);
-      least += o.dt / o.cfl * 2.0 * (4.0 * o.shear_viscosity / 3.0 + o.bulk_viscosity) / (dx * dx);
+      const double normal = 4.0 * o.shear_viscosity.greatest() / 3.0 + o.bulk_viscosity.greatest();
+      least += o.dt / o.cfl * 2.0 * normal / (dx * dx);
     }
   if (!(least <= static_cast<double>(o.max_steps)))
     throw Error(ErrorKind::config,

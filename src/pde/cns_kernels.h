@@ -9,13 +9,11 @@
 
 namespace stap {
 
-/// One learned step of one grid. Index 0 is x, 1 is y.
+/// One learned step of one grid, apart from the viscosities of each row. Index 0 is x, 1 is y.
 struct CnsStep {
   std::size_t points[2] = {};
   double dx[2] = {};
   double gamma = 0.0;
-  double shear = 0.0;        ///< eta
-  double bulk = 0.0;         ///< zeta
   bool full_tensor = false;  ///< `dynamic`; otherwise `kinematic`
   double dt = 0.0;
   double cfl = 0.0;
@@ -32,8 +30,9 @@ struct CnsKernel {
   /// state[i * lanes + r]; channels are density, velocity x, velocity y, pressure. Lanes without a
   /// row may hold anything finite. A row has its own h, and its result does not depend on the
   /// others; `ends` has `rows` entries. A density that is not above 0 ends a row as `unbounded`.
-  void (*advance)(const CnsStep& step, std::size_t rows, double* state, double* work,
-                  LaneEnd* ends);
+  /// `shear`, `bulk`: eta and zeta of each lane, aligned.
+  void (*advance)(const CnsStep& step, const double* shear, const double* bulk, std::size_t rows,
+                  double* state, double* work, LaneEnd* ends);
 };
 
 STAP_DECLARE_PER_ISA(CnsKernel, kCnsKernel);

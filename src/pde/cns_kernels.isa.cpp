@@ -56,8 +56,8 @@ inline Cell cell_at(const double* c) {
 // Constants of one axis.
 struct Axis {
   std::size_t along, across;  // strides
-  double normal, mixed;       // normal stress per difference of n along, of t across
-  double shear, turned;       // shear stress per difference of t along, of n across
+  V normal, mixed;            // normal stress per difference of n along, of t across
+  V shear, turned;            // shear stress per difference of t along, of n across
   double half_gamma_1;        // (gamma - 1)/2
   double gamma, enthalpy;     // gamma, gamma/(gamma - 1)
 };
@@ -216,8 +216,10 @@ void wrap(const Layout& layout, double* w) {
 // One block of rows on its way through a learned step.
 class Block {
  public:
-  Block(const CnsStep& step, double* work)
+  Block(const CnsStep& step, const double* shear, const double* bulk, double* work)
       : step_(step),
+        shear_(load(shear)),
+        bulk_(load(bulk)),
         layout_(step.points[0], step.points[1]),
         axes_{axis(0), axis(1)},
         now_(work),
@@ -254,12 +256,12 @@ class Block {
   static std::size_t line(std::size_t y) { return (y + 2) * kCell; }
 
   Axis axis(std::size_t a) const {
-    const double along = step_.dx[a], across = step_.dx[1 - a], eta = step_.shear;
-    const double normal = 4.0 * eta / 3.0 + step_.bulk;
+    const double along = step_.dx[a], across = step_.dx[1 - a];
+    const V eta = shear_, normal = 4.0 * eta / 3.0 + bulk_;
     return {.along = a == 0 ? layout_.row : kCell,
             .across = a == 0 ? kCell : layout_.row,
             .normal = normal / along,
-            .mixed = (step_.bulk - 2.0 * eta / 3.0) / (4.0 * across),
+            .mixed = (bulk_ - 2.0 * eta / 3.0) / (4.0 * across),
             .shear = eta / along,
             .turned = eta / (4.0 * across),
             .half_gamma_1 = 0.5 * (step_.gamma - 1.0),
@@ -289,9 +291,9 @@ class Block {
   // where D is the larger diffusivity of velocities in a cell. Advection and diffusion add up, so
   // that any cfl <= 1 is stable.
   V rate() const {
-    const double normal = 4.0 * step_.shear / 3.0 + step_.bulk;
+    const V normal = 4.0 * shear_ / 3.0 + bulk_;
     const double per_x = 1.0 / step_.dx[0], per_y = 1.0 / step_.dx[1];
-    const double spread_x = normal * per_x * per_x, spread_y = normal * per_y * per_y;
+    const V spread_x = normal * per_x * per_x, spread_y = normal * per_y * per_y;
     V fastest{};
     for (std::size_t i = kGhosts; i < layout_.nx + kGhosts; ++i)
       for (std::size_t j = kGhosts; j < layout_.ny + kGhosts; ++j) {
@@ -383,14 +385,16 @@ class Block {
   }
 
   const CnsStep& step_;
+  V shear_, bulk_;
   Layout layout_;
   Axis axes_[2];
   double *now_, *half_;  // the state at the beginning of an internal step and in its middle
   double* line_;         // kLines rows of slopes, fluxes or speeds
 };
 
-void advance(const CnsStep& step, std::size_t rows, double* state, double* work, LaneEnd* ends) {
-  Block(step, work).advance(rows, state, ends);
+void advance(const CnsStep& step, const double* shear, const double* bulk, std::size_t rows,
+             double* state, double* work, LaneEnd* ends) {
+  Block(step, shear, bulk, work).advance(rows, state, ends);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "pde/ins_tables.h"
 #include "pde/lane_blocks.h"
+#include "pde/lane_numbers.h"
 #include "stap/core/error.h"
 #include "stap/core/isa.h"
 
@@ -22,6 +23,10 @@ class Ins final : public BatchSolver {
         tables_(options, active_isa()),
         kernel_(ins_kernel(active_isa())) {}
 
+  std::vector<std::string> parameters() const override {
+    return names_of(ins_parameters(options_));
+  }
+
   std::unique_ptr<Solver> with_step(double dt) const override {
     InsOptions options = options_;
     options.dt = dt;
@@ -30,7 +35,8 @@ class Ins final : public BatchSolver {
 
  private:
   std::string guard(const Query& query) const override {
-    return refusal_above("w", tables_.step.bound, query.state);
+    std::string reason = refusal_of_negative(query, {{"viscosity", &options_.viscosity}});
+    return reason.empty() ? refusal_above("w", tables_.step.bound, query.state) : reason;
   }
 
   void compute(std::span<const Query* const> queries,
@@ -43,11 +49,24 @@ class Ins final : public BatchSolver {
                             .dt = dt(),
                             .bound = passed_bound("w", tables_.step.bound)};
 
+    std::vector<std::vector<double>> factors;  // of rows with a viscosity of their own
+    if (options_.scheme == Scheme::ifrk4 && options_.viscosity.draw)
+      for (const Query* query : queries)
+        factors.push_back(ins_factors(options_, tables_.step.h, query->params[0]));
+
     advance_in_lanes(blocks, queries, answers, [&](const LaneBlock& block) {
       std::array<double, kMaxLanes> times{};
       for (std::size_t r = 0; r < block.queries.size(); ++r) times[r] = block.queries[r]->time;
-      kernel_.advance(tables_.step, times.data(), block.queries.size(), block.state, block.work,
-                      block.ends);
+      LaneNumbers numbers(block.queries);
+      const LaneNumber viscosity = numbers.next(options_.viscosity);
+      const LaneNumber forcing = numbers.next(options_.forcing);
+      InsRows own{.times = times.data(), .forcing = forcing.lane, .viscosity = viscosity.lane};
+      const auto first = static_cast<std::size_t>(block.queries.data() - queries.data());
+      for (std::size_t r = 0; r < kMaxLanes; ++r)
+        own.factors[r] = factors.empty()
+                             ? tables_.factors.data()
+                             : factors[first + (r < block.queries.size() ? r : 0)].data();
+      kernel_.advance(tables_.step, own, block.queries.size(), block.state, block.work, block.ends);
     });
   }
 
@@ -87,6 +106,10 @@ const config::Fields<InsOptions>& ins_fields() {
        config::between(1, 1e12)},
   };
   return fields;
+}
+
+std::vector<ParameterDraw> ins_parameters(const InsOptions& options) {
+  return draws_of({{"viscosity", &options.viscosity}, {"forcing", &options.forcing}});
 }
 
 std::unique_ptr<Solver> make_ins(const InsOptions& options, int threads) {

@@ -46,9 +46,12 @@ struct Work {
   double* column;    ///< [kx] the same of one ky
   double* points;    ///< [y] four fields at one x
   double* product;   ///< [x][ky <= box_y] pairs
+  double* decay;     ///< [ky][kx] of each lane's own viscosity and ...
+  double* gain;      ///< ... likewise
   double* factor_x;  ///< [kx] and ...
   double* factor_y;  ///< [ky] of each lane's own h
   double* scratch;   ///< of the transforms
+  V half_forcing;
 };
 
 /// Lays the parts one after the other; returns their size. Without a base it only counts.
@@ -69,6 +72,8 @@ std::size_t lay_out(const InsStep& step, double* base, Work& work) {
   work.column = take(nx * 2 * kWide);
   work.points = take(step.ny * kWide);
   work.product = take(nx * kept * kPair);
+  work.decay = take(step.square != nullptr ? my * nx * kRows : 0);
+  work.gain = take(step.square != nullptr ? my * nx * kRows : 0);
   work.factor_x = take(nx * kRows);
   work.factor_y = take(my * kRows);
   const FftRealPlan<double>& real = *step.along_y;
@@ -197,7 +202,7 @@ void add_forcing(const InsStep& step, const V& time, const Work& work) {
       re[r] = __builtin_cos(angle);
       im[r] = __builtin_sin(angle);
     }
-  const V half = broadcast(0.5 * step.forcing);
+  const V half = work.half_forcing;
   double* const mode = work.rate + (step.nx + 1) * kPair;
   const Complex old = get(mode);
   put(mode, {old.re + half * (re + im), old.im + half * (im - re)});
@@ -226,7 +231,19 @@ class Square {
   V sum_{};
 };
 
-/// One step. Returns in each lane whether rms(w) <= bound (false for NaN).
+/// Decay and gain of each lane's own viscosity.
+void fill_tables(const InsStep& step, V viscosity, const Work& work) {
+  const V half = broadcast(0.5 * step.h) * viscosity;
+  for (std::size_t k = 0; k < modes_y(step) * step.nx; ++k) {
+    const V slowed = half * broadcast(step.square[k]);
+    store(work.decay + k * kRows, (1.0 - slowed) / (1.0 + slowed));
+    store(work.gain + k * kRows, step.h / (1.0 + slowed));
+  }
+}
+
+/// One step, with a viscosity for each lane or one for all. Returns in each lane whether rms(w) <=
+/// bound (false for NaN).
+template <bool kOwn>
 Mask crank_nicolson(const InsStep& step, const V& time, const Work& work) {
   const std::size_t nx = step.nx;
   product_rate(step, work.modes, work);
@@ -238,8 +255,12 @@ Mask crank_nicolson(const InsStep& step, const V& time, const Work& work) {
     for (std::size_t kx = 0; kx < nx; ++kx) {
       const std::size_t k = ky * nx + kx;
       double* const mode = work.modes + k * kPair;
-      Complex w = broadcast(step.decay[k]) * get(mode);
-      if (rate != nullptr) w = axpy(broadcast(step.gain[k]), get(rate + kx * kPair), w);
+      const V decay = kOwn ? load(work.decay + k * kRows) : broadcast(step.decay[k]);
+      Complex w = decay * get(mode);
+      if (rate != nullptr) {
+        const V gain = kOwn ? load(work.gain + k * kRows) : broadcast(step.gain[k]);
+        w = axpy(gain, get(rate + kx * kPair), w);
+      }
       put(mode, square.add(w, weight));
     }
   }
@@ -247,12 +268,14 @@ Mask crank_nicolson(const InsStep& step, const V& time, const Work& work) {
 }
 
 /// Each lane's integrating factor over half its step.
-void fill_factors(const InsStep& step, std::size_t lane, std::size_t level, const Work& work) {
+void fill_factors(const InsStep& step, const InsRows& own, std::size_t lane, std::size_t level,
+                  const Work& work) {
   const std::size_t nx = step.nx, my = modes_y(step);
+  const double *along_x = own.factors[lane], *along_y = along_x + (kInsLevels + 1) * nx;
   for (std::size_t kx = 0; kx < nx; ++kx)
-    work.factor_x[kx * kRows + lane] = step.factor_x[level * nx + kx];
+    work.factor_x[kx * kRows + lane] = along_x[level * nx + kx];
   for (std::size_t ky = 0; ky < my; ++ky)
-    work.factor_y[ky * kRows + lane] = step.factor_y[level * my + ky];
+    work.factor_y[ky * kRows + lane] = along_y[level * my + ky];
 }
 
 /// f(E, ky, at, rate) for every mode: its integrating factor over h/2, where it lies, its rate.
@@ -306,8 +329,9 @@ Mask runge_kutta(const InsStep& step, const V& time, const V& h, const Mask& act
 }
 
 void advance_crank_nicolson(const InsStep& step, const V& start, const Work& work, Rows& rows) {
+  const auto make_step = step.square != nullptr ? crank_nicolson<true> : crank_nicolson<false>;
   for (std::size_t taken = 1; taken <= step.steps && rows.any(); ++taken) {
-    const Mask inside = crank_nicolson(step, start + static_cast<double>(taken - 1) * step.h, work);
+    const Mask inside = make_step(step, start + static_cast<double>(taken - 1) * step.h, work);
     rows.end_step(inside, taken == step.steps ? ~Mask{} : Mask{}, taken, step.steps);
   }
 }
@@ -321,19 +345,20 @@ std::size_t level_for(const InsStep& step, double peak, std::uint64_t position) 
   return level;
 }
 
-void advance_ifrk4(const InsStep& step, const V& start, const Work& work, Rows& rows) {
+void advance_ifrk4(const InsStep& step, const InsRows& own, const V& start, const Work& work,
+                   Rows& rows) {
   const std::uint64_t end = static_cast<std::uint64_t>(step.steps) << kInsLevels;
   const double unit = step.h / static_cast<double>(std::uint64_t{1} << kInsLevels);
   std::uint64_t position[kRows] = {};
   std::size_t level[kRows];
-  for (std::size_t r = 0; r < kRows; ++r) fill_factors(step, r, level[r] = 0, work);
+  for (std::size_t r = 0; r < kRows; ++r) fill_factors(step, own, r, level[r] = 0, work);
   for (std::size_t taken = 1; rows.any(); ++taken) {
     const V peak = product_rate(step, work.modes, work);
     V time{}, h{};
     for (std::size_t r = 0; r < rows.count(); ++r) {
       if (!rows.active()[r]) continue;
       const std::size_t wanted = level_for(step, peak[r], position[r]);
-      if (wanted != level[r]) fill_factors(step, r, level[r] = wanted, work);
+      if (wanted != level[r]) fill_factors(step, own, r, level[r] = wanted, work);
       const std::uint64_t units = std::uint64_t{1} << (kInsLevels - wanted);
       time[r] = start[r] + static_cast<double>(position[r]) * unit;
       h[r] = static_cast<double>(units) * unit;
@@ -347,19 +372,21 @@ void advance_ifrk4(const InsStep& step, const V& start, const Work& work, Rows& 
   }
 }
 
-void advance(const InsStep& step, const double* times, std::size_t count, double* w, double* base,
+void advance(const InsStep& step, const InsRows& own, std::size_t count, double* w, double* base,
              LaneEnd* ends) {
   Work work;
   lay_out(step, base, work);
   Rows rows(count, ends);
   V start{};
-  for (std::size_t r = 0; r < count; ++r) start[r] = times[r];
+  for (std::size_t r = 0; r < count; ++r) start[r] = own.times[r];
+  work.half_forcing = 0.5 * load(own.forcing);
+  if (step.square != nullptr) fill_tables(step, load(own.viscosity), work);
 
   analyse(step, w, work);
   if (step.decay != nullptr)
     advance_crank_nicolson(step, start, work, rows);
   else
-    advance_ifrk4(step, start, work, rows);
+    advance_ifrk4(step, own, start, work, rows);
   const Mask inside = synthesise(step, work, w);
 
   for (std::size_t r = 0; r < count; ++r)

@@ -33,6 +33,18 @@ const InsKernel& ins_kernel(Isa isa) {
   return STAP_CHOOSE_ISA(isa, kInsKernel);
 }
 
+std::vector<double> ins_factors(const InsOptions& options, double h, double viscosity) {
+  std::vector<double> factors;
+  const std::size_t ny = options.points[1];
+  for (const auto& kappa : {wave_numbers(options.points[0], options.lengths[0], options.points[0]),
+                            wave_numbers(ny, options.lengths[1], ny / 2 + 1)}) {
+    double weight = 0.5 * h * viscosity;
+    for (std::size_t level = 0; level <= kInsLevels; ++level, weight *= 0.5)
+      for (double k : kappa) factors.push_back(std::exp(-weight * k * k));
+  }
+  return factors;
+}
+
 InsTables::InsTables(const InsOptions& options, Isa isa)
     : along_x_(options.points[0], isa), along_y_(options.points[1], isa) {
   const std::size_t nx = options.points[0], ny = options.points[1], my = ny / 2 + 1;
@@ -45,7 +57,6 @@ InsTables::InsTables(const InsOptions& options, Isa isa)
   step.along_y = &along_y_.real();
   step.velocity_x = options.mean_velocity[0];
   step.velocity_y = options.mean_velocity[1];
-  step.forcing = options.forcing;
   step.forcing_rate = options.forcing_rate;
   step.bound = options.max_abs;
   step.steps = static_cast<std::size_t>(ins_steps(options));
@@ -67,19 +78,14 @@ InsTables::InsTables(const InsOptions& options, Isa isa)
     return table.data();
   };
   step.inverse = over_modes(inverse_, [](double k2) { return k2 > 0.0 ? 1.0 / k2 : 0.0; });
-  const double half = 0.5 * step.h * options.viscosity;
   if (options.scheme == InsOptions::Scheme::crank_nicolson) {
+    const double half = 0.5 * step.h * options.viscosity.value;
     step.decay = over_modes(decay_, [=](double k2) { return (1 - half * k2) / (1 + half * k2); });
     step.gain = over_modes(gain_, [=, this](double k2) { return step.h / (1 + half * k2); });
+    if (options.viscosity.draw) step.square = over_modes(square_, [](double k2) { return k2; });
     return;
   }
-  double weight = half;
-  for (std::size_t level = 0; level <= kInsLevels; ++level, weight *= 0.5) {
-    for (double k : kappa_x) factor_x_.push_back(std::exp(-weight * k * k));
-    for (double k : kappa_y) factor_y_.push_back(std::exp(-weight * k * k));
-  }
-  step.factor_x = factor_x_.data();
-  step.factor_y = factor_y_.data();
+  factors = ins_factors(options, step.h, options.viscosity.value);
 }
 
 }  // namespace stap

@@ -24,16 +24,20 @@ double ins_steps(const InsOptions& options);
 /// The kernel of a set that this build has.
 const InsKernel& ins_kernel(Isa isa);
 
+/// InsRows::factors of a viscosity, for steps of at most h.
+std::vector<double> ins_factors(const InsOptions& options, double h, double viscosity);
+
 /// Tables of options that are within their fields' range; `step` points into them.
 struct InsTables {
   InsTables(const InsOptions& options, Isa isa);
   InsTables(const InsTables&) = delete;
 
   InsStep step;
+  std::vector<double> factors;  ///< ifrk4: of the viscosity that all rows have
 
  private:
   FftPlan<double> along_x_, along_y_;
-  std::vector<double> slope_x_, slope_y_, inverse_, decay_, gain_, factor_x_, factor_y_;
+  std::vector<double> slope_x_, slope_y_, inverse_, decay_, gain_, square_;
 };
 
 }  // namespace stap

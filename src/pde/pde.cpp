@@ -22,6 +22,15 @@ auto made(const config::Fields<Options>& (*fields)(),
   };
 }
 
+// Likewise what tells how its parameters vary.
+template <class Options>
+auto varied(const config::Fields<Options>& (*fields)(),
+            std::vector<ParameterDraw> (*parameters)(const Options&)) {
+  return [fields, parameters](const config::AnyOptions& options) {
+    return parameters(options.as(fields()));
+  };
+}
+
 config::Registry<PdeRow>& table() {
   static config::Registry<PdeRow> rows(
       "pde", "the equation and its solver", config::Affects::problem,
@@ -30,9 +39,7 @@ config::Registry<PdeRow>& table() {
             &burgers_fields()},
            made(&burgers_fields, &make_burgers),
            {},
-           [](const config::AnyOptions& options) {
-             return burgers_parameters(options.as(burgers_fields()));
-           }},
+           varied(&burgers_fields, &burgers_parameters)},
           {{"kdv", "u_t + u u_x + u_xxx = 0 on a periodic interval (Korteweg-de Vries)",
             &kdv_fields()},
            made(&kdv_fields, &make_kdv)},
@@ -40,10 +47,14 @@ config::Registry<PdeRow>& table() {
             &ks_fields()},
            made(&ks_fields, &make_ks)},
           {{"ins", "vorticity of an incompressible flow on a periodic rectangle", &ins_fields()},
-           made(&ins_fields, &make_ins)},
+           made(&ins_fields, &make_ins),
+           {},
+           varied(&ins_fields, &ins_parameters)},
           {{"cns", "compressible Navier-Stokes for an ideal gas on a periodic rectangle",
             &cns_fields()},
-           made(&cns_fields, &make_cns)},
+           made(&cns_fields, &make_cns),
+           {},
+           varied(&cns_fields, &cns_parameters)},
           {{"external", "a problem of your own; the section solver says how its program is reached",
             &external_fields()},
            {},

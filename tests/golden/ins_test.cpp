@@ -11,7 +11,7 @@ InsOptions stated_options(const std::filesystem::path& file, const Array<double>
   InsOptions options;
   const auto& shape = trajectory.shape;
   options.points = {shape.at(shape.size() - 2), shape.back()};
-  options.viscosity = test::stated_or(file, "viscosity", options.viscosity);
+  options.viscosity = test::stated_or(file, "viscosity", options.viscosity.value);
   options.dt = test::stated_or(file, "dt", options.dt);
   options.step = test::stated_or(file, "internal_step", 0.0);
   return options;

@@ -89,7 +89,7 @@ class Ins {
   }
 
  private:
-  long double viscosity() const { return o_.viscosity; }
+  long double viscosity() const { return o_.viscosity.value; }
   static long double signed_index(std::size_t i, std::size_t n) {
     return static_cast<long double>(i) - (2 * i > n ? static_cast<long double>(n) : 0);
   }
@@ -150,7 +150,7 @@ class Ins {
         const long double x = static_cast<long double>(i) / static_cast<long double>(nx_);
         const long double y = static_cast<long double>(j) / static_cast<long double>(ny_);
         const long double p = turn * (x + y + o_.forcing_rate * std::fmax(t, 0.0));
-        force[at] = o_.forcing * (std::sin(p) + std::cos(p));
+        force[at] = o_.forcing.value * (std::sin(p) + std::cos(p));
       }
     product = transform2(product, nx_, ny_, -1);
     force = transform2(force, nx_, ny_, -1);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <numbers>
 #include <stdexcept>
 #include <vector>
 
+#include "pde/lane_numbers.h"
 #include "stap/core/error.h"
 #include "stap/pde/burgers.h"
 #include "stap/study/study.h"
@@ -57,6 +60,30 @@ std::vector<double> at_cells(std::size_t points, double length, Function f) {
   for (std::size_t i = 0; i < points; ++i)
     values[i] = f((static_cast<double>(i) + 0.5) * length / static_cast<double>(points));
   return values;
+}
+
+/// The same number for all lanes of a kernel.
+inline LaneNumber all_lanes(double value) {
+  return LaneNumbers({}).next(value);
+}
+
+/// Expects that rows with parameters of their own have the bits of a solver with these values, and
+/// of rows alone. `fixed(params)`: that solver.
+template <class Fixed>
+void expect_rows_of_their_own(const Solver& solver, const std::vector<Query>& queries,
+                              Fixed fixed) {
+  std::vector<Answer> together(queries.size());
+  solver.solve(queries, together);
+  for (std::size_t r = 0; r < queries.size(); ++r) {
+    ASSERT_EQ(together[r].status, Answer::Status::ok) << together[r].reason;
+    Query plain = queries[r];
+    plain.params.clear();
+    Answer alone, expected;
+    solver.solve({&queries[r], 1}, {&alone, 1});
+    fixed(queries[r].params)->solve({&plain, 1}, {&expected, 1});
+    EXPECT_EQ(together[r].states, alone.states) << r;
+    EXPECT_EQ(together[r].states, expected.states) << r;
+  }
 }
 
 /// Options that state the diffusion D itself, as exact solutions do.

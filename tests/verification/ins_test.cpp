@@ -56,7 +56,7 @@ Field taylor_green(const InsOptions& options, double time) {
     const double left = x - options.mean_velocity[0] * time;
     const double below = y - options.mean_velocity[1] * time;
     return 2 * k * k * 0.05 * std::sin(k * left) * std::sin(k * below) *
-           std::exp(-2 * options.viscosity * k * k * time);
+           std::exp(-2 * options.viscosity.value * k * k * time);
   });
 }
 
@@ -94,10 +94,11 @@ TEST(InsExact, N2TravellingTaylorGreen) {
 
 // N3: the paper's forcing from rest, w = f / (8 pi^2 nu) (1 - exp(-8 pi^2 nu t)).
 Field forced_from_rest(const InsOptions& options) {
-  const double rate = 8 * pi * pi * options.viscosity;
+  const double rate = 8 * pi * pi * options.viscosity.value;
   return at_points(options, [&](double x, double y) {
     const double p = 2 * pi * (x + y);
-    return options.forcing * (std::sin(p) + std::cos(p)) * -std::expm1(-rate * options.dt) / rate;
+    return options.forcing.value * (std::sin(p) + std::cos(p)) * -std::expm1(-rate * options.dt) /
+           rate;
   });
 }
 
@@ -129,8 +130,8 @@ TEST(InsExact, TurningForcingAfterAWarmUp) {
   options.forcing = 0.3;
   options.forcing_rate = 0.45;
   const double omega = 2 * pi * options.forcing_rate;
-  const double rate = options.viscosity * 4 * pi * pi * (1.0 + 0.25);
-  const std::complex<double> push = options.forcing * (1.0 - kI);
+  const double rate = options.viscosity.value * 4 * pi * pi * (1.0 + 0.25);
+  const std::complex<double> push = options.forcing.value * (1.0 - kI);
   const std::complex<double> at_zero = push / rate * -std::expm1(-rate * 0.4);
   const std::complex<double> at_end =
       at_zero * std::exp(-rate * 0.8) +

@@ -22,6 +22,9 @@ struct Quantity {
   Quantity() = default;
   Quantity(double number) : value(number) {}
 
+  /// The greatest value that it may have.
+  double greatest() const { return draw ? draw->greatest() : value; }
+
   bool operator==(const Quantity&) const = default;
 };
 

@@ -16,9 +16,9 @@ struct CnsOptions {
 
   std::vector<std::size_t> points = {32, 32};  ///< cells along x, y; at least 4
   std::vector<double> lengths = {1.0, 1.0};
-  double gamma = 5.0 / 3.0;       ///< above 1
-  double shear_viscosity = 0.05;  ///< eta, 0 or more
-  double bulk_viscosity = 0.05;   ///< zeta, 0 or more
+  double gamma = 5.0 / 3.0;                 ///< above 1
+  config::Quantity shear_viscosity = 0.05;  ///< eta, 0 or more; may vary from row to row
+  config::Quantity bulk_viscosity = 0.05;   ///< zeta, likewise
   Viscosity viscosity = Viscosity::dynamic;
   double dt = 0.5 / 26;             ///< one learned step
   double cfl = 0.3;                 ///< in (0, 1]
@@ -28,6 +28,8 @@ struct CnsOptions {
 };
 
 const config::Fields<CnsOptions>& cns_fields();
+/// Those that vary, of the two viscosities.
+std::vector<ParameterDraw> cns_parameters(const CnsOptions& options);
 
 /// Second-order finite volumes, values at cell centres: primitive variables reconstructed with the
 /// monotonised-central limiter, HLLC fluxes with the wave speeds of Einfeldt and Batten et al.,

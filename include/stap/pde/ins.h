@@ -18,8 +18,8 @@ struct InsOptions {
 
   std::vector<std::size_t> points = {32, 32};  ///< x, y; even, at least 8
   std::vector<double> lengths = {1.0, 1.0};    ///< X, Y
-  double viscosity = 2e-4;                     ///< 0 or more
-  double forcing = 0.1;                        ///< amplitude
+  config::Quantity viscosity = 2e-4;           ///< 0 or more; may vary from row to row
+  config::Quantity forcing = 0.1;              ///< amplitude; likewise
   double forcing_rate = 0.0;                   ///< phase turns per unit of time; 0: steady
   std::vector<double> mean_velocity = {0.0, 0.0};
   double dt = 0.5;  ///< one learned step
@@ -30,6 +30,8 @@ struct InsOptions {
 };
 
 const config::Fields<InsOptions>& ins_fields();
+/// Those that vary, of viscosity and forcing.
+std::vector<ParameterDraw> ins_parameters(const InsOptions& options);
 
 /// Pseudospectral; the product (V + v) . grad w (and only it) keeps |kx| <= Nx/3, |ky| <= Ny/3;
 /// first derivatives are 0 at Nyquist, the Laplacian is not; values at x_i = i dx, y_j = j dy, axes

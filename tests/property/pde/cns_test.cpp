@@ -134,8 +134,8 @@ TEST(CnsLaws, ScalingCommutes) {
   for (const CnsOptions& options : both()) {
     CnsOptions fast = options;
     fast.dt /= 2;
-    fast.shear_viscosity *= 2;
-    fast.bulk_viscosity *= 2;
+    fast.shear_viscosity.value *= 2;
+    fast.bulk_viscosity.value *= 2;
     const auto slow_solver = make_cns(options), fast_solver = make_cns(fast);
     const auto scale = [](Row row) {
       for (std::size_t i = kCells; i < 3 * kCells; ++i) row[i] *= 2;

@@ -71,21 +71,16 @@ TEST(Burgers, RowsMayHaveTheirOwnViscosity) {
   std::vector<Query> queries;
   for (std::size_t r = 0; r < viscosities.size(); ++r)
     queries.push_back({.id = r, .state = random_row(50, r), .params = {viscosities[r]}});
-  std::vector<Answer> together(queries.size());
-
-  solver->solve(queries, together);
 
   EXPECT_EQ(solver->parameters(), std::vector<std::string>{"viscosity"});
   EXPECT_EQ(solver->with_step(0.1)->parameters(), std::vector<std::string>{"viscosity"});
-  for (std::size_t r = 0; r < queries.size(); ++r) {
+  EXPECT_EQ(solver->refusal({.state = random_row(50, 0), .params = {-0.5}}),
+            "viscosity is -0.5, expected 0 or more");
+  test::expect_rows_of_their_own(*solver, queries, [&](const std::vector<double>& own) {
     BurgersOptions fixed = options;
-    fixed.viscosity = viscosities[r];
-    ASSERT_EQ(together[r].status, Answer::Status::ok) << together[r].reason;
-    EXPECT_EQ(together[r].states, solve_row(*make_burgers(fixed), queries[r].state)) << r;
-    Answer alone;
-    solver->solve({&queries[r], 1}, {&alone, 1});
-    EXPECT_EQ(together[r].states, alone.states) << r;
-  }
+    fixed.viscosity = own[0];
+    return make_burgers(fixed);
+  });
 }
 
 TEST(Burgers, TheLargestViscosityTellsWhetherItsStepCanBeMade) {
@@ -168,9 +163,7 @@ TEST(BurgersKernel, UnstableLaneEndsAndLeavesTheOthersAlone) {
       .points = points, .dx = 1.0 / 32, .dt = 1.0, .cfl = 20.0, .bound = 1e6, .max_steps = 1000};
   LaneEnd ends[2];
 
-  alignas(64) double diffusion[kMaxLanes];
-  std::ranges::fill(diffusion, 0.1);
-  kernel.advance(step, 2, diffusion, u.data(), work.data(), ends);
+  kernel.advance(step, 2, test::all_lanes(0.1).lane, u.data(), work.data(), ends);
 
   EXPECT_EQ(ends[0].how, LaneEnd::How::unbounded);
   EXPECT_EQ(ends[1].how, LaneEnd::How::finished);

@@ -42,8 +42,8 @@ Row twin_step(const CnsOptions& o, const Row& row) {
                            {o.lengths[0] / static_cast<double>(o.points[0]),
                             o.lengths[1] / static_cast<double>(o.points[1])},
                            o.gamma,
-                           o.shear_viscosity,
-                           o.bulk_viscosity,
+                           o.shear_viscosity.value,
+                           o.bulk_viscosity.value,
                            o.viscosity == Viscosity::kinematic,
                            o.pressure_floor},
                           field);
@@ -119,8 +119,6 @@ TEST(CnsKernel, InstructionSetsAgree) {
   const CnsStep step{.points = {5, 6},
                      .dx = {0.2, 1.0 / 6},
                      .gamma = 1.4,
-                     .shear = 0.01,
-                     .bulk = 0.02,
                      .full_tensor = true,
                      .dt = 0.02,
                      .cfl = 0.3,
@@ -134,7 +132,8 @@ TEST(CnsKernel, InstructionSetsAgree) {
     for (std::size_t i = 0; i < state.size(); ++i) state[i] = row[i / kernel.lanes];
     LaneEnd end;
 
-    kernel.advance(step, 1, state.data(), work.data(), &end);
+    kernel.advance(step, test::all_lanes(0.01).lane, test::all_lanes(0.02).lane, 1, state.data(),
+                   work.data(), &end);
 
     Row got(row.size());
     for (std::size_t i = 0; i < row.size(); ++i) got[i] = state[i * kernel.lanes];
@@ -277,8 +276,6 @@ TEST(CnsKernel, UnstableLaneEndsAndLeavesTheOthersAlone) {
   const CnsStep step{.points = {8, 8},
                      .dx = {0.125, 0.125},
                      .gamma = 1.4,
-                     .shear = 0.1,
-                     .bulk = 0.1,
                      .full_tensor = true,
                      .dt = 10.0,
                      .cfl = 50.0,
@@ -287,7 +284,8 @@ TEST(CnsKernel, UnstableLaneEndsAndLeavesTheOthersAlone) {
                      .max_steps = 1000};
   LaneEnd ends[2];
 
-  kernel.advance(step, 2, state.data(), work.data(), ends);
+  kernel.advance(step, test::all_lanes(0.1).lane, test::all_lanes(0.1).lane, 2, state.data(),
+                 work.data(), ends);
 
   EXPECT_EQ(ends[0].how, LaneEnd::How::unbounded);
   EXPECT_EQ(ends[1].how, LaneEnd::How::finished);
@@ -376,6 +374,38 @@ TEST(Cns, RefusesImpossibleOptions) {
               o.points = {4096, 4096};
             }),
             config);
+}
+
+// Mutation that breaks it: a block's viscosities in place of the row's, or the two exchanged.
+TEST(Cns, RowsMayHaveTheirOwnViscosities) {
+  for (Viscosity viscosity : {Viscosity::dynamic, Viscosity::kinematic})
+    for (const bool both : {true, false}) {
+      CnsOptions options = options_of({6, 5}, {1, 1}, 0.02);
+      options.viscosity = viscosity;
+      options.shear_viscosity = 0.02;
+      const ParameterDraw draw{{}, ParameterDraw::Kind::uniform, {0.0, 0.1}};
+      options.bulk_viscosity.draw = draw;
+      if (both) options.shear_viscosity.draw = draw;
+      const auto solver = make_cns(options);
+      std::vector<Query> queries;
+      for (std::uint64_t r = 0; r < 11; ++r) {
+        queries.push_back({.id = r, .state = random_gas(options, r, false)});
+        if (both) queries[r].params.push_back(0.01 * static_cast<double>(r % 4));
+        queries[r].params.push_back(0.02 * static_cast<double>(r % 5));
+      }
+
+      EXPECT_EQ(solver->parameters().size(), both ? 2u : 1u);
+      EXPECT_EQ(solver->parameters().back(), "bulk_viscosity");
+      Query negative = queries[0];
+      negative.params.back() = -0.5;
+      EXPECT_EQ(solver->refusal(negative), "bulk_viscosity is -0.5, expected 0 or more");
+      test::expect_rows_of_their_own(*solver, queries, [&](const std::vector<double>& own) {
+        CnsOptions fixed = options;
+        if (both) fixed.shear_viscosity = own[0];
+        fixed.bulk_viscosity = own.back();
+        return make_cns(fixed);
+      });
+    }
 }
 
 }  // namespace

@@ -57,7 +57,10 @@ std::vector<Field> advance(Isa isa, const InsOptions& options, const std::vector
         w[i * lanes + r] = rows[first + (r < count ? r : 0)][i];
     LaneEnd ends[kMaxLanes];
 
-    kernel.advance(tables.step, times.data() + first, count, w.data(), work.data(), ends);
+    const LaneNumber forcing = test::all_lanes(options.forcing.value);
+    InsRows own{.times = times.data() + first, .forcing = forcing.lane};
+    std::ranges::fill(own.factors, tables.factors.data());
+    kernel.advance(tables.step, own, count, w.data(), work.data(), ends);
 
     for (std::size_t r = 0; r < count; ++r) {
       EXPECT_EQ(ends[r].how, LaneEnd::How::finished);
@@ -271,6 +274,34 @@ TEST(Ins, RefusesImpossibleOptions) {
   EXPECT_EQ(kind_of([](auto& o) { o.step = -0.1; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.max_abs = 0; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.max_steps = 499; }), config);
+}
+
+// Mutation that breaks it: a block's viscosity or forcing in place of the row's.
+TEST(Ins, RowsMayHaveTheirOwnViscosityAndForcing) {
+  const ParameterDraw draw{{}, ParameterDraw::Kind::uniform, {0.0, 1.0}};
+  for (const Scheme scheme : kSchemes)
+    for (const int which : {1, 2, 3}) {
+      InsOptions options = busy(12, 10, scheme);
+      if (which & 1) options.viscosity.draw = draw;
+      if (which & 2) options.forcing.draw = draw;
+      std::vector<Query> queries;
+      for (std::uint64_t r = 0; r < 11; ++r) {
+        const Rng rng(r);
+        Field state(120);
+        for (std::size_t i = 0; i < state.size(); ++i) state[i] = rng.uniform(i, -1, 1);
+        queries.push_back({.id = r, .state = state, .time = 0.1 * static_cast<double>(r)});
+        if (which & 1) queries[r].params.push_back(2e-3 * static_cast<double>(r % 4));
+        if (which & 2) queries[r].params.push_back(0.3 * static_cast<double>(r % 5) - 0.5);
+      }
+
+      test::expect_rows_of_their_own(*make_ins(options), queries,
+                                     [&](const std::vector<double>& own) {
+                                       InsOptions fixed = options;
+                                       if (which & 1) fixed.viscosity = own[0];
+                                       if (which & 2) fixed.forcing = own.back();
+                                       return make_ins(fixed);
+                                     });
+    }
 }
 
 }  // namespace
