@@ -56,8 +56,6 @@ bool Connection::go_on() {
                              MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n > 0) {
       sent_ += static_cast<std::size_t>(n);
-    } else if (errno == EPIPE || errno == ECONNRESET) {
-      sent_ = outgoing_.size();  // that it is gone is seen by reading, behind all that it has said
     } else if (errno != EINTR) {
       if (!would_wait(errno)) unsent = errno;
       break;
@@ -80,7 +78,9 @@ bool Connection::go_on() {
       closed_ = true;
     } else if (would_wait(errno)) {
       if (errno == EINTR) continue;
-      if (unsent != 0)
+      if (unsent == EPIPE || unsent == ECONNRESET)  // it has not gone, but hears nothing any more
+        closed_ = ++errors_ >= kErrorsMost;
+      else if (unsent != 0)
         note(unsent);
       else
         errors_ = 0;

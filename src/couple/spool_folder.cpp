@@ -155,7 +155,17 @@ void take_rights_away(const fs::path& path) {
     fchmod(folder.number(), status.st_mode & 07777 & ~kOthersWrite);
 }
 
+std::string about_text() {
+  Value about;
+  about.set("format", kSpoolFormat);
+  return sealed_text(about);
+}
+
 }  // namespace
+
+void SpoolFolder::keep_about() const {
+  if (text_below(path_, kAbout, whose_) != about_text()) put_own(path_ / kAbout, about_text());
+}
 
 SpoolFolder SpoolFolder::make(const fs::path& path) {
   make_folder(path);
@@ -173,11 +183,7 @@ SpoolFolder SpoolFolder::make(const fs::path& path) {
     mkdir((path / name).c_str(), kFolderMode);
     make_folder(path / name);  // says why it could not be made
   }
-  if (!fs::exists(path / kAbout, error)) {
-    Value about;
-    about.set("format", kSpoolFormat);
-    put_own(path / kAbout, sealed_text(about));  // last: then it is whole
-  }
+  if (!fs::exists(path / kAbout, error)) put_own(path / kAbout, about_text());  // then it is whole
   return *open(path);
 }
 

@@ -46,6 +46,8 @@ class SpoolFolder {
   std::filesystem::path server(const std::string& name) const { return path_ / "servers" / name; }
   /// The text of a problem's file; empty: there is none. Throws Error(data) if it cannot be read.
   std::optional<std::string> problem_text(const std::string& id) const;
+  /// Writes spool.json again if it is damaged or missing. Throws Error(storage).
+  void keep_about() const;
   /// Throws Error(storage).
   void put_problem(const std::string& id, const std::string& text) const;
   /// Puts a file in its place in one step. `who` writes no two files at a time. Throws

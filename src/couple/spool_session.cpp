@@ -206,6 +206,7 @@ void SpoolSession::give_to_others(const std::string& key, const std::string& ser
 void SpoolSession::look_for_lost() {
   const auto now = Clock::now();
   lost_due_ = now + silence_ / 2;
+  folder_.keep_about();
   for (const auto& [id, problem] : problems_) put_problem(id);
   std::unordered_set<std::string> there;
   for (const std::string& name : names_in(folder_.folder("queries"), true))

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/sizes.h"
 #include "stap/core/error.h"
 
 namespace stap::foreign {
@@ -100,7 +101,7 @@ std::vector<Field> chosen(const fs::path& file, std::vector<Field> there,
 
 void read_by(const fs::path& file, const std::vector<Field>& fields, const ImportOptions& options,
              ForeignData& data) {
-  std::size_t times = 0, chunk = 1, values = 0;
+  std::size_t times = 0, chunk = 1, chunks_each = 1, values = 0;
   for (const Field& field : fields) {
     const std::vector<std::size_t> shape = read_shape(file, field.dataset);
     const auto is = [&](char axis) { return size_of(axis, field.axes, shape); };
@@ -119,10 +120,14 @@ void read_by(const fs::path& file, const std::vector<Field>& fields, const Impor
     data.channels.insert(data.channels.end(), field.channels.begin(), field.channels.end());
     const std::vector<std::size_t> chunks = read_chunks(file, field.dataset);
     if (!chunks.empty()) chunk = std::max(chunk, chunks[0]);
+    std::size_t each = 1;
+    for (std::size_t axis = 1; axis < chunks.size(); ++axis)
+      each = product_of({each, (shape[axis] + chunks[axis] - 1) / chunks[axis]});
+    chunks_each = std::max(chunks_each, each);
     values += is('t') * is('c') * is('x') * is('y');
   }
   data.times = strided(times, options.time_stride);
-  data.block = block_of(values, std::min(chunk, data.trajectories));
+  data.block = block_of(values, std::min(chunk, data.trajectories), chunks_each);
   const Target target{data.times, options.time_stride, data.channels.size(), data.points};
   data.read = [file, fields, target](std::size_t first, std::size_t count) {
     std::vector<double> states(count * target.values());
@@ -136,10 +141,13 @@ void read_by(const fs::path& file, const std::vector<Field>& fields, const Impor
   };
 }
 
-std::size_t block_of(std::size_t values, std::size_t rows_of_chunk) {
+std::size_t block_of(std::size_t values, std::size_t rows_of_chunk, std::size_t chunks_each) {
   constexpr std::size_t kUsual = std::size_t{1} << 21, kMost = std::size_t{1} << 25;
+  constexpr std::size_t kChunks = 4096;  // HDF5 takes several kB for each that it reads at once
   const std::size_t one = std::max<std::size_t>(values, 1);
-  const std::size_t usual = kUsual / one, chunk = std::max<std::size_t>(rows_of_chunk, 1);
+  const std::size_t chunk = std::max<std::size_t>(rows_of_chunk, 1);
+  const std::size_t layers = kChunks / std::clamp<std::size_t>(chunks_each, 1, kChunks);
+  const std::size_t usual = std::min(kUsual / one, product_of({layers, chunk}));
   if (chunk <= usual) return usual / chunk * chunk;
   return std::max<std::size_t>(std::min(chunk, kMost / one), 1);
 }

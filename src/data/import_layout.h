@@ -53,8 +53,9 @@ std::vector<Field> chosen(const std::filesystem::path& file, std::vector<Field> 
 void read_by(const std::filesystem::path& file, const std::vector<Field>& fields,
              const ImportOptions& options, ForeignData& data);
 
-/// ForeignData::block of trajectories of `values` values, as many in a chunk as it has rows.
-std::size_t block_of(std::size_t values, std::size_t rows_of_chunk);
+/// ForeignData::block of trajectories of `values` values, as many in a chunk as it has rows;
+/// `chunks_each`: that such rows are in.
+std::size_t block_of(std::size_t values, std::size_t rows_of_chunk, std::size_t chunks_each = 1);
 
 ForeignData open_npy(const std::filesystem::path& file, const ImportOptions& options, bool times);
 ForeignData open_well(const std::filesystem::path& file, const ImportOptions& options);

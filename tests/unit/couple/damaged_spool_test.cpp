@@ -208,6 +208,23 @@ TEST_F(DamagedSpool, WithADamagedSpoolJsonNobodyStarts) {
                [&] { serve({.folder = place_, .idle = 0.1}, heard_, {}); });
 }
 
+// A run that waits writes it again: else no server could start, and the run would wait for ever.
+TEST_F(DamagedSpool, ARunThatAsksKeepsSpoolJsonWhole) {
+  const auto queue = open();
+  queue->submit(query(1));
+  const fs::path about = place_ / "spool.json";
+  const std::string whole = content(about);
+  ASSERT_TRUE(until(*queue, [&] { return in("queries").size() == 1; }));
+
+  change(about, 12, 1);
+  EXPECT_TRUE(until(*queue, [&] { return content(about) == whole; }));
+  fs::remove(about);
+  EXPECT_TRUE(until(*queue, [&] { return fs::exists(about); }));
+
+  start_server();
+  expect_right(*queue, 1);
+}
+
 // Who is at work does not care.
 TEST_F(DamagedSpool, ADamagedSpoolJsonDoesNotDisturbThoseAtWork) {
   const auto queue = open();

@@ -97,7 +97,11 @@ TEST(ImportBlockSizes, AreBounded) {
   EXPECT_EQ(foreign::block_of(1000, 5000), 5000u);
   EXPECT_EQ(foreign::block_of(1000, std::size_t{1} << 60), kMost / 1000);
   EXPECT_EQ(foreign::block_of(std::size_t{1} << 40, 1), 1u);
-  EXPECT_EQ(foreign::block_of(0, 0), kUsual);
+  EXPECT_EQ(foreign::block_of(0, 1000), kUsual / 1000 * 1000);
+  // Few chunks at a time, however small.
+  EXPECT_EQ(foreign::block_of(48, 1), 4096u);
+  EXPECT_EQ(foreign::block_of(48, 2, 8), 1024u);
+  EXPECT_EQ(foreign::block_of(48, 1, 1 << 20), 1u);
 }
 
 TEST_F(ImportBlocks, ProgressIsToldByTrajectories) {
