@@ -32,10 +32,9 @@
 // A missing key keeps the struct's default. Members may be bool, int, std::int64_t, std::uint64_t,
 // std::size_t, double, std::string, an enum (with choices), std::filesystem::path (relative to the
 // file that names it; made absolute), std::vector<double>, std::vector<std::size_t>,
-// std::vector<std::string> ({here}: the file's folder),
-// config::Arguments, config::Quantity, config::Quantities, or a struct
-// with Fields of its own: {"steps", &O::steps, "text", steps_fields()}. family.h gathers entries
-// (name + fields) for `list`, `check` and `schema`.
+// std::vector<std::string> ({here}: the file's folder), config::Arguments, config::Quantity,
+// config::Quantities, or a struct with Fields of its own: {"steps", &O::steps, "text",
+// steps_fields()}. family.h gathers entries (name + fields) for `list`, `check` and `schema`.
 
 #include <cstdint>
 #include <filesystem>
@@ -50,6 +49,7 @@
 #include <vector>
 
 #include "stap/config/affects.h"
+#include "stap/config/arguments.h"
 #include "stap/config/complaints.h"
 #include "stap/config/constraint.h"
 #include "stap/config/quantity.h"
@@ -70,15 +70,6 @@ enum class Type {
   quantity,
   quantities,
   section
-};
-
-/// A program and its arguments: never a line for a shell. When it is read, `{here}` in a word
-/// becomes the folder of the file that says so, and a program with a '/' in its name that is not
-/// absolute is one below that folder.
-struct Arguments {
-  std::vector<std::string> words;
-
-  bool operator==(const Arguments&) const = default;
 };
 
 /// "integer", "list of real numbers", ...
@@ -212,9 +203,6 @@ void read_member(std::vector<std::size_t>&, const Constraint&, const Value&,
 void read_member(std::vector<std::string>&, const Constraint&, const Value&,
                  const std::string& path, Complaints&);
 void read_member(Arguments&, const Constraint&, const Value&, const std::string& path, Complaints&);
-void read_member(Quantity&, const Constraint&, const Value&, const std::string& path, Complaints&);
-void read_member(Quantities&, const Constraint&, const Value&, const std::string& path,
-                 Complaints&);
 /// The code of a choice, or empty (and a complaint).
 std::optional<std::int64_t> read_choice(const Constraint&, const Value&, const std::string& path,
                                         Complaints&);
@@ -235,12 +223,6 @@ Value member_value(const std::vector<T>& members) {
 }
 inline Value member_value(const Arguments& member) {
   return member_value(member.words);
-}
-inline Value member_value(const Quantity& member) {
-  return to_value(member);
-}
-inline Value member_value(const Quantities& member) {
-  return to_value(member);
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "stap/config/complaints.h"
 #include "stap/config/constraint.h"
 #include "stap/config/value.h"
 #include "stap/core/parameters.h"
@@ -42,5 +43,20 @@ Value to_value(const Quantities& quantities);
 /// JSON Schema of them; `number`: that of a fixed one.
 Value quantity_schema(Value number);
 Value quantities_schema();
+
+// For field tables (fields.h).
+namespace detail {
+
+void read_member(Quantity&, const Constraint&, const Value&, const std::string& path, Complaints&);
+void read_member(Quantities&, const Constraint&, const Value&, const std::string& path,
+                 Complaints&);
+inline Value member_value(const Quantity& member) {
+  return to_value(member);
+}
+inline Value member_value(const Quantities& member) {
+  return to_value(member);
+}
+
+}  // namespace detail
 
 }  // namespace stap::config
