@@ -10,7 +10,6 @@
 //     Limiter limiter = Limiter::minmod;
 //   };
 //   const config::Fields<BurgersOptions>& burgers_fields();
-//
 //   const config::Fields<BurgersOptions>& burgers_fields() {  // the .cpp
 //     using Limiter = BurgersOptions::Limiter;
 //     static const config::Fields<BurgersOptions> fields{
