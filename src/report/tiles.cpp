@@ -3,14 +3,13 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "report/headline.h"
 
 namespace stap {
 namespace {
 
-constexpr std::size_t kNamed = 3;  // methods that need more seeds
+constexpr double kEven = 0.05;  // of the time: as of errors, less is no difference
 
 class Tiles {
  public:
@@ -113,12 +112,15 @@ class Tiles {
     const CostAnalysis& cost = method->cost->cost;
     const CostVerdict& verdict = *cost.verdict;
     const double faster = verdict.baseline_seconds / verdict.active_seconds;
-    tile.answer = verdict.pays() ? "Yes" : "No";
-    tile.pill = faster >= 1 ? fmt::format("{:.2g} × faster", faster)
-                            : fmt::format("{:.2g} × slower", 1 / faster);
     const bool guess =
         !guess_text(problem_.table, method->label, method->cost->baseline, "").empty();
-    tile.tone = guess ? Tone::open : verdict.pays() ? Tone::good : Tone::bad;
+    const bool even = std::abs(faster - 1) <= kEven;
+    tile.answer = guess ? "Not known yet" : even ? "About even" : verdict.pays() ? "Yes" : "No";
+    if (!guess && !even) {
+      tile.pill = faster >= 1 ? fmt::format("{:.2g} × faster", faster)
+                              : fmt::format("{:.2g} × slower", 1 / faster);
+      tile.tone = verdict.pays() ? Tone::good : Tone::bad;
+    }
     tile.details =
         std::isinf(verdict.turning_acquire)
             ? std::string("It needs more solver steps at any price of them.")
@@ -145,8 +147,7 @@ class Tiles {
                                : "Another seed may differ by as much as a method does.";
       return tile;
     }
-    std::vector<std::string> needed;
-    std::size_t open = 0, same = 0, pairs = 0;
+    std::size_t open = 0, same = 0, pairs = 0, wanted = 0, beyond = 0;
     for (const std::size_t row : ranked_) {
       if (row == *head_.best) continue;
       const Comparison c =
@@ -156,16 +157,18 @@ class Tiles {
       if (c.verdict() != Verdict::open) continue;
       ++open;
       const std::size_t seeds = c.seeds_needed();
-      if (needed.size() < kNamed)
-        needed.push_back(
-            fmt::format("{} for {}", seeds > 0 ? fmt::format("{}", seeds) : "over 50", name(row)));
+      wanted = std::max(wanted, seeds);
+      beyond += seeds == 0 ? 1 : 0;
     }
     if (pairs < 2) {
       tile.details = "One seed per method settles nothing; three are the least.";
     } else if (open > 0) {
       tile.answer = "Not yet";
-      tile.details = fmt::format("Seeds it would probably take: {}{}.", fmt::join(needed, ", "),
-                                 open > kNamed ? fmt::format(" and {} more", open - kNamed) : "");
+      tile.details = beyond == open ? "More than 50 seeds would be needed to settle it."
+                     : beyond == 0
+                         ? fmt::format("About {} seeds would settle it.", wanted)
+                         : fmt::format("About {} seeds would settle {} of {} differences.", wanted,
+                                       open - beyond, open);
     } else {
       tile.answer = "Yes";
       tile.details = same > 0 ? "Differences are significant, or surely below 5 %."

@@ -38,8 +38,6 @@ double warm_ups_until(const RunResult& result, std::size_t round) {
 // Seconds of solver, training and selection, as this run had them.
 CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& options) {
   const double k = static_cast<double>(run.steps_per_transition);
-  const AnswerTotals answers = answer_totals(RunFolder(run.result.folder));
-  const double answered = k * static_cast<double>(answers.delivered);
   CostSeconds seconds;
   double train = 0, trained = 0, select = 0, selections = 0;
   for (std::size_t r = 0; r < run.times.size(); ++r) {
@@ -53,7 +51,7 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
     }
   }
   seconds.acquire =
-      options.solver_seconds.value_or(answered > 0 ? answers.seconds / answered : kUnknownSeconds);
+      options.solver_seconds.value_or(answer_seconds(RunFolder(run.result.folder)) / k);
   seconds.train = trained > 0 ? train / trained : kUnknownSeconds;
   seconds.select = selections > 0 ? select / selections : kUnknownSeconds;
   return seconds;

@@ -1,11 +1,13 @@
 #include "results/run_records.h"
 
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "stap/core/error.h"
 #include "stap/core/solver.h"
+#include "stap/eval/metrics.h"
 
 namespace stap {
 
@@ -33,13 +35,16 @@ ChosenSteps chosen_steps(const RunFolder& folder, std::size_t rounds, std::size_
   return chosen;
 }
 
-AnswerTotals answer_totals(const RunFolder& folder) {
-  AnswerTotals totals;
+double answer_seconds(const RunFolder& folder) {
+  std::vector<double> seconds;
+  std::size_t delivered = 0;
   folder.read_answers([&](std::size_t, const AnswerRecord& answer) {
-    totals.seconds += answer.seconds;
-    if (answer.status == Answer::Status::ok) ++totals.delivered;
+    if (answer.status != Answer::Status::refused) seconds.push_back(answer.seconds);
+    if (answer.status == Answer::Status::ok) ++delivered;
   });
-  return totals;
+  if (delivered == 0) return std::nan("");
+  return quantile(seconds, 50) * static_cast<double>(seconds.size()) /
+         static_cast<double>(delivered);
 }
 
 }  // namespace stap

@@ -17,12 +17,9 @@ std::vector<PhaseSeconds> times_of(const RunFolder& folder, std::size_t rounds);
 ChosenSteps chosen_steps(const RunFolder& folder, std::size_t rounds, std::size_t pool,
                          std::size_t steps);
 
-/// The journal's answers of the solver.
-struct AnswerTotals {
-  double seconds = 0;         ///< of all of them
-  std::size_t delivered = 0;  ///< how many were ok
-};
-/// Throws Error(data).
-AnswerTotals answer_totals(const RunFolder& folder);
+/// Seconds of the solver for an answer that is ok: the median of the journal's answers, which a few
+/// slow ones on a busy machine do not move, times the answers that it takes for one that is ok.
+/// NaN: there are none. Throws Error(data).
+double answer_seconds(const RunFolder& folder);
 
 }  // namespace stap
