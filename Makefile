@@ -9,6 +9,13 @@ FUZZ_SECONDS ?= 600
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
 
+# CMake refuses a build folder that was made elsewhere: that of a clone that was moved.
+ifneq ($(MAKECMDGOALS),clean)
+ifneq ($(shell d=$$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' build/release/CMakeCache.txt 2>/dev/null); [ -z "$$d" ] || [ "$$d" -ef . ] || echo moved),)
+$(error this folder was moved since it was built: run 'make clean' first)
+endif
+endif
+
 # Ninja re-runs CMake when a CMake file changes; this rule is for the first time.
 build/%/build.ninja:
 	@cmake --preset $* || { tools/install-deps --check build; exit 1; }
