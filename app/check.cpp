@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "help.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/core/symmetry.h"
@@ -80,7 +81,7 @@ Checked check_runs(const std::vector<SweepRun>& runs) {
 
 // The axes as YAML comments.
 std::string axes_text(const std::vector<GridAxis>& axes, std::size_t runs) {
-  std::string text = fmt::format("# a sweep of {} runs:\n", runs);
+  std::string text = fmt::format("# a sweep of {}:\n", counted(runs, "run", "runs"));
   for (const GridAxis& axis : axes)
     text += fmt::format("#   {}: {}\n", axis.key, fmt::join(axis.values, ", "));
   return text + "# the first of them:\n";
@@ -115,6 +116,8 @@ config::Value plan_json(const WorkPlan& plan) {
   value.set("runs", plan.runs);
   value.set("solver_steps", plan.bought);
   value.set("test_set_steps", plan.test);
+  value.set("warm_up_steps", plan.warm_up);
+  value.set("unspent_steps", plan.unspent);
   value.set("disk_bytes", plan.disk);
   return value;
 }

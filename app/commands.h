@@ -17,8 +17,9 @@
 #include "stap/study/axes.h"
 
 namespace stap {
+enum class ErrorsOf;
 struct Study;
-}
+}  // namespace stap
 namespace CLI {
 class App;
 }
@@ -78,6 +79,8 @@ inline constexpr const char* kImagesHelp =
 
 /// The option --model, a name of errors_of_infos(); `more` ends its text.
 void add_model_option(CLI::App& command, const std::string& more, std::string& model);
+/// A line that says whose errors were shown, and how to get the other ones.
+std::string model_text(ErrorsOf whose);
 
 /// Says where the queries of runs wait for servers; nothing where they run here.
 void show_spools(std::span<const Study> studies, Console& console);

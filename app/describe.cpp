@@ -33,6 +33,19 @@ std::vector<std::string> channels_of(const config::Family& family, const config:
   return row != nullptr && row->make ? row->make({}, {})->channels() : std::vector<std::string>();
 }
 
+/// A key by its path: train.epochs, or pde.viscosity of all equations that have it.
+std::vector<Match> find_key(const std::string& path) {
+  std::vector<Match> matches;
+  for (const config::Family& family : study_families())
+    for (const config::Entry& entry : family.entries)
+      for (config::Row& row : config::describe(*entry.fields, family.affects))
+        if (path == family.name + "." + row.name)
+          matches.push_back({family.named ? family.name + "." + entry.name : family.name,
+                             entry.text,
+                             {std::move(row)}});
+  return matches;
+}
+
 /// All entries that the name may mean: family.entry, an entry of any family, or a whole family.
 std::vector<Match> find(const std::string& name) {
   std::vector<Match> matches;
@@ -47,6 +60,7 @@ std::vector<Match> find(const std::string& name) {
                            channels_of(family, entry)});
     }
   }
+  if (matches.empty()) matches = find_key(full_key(name));
   for (const Preset& preset : presets()) known.push_back(preset.name);
   if (matches.empty())
     throw Error(ErrorKind::config,
@@ -124,8 +138,9 @@ void add_describe(CLI::App& program, const Globals&) {
   CLI::App* command =
       program.add_subcommand("describe", "Explain an entry and its keys: defaults, units, ranges");
   command
-      ->add_option("name", options->name,
-                   "Section (train), entry (burgers, pde.burgers) or preset (demo)")
+      ->add_option(
+          "name", options->name,
+          "Section (train), key (train.epochs), entry (burgers, pde.burgers) or preset (demo)")
       ->required()
       ->type_name("ENTRY");
   command->add_flag("--json", options->json, "Print JSON");

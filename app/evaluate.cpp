@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "help.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
@@ -61,9 +62,10 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
                                 : fmt::format("div({})", errors.diverged);
   };
   constexpr const char* kRow = "{:<18}{:<12}{:>12}{:>12}{:>12}{:>12}\n";
-  out << fmt::format("model  {}: {} members\n", model, metrics.members);
-  out << fmt::format("test   {}: {} trajectories of {} steps; {} of {} rollouts diverged\n\n", test,
-                     metrics.trajectories, metrics.steps, metrics.diverged,
+  out << fmt::format("model  {}: {}\n", model, counted(metrics.members, "member", "members"));
+  out << fmt::format("test   {}: {} of {}; {} of {} rollouts diverged\n\n", test,
+                     counted(metrics.trajectories, "trajectory", "trajectories"),
+                     counted(metrics.steps, "step", "steps"), metrics.diverged,
                      metrics.trajectories * metrics.members);
   out << fmt::format(kRow, "", "", "mean", "50 %", "95 %", "99 %");
   const auto row = [&](const char* name, const char* of, const Errors& e, bool published) {

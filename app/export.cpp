@@ -56,9 +56,9 @@ void run_export(ExportOptions options, std::ostream& out) {
     return;
   }
   out << fmt::format(
-      "{}: {} transitions of {} from {} trajectories; {} of them start from a state that the "
-      "surrogate made\n",
-      options.output, n, data.problem, data.trajectories.size(), synthetic);
+      "{}: {} of {} from {}; {} of them start from a state that the surrogate made\n",
+      options.output, counted(n, "transition", "transitions"), data.problem,
+      counted(data.trajectories.size(), "trajectory", "trajectories"), synthetic);
 }
 
 }  // namespace

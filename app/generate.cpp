@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "help.h"
 #include "interrupt.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
@@ -58,20 +59,25 @@ std::string spending_of(Study study, const DataRequest& request, const std::stri
   const auto spending = expected_spending({&study, 1}, {&journal, 1});
   if (!spending.empty()) return spending_text(spending[0], known_step_seconds(study));
   std::vector<std::string> parts;
-  if (request.pool > 0) parts.push_back(fmt::format("{} initial conditions", request.pool));
+  if (request.pool > 0)
+    parts.push_back(counted(request.pool, "initial condition", "initial conditions"));
   if (request.test > 0)
-    parts.push_back(fmt::format("{} test trajectories of {} steps", request.test, request.steps));
+    parts.push_back(fmt::format("{} of {}",
+                                counted(request.test, "test trajectory", "test trajectories"),
+                                counted(request.steps, "step", "steps")));
   return fmt::format("to be made: {}", fmt::join(parts, ", "));
 }
 
 void print_summary(const std::string& folder, const DataRequest& request, const Generated& done,
                    std::ostream& out) {
   if (request.pool > 0)
-    out << fmt::format("{}/pool.h5: {} initial conditions, SHA-256 {}\n", folder, request.pool,
+    out << fmt::format("{}/pool.h5: {}, SHA-256 {}\n", folder,
+                       counted(request.pool, "initial condition", "initial conditions"),
                        done.pool_sha256);
   if (request.test > 0)
-    out << fmt::format("{}/test.h5: {} trajectories of {} steps, SHA-256 {}\n", folder,
-                       request.test, request.steps, done.test_sha256);
+    out << fmt::format("{}/test.h5: {} of {}, SHA-256 {}\n", folder,
+                       counted(request.test, "trajectory", "trajectories"),
+                       counted(request.steps, "step", "steps"), done.test_sha256);
   out << fmt::format("{:.3g} s of computing\n", done.seconds);
 }
 

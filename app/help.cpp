@@ -130,6 +130,10 @@ CommandHelp help_of(const CLI::App& command) {
   return help;
 }
 
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
 std::string item_lines(std::span<const HelpItem> items, std::size_t columns) {
   std::size_t width = 0;
   for (const HelpItem& item : items)

@@ -40,6 +40,8 @@ struct CommandHelp {
 };
 CommandHelp help_of(const CLI::App& command);
 std::string help_text(const CommandHelp& help, std::size_t columns);
+/// "1 trajectory", "2 trajectories".
+std::string counted(std::size_t count, const char* one, const char* many);
 /// Names on the left, texts beside them, where they fit into `columns`.
 std::string item_lines(std::span<const HelpItem> items, std::size_t columns);
 /// COLUMNS, else those of the terminal that stdout is, else 80.

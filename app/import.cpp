@@ -33,11 +33,13 @@ ImportAs purpose_of(const ImportCommandOptions& options) {
 }
 
 std::string rows_text(const ImportCommandOptions& options, const Imported& imported) {
-  if (options.as == "pool") return fmt::format("{} initial conditions", imported.rows);
+  if (options.as == "pool")
+    return counted(imported.rows, "initial condition", "initial conditions");
   if (options.as == "test")
-    return fmt::format("{} trajectories of {} times", imported.rows, imported.data.times);
-  return fmt::format("{} transitions of {} trajectories", imported.rows,
-                     imported.data.trajectories);
+    return fmt::format("{} of {}", counted(imported.rows, "trajectory", "trajectories"),
+                       counted(imported.data.times, "time", "times"));
+  return fmt::format("{} of {}", counted(imported.rows, "transition", "transitions"),
+                     counted(imported.data.trajectories, "trajectory", "trajectories"));
 }
 
 config::Value summary_of(const ImportCommandOptions& options, const Imported& imported) {

@@ -30,15 +30,26 @@ config::Family chart_family() {
   return charts;
 }
 
+config::Family preset_family() {
+  config::Family all{.name = "presets",
+                     .text = "for 'stap run', 'sweep', 'generate' and 'check'",
+                     .named = true,
+                     .entries = {}};
+  for (const Preset& preset : presets())
+    all.entries.push_back({preset.name, preset_summary(preset)});
+  return all;
+}
+
 std::vector<config::Family> wanted(const std::string& name) {
   std::vector<config::Family> result;
   std::vector<std::string> known;
   if (name == "charts") return {chart_family()};
+  if (name == "presets") return {preset_family()};
   for (const config::Family& family : study_families()) {
     if (name.empty() || family.name == name) result.push_back(family);
     known.push_back(family.name);
   }
-  known.emplace_back("charts");
+  known.insert(known.end(), {"charts", "presets"});
   if (result.empty())
     throw Error(ErrorKind::config, fmt::format("there is no family '{}'{}", name,
                                                config::hint(name, known, "families")));
@@ -61,6 +72,13 @@ config::Value to_json(const config::Family& family) {
   return result;
 }
 
+void show(const config::Family& family, std::size_t columns, std::ostream& out) {
+  std::vector<HelpItem> items;
+  if (family.named)
+    for (const config::Entry& entry : family.entries) items.push_back({entry.name, entry.text});
+  out << wrapped(family.name + ": " + family.text, columns, 2) << item_lines(items, columns);
+}
+
 void run_list(const ListOptions& options, std::ostream& out) {
   const std::vector<config::Family> chosen = wanted(options.family);
   if (options.json) {
@@ -70,17 +88,10 @@ void run_list(const ListOptions& options, std::ostream& out) {
     return;
   }
   const std::size_t columns = help_columns();
-  for (const config::Family& family : chosen) {
-    std::vector<HelpItem> items;
-    if (family.named)
-      for (const config::Entry& entry : family.entries) items.push_back({entry.name, entry.text});
-    out << wrapped(family.name + ": " + family.text, columns, 2) << item_lines(items, columns);
-  }
+  for (const config::Family& family : chosen) show(family, columns, out);
   if (!options.family.empty()) return;
-  std::vector<HelpItem> items;
-  for (const Preset& preset : presets()) items.push_back({preset.name, preset_summary(preset)});
-  out << "\npresets, for 'stap run', 'sweep', 'generate' and 'check':\n"
-      << item_lines(items, columns);
+  out << '\n';
+  show(preset_family(), columns, out);
 }
 
 }  // namespace
@@ -89,7 +100,7 @@ void add_list(CLI::App& program, const Globals&) {
   const auto options = std::make_shared<ListOptions>();
   CLI::App* command =
       program.add_subcommand("list", "List presets, and what a configuration can choose from");
-  command->add_option("family", options->family, "Only this section, or 'charts'")
+  command->add_option("family", options->family, "Only this section, 'charts' or 'presets'")
       ->type_name("FAMILY");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example:\n  stap list\n  stap list pde");

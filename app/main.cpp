@@ -132,6 +132,26 @@ std::string usage_message(const CLI::App& program, const CLI::ParseError& error,
   return what.ends_with('?') ? what : fmt::format("{}; see 'stap {}--help'", what, called);
 }
 
+// The words for CLI11, the last first; "help COMMAND" asks for "COMMAND --help".
+std::vector<std::string> parsed_words(const CLI::App& program, const Globals& globals) {
+  std::vector<std::string> words = globals.words;
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    const CLI::App* at = &program;
+    for (const std::string& word : words) {
+      const auto subs =
+          at->get_subcommands([&](const auto* sub) { return sub->get_name() == word; });
+      if (subs.empty())
+        throw Error(ErrorKind::config,
+                    describe_extra(program, at == &program ? nullptr : at, word, globals));
+      at = subs.front();
+    }
+    words.emplace_back("--help");
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 // Whatever is written by a name can be named in messages, scripts and reports.
 void check_output_names(CLI::App& command) {
   for (CLI::Option* option : command.get_options())
@@ -188,7 +208,7 @@ int run(int argc, char** argv) {
 
   int code = 0;
   try {
-    program.parse(argc, argv);
+    program.parse(parsed_words(program, globals));
     if (program.get_subcommands().empty()) std::cout << program.help();
   } catch (const EndWith& end) {
     code = end.code;

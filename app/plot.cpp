@@ -231,6 +231,9 @@ void run_plot(PlotOptions options, std::ostream& out) {
   write_text(options.output, figure.svg);
   out << options.output << ": " << figure.title << '\n';
   if (!figure.note.empty()) out << figure.note << '\n';
+  const ErrorsOf whose = errors_named(options.model);
+  if (figure.title.find(info(whose).title) != std::string::npos && options.figure != "trajectory")
+    out << model_text(whose);
 }
 
 }  // namespace

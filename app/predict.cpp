@@ -176,9 +176,12 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
     out << config::json_text(summary) << '\n';
     return;
   }
-  out << fmt::format("{}: {} rows of {} steps by {} members of {}: {} not finite; {:.3g} s\n",
-                     options.output, initial.count(), options.steps, members, model.string(),
-                     not_finite, seconds.count());
+  out << fmt::format("{}: {} of {}, average of {} ({}); {}; {:.3g} s\n", options.output,
+                     counted(initial.count(), "trajectory", "trajectories"),
+                     counted(options.steps, "step", "steps"),
+                     counted(members, "network", "networks"), model.string(),
+                     not_finite == 0 ? "all finite" : fmt::format("{} not finite", not_finite),
+                     seconds.count());
 }
 
 }  // namespace

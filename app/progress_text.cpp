@@ -17,7 +17,11 @@ std::size_t width(const std::string& text) {
 
 // Per cent of all work, whatever is counted: 100 only at the end.
 std::string count_text(const ProgressText& text) {
-  const std::string all = text.unit.empty() ? "" : fmt::format(" of {} {}", text.total, text.unit);
+  // The epochs of a run count for all that it does.
+  const bool beside = text.unit == "epochs" && text.phase.find("train") == std::string::npos;
+  const std::string all = text.unit.empty() ? ""
+                          : beside          ? " of all work"
+                                            : fmt::format(" of {} {}", text.total, text.unit);
   return fmt::format("{} %{}", 100 * text.done / text.total, all);
 }
 

@@ -65,6 +65,18 @@ void add_common(CLI::App& command, StudyCommandOptions& options) {
                    "Skip the analysis and report.html at the end");
 }
 
+// seed=0..4 is an axis.
+void refuse_range(const std::string& setting, const StudyCommandOptions& options) {
+  const std::size_t value = setting.find('=') + 1, dots = setting.find("..", value);
+  constexpr const char* kDigits = "0123456789-";
+  if (value == 0 || dots == std::string::npos || dots == value || dots + 2 == setting.size() ||
+      setting.find_first_not_of(kDigits, value) != dots ||
+      setting.find_first_not_of(kDigits, dots + 2) != std::string::npos)
+    return;
+  throw Error(ErrorKind::config, fmt::format("{} are several values: write {}--grid {}", setting,
+                                             options.sweep ? "" : "'stap sweep' and ", setting));
+}
+
 // The configuration with its settings; a sweep over `extends` may have none of its own.
 config::Value document_of(const StudyCommandOptions& options, const Globals& globals) {
   config::Value document;
@@ -72,7 +84,10 @@ config::Value document_of(const StudyCommandOptions& options, const Globals& glo
     document = load_config(options.config, options.overlays);
   else
     for (const std::string& name : options.overlays) overlay(document, load_config(name));
-  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  for (const std::string& setting : options.overrides) {
+    refuse_range(setting, options);
+    apply_setting(document, setting);
+  }
   apply_compute(globals, document);
   return document;
 }

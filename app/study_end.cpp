@@ -71,8 +71,11 @@ void report_end(LoopEnd end, const Task& task, const ByHand& by_hand,
   } else {
     results = read_results(task.folder);
     out << tables_text(make_tables(results), {.notes = false}, stdout_style())
-        << fmt::format("results in {0}\nwhat the columns mean: stap table {0} --notes\n",
-                       task.folder);
+        << fmt::format(
+               "results in {0}\n"
+               "single networks; the averaged model: stap table {0} --model mean\nwhat the columns "
+               "mean: stap table {0} --notes\n",
+               task.folder);
   }
   if (task.report != nullptr)
     report_at_end(task.folder, std::move(results), *task.report, interrupt, console, out);

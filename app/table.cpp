@@ -69,6 +69,16 @@ std::vector<RunResult> results_of(const std::vector<std::string>& folders) {
   return results;
 }
 
+}  // namespace
+
+std::string model_text(ErrorsOf whose) {
+  return whose == ErrorsOf::members      ? "single networks; the averaged model: --model mean\n"
+         : whose == ErrorsOf::mean_model ? "the averaged model; single networks: --model members\n"
+                                         : "";
+}
+
+namespace {
+
 void run_table(const TableOptions& options, std::ostream& out) {
   const std::vector<RunResult> results = results_of(options.folders);
   std::string missing;
@@ -91,7 +101,7 @@ void run_table(const TableOptions& options, std::ostream& out) {
   else if (options.latex)
     out << tables_latex(tables, view);
   else
-    out << tables_text(tables, view, stdout_style()) << missing;
+    out << tables_text(tables, view, stdout_style()) << model_text(view.whose) << missing;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
+#include "stap/study/clusters.h"
 #include "stap/study/data_request.h"
 #include "stap/study/kept_of_solver.h"
 #include "stap/study/study.h"
@@ -82,13 +83,19 @@ void add_to_plan(const Study& study, WorkPlan& plan) {
   const auto rounds = static_cast<double>(o.rounds);
   const double stages = std::ldexp(1.0, static_cast<int>(o.stages)) - 1;
   ++plan.runs;
-  plan.bought += o.initial * o.steps + o.rounds * o.budget;
+  const DataRequest request = data_request(study);
+  const std::size_t asked = o.initial * o.steps + o.rounds * o.budget;
+  // A step of a trajectory is bought at most once.
+  const std::size_t most = request.pool > 0 ? request.pool * o.steps : asked;
+  plan.bought += std::min(asked, most);
+  plan.unspent += asked - std::min(asked, most);
   plan.row_epochs += stages * ((rounds + 1) * static_cast<double>(o.initial * o.steps) +
                                rounds * (rounds + 1) / 2 * static_cast<double>(o.budget));
   plan.disk += static_cast<std::size_t>(run_bytes(study));
-  const DataRequest request = data_request(study);
   if (request.pool + request.test == 0 || !plan.data.insert(data_key(request)).second) return;
   plan.test += request.test * request.steps;
+  if (warm_up_steps(study) > 0) plan.warm_ups += request.pool + request.test;
+  plan.warm_up += (request.pool + request.test) * warm_up_steps(study);
   plan.disk +=
       (request.pool + request.test * (request.steps + 1)) * study.grid.values() * sizeof(double);
 }
@@ -97,7 +104,13 @@ std::string plan_text(const WorkPlan& plan, const Study& first, const Globals& g
   if (plan.runs == 0) return {};
   std::string text = fmt::format("plan: {} {}, {} solver steps", plan.runs,
                                  plan.runs == 1 ? "run" : "runs", plan.bought);
-  if (plan.test > 0) text += fmt::format(" and {} for the test set", plan.test);
+  if (plan.test > 0) text += fmt::format(", {} for the test set", plan.test);
+  if (plan.warm_up > 0) text += fmt::format(", {} for {} warm-ups", plan.warm_up, plan.warm_ups);
+  if (plan.unspent > 0)
+    text += fmt::format(
+        "; {} more of the budget stay unspent: the pool has no further steps "
+        "(study.pool)",
+        plan.unspent);
   const auto seconds = seconds_per_row(first, globals.threads);
   text += seconds ? fmt::format("; about {} of training", duration_text(*seconds * plan.row_epochs))
                   : std::string("; training time unknown");

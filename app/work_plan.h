@@ -13,6 +13,9 @@ struct WorkPlan {
   std::size_t runs = 0;
   std::size_t bought = 0;        ///< solver steps of all runs
   std::size_t test = 0;          ///< of the test sets, once for all runs that share one
+  std::size_t warm_ups = 0;      ///< states of pools and test sets that need one; also once
+  std::size_t warm_up = 0;       ///< steps of all these warm-ups
+  std::size_t unspent = 0;       ///< of the budgets of all runs: their pools have no more
   std::size_t disk = 0;          ///< bytes, about
   double row_epochs = 0.0;       ///< rows of training sets, summed over all trainings of a stage
   std::set<std::string> data{};  ///< keys of the pools and test sets

@@ -59,7 +59,7 @@ config::Registry<ChooserRow>& choosers() {
             &stap_one_fields()},
            made(&stap_one_fields, &make_stap_one)},
           {{"stap-mf",
-            "as stap, with the mean model instead of the other members: M rollouts a "
+            "as stap, with the averaged model instead of the other members: M rollouts per "
             "pattern instead of M(M-1)",
             &stap_fields()},
            made(&stap_fields, &make_stap_mf)},

@@ -30,8 +30,9 @@ class Builder : public YAML::EventHandler {
       : source_(std::move(source)), positions_(positions) {}
 
   Value take() { return std::move(root_); }
+  const Origin& begins() const { return begins_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { begins_ = at(mark); }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { add(Value(), mark); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
@@ -128,6 +129,7 @@ class Builder : public YAML::EventHandler {
   bool positions_;
   std::vector<Open> open_;
   Value root_;
+  Origin begins_;
 };
 
 Value parse(std::string_view text, Source whence, bool positions) {
@@ -156,8 +158,15 @@ Value parse(std::string_view text, Source whence, bool positions) {
       return empty;
     }
     Builder second(source, positions);
-    if (parser.HandleNextDocument(second))
-      fail({source, 0, 0}, "holds more than one document; keep one and remove the line '---'");
+    if (parser.HandleNextDocument(second)) {
+      // A line that is indented less than the first one ends the document as well.
+      const bool marked = text.starts_with("---") || text.find("\n---") != text.npos ||
+                          text.find("\n...") != text.npos;
+      fail(second.begins(), marked ? "holds more than one document; keep one and remove the "
+                                     "line '---'"
+                                   : "this line does not belong to those above: check the "
+                                     "indentation, which must be the same in all lines of a map");
+    }
     return builder.take();
   } catch (const YAML::ParserException& error) {
     fail(origin(error.mark.line + 1, error.mark.column + 1), "bad YAML: " + error.msg);

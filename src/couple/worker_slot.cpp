@@ -221,7 +221,9 @@ std::optional<Outcome> WorkerSlot::finish() {
     if (ending.start_error != 0)
       reason = fmt::format("the worker did not come up: it {}", ending.text());
     else
-      reason += fmt::format(" ({})", ending.text());
+      reason += fmt::format(
+          " ({}{})", ending.text(),
+          outcome_.lost && ending.good() ? "; does it call stap_solver.serve(step)?" : "");
   }
   if (const std::string words = last_words(options_.folder / "log.txt"); !words.empty())
     reason += fmt::format("; last words of its log: {}", words);

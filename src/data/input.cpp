@@ -25,8 +25,8 @@ Input::Input(const fs::path& path) : path_(path) {
   bytes_ = file_bytes(path);
   file_ = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, without_locks().get()), H5Fclose);
   if (!file_)
-    fail(fmt::format("cannot be read as HDF5: it is damaged, cut short or of another format ({})",
-                     last_error()));
+    fail("cannot be read as HDF5: it is damaged, cut short or of another format" +
+         (last_error().empty() ? "" : fmt::format(" ({})", last_error())));
   // What lies in other files is not read: a path in a data file must not choose what we open.
   // (Access to datasets includes access to links.)
   links_ = Handle(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);

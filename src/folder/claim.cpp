@@ -37,10 +37,12 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
     return rounds != nullptr ? rounds->integer<std::uint64_t>() : std::nullopt;
   };
   const auto mine = rounds_of(document), theirs = rounds_of(there);
-  auto differing = differences(essential_config(with_older_meaning(document)),
-                               essential_config(completed(with_older_meaning(there))));
+  auto differing =
+      differences(essential_config(with_older_meaning(document)),
+                  essential_config(completed(with_older_meaning(there))), folder.path().string());
   if (mine && theirs && *mine < *theirs)
-    differing.push_back(fmt::format("study.rounds: {} here, {} there", *mine, *theirs));
+    differing.push_back(fmt::format("study.rounds: {} in this command, {} in {}", *mine, *theirs,
+                                    folder.path().string()));
   if (!differing.empty())
     throw Error(ErrorKind::config,
                 fmt::format("{} holds a run of another configuration; choose another folder or "
@@ -53,8 +55,8 @@ bool raises_rounds(const RunFolder& folder, const Value& document) {
 // be known only later. Throws if its problem is another one.
 Manifest continued(const RunFolder& folder, const Manifest& mine, Observer& observer) {
   Manifest theirs = folder.read_manifest();
-  const auto differing =
-      differences(essential_identity(mine.identity), essential_identity(theirs.identity));
+  const auto differing = differences(essential_identity(mine.identity),
+                                     essential_identity(theirs.identity), folder.path().string());
   if (!differing.empty())
     throw Error(
         ErrorKind::data,
@@ -84,7 +86,8 @@ Manifest continued(const RunFolder& folder, const Manifest& mine, Observer& obse
 // one that an earlier version began keeps what that version knew.
 Value raised_config(const RunFolder& folder, const Value& document) {
   Value theirs = folder.read_config();
-  if (differences(essential_config(document), essential_config(theirs)).empty()) return document;
+  if (differences(essential_config(document), essential_config(theirs), "").empty())
+    return document;
   theirs.find("study")->set("rounds", *document.find("study")->find("rounds"));
   return theirs;
 }

@@ -121,7 +121,7 @@ class DataFolder final : public OwnFolder {
     check_format(format, kDataFormat, file,
                  format.starts_with("data/") ? ErrorKind::unavailable : ErrorKind::data);
     check_seal(file, Sealed::always);
-    const auto differing = differences(document_, there);
+    const auto differing = differences(document_, there, path().string());
     if (!differing.empty())
       throw Error(ErrorKind::config,
                   fmt::format("{} holds data of another configuration; choose another folder or "

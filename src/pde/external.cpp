@@ -61,8 +61,9 @@ const config::Fields<ExternalOptions>& external_fields() {
   using O = ExternalOptions;
   using Guard = ExternalOptions::Guard;
   static const config::Fields<Guard> guard_fields{
-      {"min", &Guard::min, "a state with a smaller value is refused: one value a channel, or one"},
-      {"max", &Guard::max, "a state with a larger value is refused: one value a channel, or one"},
+      {"min", &Guard::min,
+       "a state with a smaller value is refused: one value per channel, or one"},
+      {"max", &Guard::max, "a state with a larger value is refused: one value per channel, or one"},
   };
   static const config::Fields<O> fields{
       {"label", &O::label,

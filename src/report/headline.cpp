@@ -281,6 +281,12 @@ Headline headline_of(const Report& report, const ReportProblem& problem) {
                   std::string(
                       "Errors are of single steps on what each run held back, which "
                       "differs from method to method: compare methods with care.");
+  if (!sets.empty())
+    head.about += fmt::format(
+        "{}Errors are of {}", head.about.empty() ? "" : " ",
+        head.whose == ErrorsOf::members
+            ? "single networks."
+            : "the averaged model ('stap table' and 'stap plot' show it with --model mean).");
   head.tiles = tiles_of(report, problem, head, all);
   return head;
 }

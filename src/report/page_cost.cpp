@@ -143,7 +143,7 @@ std::string cost_html(const std::string& id, const ReportProblem& problem) {
   }
   return fmt::format("<div class=\"cost\" id=\"{}\">\n{}{}{}</div>\n", id, verdicts.html("verdict"),
                      guesses.html("guess", "not certain, as "),
-                     fold_html(id + "-terms", "The terms of this", terms_html(id, methods)));
+                     fold_html(id + "-terms", "How this is computed", terms_html(id, methods)));
 }
 
 }  // namespace stap

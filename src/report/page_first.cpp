@@ -67,6 +67,15 @@ std::string case_html(const std::string& id, const ReportProblem& problem, const
       field->models.size() > 1 ? "The same hard test case, both methods" : "The hardest test case");
 }
 
+// What a phase is called in a sentence.
+std::string doing(const std::string& phase) {
+  return phase == "train"      ? "training"
+         : phase == "evaluate" ? "measuring errors"
+         : phase == "select"   ? "choosing"
+         : phase == "acquire"  ? "buying"
+                               : phase;
+}
+
 }  // namespace
 
 std::optional<Field> with_models(const Field& field, const std::vector<std::string>& labels) {
@@ -147,8 +156,8 @@ std::string chart_finding(std::string_view id, const Chart& chart, const ReportP
     for (const double seconds : y) sum += std::isfinite(seconds) ? seconds : 0;
     const auto most = std::ranges::max_element(y);
     if (!(sum > 0) || static_cast<std::size_t>(most - y.begin()) >= chart.x.names.size()) return {};
-    return fmt::format("{}: {:.0f} % of a round is '{}'", label, 100 * *most / sum,
-                       chart.x.names[static_cast<std::size_t>(most - y.begin())]);
+    return fmt::format("{}: {:.0f} % of the time is {}", label, 100 * *most / sum,
+                       doing(chart.x.names[static_cast<std::size_t>(most - y.begin())]));
   }
   return {};
 }

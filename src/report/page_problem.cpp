@@ -106,8 +106,8 @@ std::string error_tables_html(const std::string& id, const ReportProblem& proble
   for (const ErrorsOfInfo& errors : errors_of_infos())
     if (errors.whose != head.whose)
       other += error_table_html(error_table_id(id, errors.whose), problem.table, errors.whose);
-  return html + fold_html(id + "-other-errors",
-                          "The same of the members, as published tables have it", other);
+  return html +
+         fold_html(id + "-other-errors", "Errors of single networks (as in the paper)", other);
 }
 
 bool lost_something(const ReportProblem& problem) {

@@ -33,9 +33,8 @@ std::string bands_text(const std::vector<std::size_t>& seeds) {
   const bool interval = std::ranges::any_of(seeds, [](std::size_t n) { return n > 2; });
   const bool two = std::ranges::count(seeds, std::size_t{2}) > 0;
   if (interval && two)
-    return "Bands: 95 % interval of the mean over seeds; of two seeds, from one to the other";
-  return interval ? "Bands: 95 % interval of the mean over seeds"
-                  : "Bands: from one seed to the other";
+    return "Bands: 95 % interval of the mean over seeds; of two seeds, their range";
+  return interval ? "Bands: 95 % interval of the mean over seeds" : "Bands: range of the two seeds";
 }
 
 std::size_t evaluation_of(const RunResult& run, std::size_t round) {

@@ -54,8 +54,8 @@ class PendingFolder {
  private:
   [[noreturn]] void refuse() const {
     throw Error(ErrorKind::config,
-                fmt::format("{} is there, and neither empty nor what would be written: choose "
-                            "another name, or remove it",
+                fmt::format("{} exists and is not empty, and holds something else than this "
+                            "export: choose another name, or remove it",
                             target_.string()));
   }
   static bool is_one_of_these(const fs::path& folder) {

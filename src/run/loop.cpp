@@ -45,7 +45,7 @@ class Loop {
   // What is bought before the next training. Both throw as go() does.
   void go_until_bought() {
     if (count(Run::Phase::initial) + count(Run::Phase::acquire) == 0)
-      return observer_.note(nothing("bought", "wait for their training"));
+      return observer_.note(nothing("buy", "train"));
     buy(Run::Phase::initial);
     buy(Run::Phase::acquire);
   }
@@ -54,7 +54,7 @@ class Loop {
   void go_until_trained() {
     const std::size_t planned = to_plan().size();
     if (count(Run::Phase::train) + count(Run::Phase::evaluate) + planned == 0)
-      return observer_.note(nothing("trained", "must buy first"));
+      return observer_.note(nothing("train", "buy"));
     train();
     evaluate();
     plan();
@@ -88,11 +88,12 @@ class Loop {
     return static_cast<std::size_t>(std::ranges::count(runs_, phase, &Run::phase));
   }
 
-  std::string nothing(const char* what, const char* others) const {
+  std::string nothing(const char* what, const char* other) const {
     const std::size_t left = runs_.size() - count(Run::Phase::done);
-    return left == 0 ? fmt::format("nothing is to be {}: all is done", what)
-                     : fmt::format("nothing is to be {}: {} of {} runs {}", what, left,
-                                   runs_.size(), others);
+    if (left == 0) return fmt::format("nothing to {}: all is done", what);
+    return runs_.size() == 1 ? fmt::format("nothing to {}: the run must {} first", what, other)
+                             : fmt::format("nothing to {}: {} of {} runs must {} first", what, left,
+                                           runs_.size(), other);
   }
 
   void train() {

@@ -19,22 +19,22 @@ struct Older {
 constexpr Older kOlder[] = {{"train", "loss", "physical"}, {"study", "distances", "physical"}};
 
 void add_differences(const config::Value* a, const config::Value* b, const std::string& path,
-                     std::vector<std::string>& list) {
+                     const std::string& where, std::vector<std::string>& list) {
   const bool maps = a != nullptr && b != nullptr && a->is_map() && b->is_map();
   if (!maps) {
     if (a != nullptr && b != nullptr && *a == *b) return;
     auto text = [](const config::Value* v) {
       return v == nullptr ? std::string("nothing") : config::json_text(*v, 0);
     };
-    list.push_back(fmt::format("{}: {} here, {} there", path, text(a), text(b)));
+    list.push_back(fmt::format("{}: {} in this command, {} in {}", path, text(a), text(b), where));
     return;
   }
   auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
   for (const auto& member : *a->map())
-    add_differences(&member.value, b->find(member.key), below(member.key), list);
+    add_differences(&member.value, b->find(member.key), below(member.key), where, list);
   for (const auto& member : *b->map())
     if (a->find(member.key) == nullptr)
-      add_differences(nullptr, &member.value, below(member.key), list);
+      add_differences(nullptr, &member.value, below(member.key), where, list);
 }
 
 }  // namespace
@@ -60,9 +60,10 @@ void keep_older_meaning(Study& study, const Value& of_run) {
   }
 }
 
-std::vector<std::string> differences(const Value& here, const Value& there) {
+std::vector<std::string> differences(const Value& here, const Value& there,
+                                     const std::string& where) {
   std::vector<std::string> list;
-  add_differences(&here, &there, "", list);
+  add_differences(&here, &there, "", where, list);
   return list;
 }
 

@@ -32,7 +32,7 @@ const config::Fields<StudyOptions>& study_fields() {
        "are trained on all that was bought; else from fresh weights",
        later},
       {"on_unstable", &O::on_unstable,
-       "what becomes of the steps behind a query that is refused or fails: they stay unspent, or "
+       "what becomes of the steps after a query that is refused or fails: they stay unspent, or "
        "are spent on further trajectories in the same round",
        later,
        config::choices<OnUnstable>({{"drop", OnUnstable::drop}, {"refill", OnUnstable::refill}})},

@@ -48,11 +48,13 @@ Place find_place(const std::string& name, const Place* from, const std::string& 
   if (const Preset* preset = find_preset(name)) return {"preset " + preset->name, {}, preset};
   if (fs::is_directory(there)) {
     if (fs::is_regular_file(path / kRunConfig, ignored)) return file(path / kRunConfig);
-    throw Error(
-        ErrorKind::config,
-        fmt::format("{}there is no file {} in the folder {}: give a run folder, a YAML file "
-                    "or a preset",
-                    said.empty() ? "" : said + ": ", kRunConfig, path.string()));
+    const fs::path study = path / "study.yaml";  // as 'stap init' writes it
+    throw Error(ErrorKind::config,
+                fmt::format("{}there is no file {} in the folder {}: {}",
+                            said.empty() ? "" : said + ": ", kRunConfig, path.string(),
+                            fs::is_regular_file(study, ignored)
+                                ? "did you mean " + study.string() + "?"
+                                : "give a run folder, a YAML file or a preset"));
   }
   // A pipe, a device; a loop of links, a folder that may not be looked into.
   if (files && fs::exists(there))

@@ -37,14 +37,14 @@ std::string time_text(double seconds) {
 
 std::string about_kind(const SolverCheck& check, const AdviceFacts& facts, double seconds) {
   if (facts.kind != "command") {
-    if (!check.start) return "worker: it is started once a slot, and then only asked";
-    return fmt::format("worker: it takes {} to start, once a slot, and {} a step",
+    if (!check.start) return "worker: it is started once per slot, and then only asked";
+    return fmt::format("worker: it takes {} to start, once per slot, and {} per step",
                        time_text(*check.start), time_text(seconds));
   }
   const std::string told =
       check.start_share ? fmt::format(", {:.0f} % of it start-up", 100 * *check.start_share) : "";
   if (seconds >= kLong && check.start_share.value_or(0.0) < kMuch)
-    return fmt::format("command is right: starting a program is little beside {} a call{}",
+    return fmt::format("command is right: starting a program is little beside {} per call{}",
                        time_text(seconds), told);
   if (seconds < kShort || check.start_share.value_or(0.0) >= kMuch)
     return fmt::format(
@@ -53,7 +53,7 @@ std::string about_kind(const SolverCheck& check, const AdviceFacts& facts, doubl
         "DIR --from worker' writes one to start from)",
         time_text(seconds), told);
   return fmt::format(
-      "command is good enough at {} a call{}; a worker pays if the program takes long "
+      "command is good enough at {} per call{}; a worker pays if the program takes long "
       "to set up",
       time_text(seconds), told);
 }
@@ -114,7 +114,7 @@ std::string about_learning(const AdviceFacts& facts, double seconds) {
                                           .train = training,
                                           .select = 0.0});
   const std::string sums = fmt::format(
-      "{}, and training takes {} a step in the training set{}. Buying them all and training once "
+      "{}, and training takes {} per step in the training set{}. Buying them all and training once "
       "is {}; half of them, chosen in {}, is {}",
       bought, time_text(training),
       facts.stages > 1 ? fmt::format(" if every round needs all {} stages", facts.stages) : "",
@@ -128,7 +128,7 @@ std::string about_learning(const AdviceFacts& facts, double seconds) {
   const double turning = verdict.turning_acquire * static_cast<double>(facts.slots);
   return fmt::format("active learning {} if it needs half the steps: {}{}", judged, sums,
                      ratio >= kClearly && std::isfinite(turning)
-                         ? fmt::format("; the two are even at {} a step", time_text(turning))
+                         ? fmt::format("; break-even: {} per step", time_text(turning))
                          : "");
 }
 

@@ -85,7 +85,7 @@ void SolverChecking::another_place() {
   const State expected = moved(solver_->grid(), answer_);
   const double share = distance(told.answer.states, expected) / change;
   if (equal(told.answer.states, expected) || share <= kLeastOfPlace)
-    return row(name, Verdict::ok, "the same state moved round the grid has its answer moved");
+    return row(name, Verdict::ok, "shifting the state shifts the answer");
   row(name, verdict,
       fmt::format("the same state moved round the grid has another answer (by {:.2g} of what a "
                   "step changes); {}",
@@ -126,8 +126,8 @@ void SolverChecking::symmetries() {
   }
   if (!broken.empty())
     return row(name, Verdict::failed,
-               fmt::format("the solver does not have {}; networks would learn what is not so: "
-                           "fix train.symmetries",
+               fmt::format("the solver does not have {}; the networks would learn something "
+                           "false: fix train.symmetries",
                            fmt::join(broken, "; ")));
   if (!nearly.empty())
     return row(name, Verdict::warning,
@@ -232,7 +232,7 @@ void SolverChecking::perturbed() {
                second_.empty() || !same_bits(second_, answer_)
                    ? "the answer does not move with its input (by 1e-6): are numbers read or "
                      "written with few digits?"
-                   : "the answer is the same whatever the input: is {input} read at all?");
+                   : "the answer is the same whatever the input: does the solver read it?");
   if (growth > kExplodes)
     return row(name, Verdict::warning,
                fmt::format("a difference of 1e-6 becomes {:.2g} times as large in a step: nobody "

@@ -77,7 +77,7 @@ void SolverChecking::mates() {
   const double longest = std::max(told[0].answer.seconds, told[1].answer.seconds);
   const double alone = found_.median_seconds().value_or(0.0);
   if (alone > kLeastToTell) found_.together = longest / alone;
-  row(name, Verdict::ok, "a mate makes no difference");
+  row(name, Verdict::ok, "same answer while another call runs");
 }
 
 void SolverChecking::half_steps() {

@@ -53,7 +53,7 @@ bool SolverChecking::first_answer() {
     return false;
   }
   row("runs", failed > 0 ? Verdict::warning : Verdict::ok,
-      failed > 0 ? trouble : "a step was made and its answer is whole");
+      failed > 0 ? trouble : "a step was made and its answer is complete");
   row("shape and type", Verdict::ok,
       fmt::format("{} values, float64", solver_->grid().shape_text()));
   const bool still = same_bits(input_, answer_);

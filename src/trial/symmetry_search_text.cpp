@@ -23,8 +23,12 @@ SymmetryWords verdict_words(const SymmetryTried& row) {
   return kWords[static_cast<std::size_t>(row.verdict)];
 }
 
+constexpr double kRounding = 1e-10;  // per cent
+
 std::string off_text(const SymmetryTried& row) {
   const double percent = 100.0 * *row.off;
+  if (row.verdict == SymmetryTried::Verdict::holds && percent < kRounding)
+    return fmt::format("exact to rounding ({:.2g} % of what a step changes)", percent);
   return fmt::format(
       "{} {} % of what a step changes",
       row.verdict == SymmetryTried::Verdict::holds ? "to" : "off by",
@@ -43,7 +47,7 @@ std::string symmetry_search_text(const SymmetrySearch& search) {
   const auto say = [&](std::size_t count, const std::string& why) {
     if (count > 0) text += fmt::format("{} more {}\n", count, why);
   };
-  say(search.decided, "were not asked about: they follow from these, or cannot hold beside them");
+  say(search.decided, "need no test: these results decide them");
   say(search.too_many, fmt::format("were not asked about: they make more than {} maps with those "
                                    "that hold",
                                    kMostSymmetries));

@@ -86,7 +86,7 @@ TEST_F(Exports, Npy) {
   folder_->file("arrays/README.txt", content(folder_->path("arrays/README.txt")) + "mine");
   const Finished again = run_export("npy", "arrays");
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_TRUE(contains(again.err, "neither empty nor"));
+  EXPECT_TRUE(contains(again.err, "exists and is not empty"));
 }
 
 TEST_F(Exports, Xdmf) {

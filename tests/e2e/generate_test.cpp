@@ -194,7 +194,7 @@ TEST_F(GenerateProgram, RefusesOtherFolders) {
 
   const Finished other = run_stap(words("d", {"data_seed=1"}));
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_TRUE(contains(other.err, "data_seed: 1 here, 0 there"));
+  EXPECT_TRUE(contains(other.err, "data_seed: 1 in this command, 0 in "));
   // What does not decide about the data may differ.
   EXPECT_EQ(run_stap(words("d", {"seed=1", "method=random", "network.width=3"})).exit_code, 0);
   EXPECT_EQ(essence("d"), before);

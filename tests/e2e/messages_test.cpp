@@ -73,7 +73,7 @@ TEST(Messages, ALogIsShort) {
 
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_TRUE(contains(result.err, "pool: 0 % of 40 solver steps\n"));
-  EXPECT_TRUE(result.err.ends_with(": 100 % of 72 epochs\n")) << result.err;
+  EXPECT_TRUE(result.err.ends_with(": 100 % of all work\n")) << result.err;
   // In order and a tenth apart: at most 11 of each of pool, test set, and training or evaluating
   // or buying in three rounds; far fewer, as this takes seconds.
   EXPECT_LE(std::ranges::count(result.err, '\n'), 30) << result.err;

@@ -110,8 +110,8 @@ TEST_F(Predict, WritesWhatTheCommitteeComputesBitForBit) {
   const Finished result = predict({"--members", "--quiet"});
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, "3 rows of 4 steps by 2 members"));
-  EXPECT_TRUE(contains(result.out, ": 0 not finite"));
+  EXPECT_TRUE(contains(result.out, "3 trajectories of 4 steps, average of 2 networks"));
+  EXPECT_TRUE(contains(result.out, "; all finite"));
   EXPECT_EQ(std::ranges::count(result.out, '\n'), 1);
   EXPECT_EQ(result.err, "");
   const Array<double> mean = read_array(output_, "mean"), members = read_array(output_, "members");
@@ -235,7 +235,7 @@ TEST_F(Predict, WhatIsNotFiniteIsKeptAndCounted) {
   const Finished result = predict({"--members"});
 
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, ": 1 not finite"));
+  EXPECT_TRUE(contains(result.out, "; 1 not finite"));
   const Array<double> mean = read_array(output_, "mean");
   EXPECT_TRUE(std::isnan(mean.values[kTimes * kPoints + kPoints]));
   EXPECT_TRUE(std::isfinite(mean.values[kTimes * kPoints - 1]));

@@ -171,12 +171,38 @@ TEST(Program, CheckPrintsTheEffectiveConfig) {
   EXPECT_TRUE(contains(result.out, "  epochs: 3\n  steps: 0\n  batch: 4\n"));
 }
 
+// What people try first leads on.
+TEST(Program, FirstAttemptsAreAnswered) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_stap({"help", "solver", "check"}).out, run_stap({"solver", "check", "--help"}).out);
+  EXPECT_EQ(run_stap({"help"}).out, run_stap({"--help"}).out);
+  EXPECT_EQ(run_stap({"help", "rum"}).exit_code, 2);
+  const Finished key = run_stap({"describe", "train.epochs"});
+  EXPECT_EQ(key.exit_code, 0) << key.err;
+  EXPECT_TRUE(contains(key.out, "epochs") && !contains(key.out, "batch")) << key.out;
+  EXPECT_TRUE(contains(run_stap({"list", "presets"}).out, "demo"));
+  ASSERT_EQ(
+      run_stap({"init", folder.path("mine"), "--from", "worker", "--language", "python"}).exit_code,
+      0);
+  EXPECT_TRUE(contains(run_stap({"run", folder.path("mine")}).err,
+                       "did you mean " + folder.path("mine") + "/study.yaml?"));
+  const Finished range = run_stap({"sweep", "demo", "seed=0..4"});
+  EXPECT_EQ(range.exit_code, 2);
+  EXPECT_TRUE(contains(range.err, "--grid seed=0..4")) << range.err;
+}
+
 TEST(Program, CheckEndsWithWhatAStudyTakes) {
   const Finished one = run_stap({"check", "demo"});
   const json sweep = json::parse(run_stap({"check", "studies/small-burgers", "--json"}).out);
 
-  EXPECT_TRUE(
-      contains(one.err, "\nplan: 1 run, 144 solver steps and 512 for the test set; about "));
+  EXPECT_TRUE(contains(
+      one.err,
+      "\nplan: 1 run, 144 solver steps, 512 for the test set, 1856 for 464 warm-ups; about "));
+  // 400 trajectories of 8 steps are all that there is, 48 of them bought first.
+  const json huge = json::parse(run_stap({"check", "demo", "budget=1000000", "--json"}).out);
+  EXPECT_EQ(huge["plan"]["solver_steps"], 3200);
+  EXPECT_EQ(huge["plan"]["unspent_steps"], 48 + 4 * 1000000 - 3200);
+  EXPECT_EQ(huge["plan"]["warm_up_steps"], 4 * 464);
   EXPECT_TRUE(one.err.ends_with(" on disk\n")) << one.err;
   EXPECT_EQ(sweep["plan"]["runs"], sweep["runs"].size());
   const json& study = sweep["config"]["study"];

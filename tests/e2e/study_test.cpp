@@ -64,7 +64,7 @@ TEST_F(StudyProgram, RunsToItsEndAndLeavesAWholeFolder) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "sbal+stap"));
   EXPECT_TRUE(contains(result.out, folder_.path("r")));
-  EXPECT_TRUE(contains(result.err, "round 2 of 2, evaluating: 100 % of 72 epochs"));
+  EXPECT_TRUE(contains(result.err, "round 2 of 2, evaluating: 100 % of all work"));
   for (const char* file :
        {"config.yaml", "manifest.json", "journal.jsonl", "answers.bin", "metrics.jsonl",
         "timings.jsonl", "losses.jsonl", "transitions.h5", "rounds/00/plan.json"})
@@ -301,7 +301,7 @@ TEST_F(StudyProgram, RoundsCanBeRaised) {
   EXPECT_EQ(content(folder_.path("r/config.yaml")), content(folder_.path("whole/config.yaml")));
   const Finished fewer = run_stap(words("run", "r", {"rounds=1"}));
   EXPECT_EQ(fewer.exit_code, 2);
-  EXPECT_TRUE(contains(fewer.err, "study.rounds: 1 here, 2 there"));
+  EXPECT_TRUE(contains(fewer.err, "study.rounds: 1 in this command, 2 in "));
 }
 
 // The folder as a kill between the training set and the ledger of the last acquisition leaves it:
@@ -409,7 +409,7 @@ TEST_F(StudyProgram, RefusesAFolderOfAnotherConfigurationOrFormat) {
 
   const Finished other = run_stap(words("run", "r", {"seed=1"}));
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_TRUE(contains(other.err, "study.seed: 1 here, 0 there"));
+  EXPECT_TRUE(contains(other.err, "study.seed: 1 in this command, 0 in "));
 
   const std::string config = content(folder_.path("r/config.yaml"));
   test::change_sealed(folder_.path("r/config.yaml"), "run/3", "run/9");

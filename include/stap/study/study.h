@@ -101,6 +101,7 @@ config::Value with_older_meaning(config::Value document);
 void keep_older_meaning(Study& study, const config::Value& of_run);
 
 /// "study.seed: 0 here, 1 there" for every field in which two documents differ.
-std::vector<std::string> differences(const config::Value& here, const config::Value& there);
+std::vector<std::string> differences(const config::Value& here, const config::Value& there,
+                                     const std::string& where);
 
 }  // namespace stap

@@ -117,6 +117,9 @@ TEST(ParseYaml, RefusesWhatItDoesNotSupport) {
   EXPECT_NE(parse_error("[1, 2]: 3\n").find("key"), std::string::npos);
   EXPECT_NE(parse_error("~: 3\n").find("key"), std::string::npos);
   EXPECT_NE(parse_error("a: 1\n---\nb: 2\n").find("more than one document"), std::string::npos);
+  const std::string indented = parse_error("  a: 1\n  c: 3\nb: 2\n");
+  EXPECT_NE(indented.find(":3:1: "), std::string::npos) << indented;
+  EXPECT_NE(indented.find("check the indentation"), std::string::npos) << indented;
   EXPECT_NE(parse_error(std::string("a: \0b\n", 6)).find("test.yaml:1:4"), std::string::npos);
   EXPECT_NE(parse_error("a: 1\nb: \xff\n").find("test.yaml:2:4"), std::string::npos);
   EXPECT_NE(parse_error(std::string(70, '[') + std::string(70, ']')).find("deeper"),

@@ -101,11 +101,11 @@ TEST_F(ClaimTest, OtherConfigurationsAreRefusedWithTheDifferences) {
   const std::string before = all();
 
   const std::string message = error_text(ErrorKind::config, [&] { claimed(document(1, 5)); });
-  expect_says(message, "study.rounds: 1 here, 2 there");
-  expect_says(message, "study.seed: 5 here, 0 there");
+  expect_says(message, "study.rounds: 1 in this command, 2 in ");
+  expect_says(message, "study.seed: 5 in this command, 0 in ");
   // More rounds do not excuse the rest.
   expect_says(error_text(ErrorKind::config, [&] { claimed(document(3, 5)); }),
-              "study.seed: 5 here, 0 there");
+              "study.seed: 5 in this command, 0 in ");
 
   EXPECT_EQ(all(), before);
   EXPECT_NO_THROW(claimed(document(2, 0, "cuda")));
@@ -145,7 +145,7 @@ TEST_F(ClaimTest, OptionsThatCameLaterCountWithTheirDefaults) {
   Value other = more;
   other.find("train")->set("noise", 0.1);
   expect_says(error_text(ErrorKind::config, [&] { claimed(other); }),
-              "train.noise: 0.1 here, 0.0 there");
+              "train.noise: 0.1 in this command, 0.0 in ");
 }
 
 TEST_F(ClaimTest, AnEarlierVersionIsNotContinued) {
@@ -165,7 +165,7 @@ TEST_F(ClaimTest, AnotherProblemIsRefused) {
 
   EXPECT_NO_THROW(claimed(document(), manifest("aa", "elsewhere.h5")));
   expect_says(error_text(ErrorKind::data, [&] { claimed(document(), manifest("bb")); }),
-              "pool_sha256: \"bb\" here, \"aa\" there");
+              "pool_sha256: \"bb\" in this command, \"aa\" in ");
 }
 
 TEST_F(ClaimTest, WarnsOfAnotherInstructionSetOrDevice) {

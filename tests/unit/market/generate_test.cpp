@@ -550,7 +550,7 @@ TEST(Generate, FoldersOfOthersAreRefused) {
   Making other;
   other.request.data_seed = 1;
   EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { make(folder.path("d"), other); }),
-                       "data_seed: 1 here, 0 there"));
+                       "data_seed: 1 in this command, 0 in "));
 
   fs::create_directory(folder.path("mine"));
   folder.file("mine/thesis.tex", "text");

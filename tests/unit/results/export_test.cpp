@@ -155,7 +155,7 @@ TEST(Export, NpyHasTheTransitions) {
   export_npy(data, folder.path("out"));
   folder.file("out/mine", "");
   EXPECT_TRUE(contains(error_text(ErrorKind::config, [&] { export_npy(data, folder.path("out")); }),
-                       "neither empty nor"));
+                       "exists and is not empty"));
   EXPECT_EQ(folder.entries(), 1u);
   error_text(ErrorKind::storage, [&] { export_npy(data, "/proc/no/out"); });
 }

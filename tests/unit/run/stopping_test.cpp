@@ -206,15 +206,14 @@ TEST(Parts, BuyingAndTrainingInTurnEndsTheSame) {
   ASSERT_EQ(test::drive_fake(study, temporary.path("whole"), whole), LoopEnd::finished);
 
   EXPECT_EQ(drive_part(study, folder, parts, Until::trained).notes,
-            std::vector<std::string>{"nothing is to be trained: 1 of 1 runs must buy first"});
+            std::vector<std::string>{"nothing to train: the run must buy first"});
   for (std::size_t round = 0; round <= 2; ++round) {
     EXPECT_EQ(RunFolder(folder).read_metrics().size(), round);
     EXPECT_EQ(drive_part(study, folder, parts, Until::bought).end, LoopEnd::paused);
     EXPECT_EQ(RunFolder(folder).read_ledgers().size(), round + 1);
     EXPECT_EQ(RunFolder(folder).read_metrics().size(), round);
-    EXPECT_EQ(
-        drive_part(study, folder, parts, Until::bought).notes,
-        std::vector<std::string>{"nothing is to be bought: 1 of 1 runs wait for their training"});
+    EXPECT_EQ(drive_part(study, folder, parts, Until::bought).notes,
+              std::vector<std::string>{"nothing to buy: the run must train first"});
     const std::size_t computed = parts->computed;
     EXPECT_EQ(drive_part(study, folder, parts, Until::trained).end,
               round == 2 ? LoopEnd::finished : LoopEnd::paused);

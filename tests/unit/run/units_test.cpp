@@ -173,7 +173,7 @@ TEST(OlderRuns, CountInPhysicalUnits) {
 
   // Whoever says it is refused; whoever does not goes on.
   const Study scaled = fake_study({"keep_committees=all", "train.loss=scaled"});
-  test::expect_error(ErrorKind::config, "train.loss: \"scaled\" here, \"physical\" there",
+  test::expect_error(ErrorKind::config, "train.loss: \"scaled\" in this command, \"physical\" in ",
                      [&] { drive_fake(scaled, folder, willing_solver(scaled)); });
   const Study silent = fake_study({"keep_committees=all"});
   ASSERT_EQ(drive_fake(silent, folder, willing_solver(silent)), LoopEnd::finished);

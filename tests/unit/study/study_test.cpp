@@ -500,11 +500,11 @@ TEST(Grid, AxesAndNames) {
 TEST(Differences, NameEveryKeyThatDiffers) {
   const Study a = make_study(demo()), b = make_study(demo({"seed=1", "train.epochs=61"}));
 
-  const auto list = differences(a.effective, b.effective);
+  const auto list = differences(a.effective, b.effective, "r");
 
   ASSERT_EQ(list.size(), 2u);
-  EXPECT_EQ(list[0], "train.epochs: 60 here, 61 there");
-  EXPECT_EQ(list[1], "study.seed: 0 here, 1 there");
+  EXPECT_EQ(list[0], "train.epochs: 60 in this command, 61 in r");
+  EXPECT_EQ(list[1], "study.seed: 0 in this command, 1 in r");
 }
 
 }  // namespace

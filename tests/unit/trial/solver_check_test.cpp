@@ -580,7 +580,7 @@ TEST(SolverAdvice, SaysTheSumsOfActiveLearning) {
   facts.stages = 2;
   const std::string staged = advice_text(measured(1.0), facts);
   EXPECT_TRUE(contains(staged,
-                       "training takes 3 s a step in the training set if every round needs "
+                       "training takes 3 s per step in the training set if every round needs "
                        "all 2 stages. Buying them all and training once is 190 s"));
   config::Value document = load_config("demo");
   for (const char* setting : {"study.validation=0.1", "study.stages=3"})
@@ -606,7 +606,7 @@ TEST(SolverAdvice, DearTrainingMakesItNotPay) {
   EXPECT_TRUE(contains(text, "28.4 min"));
   EXPECT_TRUE(contains(text, "41.7 min"));
   // Even at 80 Ta = 800: 10 s a step in one slot, 20 s in two.
-  EXPECT_TRUE(contains(text, "even at 20 s a step"));
+  EXPECT_TRUE(contains(text, "break-even: 20 s per step"));
 }
 
 }  // namespace
