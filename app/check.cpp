@@ -63,12 +63,12 @@ Checked check_runs(const std::vector<SweepRun>& runs) {
   std::set<std::string> looked_at;
   Checked all = check_run(runs.front().document, looked_at);
   if (asks_own_solver(all.study)) all.foreign.push_back(all.study);
-  add_to_plan(all.study, all.plan);
+  if (all.complaints.empty()) add_to_plan(all.study, all.plan);
   for (const SweepRun& run : std::span(runs).subspan(1)) {
     if (all.complaints.full()) break;
     const Checked one = check_run(run.document, looked_at);
     if (asks_own_solver(one.study)) all.foreign.push_back(one.study);
-    add_to_plan(one.study, all.plan);
+    if (one.complaints.empty()) add_to_plan(one.study, all.plan);
     for (const config::Complaint& complaint : one.complaints.list()) {
       // A mistake in what they share is that of all runs.
       const auto& known = all.complaints.list();
