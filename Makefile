@@ -60,7 +60,7 @@ test-long:  ## faults of the system, kills, damage, threads, fuzzing, all of it:
 	  stap_e2e_tests stap_threads_tests stap_fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/long/run-all build/release
 
-test-solvers:  ## run examples/solvers: FreeFem++, SUNDIALS, SciPy, Open MPI, Fortran
+test-solvers:  ## run examples/solvers: FreeFem++, SUNDIALS, SciPy, OpenFOAM, Open MPI, Fortran
 	@tools/install-deps build solvers
 	@cmake --preset release
 	@cmake --build build/release -j $(JOBS) --target stap_program
