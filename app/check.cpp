@@ -143,8 +143,7 @@ config::Value to_json(const Checked& checked) {
 std::string memory_text(const Study& study, const Globals& globals) {
   if (!study.complete()) return {};
   const StudyOptions& o = study.options;
-  const NetworkSpec network = make_network(cluster_grid(study.grid, o.cluster), study.network,
-                                           study.channels, o.pattern_steps());
+  const NetworkSpec network = study_network(study);
   const double cluster = static_cast<double>(network.grid.values() * sizeof(double));
   const double data = cluster * static_cast<double>(o.pool + o.test * (o.pattern_steps() + 1));
   const std::string pool =

@@ -27,10 +27,12 @@ struct EvaluateOptions {
 };
 
 // The file that is given, or the test set of the run whose folder the model is.
-RunTestSet test_set_of(const EvaluateOptions& options, const Grid& grid) {
+RunTestSet test_set_of(const EvaluateOptions& options, const Surrogate& surrogate) {
+  const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
   if (!options.test.empty()) {
     check_described(options.test, grid, model_info(options.model, grid).dt, "the model");
-    return {options.test, read_test_set(options.test, grid, 0, 0)};
+    return {options.test, read_test_set(options.test, grid, 0, 0,
+                                        names_of(surrogate.engine->spec().parameters))};
   }
   if (!std::filesystem::is_directory(options.model))
     throw Error(ErrorKind::config,
@@ -45,8 +47,9 @@ Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test,
   convert(exact.states.values(), states.values());
   try {
     return evaluate(*surrogate.committee,
-                    {std::as_const(states).view(), exact.times, surrogate.cluster}, 64, &observer,
-                    threads, images);
+                    {std::as_const(states).view(), exact.times, surrogate.cluster,
+                     conditions_of(exact.parameters)},
+                    64, &observer, threads, images);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(ErrorKind::data, fmt::format("{}: {}", test.file.string(), error.what()));
@@ -106,7 +109,7 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   if (const std::string older = about_older_networks(options.model); !older.empty())
     console.warning(older);
   const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
-  const RunTestSet test = test_set_of(options, grid);
+  const RunTestSet test = test_set_of(options, surrogate);
   const std::vector<StateMap> images =
       options.images ? images_of(options.model, grid, surrogate.cluster) : std::vector<StateMap>();
   const Metrics metrics = evaluate_on(surrogate, test, images, console, globals.threads);

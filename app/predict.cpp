@@ -95,8 +95,9 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
                 fmt::format("--steps is {}, but {} makes {} steps at once: choose {}",
                             options.steps, model.string(), k, multiples_beside(options.steps, k)));
   check_described(options.input, grid, 0.0, "the model");
-  read_parameters(options.input, {}, 0);  // a file may have none: networks take none
   const States<double> initial = read_initial(options.input, grid, k);
+  const RowParameters parameters =
+      read_parameters(options.input, names_of(committee.told().parameters), initial.count());
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t rollouts = 1 + (options.members ? members : 0);
 
@@ -110,7 +111,7 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
   Console console(globals);
   if (const std::string older = about_older_networks(options.model); !older.empty())
     console.warning(older);
-  if (const std::size_t horizon = committee.horizon(); horizon > 0 && calls > horizon)
+  if (const std::size_t horizon = committee.told().horizon; horizon > 0 && calls > horizon)
     console.warning(fmt::format(
         "these networks are told the time, and learned it over {} steps: what comes after them is "
         "extrapolated",
@@ -133,7 +134,7 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
                             .total = rollouts * initial.count() * calls,
                             .unit = "steps"});
         },
-        {}, images, globals.threads);
+        conditions_of(parameters), images, globals.threads);
   };
   try {
     roll(kMean, mean, 0);

@@ -25,11 +25,6 @@ constexpr double kQuickBytes = 1.25e8;
 constexpr double kRecordBytes = 500.0;     // of a step, in the journal and elsewhere
 constexpr std::size_t kFewestPoints = 16;  // of an axis: no fewer than modes, as a rule
 
-NetworkSpec network_of(const Study& study) {
-  return make_network(cluster_grid(study.grid, study.options.cluster), study.network,
-                      study.channels, study.options.pattern_steps());
-}
-
 // Of a run's folder: answers in double, transitions, extracts and networks in float.
 double run_bytes(const Study& study) {
   const StudyOptions& o = study.options;
@@ -39,7 +34,7 @@ double run_bytes(const Study& study) {
       o.keep_committees == StudyOptions::Keep::all ? static_cast<double>(o.rounds + 1) : 1.0;
   return steps * (state * (8 + 2 * 4) + kRecordBytes) +
          committees * static_cast<double>(o.members) *
-             static_cast<double>(parameter_count(network_of(study))) * 4;
+             static_cast<double>(parameter_count(study_network(study))) * 4;
 }
 
 // Seconds of training per row of the training set, of one stage. Costs grow with the points, so
@@ -48,7 +43,7 @@ std::optional<double> seconds_per_row(Study study, int threads) {
   if (const auto kept = kept_training_seconds(study)) return kept;
   double factor = 1.0;
   const auto bytes = [&] {
-    const NetworkSpec network = network_of(study);
+    const NetworkSpec network = study_network(study);
     const int members = study.options.members;
     const std::size_t weights = parameter_count(network) * static_cast<std::size_t>(members);
     const std::size_t all =

@@ -115,7 +115,7 @@ class ScoringStep {
 // Hands everything on and counts what is advanced, in states, and how often distances come back.
 class Counting final : public Committee {
  public:
-  explicit Counting(Committee& committee) : committee_(committee) {}
+  explicit Counting(Committee& committee) : Committee(committee.told()), committee_(committee) {}
 
   mutable std::atomic<std::size_t> advanced = 0, waits = 0;
   ScoringStep* beside = nullptr;  ///< made now and then between measurements
@@ -123,7 +123,6 @@ class Counting final : public Committee {
   const Grid& grid() const override { return committee_.grid(); }
   int members() const override { return committee_.members(); }
   std::size_t rows_at_once() const override { return committee_.rows_at_once(); }
-  std::size_t horizon() const override { return committee_.horizon(); }
 
  private:
   // Counts with this one.

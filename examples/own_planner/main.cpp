@@ -80,7 +80,8 @@ class Joint final : public stap::Planner {
       const std::vector<int> mean_model(open.size(), stap::kMean);
       const stap::ResidentRows mean(committee_, open.size()), after(committee_, own.size());
       for (std::size_t c = 0; c < open.size(); ++c)
-        committee_.put(mean, c, candidates().states.rows(open[c], 1));
+        committee_.put(mean, c, candidates().states.rows(open[c], 1),
+                       candidates().conditions.part(open[c], 1));
       std::vector<Drawn> best(open.size());
       std::vector<double> spread(open.size());
       for (std::size_t step = 0; step < candidates().steps; ++step) {

@@ -203,7 +203,7 @@ void Buyer::check(const Trip& trip, const AnswerRecord& record) const {
 // What the committee is asked about.
 struct Buyer::Inputs {
   States<float> states;
-  std::vector<std::uint32_t> steps;
+  Conditions conditions;
 };
 
 Buyer::Inputs Buyer::inputs_of(std::span<const std::size_t> together) const {
@@ -211,7 +211,7 @@ Buyer::Inputs Buyer::inputs_of(std::span<const std::size_t> together) const {
   for (std::size_t r = 0; r < together.size(); ++r) {
     const Trip& trip = trips_[together[r]];
     convert(trip.state, inputs.states.row(r));
-    inputs.steps.push_back(static_cast<std::uint32_t>(trip.walk.step()));
+    inputs.conditions.add(trip.walk.step(), trip.parameters);
   }
   return inputs;
 }
@@ -223,7 +223,7 @@ void Buyer::advance_by_mean(Errand& errand) {
   Inputs inputs = inputs_of(together);
   std::vector<std::size_t> index(n);
   std::iota(index.begin(), index.end(), std::size_t{0});
-  committee_.put(rows_, 0, inputs.states.view(), {inputs.steps});
+  committee_.put(rows_, 0, inputs.states.view(), inputs.conditions.view());
   committee_.advance(rows_, index, std::vector<int>(n, kMean), rows_, index);
   committee_.get(rows_, 0, inputs.states.view());
   for (std::size_t r = 0; r < n; ++r) {
@@ -237,7 +237,7 @@ void Buyer::advance_by_mean(Errand& errand) {
 void Buyer::judge(Errand& errand) {
   const std::vector<std::size_t> together = std::exchange(errand.at_band, {});
   const Inputs inputs = inputs_of(together);
-  const auto spreads = one_step_spreads(committee_, inputs.states.view(), {inputs.steps});
+  const auto spreads = one_step_spreads(committee_, inputs.states.view(), inputs.conditions.view());
   for (std::size_t r = 0; r < together.size(); ++r) {
     Trip& trip = trips_[together[r]];
     if (spreads[r] <= rules_.trust_limit) {

@@ -14,11 +14,14 @@ namespace stap {
 inline void put_candidates(Committee& committee, RowsId rows, const Candidates& candidates,
                            std::span<const std::size_t> ids) {
   States<float> states(committee.grid(), ids.size());
+  Conditions conditions;
   for (std::size_t r = 0; r < ids.size(); ++r) {
     const auto from = candidates.states.row(ids[r]);
     std::copy(from.begin(), from.end(), states.row(r).begin());
+    conditions.add(candidates.conditions.step(ids[r]),
+                   candidates.conditions.parameters_of(ids[r]));
   }
-  committee.put(rows, 0, states.view());
+  committee.put(rows, 0, states.view(), conditions.view());
 }
 
 /// score(ids, scores) for one block of the ids after the other; scores start at 0.

@@ -47,6 +47,7 @@ Utility::Utility(Committee& committee, const Candidates& candidates, std::size_t
                  std::vector<ModelPair> pairs, std::size_t values)
     : committee_(committee),
       pool_(candidates.states),
+      conditions_(candidates.conditions),
       steps_(candidates.steps),
       warm_up_(candidates.warm_up),
       pairs_(std::move(pairs)),
@@ -68,7 +69,7 @@ Utility::Utility(Committee& committee, const Candidates& candidates, std::size_t
 }
 
 void Utility::enter(std::size_t place, std::size_t id) {
-  committee_.put(rows_, initial_row(place), {pool_.row(id).data(), 1, pool_.row_size});
+  committee_.put(rows_, initial_row(place), pool_.rows(id, 1), conditions_.part(id, 1));
   places_[place] = {
       KeptPrefixes(steps_, pairs_.size(), rollout_row(place, models_.size(), 0), room_),
       0,

@@ -106,6 +106,7 @@ class Utility {
 
   Committee& committee_;
   StatesView<const float> pool_;
+  ConditionsView conditions_;
   std::size_t steps_, warm_up_;
   std::vector<ModelPair> pairs_;
   std::vector<int> models_;                     // all that occur in pairs, without repetition

@@ -54,7 +54,8 @@ RowsId Committee::rows(std::size_t n) {
   if (free == blocks_.end()) free = blocks_.emplace(blocks_.end());
   const RowsId id{static_cast<std::uint32_t>(free - blocks_.begin())};
   do_rows(id, n);
-  *free = Block{n, std::vector<std::uint32_t>(n), {}};
+  *free = Block{n, std::vector<std::uint32_t>(n),
+                std::vector<double>(n * told_.parameters.size()), {}};
   return id;
 }
 
@@ -73,9 +74,13 @@ void Committee::put(RowsId id, std::size_t first, StatesView<const float> states
                     ConditionsView conditions) {
   check_rows(grid(), count(id), first, states.count, states.row_size);
   if (!conditions.steps.empty()) check_length(states.count, conditions.steps.size());
+  check_length(states.count * told_.parameters.size(), conditions.parameters.size());
   if (states.count == 0) return;
   do_put(id, first, states);
   for (std::size_t r = 0; r < states.count; ++r) block(id).steps[first + r] = conditions.step(r);
+  std::ranges::copy(conditions.parameters,
+                    block(id).parameters.begin() +
+                        static_cast<std::ptrdiff_t>(first * told_.parameters.size()));
 }
 
 void Committee::get(RowsId id, std::size_t first, StatesView<float> states) const {
@@ -88,8 +93,9 @@ void Committee::advance(RowsId from, std::span<const std::size_t> i, std::span<c
   check_advance(from, i, member, to, j);
   if (stop_asked()) throw Stopped();
   if (i.empty()) return;
-  do_advance(from, i, member, take_times(from, i), to, j);
-  count_steps(from, i, to, j);
+  take_conditions(from, i);
+  do_advance(from, i, member, tell_conditions(), to, j);
+  put_conditions(to, j);
 }
 
 void Committee::sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
@@ -101,25 +107,39 @@ void Committee::sketch(RowsId from, std::span<const std::size_t> i, std::span<co
     refuse("the mean model has no hidden activations to sketch");
   if (stop_asked()) throw Stopped();
   if (i.empty()) return;
-  do_sketch(from, i, member, take_times(from, i), step, to, j, features);
-  count_steps(from, i, to, j);
-}
-
-// What the time input of these rows is; none without one.
-std::span<const double> Committee::take_times(RowsId from, std::span<const std::size_t> i) {
-  times_.clear();
-  if (horizon() == 0) return {};
-  for (const std::size_t row : i)
-    times_.push_back(static_cast<double>(block(from).steps[row]) / static_cast<double>(horizon()));
-  return times_;
+  take_conditions(from, i);
+  do_sketch(from, i, member, tell_conditions(), step, to, j, features);
+  put_conditions(to, j);
 }
 
 // All are read before any is written: rows may be advanced in their own places.
-void Committee::count_steps(RowsId from, std::span<const std::size_t> i, RowsId to,
-                            std::span<const std::size_t> j) {
-  steps_.clear();
-  for (const std::size_t row : i) steps_.push_back(block(from).steps[row] + 1);
-  for (std::size_t r = 0; r < j.size(); ++r) block(to).steps[j[r]] = steps_[r];
+void Committee::take_conditions(RowsId from, std::span<const std::size_t> i) {
+  conditions_.steps.clear();
+  conditions_.parameters.clear();
+  const Block& rows = block(from);
+  const std::size_t each = told_.parameters.size();
+  for (const std::size_t row : i)
+    conditions_.add(rows.steps[row], std::span(rows.parameters).subspan(row * each, each));
+}
+
+std::span<const double> Committee::tell_conditions() {
+  const std::size_t each = told_.channels();
+  told_rows_.resize(conditions_.steps.size() * each);
+  const ConditionsView rows = conditions_.view();
+  for (std::size_t r = 0; each > 0 && r < rows.steps.size(); ++r)
+    told_.tell(rows.steps[r], rows.parameters_of(r), told_rows_.data() + r * each);
+  return told_rows_;
+}
+
+// One step later than they were taken.
+void Committee::put_conditions(RowsId to, std::span<const std::size_t> j) {
+  Block& rows = block(to);
+  const ConditionsView taken = conditions_.view();
+  for (std::size_t r = 0; r < j.size(); ++r) {
+    rows.steps[j[r]] = taken.steps[r] + 1;
+    std::ranges::copy(taken.parameters_of(r),
+                      rows.parameters.begin() + static_cast<std::ptrdiff_t>(j[r] * taken.count));
+  }
 }
 
 void Committee::distance2(RowsId x, std::span<const std::size_t> i, RowsId y,

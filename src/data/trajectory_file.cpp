@@ -68,8 +68,8 @@ TrajectoryWriter::TrajectoryWriter(std::filesystem::path path, const Grid& grid,
   output.describe({info.pde, grid, info.dt});
 
   if (!names.empty()) {
-    output.attribute(output.file(), "parameter_names", fmt::format("{}", fmt::join(names, ",")));
-    Handle dataset = output.dataset("parameters", H5T_IEEE_F64LE,
+    output.attribute(output.file(), kParameterNames, fmt::format("{}", fmt::join(names, ",")));
+    Handle dataset = output.dataset(kParameters, H5T_IEEE_F64LE,
                                     output.space(std::vector<hsize_t>{rows, names.size()}),
                                     output.dataset_creation());
     output.check(

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "data/child_read.h"
 #include "stap/config/files.h"
@@ -20,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kTransitionsFormat = "transitions/2";
+// The second where parameters vary.
+constexpr const char *kTransitionsFormat = "transitions/2", *kVariedFormat = "transitions/3";
 constexpr std::int64_t kMostCounted = 9'000'000'000'000'000;
 
 [[noreturn]] void broken(const fs::path& path, const std::string& why) {
@@ -53,6 +56,20 @@ std::size_t read_cluster(const fs::path& path) {
   return static_cast<std::size_t>(there);
 }
 
+RowParameters read_row_parameters(const fs::path& path, std::size_t n) {
+  RowParameters rows;
+  std::istringstream text(read_text_attribute(path, "/", kParameterNames));
+  for (std::string name; std::getline(text, name, ',');) rows.names.push_back(name);
+  Array<double> values = read_array(path, kParameters);
+  if (values.shape != std::vector<std::size_t>{n, rows.names.size()})
+    broken(path, fmt::format("holds parameters {}, expected {} x {}", shape_text(values.shape), n,
+                             rows.names.size()));
+  rows.values = std::move(values.values);
+  if (!std::ranges::all_of(rows.values, [](double v) { return std::isfinite(v); }))
+    broken(path, "holds parameters that are not finite");
+  return rows;
+}
+
 TransitionSet read_set(const fs::path& path, const Grid& grid, std::size_t cluster) {
   TransitionSet set;
   set.grid = grid;
@@ -83,6 +100,7 @@ void drop_last_acquisition(TransitionSet& set) {
   --set.acquisitions;
   while (!set.origins.empty() && set.origins.back().acquisition == set.acquisitions)
     set.origins.pop_back();
+  set.parameters.values.resize(set.count() * set.parameters.names.size());
   set.inputs.resize(set.count() * set.grid.values());
   set.outputs.resize(set.count() * set.grid.values());
 }
@@ -93,6 +111,8 @@ std::string digest(const TransitionSet& set) {
     all.insert(all.end(), {origin.acquisition, origin.candidate, origin.step});
   for (const std::vector<double>* values : {&set.inputs, &set.outputs})
     all.push_back(hash64(std::as_bytes(std::span(*values))));
+  if (!set.parameters.names.empty())
+    all.push_back(hash64(std::as_bytes(std::span(set.parameters.values))));
   return fmt::format("{:016x}", hash64(std::as_bytes(std::span(all))));
 }
 
@@ -106,7 +126,8 @@ void write_transitions(const fs::path& path, const TransitionSet& set, const std
   }
   const std::vector<std::int64_t> acquisitions{static_cast<std::int64_t>(set.acquisitions)};
   ArrayWriter writer(path);
-  writer.add_text_attribute("format", kTransitionsFormat);
+  const auto& [names, values] = set.parameters;
+  writer.add_text_attribute("format", names.empty() ? kTransitionsFormat : kVariedFormat);
   if (!run.empty()) writer.add_text_attribute("run", run);
   writer.describe({set.equation, frame_grid(set.grid, set.cluster), set.dt});
   if (set.cluster > 1) writer.add_attribute("cluster", static_cast<double>(set.cluster));
@@ -116,15 +137,21 @@ void write_transitions(const fs::path& path, const TransitionSet& set, const std
   writer.add_integers("step", {n}, step);
   writer.add("inputs", states_shape(set.grid, n), set.inputs);
   writer.add("outputs", states_shape(set.grid, n), set.outputs);
+  if (!names.empty()) {
+    writer.add_text_attribute(kParameterNames, fmt::format("{}", fmt::join(names, ",")));
+    writer.add(kParameters, {n, names.size()}, values);
+  }
   writer.commit();
 }
 
 TransitionSet read_transitions(const fs::path& path) {
   return h5::guarded(path, [&] {
-    check_format(read_text_attribute(path, "/", "format"), kTransitionsFormat, path);
+    const std::string format = read_text_attribute(path, "/", "format");
+    if (format != kVariedFormat) check_format(format, kTransitionsFormat, path);
     const StateInfo info = read_state_info(path);
     const std::size_t cluster = read_cluster(path);
     TransitionSet set = read_set(path, cluster_grid(info.grid, cluster), cluster);
+    if (format == kVariedFormat) set.parameters = read_row_parameters(path, set.count());
     set.equation = info.equation;
     set.dt = info.dt;
     return set;

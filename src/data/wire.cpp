@@ -60,6 +60,8 @@ void travel(Wire& wire, TransitionSet& set) {
   travel(wire, set.origins);
   travel(wire, set.inputs);
   travel(wire, set.outputs);
+  travel(wire, set.parameters.names);
+  travel(wire, set.parameters.values);
 }
 
 }  // namespace stap::h5

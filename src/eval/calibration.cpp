@@ -79,14 +79,17 @@ Calibration calibrate(Committee& committee, const TrajectoriesView& test, std::s
     const std::size_t n = std::min(most, count - first);
     std::vector<std::size_t> index(n * members);
     std::vector<int> member(n * members);
+    Conditions conditions;
     std::iota(index.begin(), index.end(), std::size_t{0});
     for (std::size_t r = 0; r < index.size(); ++r) {
       member[r] = static_cast<int>(r / n);
       // The first k states of a trajectory lie one behind the other: a cluster.
       const float* start = test.states.row((first + r % n) * test.times).data();
       std::copy_n(start, values, states.row(r).begin());
+      conditions.add(test.conditions.step(first + r % n),
+                     test.conditions.parameters_of(first + r % n));
     }
-    committee.put(rows, 0, std::as_const(states).view().rows(0, index.size()));
+    committee.put(rows, 0, std::as_const(states).view().rows(0, index.size()), conditions.view());
     std::vector<char> lost(n, 0);
     for (std::size_t call = 0; call < calls; ++call) {
       committee.advance(rows, index, member, rows, index);

@@ -48,9 +48,12 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
     throw Error(ErrorKind::internal,
                 fmt::format("a rollout in blocks of {} from states of {} values, expected {}",
                             block, initial.row_size, committee.grid().values()));
-  if (!conditions.steps.empty() && conditions.steps.size() != initial.count)
-    throw Error(ErrorKind::internal, fmt::format("{} conditions of {} rollouts",
-                                                 conditions.steps.size(), initial.count));
+  if ((!conditions.steps.empty() && conditions.steps.size() != initial.count) ||
+      conditions.parameters.size() != conditions.count * initial.count)
+    throw Error(ErrorKind::internal,
+                fmt::format("{} steps and {} x {} parameters of {} rollouts",
+                            conditions.steps.size(), conditions.parameters.size(),
+                            conditions.count, initial.count));
   if (std::ranges::any_of(images, &StateMap::reversed))
     throw Error(ErrorKind::internal, "a rollout over images that turn time round");
   const std::size_t most = std::min(block, initial.count);
@@ -61,17 +64,18 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
   std::vector<std::size_t> index(most * each);
   std::iota(index.begin(), index.end(), std::size_t{0});
   const std::vector<int> members(most * each, member);
-  std::vector<std::uint32_t> before(most * each);
 
   for (std::size_t first = 0; first < initial.count; first += most) {
     const std::size_t n = std::min(most, initial.count - first);
     const auto part = [&](const auto& all) { return std::span(all).first(n * each); };
     const auto put = [&](StatesView<const float> from, std::size_t step) {
+      Conditions before;
       for (std::size_t r = 0; r < n * each; ++r)
-        before[r] = conditions.step(first + r / each) + static_cast<std::uint32_t>(step);
-      if (images.empty()) return committee.put(rows, 0, from, {part(before)});
+        before.add(conditions.step(first + r / each) + step,
+                   conditions.parameters_of(first + r / each));
+      if (images.empty()) return committee.put(rows, 0, from, before.view());
       make_images(from, images, threads, states);
-      committee.put(rows, 0, std::as_const(states).view().rows(0, n * each), {part(before)});
+      committee.put(rows, 0, std::as_const(states).view().rows(0, n * each), before.view());
     };
     put(initial.rows(first, n), 0);
     for (std::size_t step = 0; step < steps; ++step) {

@@ -62,6 +62,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
   problem.identity.channels = solver->channels();
   problem.identity.grid = solver->grid();
   problem.identity.dt = solver->dt();
+  problem.identity.parameters = solver->parameters();
   problem.identity.steps = o.steps;
   problem.identity.cluster = o.cluster;
   if (!study.initial_file.empty()) {
@@ -81,7 +82,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
     check_file(study.first_file, *solver, observer);
     FirstTransitions first =
         read_first(study.first_file, solver->grid(), o.cluster, o.pattern_steps(),
-                   problem.pool.states.count(), study.network.time_input);
+                   problem.pool.states.count(), study.network.time_input, solver->parameters());
     if (first.left_out > 0)
       observer.warning(
           fmt::format("{}: {} transitions behind step {} are left out, since "

@@ -26,10 +26,11 @@ void check_data(const NetworkSpec& spec, const TransitionsView& data) {
         ErrorKind::data,
         fmt::format("transitions of {} and {} values, but a state of the network has {} ({})",
                     data.inputs.row_size, data.targets.row_size, values, spec.grid.shape_text()));
-  const std::size_t times = spec.inputs.time ? data.count() : 0;
-  if (data.times.size() != times)
-    throw Error(ErrorKind::data, fmt::format("{} times for {} transitions, expected {}",
-                                             data.times.size(), data.count(), times));
+  const std::size_t told = data.count() * spec.told_channels();
+  if (data.told.size() != told)
+    throw Error(ErrorKind::data,
+                fmt::format("{} numbers of times and parameters for {} transitions, expected {}",
+                            data.told.size(), data.count(), told));
 }
 
 void check_options(const FitOptions& o) {

@@ -1,5 +1,7 @@
 #include "stap/nn/model_file.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -31,6 +33,7 @@ std::vector<std::string> required(const Model& model) {
   add("time_input", model.spec.inputs.time);
   add("position_input", model.spec.inputs.position);
   add("conserved", !model.spec.conserved.empty());
+  add("parameters", !model.spec.parameters.empty());
   add("cluster", model.cluster > 1);
   return names;
 }
@@ -38,11 +41,45 @@ std::vector<std::string> required(const Model& model) {
 void check_known(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
-        name != "conserved" && name != "cluster")
+        name != "conserved" && name != "parameters" && name != "cluster")
       throw Error(ErrorKind::data,
                   fmt::format("it requires '{}', which this program does not know: use the version "
                               "of stap or the program that wrote it",
                               name));
+}
+
+constexpr const char* kDraws[] = {"uniform", "log", "list"};  // ParameterDraw::Kind
+
+json parameters_to_json(const std::vector<ParameterDraw>& parameters) {
+  json list = json::array();
+  for (const ParameterDraw& p : parameters)
+    list.push_back({{"name", p.name},
+                    {"draw", kDraws[static_cast<std::size_t>(p.kind)]},
+                    {"values", p.values}});
+  return list;
+}
+
+std::vector<ParameterDraw> parameters_from_json(const json& list) {
+  const auto wrong = [](const std::string& name) {
+    throw Error(ErrorKind::data, fmt::format("its parameter '{}' has no range", name));
+  };
+  std::vector<ParameterDraw> parameters;
+  for (const json& one : list) {
+    ParameterDraw p{one.at("name"), {}, one.at("values").get<std::vector<double>>()};
+    const auto* draw = std::ranges::find(kDraws, one.at("draw").get<std::string>());
+    if (draw == std::end(kDraws)) wrong(p.name);
+    p.kind = static_cast<ParameterDraw::Kind>(draw - kDraws);
+    const bool list_of = p.kind == ParameterDraw::Kind::list;
+    const double lowest = p.kind == ParameterDraw::Kind::log ? 0.0 : -HUGE_VAL;
+    if (list_of ? p.values.empty() : p.values.size() != 2) wrong(p.name);
+    for (const double value : p.values)
+      if (!std::isfinite(value) || !(value > lowest)) wrong(p.name);
+    parameters.push_back(std::move(p));
+  }
+  if (parameters.size() > kVariedMost)
+    throw Error(ErrorKind::data, fmt::format("it has {} parameters, expected at most {}",
+                                             parameters.size(), kVariedMost));
+  return parameters;
 }
 
 json spec_to_json(const NetworkSpec& spec) {
@@ -59,6 +96,7 @@ json spec_to_json(const NetworkSpec& spec) {
          {"conserved", spec.conserved},
          {"network", json::parse(config::json_text(network, 0))}};
   if (spec.horizon > 0) j["horizon"] = spec.horizon;
+  if (!spec.parameters.empty()) j["parameters"] = parameters_to_json(spec.parameters);
   return j;
 }
 
@@ -70,7 +108,8 @@ NetworkSpec spec_from_json(const json& j) {
   NetworkSpec spec = make_network(
       make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
                 j.at("lengths").get<std::vector<double>>()),
-      network_options(*read), {}, j.value("horizon", std::size_t{0}));
+      network_options(*read), {}, j.value("horizon", std::size_t{0}),
+      parameters_from_json(j.value("parameters", json::array())));
   spec.conserved = j.value("conserved", std::vector<std::size_t>{});
   for (std::size_t i = 0; i < spec.conserved.size(); ++i)
     if (spec.conserved[i] >= spec.grid.channels ||

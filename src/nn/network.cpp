@@ -60,14 +60,17 @@ std::vector<std::size_t> channels_called(std::span<const std::string> names,
 bool NetworkSpec::operator==(const NetworkSpec& other) const {
   return grid == other.grid && inputs == other.inputs && target == other.target &&
          conserved == other.conserved && horizon == other.horizon &&
+         parameters == other.parameters &&
          family.row == other.family.row && family.options.value() == other.family.options.value();
 }
 
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,
-                         std::span<const std::string> channels, std::size_t steps) {
+                         std::span<const std::string> channels, std::size_t steps,
+                         std::vector<ParameterDraw> parameters) {
   NetworkSpec spec{.grid = std::move(grid),
                    .inputs = {options.time_input, options.position_input},
                    .target = options.target,
+                   .parameters = std::move(parameters),
                    .family = options.family};
   if (!spec.family) spec.family.row = family_table().find(network_family().preset);
   const FamilyRow& row = *spec.family.row;
@@ -78,6 +81,17 @@ NetworkSpec make_network(Grid grid, const NetworkOptions& options,
   spec.conserved = channels_called(options.conserve, channels, spec.grid.channels);
   check_size(spec);
   return spec;
+}
+
+std::vector<float> told_rows(const NetworkSpec& spec, ConditionsView conditions, std::size_t rows) {
+  const ConditionInputs told = spec.told();
+  std::vector<double> row(told.channels());
+  std::vector<float> all;
+  for (std::size_t r = 0; !row.empty() && r < rows; ++r) {
+    told.tell(conditions.step(r), conditions.parameters_of(r), row.data());
+    for (const double value : row) all.push_back(static_cast<float>(value));
+  }
+  return all;
 }
 
 std::vector<float> position_inputs(const NetworkSpec& spec) {

@@ -75,7 +75,7 @@ const config::Registry<PdeRow>& pde_table() {
 }
 
 std::vector<ParameterDraw> varied_parameters(const config::Choice<PdeRow>& pde) {
-  return pde.row->varied ? pde.row->varied(pde.options) : std::vector<ParameterDraw>{};
+  return pde && pde.row->varied ? pde.row->varied(pde.options) : std::vector<ParameterDraw>{};
 }
 
 void add_pde(PdeRow row) {

@@ -39,20 +39,20 @@ ActivationMap map_activations(Committee& committee, const TrajectoriesView& test
   map.states_each = calls;
   map.origins = transitions.origins;
   States<float> full(committee.grid(), map.trajectories * calls);
-  std::vector<std::uint32_t> full_steps(full.count()), bought_steps(transitions.count());
+  Conditions full_conditions, bought_conditions;
   for (std::size_t i = 0; i < full.count(); ++i) {
     const float* start = test.states.row(i / calls * test.times + i % calls * k).data();
     std::copy_n(start, values, full.row(i).begin());
-    full_steps[i] = static_cast<std::uint32_t>(i % calls);
+    full_conditions.add(i % calls, test.conditions.parameters_of(i / calls));
   }
   States<float> bought(committee.grid(), transitions.count());
   convert(transitions.inputs, bought.values());
   for (std::size_t i = 0; i < bought.count(); ++i)
-    bought_steps[i] = static_cast<std::uint32_t>(transitions.origins[i].step);
+    bought_conditions.add(transitions.origins[i].step, transitions.parameters.row(i));
 
-  const auto full_features = sketched_states(committee, std::as_const(full).view(), {full_steps});
+  const auto full_features = sketched_states(committee, std::as_const(full).view(), full_conditions.view());
   const auto bought_features =
-      sketched_states(committee, std::as_const(bought).view(), {bought_steps});
+      sketched_states(committee, std::as_const(bought).view(), bought_conditions.view());
   const auto fitted = finite_rows(full_features, [](std::size_t) { return true; });
   const auto chosen =
       finite_rows(bought_features, [&](std::size_t i) { return map.origins[i].acquisition > 0; });

@@ -26,8 +26,11 @@ class TestSets {
 struct TestRows {
   States<float> states;
   std::size_t times = 0, cluster = 1;
+  RowParameters parameters{};
 
-  TrajectoriesView view() const { return {states.view(), times, cluster}; }
+  TrajectoriesView view() const {
+    return {states.view(), times, cluster, conditions_of(parameters)};
+  }
 };
 TestRows test_rows(const RunResult& run, const Surrogate& surrogate, TestSets& test_sets);
 

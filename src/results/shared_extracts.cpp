@@ -24,6 +24,7 @@ TestRows test_rows(const RunResult& run, const Surrogate& surrogate, TestSets& t
   const TestSet& exact = test_sets.of(run, grid);
   TestRows rows{States<float>(grid, exact.states.count()), exact.times, surrogate.cluster};
   convert(exact.states.values(), rows.states.values());
+  rows.parameters = exact.parameters;
   return rows;
 }
 

@@ -54,7 +54,8 @@ RunTestSet find_test_set(const RunResult& run, const Grid& grid) {
                 fmt::format("the test set of {} is not found ({}): {}", run.folder.string(),
                             not_found_text(named, cached), way_out));
   }
-  RunTestSet found{file, read_test_set(file, grid, run.cluster + run.steps, run.trajectories)};
+  RunTestSet found{file, read_test_set(file, grid, run.cluster + run.steps, run.trajectories,
+                                       config::texts_in(run.manifest.identity.find("parameters")))};
   if (found.set.sha256 != run.test_sha256)
     throw Error(ErrorKind::data,
                 fmt::format("the test set {} has hash {}, {} was evaluated with {}", file.string(),

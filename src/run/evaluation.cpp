@@ -81,15 +81,15 @@ std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   if (rows.empty()) return std::nullopt;
   // A transition is a trajectory of one call: its input, then its output.
   States<float> states(set.grid, 2 * rows.size());
-  std::vector<std::uint32_t> steps;
+  Conditions conditions;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     convert(std::span(set.inputs).subspan(rows[i] * values, values), states.row(2 * i));
     convert(std::span(set.outputs).subspan(rows[i] * values, values), states.row(2 * i + 1));
-    steps.push_back(static_cast<std::uint32_t>(set.origins[rows[i]].step));
+    conditions.add(set.origins[rows[i]].step, set.parameters.row(rows[i]));
   }
   const StatesView<const float> single{std::as_const(states).values().data(), 2 * k * rows.size(),
                                        values / k};
-  return as_begun(run, evaluate(committee, {single, 2 * k, k, {steps}}));
+  return as_begun(run, evaluate(committee, {single, 2 * k, k, conditions.view()}));
 }
 
 void evaluate_round(Run& run, Committee& committee, StatesView<const float> test_states,
@@ -105,17 +105,18 @@ void evaluate_round(Run& run, Committee& committee, StatesView<const float> test
   // A file does not say what led to its initial conditions.
   if (run.study.drawn()) head.set("warm_up_steps", chosen * warm_up_steps(run.study));
   const std::optional<TestSet>& test = run.problem->test;
+  TrajectoriesView of_test;
+  if (test)
+    of_test = {test_states, test->times, run.study.options.cluster,
+               conditions_of(test->parameters)};
   const std::optional<Metrics> metrics = timed(run, "evaluate", [&]() -> std::optional<Metrics> {
-    if (test)
-      return on_test_set(run, committee, {test_states, test->times, run.study.options.cluster},
-                         threads);
+    if (test) return on_test_set(run, committee, of_test, threads);
     return on_held_back(run, committee);
   });
   if (metrics && !test) head.set("measured_on", "validation");
   if (run.study.options.images)
     head.set("images", timed(run, "evaluate", [&] {
-               return over_images(run, committee,
-                                  {test_states, test->times, run.study.options.cluster}, threads);
+               return over_images(run, committee, of_test, threads);
              }));
   if (run.study.options.stages > 1) add_stages(run, head);
   if (!begun_earlier(run))

@@ -42,10 +42,10 @@ double round_trust_limit(const Run& run, Committee& committee) {
   const TransitionSet& set = run.transitions;
   States<float> inputs(set.grid, set.count());
   convert(set.inputs, inputs.values());
-  std::vector<std::uint32_t> steps;
-  for (const Provenance& origin : set.origins)
-    steps.push_back(static_cast<std::uint32_t>(origin.step));
-  return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), {steps}),
+  Conditions conditions;
+  for (std::size_t i = 0; i < set.count(); ++i)
+    conditions.add(set.origins[i].step, set.parameters.row(i));
+  return trust_limit(one_step_spreads(committee, std::as_const(inputs).view(), conditions.view()),
                      o.trust_quantile);
 }
 
@@ -151,7 +151,8 @@ void RoundPurchase::begin() {
   const Candidates candidates{.states = pool_,
                               .open = open_,
                               .steps = run_.study.options.pattern_steps(),
-                              .warm_up = charged_warm_up(run_.study)};
+                              .warm_up = charged_warm_up(run_.study),
+                              .conditions = conditions_of(run_.problem->pool.parameters)};
   round_plans_ = planner_->begin(committee_, candidates, run_.stream("select"));
 }
 
@@ -241,6 +242,8 @@ void RoundPurchase::finish(Observer& observer) {
     set.origins.push_back({acquisition_, b.candidate, b.step});
     set.inputs.insert(set.inputs.end(), b.input.begin(), b.input.end());
     set.outputs.insert(set.outputs.end(), b.output.begin(), b.output.end());
+    std::ranges::copy(run_.problem->pool.parameters.row(b.candidate),
+                      std::back_inserter(set.parameters.values));
     b = {};
   }
   ++set.acquisitions;

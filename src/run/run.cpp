@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/single_precision.h"
 #include "run/phases.h"
@@ -47,6 +48,16 @@ void check_fits(const Study& study, const Problem& problem) {
                        solver.name(), solver.dt(), solver.grid().shape_text(), dt,
                        clusters.shape_text());
   });
+  const std::vector<std::string> varied = names_of(varied_parameters(study.pde));
+  require(solver.parameters() == varied && problem.pool.parameters.names == varied &&
+              (!problem.test || problem.test->parameters.names == varied) &&
+              problem.first.parameters.names == varied,
+          [&] {
+            return fmt::format(
+                "in the study [{}] vary, but solver, pool, test set and first transitions of the "
+                "problem do not all have these parameters",
+                fmt::join(varied, ", "));
+          });
   const States<double>& pool = problem.pool.states;
   require(pool.grid() == clusters && (o.pool == 0 || pool.count() == o.pool), [&] {
     return fmt::format("the problem's pool has {}, but the study wants {}",
@@ -120,6 +131,7 @@ void add_first(TransitionSet& set, const TransitionSet& first) {
   set.origins = first.origins;
   set.inputs = first.inputs;
   set.outputs = first.outputs;
+  set.parameters.values = first.parameters.values;
 }
 
 // The training set as far as its ledgers are in the journal; what was there before if nothing was
@@ -127,16 +139,22 @@ void add_first(TransitionSet& set, const TransitionSet& first) {
 TransitionSet bought_so_far(const Run& run, std::size_t ledgers) {
   const fs::path file = run.folder.transitions_file();
   const Identity& identity = run.problem->identity;
+  const std::vector<std::string> names = names_of(run.network.parameters);
   TransitionSet set{.grid = run.network.grid,
                     .cluster = run.study.options.cluster,
                     .equation = identity.name,
-                    .dt = identity.dt};
+                    .dt = identity.dt,
+                    .parameters = {names, {}}};
   if (fs::exists(file)) {
     set = run.folder.read_transitions();
     if (!(set.grid == run.network.grid) || set.cluster != run.study.options.cluster)
       throw Error(ErrorKind::data,
                   fmt::format("{} holds states of {}, expected {}", file.string(),
                               set.grid.shape_text(), run.network.grid.shape_text()));
+    if (set.parameters.names != names)
+      throw Error(ErrorKind::data,
+                  fmt::format("{} holds parameters [{}], expected [{}]", file.string(),
+                              fmt::join(set.parameters.names, ", "), fmt::join(names, ", ")));
   }
   // Killed before the ledger was written: the purchase is walked again, from the answers.
   if (set.acquisitions == ledgers + 1) drop_last_acquisition(set);
@@ -191,8 +209,9 @@ std::vector<std::size_t> training_rows(const Run& run) {
 Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> problem,
              Observer& observer, bool only_buys) {
   check_fits(study, *problem);
-  NetworkSpec network = make_network(problem->solver->grid(), study.network,
-                                     problem->identity.channels, study.options.pattern_steps());
+  NetworkSpec network =
+      make_network(problem->solver->grid(), study.network, problem->identity.channels,
+                   study.options.pattern_steps(), varied_parameters(study.pde));
   keep_older_meaning(study, RunFolder(folder));
   ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
                                 manifest_of(study, *problem, only_buys), observer);

@@ -24,9 +24,11 @@ std::string first_round_key(const Run& run) {
   const TransitionSet& set = run.transitions;
   return config::yaml_text(
              affecting(run.study.effective, {problem, data, training, seed, device})) +
-         fmt::format("{:016x} {:016x} {:016x}", hash64(std::as_bytes(std::span(set.origins))),
+         fmt::format("{:016x} {:016x} {:016x} {:016x}",
+                     hash64(std::as_bytes(std::span(set.origins))),
                      hash64(std::as_bytes(std::span(set.inputs))),
-                     hash64(std::as_bytes(std::span(set.outputs))));
+                     hash64(std::as_bytes(std::span(set.outputs))),
+                     hash64(std::as_bytes(std::span(set.parameters.values))));
 }
 
 // A run's training data as the engine wants it: all that was bought but what is held back.
@@ -38,17 +40,18 @@ struct TrainingData {
     symmetries = make_symmetries(run.study);
     inputs = States<float>(set.grid, rows.size());
     outputs = States<float>(set.grid, rows.size());
+    Conditions conditions;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       convert(std::span(set.inputs).subspan(rows[i] * values, values), inputs.row(i));
       convert(std::span(set.outputs).subspan(rows[i] * values, values), outputs.row(i));
-      if (run.network.horizon > 0)
-        times.push_back(run.network.input_time(set.origins[rows[i]].step));
+      conditions.add(set.origins[rows[i]].step, set.parameters.row(rows[i]));
     }
+    told = told_rows(run.network, conditions.view(), rows.size());
   }
-  TransitionsView view() const { return {inputs.view(), outputs.view(), times}; }
+  TransitionsView view() const { return {inputs.view(), outputs.view(), told}; }
 
   States<float> inputs, outputs;
-  std::vector<float> times;
+  std::vector<float> told;
   std::vector<StateMap> symmetries;
 };
 

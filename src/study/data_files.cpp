@@ -191,7 +191,8 @@ TestSet read_test_set(const fs::path& file, const Grid& grid, std::size_t times,
 }
 
 FirstTransitions read_first(const fs::path& file, const Grid& grid, std::size_t cluster,
-                            std::size_t steps, std::size_t pool, bool keep_times) {
+                            std::size_t steps, std::size_t pool, bool keep_times,
+                            const std::vector<std::string>& parameters) {
   const TransitionSet all = read_transitions(file);
   const Grid clusters = cluster_grid(grid, cluster);
   if (all.cluster != cluster || all.grid.channels != clusters.channels ||
@@ -201,9 +202,11 @@ FirstTransitions read_first(const fs::path& file, const Grid& grid, std::size_t 
                             "of {}",
                             file.string(), all.grid.shape_text(), all.cluster,
                             clusters.shape_text(), cluster));
+  const RowParameters own = read_parameters(file, parameters, all.count());
   FirstTransitions first;
   first.set = {.grid = clusters, .cluster = cluster, .equation = all.equation, .dt = all.dt};
   TransitionSet& set = first.set;
+  set.parameters.names = parameters;
   // Trajectories as they were numbered there, cut where they are too long.
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::size_t> numbers;
   for (std::size_t i = 0; i < all.count(); ++i) {
@@ -215,6 +218,7 @@ FirstTransitions read_first(const fs::path& file, const Grid& grid, std::size_t 
     const auto [at, fresh] = numbers.emplace(
         std::tuple(origin.acquisition, origin.candidate, origin.step / steps), numbers.size());
     set.origins.push_back({0, pool + at->second, origin.step % steps});
+    std::ranges::copy(own.row(i), std::back_inserter(set.parameters.values));
     const std::size_t values = clusters.values();
     for (const auto& [from, to] :
          {std::pair(&all.inputs, &set.inputs), {&all.outputs, &set.outputs}})
@@ -230,6 +234,7 @@ FirstTransitions read_first(const fs::path& file, const Grid& grid, std::size_t 
   Sha256 sum;
   sum.add(std::as_bytes(std::span(set.inputs)));
   sum.add(std::as_bytes(std::span(set.outputs)));
+  sum.add(std::as_bytes(std::span(set.parameters.values)));
   first.sha256 = sum.hex();
   return first;
 }

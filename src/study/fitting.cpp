@@ -218,16 +218,6 @@ bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
   return true;
 }
 
-// So far they are for solvers alone.
-void check_parameters(const Study& study, config::Complaints& complaints) {
-  const std::vector<std::string> names = names_of(varied_parameters(study.pde));
-  if (names.empty()) return;
-  complaints.add("pde", fmt::format("has parameters that vary ({}), but networks do not take them "
-                                    "yet: 'stap generate' and 'stap solve' do; for runs give them "
-                                    "fixed values",
-                                    fmt::join(names, ", ")));
-}
-
 }  // namespace
 
 void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
@@ -244,7 +234,6 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
     check_spending(study, sampler.get(), complaints);
   check_trajectory_clusters(study.options, sampler.get(), study.dt, complaints);
   if (purpose == Purpose::generate) return;
-  check_parameters(study, complaints);
   try {
     NetworkOptions network = study.network;
     network.conserve.clear();  // looked at below

@@ -11,7 +11,7 @@ config::Value to_value(const Identity& identity) {
   value.set("dt", identity.dt);
   value.set("steps", identity.steps);
   value.set("cluster", identity.cluster);
-  value.set("parameters", config::Value::List{});
+  value.set("parameters", config::list_of(identity.parameters));
   value.set("pool_sha256", identity.pool_sha256);
   const auto set_known = [&](const char* key, const std::string& text) {
     if (!text.empty()) value.set(key, text);

@@ -245,6 +245,11 @@ std::unique_ptr<StepChooser> make_chooser(const Study& study) {
   return make(study.steps, method_context(study));
 }
 
+NetworkSpec study_network(const Study& study) {
+  return make_network(cluster_grid(study.grid, study.options.cluster), study.network,
+                      study.channels, study.options.pattern_steps(), varied_parameters(study.pde));
+}
+
 std::unique_ptr<Planner> make_planner(const Study& study) {
   if (study.planner) return make(study.planner, method_context(study));
   return make_two_part_planner(make_selector(study), make_chooser(study));

@@ -164,9 +164,7 @@ AdviceFacts advice_facts(const Study& study) {
 }
 
 double measure_training(const Study& study, int threads) {
-  const NetworkSpec network =
-      make_network(cluster_grid(study.grid, study.options.cluster), study.network, study.channels,
-                   study.options.pattern_steps());
+  const NetworkSpec network = study_network(study);
   const int members = study.options.members;
   const auto engine = make_engine(study.compute, network, members, threads);
   States<float> inputs(network.grid, kTimedRows), targets(network.grid, kTimedRows);
@@ -177,9 +175,9 @@ double measure_training(const Study& study, int threads) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(own.uniform(i, -1.0, 1.0));
   }
-  const std::vector<float> times(network.inputs.time ? kTimedRows : 0, 0.5f);
+  const std::vector<float> told(kTimedRows * network.told_channels(), 0.5f);
   const Scaling scaling = unit_scaling(network.grid.channels);
-  const TransitionsView data{std::as_const(inputs).view(), std::as_const(targets).view(), times};
+  const TransitionsView data{std::as_const(inputs).view(), std::as_const(targets).view(), told};
   std::vector<FitJob> jobs;
   FitOptions options = study.train;
   options.epochs = kTimedEpochs;

@@ -43,9 +43,9 @@ class Fno {
   Fno(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling)
       : shape_(shape), w_(weights), scaling_(scaling) {}
 
-  /// The state one learned step later; `hidden`, if given, gets the last hidden activations
+  /// The state one learned step later of a row that is told these numbers; `hidden`, if given, gets the last hidden activations
   /// before their GELU.
-  std::vector<double> advance(std::span<const float> state, double time,
+  std::vector<double> advance(std::span<const float> state, std::span<const float> told,
                               Field* hidden = nullptr) const {
     const std::size_t channels = shape_.grid.channels, points = shape_.grid.points_total();
     Field x(channels, std::vector<double>(points));
@@ -53,7 +53,7 @@ class Fno {
       for (std::size_t p = 0; p < points; ++p)
         x[c][p] = (double(state[c * points + p]) - double(scaling_.mean[c])) /
                   double(scaling_.deviation[c]);
-    if (shape_.inputs.time) x.emplace_back(points, time);
+    for (const float value : told) x.emplace_back(points, double(value));
     if (shape_.inputs.position) add_positions(x);
 
     x = pointwise(x, "lifting.fcs.0", true);
@@ -87,8 +87,8 @@ class Fno {
     const std::size_t points = shape_.grid.points_total();
     double sum = 0.0;
     for (std::size_t r = 0; r < batch.count(); ++r) {
-      const auto out =
-          advance(batch.inputs.row(r), batch.times.empty() ? 0.0 : double(batch.times[r]));
+      const std::size_t each = batch.told.size() / batch.count();
+      const auto out = advance(batch.inputs.row(r), batch.told.subspan(r * each, each));
       for (std::size_t v = 0; v < out.size(); ++v) {
         const double e = (out[v] - double(batch.targets.row(r)[v])) *
                          (factors.empty() ? 1.0 : double(factors[v / points]));

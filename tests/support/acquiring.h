@@ -57,7 +57,7 @@ struct World {
       const std::size_t zero[] = {0};
       reference::State next(state.size());
       const auto step =
-          static_cast<std::uint32_t>(std::lround(time * static_cast<double>(c->horizon())));
+          static_cast<std::uint32_t>(std::lround(time * static_cast<double>(c->told().horizon)));
       c->put(row, 0, {state.data(), 1, state.size()}, {{&step, 1}});
       c->advance(row, zero, {&member, 1}, row, zero);
       c->get(row, 0, {next.data(), 1, next.size()});

@@ -20,7 +20,11 @@ class FakeCommittee final : public Committee {
 
   /// `horizon`: steps that `time` runs over; 0: members are always told 0.
   FakeCommittee(Grid grid, std::vector<Member> members, std::size_t horizon = 0)
-      : grid_(std::move(grid)), members_(std::move(members)), horizon_(horizon) {}
+      : Committee({horizon > 0, horizon}), grid_(std::move(grid)), members_(std::move(members)) {}
+
+  /// Members are told the first number in the place of the time.
+  FakeCommittee(Grid grid, std::vector<Member> members, ConditionInputs told)
+      : Committee(std::move(told)), grid_(std::move(grid)), members_(std::move(members)) {}
 
   std::size_t at_once = 32;  ///< what rows_at_once() says
   bool has_another = false;
@@ -32,7 +36,6 @@ class FakeCommittee final : public Committee {
   const Grid& grid() const override { return grid_; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return at_once; }
-  std::size_t horizon() const override { return horizon_; }
 
   /// What a member, or the mean model, makes of a state.
   std::vector<float> apply(int member, const std::vector<float>& state, double time) const {
@@ -54,7 +57,7 @@ class FakeCommittee final : public Committee {
   std::unique_ptr<Committee> do_another() override {
     if (!has_another) return nullptr;
     ++others;
-    return std::make_unique<FakeCommittee>(grid_, members_, horizon_);
+    return std::make_unique<FakeCommittee>(grid_, members_, told());
   }
   void do_rows(RowsId id, std::size_t n) override {
     const auto index = static_cast<std::size_t>(id);
@@ -74,12 +77,12 @@ class FakeCommittee final : public Committee {
   }
 
   void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to,
+                  std::span<const double> told, RowsId to,
                   std::span<const std::size_t> j) override {
     std::vector<std::vector<float>> results;
     for (std::size_t r = 0; r < i.size(); ++r) {
-      const double at = time.empty() ? 0.0 : time[r];
-      if (at >= 1.0) throw std::logic_error("a step that starts at the end of a trajectory");
+      const double at = told.empty() ? 0.0 : told[r * this->told().channels()];
+      if (this->told().time && at >= 1.0) throw std::logic_error("a step that starts at the end of a trajectory");
       results.push_back(apply(member[r], block(from).at(i[r]), at));
     }
     for (std::size_t r = 0; r < j.size(); ++r) block(to).at(j[r]) = results[r];
@@ -88,9 +91,9 @@ class FakeCommittee final : public Committee {
   }
   /// Features are the values themselves, a coordinate for each (member, step, value).
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, RowsId to,
+                 std::span<const double> told, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
-    do_advance(from, i, member, time, to, j);
+    do_advance(from, i, member, told, to, j);
     for (std::size_t r = 0; r < j.size(); ++r) {
       const auto& row = block(to).at(j[r]);
       for (std::size_t v = 0; v < row.size(); ++v)
@@ -134,7 +137,6 @@ class FakeCommittee final : public Committee {
 
   Grid grid_;
   std::vector<Member> members_;
-  std::size_t horizon_;
   std::vector<Block> blocks_;
 };
 

@@ -17,11 +17,10 @@ class FunctionCommittee : public Committee {
 
   /// `horizon`: steps that `time` runs over; 0: members are always told 0.
   FunctionCommittee(Grid grid, std::vector<Function> members, std::size_t horizon = 0)
-      : grid_(std::move(grid)), members_(std::move(members)), horizon_(horizon) {}
+      : Committee({horizon > 0, horizon}), grid_(std::move(grid)), members_(std::move(members)) {}
 
   const Grid& grid() const override { return grid_; }
   int members() const override { return static_cast<int>(members_.size()); }
-  std::size_t horizon() const override { return horizon_; }
 
  private:
   void do_rows(RowsId id, std::size_t n) override {
@@ -41,11 +40,11 @@ class FunctionCommittee : public Committee {
     }
   }
   void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to,
+                  std::span<const double> told, RowsId to,
                   std::span<const std::size_t> j) override {
     for (std::size_t r = 0; r < i.size(); ++r)
       for (std::size_t k = 0; k < grid_.values(); ++k)
-        at(to).row(j[r])[k] = apply(member[r], at(from).row(i[r])[k], time.empty() ? 0.0 : time[r]);
+        at(to).row(j[r])[k] = apply(member[r], at(from).row(i[r])[k], told.empty() ? 0.0 : told[r]);
   }
   void do_sketch(RowsId, std::span<const std::size_t>, std::span<const int>,
                  std::span<const double>, std::size_t, RowsId, std::span<const std::size_t>,
@@ -70,7 +69,6 @@ class FunctionCommittee : public Committee {
 
   Grid grid_;
   std::vector<Function> members_;
-  std::size_t horizon_;
   std::vector<States<float>> blocks_;
 };
 

@@ -30,6 +30,18 @@ inline NetworkSpec with_positions(NetworkSpec shape) {
   return shape;
 }
 
+/// A uniform, a logarithmic, a listed one, and so on.
+inline NetworkSpec with_parameters(NetworkSpec shape, std::size_t count) {
+  using Kind = ParameterDraw::Kind;
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::string name = "p" + std::to_string(p);
+    if (p % 3 == 0) shape.parameters.push_back({name, Kind::uniform, {-2.0, 3.0}});
+    if (p % 3 == 1) shape.parameters.push_back({name, Kind::log, {1e-3, 1e-1}});
+    if (p % 3 == 2) shape.parameters.push_back({name, Kind::list, {4.0, 1.0, 2.0}});
+  }
+  return shape;
+}
+
 /// Normal values: smooth data would hide errors in high modes.
 inline States<float> random_states(const Grid& grid, std::size_t count, const Rng& rng) {
   States<float> states(grid, count);
@@ -54,15 +66,20 @@ struct Transitions {
         targets(random_states(shape.grid, count, rng.split("out"))) {
     for (std::size_t i = 0; i < count; ++i) {
       const double part = rng.split("time").uniform(i);
-      steps.push_back(static_cast<std::uint32_t>(part * static_cast<double>(kHorizon)));
-      if (shape.horizon > 0) times.push_back(shape.input_time(steps[i]));
+      conditions.add(static_cast<std::size_t>(part * static_cast<double>(kHorizon)),
+                     draw_parameters(shape.parameters, rng, i));
     }
+    told = told_rows(shape, conditions.view(), count);
   }
-  TransitionsView view() const { return {inputs.view(), targets.view(), times}; }
+  TransitionsView view() const { return {inputs.view(), targets.view(), told}; }
+  std::span<const float> told_row(std::size_t r) const {
+    const std::size_t each = told.size() / inputs.count();
+    return std::span(told).subspan(r * each, each);
+  }
 
   States<float> inputs, targets;
-  std::vector<std::uint32_t> steps;
-  std::vector<float> times;  // what the time input makes of them
+  Conditions conditions;
+  std::vector<float> told;
 };
 
 inline double relative_l2(const std::vector<double>& a, const std::vector<double>& b) {

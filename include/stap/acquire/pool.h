@@ -10,13 +10,14 @@
 
 namespace stap {
 
-/// The initial conditions a round may choose from. An id is an index into the whole pool and never
+/// The initial conditions a round may choose from, each a state and its parameters. An id is an index into the whole pool and never
 /// changes; `open` holds the ids that are not used yet, ascending.
 struct Candidates {
   StatesView<const float> states;  ///< the whole pool
   std::span<const std::size_t> open;
   std::size_t steps = 0;    ///< L
   std::size_t warm_up = 0;  ///< solver steps that a chosen one costs besides those of its pattern
+  ConditionsView conditions{};  ///< of the whole pool
 
   std::size_t cost(const Pattern& pattern) const { return pattern.cost() + warm_up; }
   /// Candidates that a budget can pay, begun ones counted: each costs a step at least.

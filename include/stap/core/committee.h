@@ -37,9 +37,8 @@ class Committee {
 
   virtual const Grid& grid() const = 0;
   virtual int members() const = 0;
-  /// Steps of the trajectories that the members' time input runs over, from 0 to 1; 0: they have
-  /// none.
-  virtual std::size_t horizon() const { return 0; }
+  /// What the members are told of a row's condition.
+  const ConditionInputs& told() const { return told_; }
   /// Rows that are well advanced in one call: fewer would not be quicker by much.
   virtual std::size_t rows_at_once() const { return 32; }
 
@@ -59,19 +58,20 @@ class Committee {
   /// Gives back memory that is kept only to make the next call quicker; rows stay.
   void trim() { do_trim(); }
 
-  /// Makes n rows of zeros at step 0; `release` gives them back.
+  /// Makes n rows of zeros, also their conditions; `release` gives them back.
   RowsId rows(std::size_t n);
   void release(RowsId id);
   /// Blocks that were made and not given back.
   std::size_t blocks_in_use() const;
-  /// Copies states with their conditions into rows first, first+1, ... and states out of them.
+  /// Copies states with their conditions, which have the parameters that members are told, into
+  /// rows first, first+1, ... and states out of them.
   void put(RowsId id, std::size_t first, StatesView<const float> states,
            ConditionsView conditions = {});
   void get(RowsId id, std::size_t first, StatesView<float> states) const;
 
-  /// to[j[r]] = member[r] applied to from[i[r]], one step later. `member` may hold kMean. No j
-  /// twice; `from` and `to` may be the same block where no row is both read and written by other
-  /// rows.
+  /// to[j[r]] = member[r] applied to from[i[r]], one step later and with its parameters. `member`
+  /// may hold kMean. No j twice; `from` and `to` may be the same block where no row is both read
+  /// and written by other rows.
   void advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member, RowsId to,
                std::span<const std::size_t> j);
 
@@ -91,6 +91,8 @@ class Committee {
   void spread(RowsId x, std::span<const std::size_t> i, std::span<double> out) const;
 
  protected:
+  explicit Committee(ConditionInputs told = {}) : told_(std::move(told)) {}
+
   /// Asked before every call; a kind whose calls are long asks in between, and throws Stopped.
   bool stop_asked() const { return stop_asked_ && stop_asked_(); }
   double channel_factor(std::size_t channel) const {
@@ -99,7 +101,8 @@ class Committee {
 
  private:
   // What a kind of committee does. Arguments are right and no call is empty. Ids are small numbers,
-  // given again after do_release(). `time`: of the time input, in the members' unit; empty without.
+  // given again after do_release(). `told`: what told() makes of the rows' conditions,
+  // [rows][told().channels()].
   virtual std::unique_ptr<Committee> do_another() { return nullptr; }
   virtual void do_trim() {}
   virtual void do_weigh_channels() {}
@@ -108,10 +111,10 @@ class Committee {
   virtual void do_put(RowsId id, std::size_t first, StatesView<const float> states) = 0;
   virtual void do_get(RowsId id, std::size_t first, StatesView<float> states) const = 0;
   virtual void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                          std::span<const double> time, RowsId to,
+                          std::span<const double> told, RowsId to,
                           std::span<const std::size_t> j) = 0;
   virtual void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                         std::span<const double> time, std::size_t step, RowsId to,
+                         std::span<const double> told, std::size_t step, RowsId to,
                          std::span<const std::size_t> j, std::span<double> features) = 0;
   virtual void do_distance2(RowsId x, std::span<const std::size_t> i, RowsId y,
                             std::span<const std::size_t> j, std::span<double> out) const = 0;
@@ -120,20 +123,22 @@ class Committee {
   struct Block {
     std::size_t count = 0;
     std::vector<std::uint32_t> steps{};    // of each row
+    std::vector<double> parameters{};      // likewise, [row][told().parameters]
     std::vector<std::uint64_t> written{};  // by which call each row was, last
   };
   std::size_t count(RowsId id) const;
   void check_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
                      RowsId to, std::span<const std::size_t> j);
-  std::span<const double> take_times(RowsId from, std::span<const std::size_t> i);
-  void count_steps(RowsId from, std::span<const std::size_t> i, RowsId to,
-                   std::span<const std::size_t> j);
+  void take_conditions(RowsId from, std::span<const std::size_t> i);
+  std::span<const double> tell_conditions();
+  void put_conditions(RowsId to, std::span<const std::size_t> j);
 
   Block& block(RowsId id) { return *blocks_[static_cast<std::size_t>(id)]; }
 
+  ConditionInputs told_;
   std::vector<std::optional<Block>> blocks_;
-  std::vector<double> times_;         // of the call under way
-  std::vector<std::uint32_t> steps_;  // likewise
+  Conditions conditions_;           // of the call under way
+  std::vector<double> told_rows_;   // likewise
   std::uint64_t calls_ = 0;
   StopAsked stop_asked_;
   std::vector<double> channel_factors_;

@@ -18,6 +18,10 @@
 // time, the writer of trajectory_file.h included.
 namespace stap {
 
+/// How files of rows carry parameters that vary: a dataset [rows, P], and an attribute of the file
+/// with their names, between commas.
+inline constexpr const char *kParameters = "parameters", *kParameterNames = "parameter_names";
+
 /// An array of any rank, last axis contiguous; a scalar has an empty shape and one value.
 template <class T>
 struct Array {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stap/core/grid.h"
+#include "stap/core/parameters.h"
 
 namespace stap {
 
@@ -26,6 +27,7 @@ struct TransitionSet {
   std::size_t acquisitions = 0;  ///< complete ones
   std::vector<Provenance> origins{};
   std::vector<double> inputs{}, outputs{};  ///< [n, C, X...]
+  RowParameters parameters{};               ///< of each, where some vary
 
   std::size_t count() const { return origins.size(); }
 };
@@ -35,7 +37,8 @@ void drop_last_acquisition(TransitionSet& set);
 
 /// `transitions.h5` (format "transitions/2": `acquisition`, `candidate`, `step` and `acquisitions`
 /// as whole numbers, `inputs`, `outputs`, the attributes of StateInfo, and `cluster` where it is
-/// not 1), replaced in one step. `run` is the run_id() of whose training set it is, if any. Throws
+/// not 1; where parameters vary "transitions/3", with `parameters` [n, P] and the attribute
+/// `parameter_names`), replaced in one step. `run` is the run_id() of whose training set it is, if any. Throws
 /// Error(storage).
 void write_transitions(const std::filesystem::path& path, const TransitionSet& set,
                        const std::string& run = {});

@@ -24,7 +24,7 @@ inline constexpr std::size_t kBatchRows = 32;
 /// Pairs (input, one learned step later), not owned.
 struct TransitionsView {
   StatesView<const float> inputs, targets;
-  std::span<const float> times;  ///< of the inputs, in [0,1]; empty without a time input
+  std::span<const float> told;  ///< of the inputs' conditions: told_rows()
 
   std::size_t count() const { return inputs.count; }
 };

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "stap/core/condition.h"
 #include "stap/core/grid.h"
 #include "stap/core/rng.h"
 #include "stap/nn/options.h"
 
 namespace stap {
 
-/// What a network is told beside the state: a channel or more each, in this order.
+/// What a network is told beside state and parameters: a channel or more each.
 struct NetworkInputs {
   bool time = false;      ///< one, constant in space, holding time in [0,1]
   bool position = false;  ///< two an axis, saying where a point is: position_inputs()
@@ -30,29 +31,33 @@ struct NetworkSpec {
   /// Steps over which the time input runs from 0 to 1; 0: there is none, or an older file does not
   /// say.
   std::size_t horizon = 0;
+  /// Those of the problem that vary, with the ranges that they are told by: not by data, so no
+  /// member has its own.
+  std::vector<ParameterDraw> parameters{};
   /// With its own options; what follows from the grid is in them.
   config::Choice<FamilyRow> family{};
 
-  /// The state's channels, then those of `inputs`.
-  std::size_t in_channels() const {
-    return grid.channels + (inputs.time ? 1 : 0) + position_channels();
-  }
+  /// The state's channels, then what a row is told of its condition, then positions.
+  std::size_t in_channels() const { return grid.channels + told_channels() + position_channels(); }
+  std::size_t told_channels() const { return (inputs.time ? 1 : 0) + parameters.size(); }
   std::size_t position_channels() const { return inputs.position ? 2 * grid.axes() : 0; }
   std::size_t out_channels() const { return grid.channels; }
-  /// The time input of a state that so many steps have led to; beyond the horizon it is above 1.
-  float input_time(std::size_t step) const {
-    return static_cast<float>(static_cast<double>(step) / static_cast<double>(horizon));
-  }
+  /// What a row is told of its condition: channels that are constant in space.
+  ConditionInputs told() const { return {inputs.time, horizon, parameters}; }
 
   bool operator==(const NetworkSpec& other) const;
 };
 
 /// A checked network; options.conserve becomes `conserved`, by the names of a state's `channels`,
 /// of which the grid may have several one after the other (clusters). `steps`: of a trajectory,
-/// which a time input runs over. Throws Error(config) for
+/// which a time input runs over; `parameters`: of the problem that vary. Throws Error(config) for
 /// options that do not fit the grid or each other, and for what is conserved and no channel.
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,
-                         std::span<const std::string> channels = {}, std::size_t steps = 0);
+                         std::span<const std::string> channels = {}, std::size_t steps = 0,
+                         std::vector<ParameterDraw> parameters = {});
+
+/// What rows in these conditions are told, [rows][told_channels()]: TransitionsView::told.
+std::vector<float> told_rows(const NetworkSpec& spec, ConditionsView conditions, std::size_t rows);
 
 /// Channels [position_channels][points]: per axis of N points the sine and the cosine of 2 pi i /
 /// N. They go round with the grid, as the Fourier modes do, and tell all of its points apart.

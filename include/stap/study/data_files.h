@@ -34,10 +34,6 @@ struct TestSet {
 States<double> read_initial(const std::filesystem::path& file, const Grid& grid,
                             std::size_t cluster);
 
-/// How files of rows carry parameters that vary: a dataset [rows, P], and an attribute of the file
-/// with their names, between commas.
-inline constexpr const char *kParameters = "parameters", *kParameterNames = "parameter_names";
-
 /// Those of the first `rows` rows, in the order of `names`, whatever that of the file is. Throws
 /// Error(data) if the file has others or fewer, values that are not finite, or some where there
 /// are no names.
@@ -58,8 +54,8 @@ TestSet read_test_set(const std::filesystem::path& file, const Grid& grid, std::
 /// Transitions that one has before a study begins, for trajectories of `steps` steps of clusters.
 /// Their trajectories count as candidates `pool`, `pool` + 1, ... behind the pool. Longer ones are
 /// cut into several, or, where `keep_times` (networks that know the time), what is behind `steps`
-/// is left out. `sha256` is of inputs and outputs. Throws Error(data), also for another grid or
-/// cluster, none left, or a value that is not finite.
+/// is left out. `sha256` is of inputs, outputs and parameters. Throws Error(data), also for another
+/// grid or cluster, other parameters, none left, or a value that is not finite.
 struct FirstTransitions {
   TransitionSet set;
   std::string sha256;
@@ -67,6 +63,6 @@ struct FirstTransitions {
 };
 FirstTransitions read_first(const std::filesystem::path& file, const Grid& grid,
                             std::size_t cluster, std::size_t steps, std::size_t pool,
-                            bool keep_times);
+                            bool keep_times, const std::vector<std::string>& parameters = {});
 
 }  // namespace stap

@@ -18,6 +18,7 @@ struct Identity {
   double dt = 0.0;                    ///< of one learned step
   std::size_t steps = 0;              ///< L of a trajectory
   std::size_t cluster = 1;            ///< k: states of an initial condition
+  std::vector<std::string> parameters{};  ///< names of those that vary
   std::string pool_sha256;            ///< of the values as little-endian doubles
   std::string test_sha256;            ///< empty: there is no test set
   std::size_t test_trajectories = 0;

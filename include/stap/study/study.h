@@ -85,6 +85,8 @@ std::unique_ptr<Solver> make_solver(const Study& study, int threads);
 /// Throws Error(config) if initial conditions come from a file.
 std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid);
 std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid);
+/// What the study's networks are.
+NetworkSpec study_network(const Study& study);
 /// The study's method.
 std::unique_ptr<Planner> make_planner(const Study& study);
 

@@ -22,18 +22,20 @@ struct Item {
   int member;
   const float* from;
   float* to;
-  float time;
+  const float* told;
 };
 
 class CpuCommittee final : public Committee {
  public:
   CpuCommittee(const Network& network, std::vector<const Member*> members, int threads)
-      : net_(network), members_(std::move(members)), threads_(threads), memory_(to_size(threads)) {}
+      : Committee(network.spec.told()),
+        net_(network),
+        members_(std::move(members)),
+        threads_(threads),
+        memory_(to_size(threads)) {}
 
   const Grid& grid() const override { return net_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
-
-  std::size_t horizon() const override { return net_.spec.horizon; }
 
  private:
   void do_rows(RowsId id, std::size_t n) override {
@@ -54,9 +56,10 @@ class CpuCommittee final : public Committee {
   }
 
   void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to,
+                  std::span<const double> told, RowsId to,
                   std::span<const std::size_t> j) override {
     const std::size_t values = grid().values(), all = members_.size();
+    take_told(told);
     for (std::size_t first = 0; first < i.size(); first += kSlice) {
       const std::size_t end = std::min(i.size(), first + kSlice);
       const auto means = static_cast<std::size_t>(std::count(
@@ -66,15 +69,14 @@ class CpuCommittee final : public Committee {
       std::vector<Item> items;
       std::size_t mean = 0;
       for (std::size_t r = first; r < end; ++r) {
-        const float t = time.empty() ? 0.0f : static_cast<float>(time[r]);
         const float* input = row_of(from, i[r]);
         if (member[r] != kMean) {
-          items.push_back({r, member[r], input, row_of(to, j[r]), t});
+          items.push_back({r, member[r], input, row_of(to, j[r]), told_row(r)});
           continue;
         }
         for (std::size_t m = 0; m < all; ++m)
-          items.push_back(
-              {r, static_cast<int>(m), input, mean_parts_.data() + (mean * all + m) * values, t});
+          items.push_back({r, static_cast<int>(m), input,
+                           mean_parts_.data() + (mean * all + m) * values, told_row(r)});
         ++mean;
       }
       apply(std::move(items), {}, {});
@@ -86,15 +88,15 @@ class CpuCommittee final : public Committee {
   }
 
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, RowsId to,
+                 std::span<const double> told, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
     std::vector<std::optional<SketchMap>> sketches(members_.size());
+    take_told(told);
     std::vector<Item> items;
     for (std::size_t r = 0; r < i.size(); ++r) {
       const auto m = static_cast<std::size_t>(member[r]);
       if (!sketches[m]) sketches[m].emplace(m, step, net_.body->hidden_channels(), net_.points);
-      items.push_back({r, member[r], row_of(from, i[r]), row_of(to, j[r]),
-                       time.empty() ? 0.0f : static_cast<float>(time[r])});
+      items.push_back({r, member[r], row_of(from, i[r]), row_of(to, j[r]), told_row(r)});
     }
     apply(std::move(items), sketches, features);
   }
@@ -144,6 +146,14 @@ class CpuCommittee final : public Committee {
     return blocks_[static_cast<std::size_t>(id)].data() + row * grid().values();
   }
 
+  void take_told(std::span<const double> told) {
+    told_floats_.resize(told.size());
+    convert(told, told_floats_);
+  }
+  const float* told_row(std::size_t r) const {
+    return told_floats_.data() + r * net_.spec.told_channels();
+  }
+
   using Sketches = std::span<const std::optional<SketchMap>>;  // of each member, or none at all
 
   // Applies all items, those of one member in blocks that share its weights. With sketches, adds
@@ -183,11 +193,11 @@ class CpuCommittee final : public Committee {
            std::span<double> features) const {
     std::array<const float*, kForwardRows> from;
     std::array<float*, kForwardRows> to;
-    std::array<float, kForwardRows> times;
+    std::array<const float*, kForwardRows> told;
     for (std::size_t r = 0; r < task.size(); ++r) {
       from[r] = task[r].from;
       to[r] = task[r].to;
-      times[r] = task[r].time;
+      told[r] = task[r].told;
     }
     const auto member = static_cast<std::size_t>(task[0].member);
     HiddenSink sink;
@@ -197,7 +207,7 @@ class CpuCommittee final : public Committee {
         sketches[member]->add(first, n, hidden, ld,
                               features.subspan(task[row].row * kSketchSize, kSketchSize));
       };
-    forward(net_, members_[member]->view(), {from.data(), task.size()}, times.data(),
+    forward(net_, members_[member]->view(), {from.data(), task.size()}, {told.data(), task.size()},
             {to.data(), task.size()}, memory, sink ? &sink : nullptr);
   }
 
@@ -217,6 +227,7 @@ class CpuCommittee final : public Committee {
   std::vector<Buffer<float>> blocks_;                 // [rows][values], by id
   std::vector<std::optional<ForwardMemory>> memory_;  // per thread, made when first needed
   Buffer<float> mean_parts_;
+  std::vector<float> told_floats_;  // of the call under way
 };
 
 }  // namespace

@@ -197,10 +197,10 @@ class CpuEngine final : public Engine, public Gradients {
         std::min(epoch.order.size(), static_cast<std::size_t>(steps) * job.options.batch));
   }
 
-  static void add_row(const TransitionsView& data, std::size_t row, Batch& batch) {
+  void add_row(const TransitionsView& data, std::size_t row, Batch& batch) const {
     batch.inputs[batch.rows] = data.inputs.row(row).data();
     batch.targets[batch.rows] = data.targets.row(row).data();
-    batch.times[batch.rows] = data.times.empty() ? 0.0f : data.times[row];
+    batch.told[batch.rows] = data.told.data() + row * net_.spec.told_channels();
     ++batch.rows;
   }
 

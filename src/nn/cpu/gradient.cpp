@@ -12,7 +12,7 @@ GradientPass::GradientPass(const Network& network, std::size_t batches, int thre
     Asked* asked = &asked_[b];
     rows_[b].input = [asked](std::size_t row, float* input) {
       const Batch& batch = *asked->batch;
-      asked->network.scale_input(batch.member, batch.inputs[row], batch.times[row], input);
+      asked->network.scale_input(batch.member, batch.inputs[row], batch.told[row], input);
     };
     rows_[b].output = [asked](std::size_t row, std::size_t first, std::size_t n, float* output) {
       const Batch& batch = *asked->batch;

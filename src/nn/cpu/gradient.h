@@ -12,12 +12,11 @@
 
 namespace stap::cpu {
 
-/// A batch of one member. Pointers are to states [C][points].
+/// A batch of one member. Pointers are to states [C][points] and to what their rows are told.
 struct Batch {
   MemberView member;
   std::size_t rows = 0;
-  std::array<const float*, kBatchRows> inputs{}, targets{};
-  std::array<float, kBatchRows> times{};
+  std::array<const float*, kBatchRows> inputs{}, targets{}, told{};
 };
 
 class GradientPass {

@@ -16,7 +16,7 @@ Network::Network(const NetworkSpec& s, Isa isa)
     throw Error(ErrorKind::internal, "packed weights of a family do not come in whole panels");
 }
 
-void Network::scale_input(const MemberView& member, const float* state, float time,
+void Network::scale_input(const MemberView& member, const float* state, const float* told,
                           float* input) const {
   const std::size_t in = spec.in_channels(), out = spec.out_channels();
   for (std::size_t c = 0; c < out; ++c) {
@@ -24,9 +24,9 @@ void Network::scale_input(const MemberView& member, const float* state, float ti
     for (std::size_t p = 0; p < points; ++p)
       input[p * in + c] = (state[c * points + p] - mean) * inverse;
   }
-  if (spec.inputs.time)
-    for (std::size_t p = 0; p < points; ++p) input[p * in + out] = time;
   const std::size_t placed = in - spec.position_channels();
+  for (std::size_t c = out; c < placed; ++c)
+    for (std::size_t p = 0; p < points; ++p) input[p * in + c] = told[c - out];
   for (std::size_t c = placed; c < in; ++c)
     for (std::size_t p = 0; p < points; ++p)
       input[p * in + c] = positions[(c - placed) * points + p];
@@ -83,14 +83,14 @@ void Network::restore_means(const double* means, float* state) const {
 }
 
 void forward(const Network& net, const MemberView& member, std::span<const float* const> states,
-             const float* times, std::span<float* const> advanced, ForwardMemory& memory,
+             std::span<const float* const> told, std::span<float* const> advanced, ForwardMemory& memory,
              const HiddenSink* sink) {
   const std::size_t conserved = net.spec.conserved.size();
   Rows rows{.weights = member.packed, .count = states.size()};
   rows.input = [&](std::size_t r, float* input) {
     // Before anything is written: a state may be advanced in its place.
     net.conserved_means(states[r], memory.means.data() + r * conserved);
-    net.scale_input(member, states[r], times != nullptr ? times[r] : 0.0f, input);
+    net.scale_input(member, states[r], told[r], input);
   };
   rows.output = [&](std::size_t r, std::size_t first, std::size_t n, const float* output) {
     net.unscale(member, states[r], first, n, output, advanced[r]);

@@ -32,8 +32,9 @@ class Network {
   std::size_t points;
   std::vector<float> positions;  ///< position_inputs()
 
-  /// State [C][points] (and time, and positions) -> scaled network input [points][in].
-  void scale_input(const MemberView& member, const float* state, float time, float* input) const;
+  /// State [C][points], what its row is told and positions -> scaled network input [points][in].
+  void scale_input(const MemberView& member, const float* state, const float* told,
+                   float* input) const;
   /// Network output [n][C] of some points -> advanced state there.
   void unscale(const MemberView& member, const float* state, std::size_t first_point, std::size_t n,
                const float* output, float* advanced) const;
@@ -57,9 +58,9 @@ struct ForwardMemory {
 };
 
 /// Advances up to kForwardRows states by one learned step with one member. states[r] and
-/// advanced[r] are [C][points]; times may be null. `sink` may be null.
+/// advanced[r] are [C][points]; told[r] is what row r is told. `sink` may be null.
 void forward(const Network& network, const MemberView& member, std::span<const float* const> states,
-             const float* times, std::span<float* const> advanced, ForwardMemory& memory,
+             std::span<const float* const> told, std::span<float* const> advanced, ForwardMemory& memory,
              const HiddenSink* sink);
 
 }  // namespace stap::cpu

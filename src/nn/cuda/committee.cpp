@@ -32,7 +32,7 @@ constexpr std::size_t kListBytes = std::size_t{512} << 20;
 struct Item {
   const float* from;
   float* to;
-  float time;
+  const double* told;
   std::size_t row;  // of the call
 };
 
@@ -46,7 +46,8 @@ class CudaCommittee final : public Committee {
  public:
   // On the engine's stream, or on one of its own.
   CudaCommittee(const Device& device, std::vector<int> members, std::unique_ptr<Stream> own = {})
-      : device_(device),
+      : Committee(device.spec.told()),
+        device_(device),
         own_stream_(std::move(own)),
         stream_(own_stream_ ? cudaStream_t(*own_stream_) : device.stream),
         members_(std::move(members)),
@@ -68,7 +69,6 @@ class CudaCommittee final : public Committee {
   const Grid& grid() const override { return device_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
-  std::size_t horizon() const override { return device_.spec.horizon; }
 
  private:
   std::unique_ptr<Committee> do_another() override {
@@ -117,7 +117,7 @@ class CudaCommittee final : public Committee {
   }
 
   void do_advance(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                  std::span<const double> time, RowsId to,
+                  std::span<const double> told, RowsId to,
                   std::span<const std::size_t> j) override {
     const std::size_t values = grid().values(), all = members_.size();
     const auto mean_rows =
@@ -127,7 +127,7 @@ class CudaCommittee final : public Committee {
     std::size_t mean = 0;
     clear_items();
     for (std::size_t r = 0; r < i.size(); ++r) {
-      const float t = time.empty() ? 0.0f : static_cast<float>(time[r]);
+      const double* t = told.data() + r * device_.spec.told_channels();
       const float* state = row_of(from, i[r]);
       if (member[r] != kMean) {
         items_[static_cast<std::size_t>(member[r])].push_back({state, row_of(to, j[r]), t, r});
@@ -146,13 +146,13 @@ class CudaCommittee final : public Committee {
   }
 
   void do_sketch(RowsId from, std::span<const std::size_t> i, std::span<const int> member,
-                 std::span<const double> time, std::size_t step, RowsId to,
+                 std::span<const double> told, std::size_t step, RowsId to,
                  std::span<const std::size_t> j, std::span<double> features) override {
     clear_items();
     for (std::size_t r = 0; r < i.size(); ++r)
       items_[static_cast<std::size_t>(member[r])].push_back(
-          {row_of(from, i[r]), row_of(to, j[r]), time.empty() ? 0.0f : static_cast<float>(time[r]),
-           r});
+          {row_of(from, i[r]), row_of(to, j[r]),
+           told.data() + r * device_.spec.told_channels(), r});
     results_.reserve(features.size());
     send_bundles();
     send_sketches(step);
@@ -242,7 +242,8 @@ class CudaCommittee final : public Committee {
       for (std::size_t r = 0; r < items.size(); ++r) {
         rows.in[r] = items[r].from;
         rows.out[r] = items[r].to;
-        rows.time[r] = items[r].time;
+        for (std::size_t c = 0; c < device_.spec.told_channels(); ++c)
+          rows.told[r][c] = static_cast<float>(items[r].told[c]);
       }
     }
     table_.send(stream_);

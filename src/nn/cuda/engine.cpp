@@ -56,17 +56,17 @@ class Data {
       arrays_.emplace(view.inputs.values,
                       Arrays{DeviceArray<float>(std::span(view.inputs.values, n)),
                              DeviceArray<float>(std::span(view.targets.values, n)),
-                             DeviceArray<float>(view.times)});
+                             DeviceArray<float>(view.told)});
     }
     const Arrays& arrays = arrays_.at(view.inputs.values);
     job.inputs = arrays.inputs.data();
     job.targets = arrays.targets.data();
-    job.times = arrays.times.data();
+    job.told = arrays.told.data();
   }
 
  private:
   struct Arrays {
-    DeviceArray<float> inputs, targets, times;
+    DeviceArray<float> inputs, targets, told;
   };
   std::map<const float*, Arrays> arrays_;
   std::map<const StateMap*, DeviceArray<std::int32_t>> maps_;
@@ -115,11 +115,11 @@ class CudaEngine final : public Engine, public Gradients {
     DeviceJob job{};
     data.add(batch, job);
     BundleRows rows{};
-    const std::size_t values = spec().grid.values();
+    const std::size_t values = spec().grid.values(), told = spec().told_channels();
     for (std::size_t r = 0; r < batch.count(); ++r) {
       rows.in[r] = job.inputs + r * values;
       rows.target[r] = job.targets + r * values;
-      rows.time[r] = batch.times.empty() ? 0.0f : batch.times[r];
+      std::ranges::copy(batch.told.subspan(r * told, told), rows.told[r]);
     }
     rows.rows = static_cast<int>(batch.count());
     rows.made = kRows;
@@ -290,7 +290,8 @@ class CudaEngine final : public Engine, public Gradients {
     }
     const auto record = [&] {
       gather_rows(device_jobs_.data(), bundles, step_.data(), rows_.data(),
-                  static_cast<int>(spec().grid.values()), stream_);
+                  static_cast<int>(spec().grid.values()),
+                  static_cast<int>(spec().told_channels()), stream_);
       branches_.run(stream_, branches, [&](std::size_t b, cudaStream_t stream) {
         const int begin = static_cast<int>(b) * bundles / static_cast<int>(branches);
         const int end = static_cast<int>(b + 1) * bundles / static_cast<int>(branches);

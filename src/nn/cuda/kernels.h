@@ -18,6 +18,7 @@ inline constexpr int kTilePoints = 128;  // that a block of threads works on at 
 inline constexpr int kHidden = 256;
 inline constexpr int kChunks = kHidden / 64;  // in which hidden layers are made
 inline constexpr int kChannels = 16;
+inline constexpr int kTold = 1 + 8;  // of a row: the time, and every parameter that may vary
 inline constexpr std::size_t kSharedNeeded = 132 * 1024;  // bytes that a block must be able to have
 
 // Offsets of the dense weights of a member, in floats. Matrices are [in][out], but project2, which
@@ -50,7 +51,7 @@ struct BundleRows {
   const float* in[kRows];      ///< states [C][points]; those from `rows` on are not read
   const float* target[kRows];  ///< training only
   float* out[kRows];           ///< inference only
-  float time[kRows];
+  float told[kRows][kTold];  ///< Net::told of them are read
   int rows;
   int made;  ///< rows that the forward kernels make: `rows`; in training, whose sums over points
              ///< read them all, kRows (0 if there is none)
@@ -69,7 +70,7 @@ struct StepFactors {
 struct DeviceJob {
   const float* inputs;
   const float* targets;
-  const float* times;          ///< null without a time input
+  const float* told;           ///< TransitionsView::told, [row][Net::told]
   const std::uint32_t* order;  ///< rows of the epoch
   const StepFactors* factors;  ///< per step of the epoch
   std::uint32_t count;         ///< rows of the epoch
@@ -86,7 +87,7 @@ struct DeviceJob {
 /// All networks of an engine.
 struct Net {
   int points, in, out, layers, modes;
-  bool timed;      ///< behind the state's channels comes the time,
+  int told;        ///< behind the state's channels come so many that rows are told,
   int placed;      ///< and from this channel on `positions`
   int projection;  ///< channels of the projection's hidden layer, rounded up to a multiple of 64
   bool delta;
@@ -163,9 +164,9 @@ int layer_parts_of(int points);
 /// Raises the kernels' shared-memory limits; once per process and device.
 void prepare_kernels();
 
-/// Rows of `values` floats.
+/// Rows of `values` floats, told `told` more.
 void gather_rows(const DeviceJob* jobs, int bundles, const int* step, BundleRows* rows, int values,
-                 cudaStream_t stream);
+                 int told, cudaStream_t stream);
 /// Behind gather_rows(): where a job has symmetries, rows become images of themselves, and where it
 /// has noise, their inputs noisy copies, in `inputs` and `targets` ([bundle][kRows][C][points]).
 /// `jobs` and `rows` are those of the launch's first bundle.

@@ -23,7 +23,7 @@ __device__ void load_input(const Net& net, const BundleRows& rows, int first, fl
       const float* deviation = net.deviation + rows.member * kChannels;
       for (int c = 0; c < net.out; ++c)
         to[c] = (rows.in[row][c * net.points + point] - mean[c]) * (1.0f / deviation[c]);
-      if (net.timed) to[net.out] = rows.time[row];
+      for (int c = 0; c < net.told; ++c) to[net.out + c] = rows.told[row][c];
       for (int c = net.placed; c < net.in; ++c)
         to[c] = net.positions[(c - net.placed) * net.points + point];
     }

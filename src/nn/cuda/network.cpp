@@ -164,7 +164,7 @@ Net make_net(const NetworkSpec& spec) {
           .out = static_cast<int>(spec.out_channels()),
           .layers = static_cast<int>(options_of(spec).layers),
           .modes = static_cast<int>(options_of(spec).kept_total()),
-          .timed = spec.inputs.time,
+          .told = static_cast<int>(spec.told_channels()),
           .placed = static_cast<int>(spec.in_channels() - spec.position_channels()),
           .projection = static_cast<int>((options_of(spec).projection + 63) / 64 * 64),
           .delta = spec.target == NetworkOptions::Target::delta,

@@ -10,7 +10,7 @@ namespace {
 // --- rows of a step ------------------------------------------------------------------------------
 
 __global__ void gather_rows_kernel(const DeviceJob* jobs, const int* step, BundleRows* rows,
-                                   int values) {
+                                   int values, int told) {
   const DeviceJob& job = jobs[blockIdx.x];
   BundleRows& to = rows[blockIdx.x];
   const std::uint32_t first = std::uint32_t(*step) * job.batch;
@@ -20,7 +20,7 @@ __global__ void gather_rows_kernel(const DeviceJob* jobs, const int* step, Bundl
     const std::size_t row = job.order[first + r];
     to.in[r] = job.inputs + row * values;
     to.target[r] = job.targets + row * values;
-    to.time[r] = job.times != nullptr ? job.times[row] : 0.0f;
+    for (int c = 0; c < told; ++c) to.told[r][c] = job.told[row * told + c];
   }
   if (r == 0) {
     to.rows = n;
@@ -219,8 +219,8 @@ void prepare_rows() {
 }
 
 void gather_rows(const DeviceJob* jobs, int bundles, const int* step, BundleRows* rows, int values,
-                 cudaStream_t stream) {
-  gather_rows_kernel<<<as_grid(bundles), kRows, 0, stream>>>(jobs, step, rows, values);
+                 int told, cudaStream_t stream) {
+  gather_rows_kernel<<<as_grid(bundles), kRows, 0, stream>>>(jobs, step, rows, values, told);
   launched("gather_rows");
 }
 

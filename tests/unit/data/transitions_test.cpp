@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -43,6 +44,8 @@ void expect_equal(const TransitionSet& a, const TransitionSet& b) {
   EXPECT_EQ(a.origins, b.origins);
   EXPECT_EQ(a.inputs, b.inputs);
   EXPECT_EQ(a.outputs, b.outputs);
+  EXPECT_EQ(a.parameters.names, b.parameters.names);
+  EXPECT_EQ(a.parameters.values, b.parameters.values);
 }
 
 TEST(Transitions, ComeBack) {
@@ -61,6 +64,42 @@ TEST(Transitions, ComeBack) {
   }
 }
 
+TransitionSet varied_set() {
+  TransitionSet set = some_set();
+  set.parameters = {{"nu", "k"}, {0.01, 3.0, 0.01, 3.0, 0.02, 4.0}};
+  return set;
+}
+
+// Where there are parameters only the format is another, so that programs that do not know them
+// refuse the file instead of training without them.
+TEST(Transitions, ComeBackWithTheirParameters) {
+  const TemporaryFolder folder;
+  const TransitionSet set = varied_set();
+
+  write_transitions(folder.path("t.h5"), set);
+  write_transitions(folder.path("without.h5"), some_set());
+
+  expect_equal(read_transitions(folder.path("t.h5")), set);
+  EXPECT_EQ(read_text_attribute(folder.path("t.h5"), "/", "format"), "transitions/3");
+  EXPECT_EQ(read_text_attribute(folder.path("without.h5"), "/", "format"), "transitions/2");
+  TransitionSet other = set;
+  other.parameters.values[4] = 0.03;
+  EXPECT_NE(digest(other), digest(set));
+}
+
+TEST(Transitions, ParametersThatDoNotFitAreDamage) {
+  const TemporaryFolder folder;
+  TransitionSet few = varied_set(), infinite = varied_set();
+  few.parameters.names.pop_back();
+  few.parameters.values.resize(3);
+  write_transitions(folder.path("few.h5"), few);  // one each: a set of its own
+  expect_equal(read_transitions(folder.path("few.h5")), few);
+  infinite.parameters.values[1] = HUGE_VAL;
+  write_transitions(folder.path("t.h5"), infinite);
+  EXPECT_NE(data_error([&] { read_transitions(folder.path("t.h5")); }).find("t.h5"),
+            std::string::npos);
+}
+
 // What drops the last acquisition must leave what was there before it, to the byte.
 TEST(Transitions, TheLastAcquisitionCanBeDropped) {
   const TemporaryFolder folder;
@@ -69,7 +108,9 @@ TEST(Transitions, TheLastAcquisitionCanBeDropped) {
   before.origins.pop_back();
   before.inputs.resize(12);
   before.outputs.resize(12);
+  before.parameters = {{"nu"}, {0.1, 0.1}};
   TransitionSet set = some_set();
+  set.parameters = {{"nu"}, {0.1, 0.1, 0.2}};
 
   drop_last_acquisition(set);
 

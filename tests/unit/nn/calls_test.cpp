@@ -284,6 +284,37 @@ TEST(CommitteeConditions, StepsAreCountedByRow) {
   EXPECT_EQ(got.row(1)[0], 3 + 1 + 2);
 }
 
+// Likewise its parameters. Members add what they are told: 5 (t + 1) is the parameter again.
+// Mutations: parameters stay behind where rows cross; they are written before all are read; another
+// block's rows begin with them.
+TEST(CommitteeConditions, ParametersGoWithTheirRow) {
+  const auto parameter = [](const std::vector<float>& u, double told) {
+    return std::vector<float>{u[0] + static_cast<float>(5.0 * (told + 1.0))};
+  };
+  const ParameterDraw ranged{"nu", ParameterDraw::Kind::uniform, {0.0, 10.0}};
+  test::FakeCommittee committee(make_grid(1, {1}, {1.0}), {parameter},
+                                ConditionInputs{.parameters = {ranged}});
+  const ResidentRows x(committee, 3), y(committee, 2);
+  States<float> zeros(committee.grid(), 3), got(committee.grid(), 2);
+  const std::vector<double> parameters{1.0, 4.0, 9.0};
+  committee.put(x, 0, zeros.view(), {{}, parameters, 1});
+
+  committee.advance(x, Indices{2, 0}, Members{0, 0}, y, Indices{0, 1});
+  committee.advance(y, Indices{0, 1}, Members{0, 0}, x, Indices{1, 0});
+  committee.advance(x, Indices{1, 0}, Members{0, 0}, y, Indices{0, 1});
+  committee.get(y, 0, got.view());
+  EXPECT_FLOAT_EQ(got.row(0)[0], 3 * 9.0f);
+  EXPECT_FLOAT_EQ(got.row(1)[0], 3 * 1.0f);
+
+  committee.put(y, 1, zeros.view().rows(0, 1), {{}, {&parameters[1], 1}, 1});
+  committee.advance(y, Indices{0, 1}, Members{0, 0}, y, Indices{0, 1});
+  committee.get(y, 0, got.view());
+  EXPECT_FLOAT_EQ(got.row(0)[0], 4 * 9.0f);
+  EXPECT_FLOAT_EQ(got.row(1)[0], 4.0f);
+  // A row without the parameters that members are told is nobody's.
+  EXPECT_THROW(committee.put(y, 0, zeros.view().rows(0, 1)), Error);
+}
+
 // Counts what reaches it.
 class FakeEngine final : public Engine {
  public:
@@ -368,8 +399,8 @@ TEST_P(EngineCalls, WithDataOfAnotherShapeAreRefused) {
   refused("no transitions", {});
   refused("6 and 6 values, but a state of the network has 8", other.view());
   refused("4 inputs but 3 targets",
-          {data.inputs.view(), data.targets.view().rows(0, 3), data.times});
-  refused("0 times for 4 transitions, expected 4", {data.inputs.view(), data.targets.view(), {}});
+          {data.inputs.view(), data.targets.view().rows(0, 3), data.told});
+  refused("0 numbers of times and parameters for 4 transitions, expected 4", {data.inputs.view(), data.targets.view(), {}});
 }
 
 TEST_P(EngineCalls, WithOptionsThatCannotBeAreRefused) {

@@ -161,7 +161,7 @@ std::vector<double> stated_sketch(const NetworkSpec& shape, const MemberState& s
                                   std::span<const float> row, std::size_t step, int member) {
   const reference::DoubleParameters weights(state.weights);
   reference::Fno::Field hidden;
-  reference::Fno(shape, weights, state.scaling).advance(row, 0.0, &hidden);
+  reference::Fno(shape, weights, state.scaling).advance(row, {}, &hidden);
   std::vector<double> expected(kSketchSize, 1.0);
   for (std::uint32_t c = 0; c < hidden.size(); ++c)
     for (std::uint32_t p = 0; p < hidden[c].size(); ++p) {

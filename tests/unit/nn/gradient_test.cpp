@@ -47,6 +47,12 @@ std::vector<Case> cases() {
       {"PlaneTime", small_shape({5, 6}, {2, 4}, 4, 3, 5, true), 2},
       {"Position", test::with_positions(small_shape({10}, {4}, 2)), 3},
       {"PlanePositionTime", test::with_positions(small_shape({5, 6}, {2, 4}, 2, 3, 5, true)), 2},
+      {"Parameter", test::with_parameters(small_shape({11}, {4}), 1), 5},
+      {"ParametersTime", test::with_parameters(small_shape({10}, {4}, 2, 5, 7, true), 2), 3},
+      {"PlaneAll",
+       test::with_parameters(
+           test::with_positions(small_shape({5, 7}, {4, 6}, 1, 3, 5, true)), 8),
+       3},
   };
   FnoOptions one = *fno_options(small_shape({8}, {4}).family);
   one.layers = 1;
@@ -78,14 +84,13 @@ TEST_P(FnoAgainstTwin, AdvancesStates) {
   for (std::size_t r = 0; r < n; ++r) from[r] = r, to[r] = n + r;
   const std::vector<int> member(n, 0);
 
-  committee->put(rows, 0, data.inputs.view(), {data.steps});
+  committee->put(rows, 0, data.inputs.view(), data.conditions.view());
   committee->advance(rows, from, member, rows, to);
   States<float> advanced(shape.grid, n);
   committee->get(rows, n, advanced.view());
 
   for (std::size_t r = 0; r < n; ++r) {
-    const auto expected =
-        twin.advance(data.inputs.row(r), data.times.empty() ? 0.0 : double(data.times[r]));
+    const auto expected = twin.advance(data.inputs.row(r), data.told_row(r));
     const std::vector<double> found(advanced.row(r).begin(), advanced.row(r).end());
     EXPECT_LT(test::relative_l2(found, expected), 2e-6) << "row " << r;
   }
@@ -149,6 +154,7 @@ TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
   constexpr int kEpoch = 2;
   constexpr std::size_t kBatch = 2;
   const std::size_t n = GetParam().rows, values = shape.grid.values();
+  const std::size_t told = shape.told_channels();
   const MemberState member = engine->save(0);
   const reference::DoubleParameters weights(member.weights);
   const reference::Fno twin(shape, weights, member.scaling);
@@ -162,7 +168,7 @@ TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
   shuffle(Rng(7).split("epoch", kEpoch), n, order);
   for (std::size_t p = 0; p < n; ++p) {
     std::ranges::copy(data.targets.row(order[p]), noisy.targets.row(p).begin());
-    if (!data.times.empty()) noisy.times[p] = data.times[order[p]];
+    std::ranges::copy(data.told_row(order[p]), noisy.told.begin() + std::ptrdiff_t(p * told));
     for (std::size_t v = 0; v < values; ++v)
       noisy.inputs.row(p)[v] =
           static_cast<float>(double(data.inputs.row(order[p])[v]) +
@@ -184,7 +190,7 @@ TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
   TransitionsView batch = noisy.view();
   batch.inputs = batch.inputs.rows(last, n - last);
   batch.targets = batch.targets.rows(last, n - last);
-  if (!batch.times.empty()) batch.times = batch.times.subspan(last);
+  batch.told = batch.told.subspan(last * told);
   Parameters expected;
   batch_gradient(*engine, 0, batch, expected);
   const Parameters found = engine->save(0).moment1;
