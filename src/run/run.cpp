@@ -51,7 +51,7 @@ void check_fits(const Study& study, const Problem& problem) {
   const std::vector<std::string> varied = names_of(varied_parameters(study.pde));
   require(solver.parameters() == varied && problem.pool.parameters.names == varied &&
               (!problem.test || problem.test->parameters.names == varied) &&
-              problem.first.parameters.names == varied,
+              (problem.first.count() == 0 || problem.first.parameters.names == varied),
           [&] {
             return fmt::format(
                 "in the study [{}] vary, but solver, pool, test set and first transitions of the "

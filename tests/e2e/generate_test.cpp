@@ -324,20 +324,6 @@ TEST_F(GenerateProgram, ParametersThatVaryGoIntoTheFilesAndBack) {
   EXPECT_TRUE(contains(without.err, "has rows with their own viscosity")) << without.err;
 }
 
-TEST_F(GenerateProgram, RunsRefuseParametersThatVary) {
-  const std::string drawn = "pde.viscosity={from: [0.01, 0.02]}";
-  for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"run", "demo", drawn, "--out", folder_.path("r")},
-        {"check", "demo", drawn},
-        {"sweep", "demo", drawn, "--grid", "seed=0,1", "--out", folder_.path("s")}}) {
-    const Finished result = run_stap(command);
-
-    EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_TRUE(contains(result.err, "networks do not take them yet")) << result.err;
-  }
-  EXPECT_FALSE(fs::exists(folder_.path("r")));
-}
-
 // A program of the user's own, which writes down what it is told.
 TEST_F(GenerateProgram, AProgramIsToldTheParametersOfEachRow) {
   const std::string told = folder_.path("told");

@@ -38,10 +38,11 @@ struct World {
   std::vector<std::size_t> open;
   std::size_t steps = 0;
   std::size_t warm_up = 0;         // charged
+  Conditions conditions{};         // of the pool
   std::unique_ptr<Engine> engine;  // of real networks; null otherwise
   std::unique_ptr<Committee> committee;
 
-  Candidates candidates() const { return {pool.view(), open, steps, warm_up}; }
+  Candidates candidates() const { return {pool.view(), open, steps, warm_up, conditions.view()}; }
   reference::State state(std::size_t id) const {
     return {pool.row(id).begin(), pool.row(id).end()};
   }
