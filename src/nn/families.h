@@ -6,5 +6,6 @@
 namespace stap {
 
 FamilyRow fno_row();
+FamilyRow dilated_row();
 
 }  // namespace stap

@@ -14,9 +14,9 @@ FamilyRow with_section(FamilyRow row) {
 }
 
 config::Registry<FamilyRow>& families() {
-  static config::Registry<FamilyRow> rows("network", "what learns the steps, and what it is told",
-                                          config::Affects::training, {with_section(fno_row())}, {},
-                                          "fno");
+  static config::Registry<FamilyRow> rows(
+      "network", "what learns the steps, and what it is told", config::Affects::training,
+      {with_section(fno_row()), with_section(dilated_row())}, {}, "fno");
   return rows;
 }
 

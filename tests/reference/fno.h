@@ -1,5 +1,5 @@
-// The network of spec/method as nested loops in double precision, one state at a time, with direct
-// DFTs. Slow and obvious: the oracle for the engines.
+// Networks as nested loops in double precision, one state at a time: what surrounds every one of
+// them, and the FNO of spec/method with direct DFTs. Slow and obvious: the oracle for the engines.
 #pragma once
 
 #include <cmath>
@@ -8,6 +8,7 @@
 #include <numbers>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stap/nn/engine.h"
@@ -36,12 +37,13 @@ inline double gelu(double x) {
   return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
 }
 
-class Fno {
+class Network {
  public:
   using Field = std::vector<std::vector<double>>;  // [channel][point]
 
-  Fno(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling)
+  Network(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling)
       : shape_(shape), w_(weights), scaling_(scaling) {}
+  virtual ~Network() = default;
 
   /// The state one learned step later of a row that is told these numbers; `hidden`, if given, gets the last hidden activations
   /// before their GELU.
@@ -56,20 +58,7 @@ class Fno {
     for (const float value : told) x.emplace_back(points, double(value));
     if (shape_.inputs.position) add_positions(x);
 
-    x = pointwise(x, "lifting.fcs.0", true);
-    x = pointwise(activated(x), "lifting.fcs.1", true);
-    const std::vector<double>& bias = w_["fno_blocks.convs.bias"];
-    for (std::size_t l = 0; l < options_.layers; ++l) {
-      Field next = spectral(x, w_["fno_blocks.convs.weight." + std::to_string(l) + ".tensor"]);
-      const Field skip = pointwise(x, "fno_blocks.fno_skips." + std::to_string(l), false);
-      for (std::size_t c = 0; c < next.size(); ++c)
-        for (std::size_t p = 0; p < points; ++p)
-          next[c][p] += skip[c][p] + bias[l * next.size() + c];
-      x = l + 1 < options_.layers ? activated(next) : next;
-    }
-    x = pointwise(x, "projection.fcs.0", true);
-    if (hidden != nullptr) *hidden = x;
-    x = pointwise(activated(x), "projection.fcs.1", true);
+    x = body(std::move(x), hidden);
 
     std::vector<double> result(channels * points);
     for (std::size_t c = 0; c < channels; ++c)
@@ -98,9 +87,20 @@ class Fno {
     return sum / double(batch.count() * shape_.grid.values());
   }
 
- private:
-  using Complex = std::complex<double>;
+ protected:
+  // What a family makes of its channels.
+  virtual Field body(Field x, Field* hidden) const = 0;
 
+  static Field activated(Field x) {
+    for (auto& channel : x)
+      for (double& value : channel) value = gelu(value);
+    return x;
+  }
+
+  const NetworkSpec shape_;
+  const DoubleParameters& w_;
+
+ private:
   // Sine and cosine of the angle at which a point lies on the circle that an axis is.
   void add_positions(Field& x) const {
     const std::vector<std::size_t>& n = shape_.grid.points;
@@ -116,10 +116,32 @@ class Fno {
     }
   }
 
-  static Field activated(Field x) {
-    for (auto& channel : x)
-      for (double& value : channel) value = gelu(value);
-    return x;
+  const Scaling scaling_;
+};
+
+class Fno final : public Network {
+ public:
+  Fno(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling)
+      : Network(shape, weights, scaling), options_(*fno_options(shape.family)) {}
+
+ private:
+  using Complex = std::complex<double>;
+
+  Field body(Field x, Field* hidden) const override {
+    x = pointwise(x, "lifting.fcs.0", true);
+    x = pointwise(activated(x), "lifting.fcs.1", true);
+    const std::vector<double>& bias = w_["fno_blocks.convs.bias"];
+    for (std::size_t l = 0; l < options_.layers; ++l) {
+      Field next = spectral(x, w_["fno_blocks.convs.weight." + std::to_string(l) + ".tensor"]);
+      const Field skip = pointwise(x, "fno_blocks.fno_skips." + std::to_string(l), false);
+      for (std::size_t c = 0; c < next.size(); ++c)
+        for (std::size_t p = 0; p < next[c].size(); ++p)
+          next[c][p] += skip[c][p] + bias[l * next.size() + c];
+      x = l + 1 < options_.layers ? activated(next) : next;
+    }
+    x = pointwise(x, "projection.fcs.0", true);
+    if (hidden != nullptr) *hidden = x;
+    return pointwise(activated(x), "projection.fcs.1", true);
   }
 
   Field pointwise(const Field& x, const std::string& layer, bool with_bias) const {
@@ -193,10 +215,7 @@ class Fno {
     return y;
   }
 
-  NetworkSpec shape_;
-  FnoOptions options_ = *fno_options(shape_.family);
-  const DoubleParameters& w_;
-  Scaling scaling_;
+  const FnoOptions options_;
 };
 
 }  // namespace stap::reference

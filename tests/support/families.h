@@ -30,6 +30,9 @@ inline std::vector<NetworkCase> networks_of_families(std::size_t line, std::size
       {"fno",
        {"{name: fno, modes: [6], width: 5, lifting: 7, projection: 8}",
         "{name: fno, modes: [4, 6], width: 5, lifting: 7, projection: 8}"}},
+      {"dilated",
+       {"{name: dilated, width: 5, blocks: 2, dilations: [1, 2]}",
+        "{name: dilated, width: 5, blocks: 2, dilations: [2, 1]}"}},
       {"toy", {"{name: toy}", "{name: toy, width: 5}"}}};
   add_toy_family();
   std::vector<NetworkCase> cases;

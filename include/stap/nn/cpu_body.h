@@ -60,6 +60,8 @@ struct Body {
   virtual std::size_t hidden_channels() const = 0;
   /// What a Pass takes for each batch, without its threads' memory.
   virtual std::size_t batch_bytes() const = 0;
+  /// ... and what each of its threads does, if that is much beside it.
+  virtual std::size_t thread_bytes() const { return 0; }
   virtual void pack(const Parameters& parameters, float* packed) const = 0;
   /// Into parameters of the right shapes.
   virtual void unpack(const float* packed, Parameters& parameters) const = 0;

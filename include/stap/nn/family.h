@@ -47,7 +47,7 @@ struct FamilyRow : config::Entry {
   std::shared_ptr<const config::JoinedFields> section{};
 };
 
-/// fno, which sections that name none mean, and what was added.
+/// fno, which sections that name none mean, dilated, and what was added.
 const config::Registry<FamilyRow>& family_table();
 /// As config::Registry::add says, and when.
 void add_family(FamilyRow row);

@@ -295,9 +295,11 @@ std::size_t cpu_training_bytes(const NetworkSpec& spec, int members, bool augmen
   const std::unique_ptr<cpu::Body> body = spec.family.row->cpu(spec, active_isa());
   const auto together = static_cast<std::size_t>(std::min(members, thread_count(threads)));
   const std::size_t rows = augmented ? 2 * kBatchRows : 0;
-  return sum_of({product_of({together, body->batch_bytes()}),
-                 product_of({together, rows, spec.grid.values(), sizeof(float)}),
-                 product_of({3, sizeof(float), body->size(), static_cast<std::size_t>(members)})});
+  return sum_of(
+      {product_of({together, body->batch_bytes()}),
+       product_of({static_cast<std::size_t>(thread_count(threads)), body->thread_bytes()}),
+       product_of({together, rows, spec.grid.values(), sizeof(float)}),
+       product_of({3, sizeof(float), body->size(), static_cast<std::size_t>(members)})});
 }
 
 std::unique_ptr<Engine> make_cpu_engine(const NetworkSpec& spec, int members, int threads) {

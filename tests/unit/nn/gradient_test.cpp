@@ -1,9 +1,9 @@
-// The engine's outputs and gradients against the slow twin (tests/reference/fno.h): outputs
-// directly, gradients by central differences of its loss in double.
+// The engine's outputs and gradients against the slow twins (tests/reference/fno.h, dilated.h):
+// outputs directly, gradients by central differences of their loss in double.
 #include <gtest/gtest.h>
 
 #include "nn/gradients.h"
-#include "reference/fno.h"
+#include "reference/dilated.h"
 #include "stap/nn/engine.h"
 #include "support/engine_under_test.h"
 #include "support/networks.h"
@@ -22,6 +22,15 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 
 using test::small_shape;
+
+NetworkSpec dilated_shape(std::vector<std::size_t> points, const DilatedOptions& options,
+                          std::size_t channels = 1, NetworkInputs inputs = {}) {
+  const std::vector<double> lengths(points.size(), 1.0);
+  return make_network(
+      make_grid(channels, std::move(points), lengths),
+      {.time_input = inputs.time, .position_input = inputs.position, .family = dilated(options)},
+      {}, test::kHorizon);
+}
 
 // Odd sizes, one row, one more row than a block (4), all modes kept, unequal axes, many channels,
 // time and position input, one layer, exact panel widths.
@@ -57,12 +66,29 @@ std::vector<Case> cases() {
   FnoOptions one = *fno_options(small_shape({8}, {4}).family);
   one.layers = 1;
   list.push_back({"OneLayer", make_network(make_grid(1, {8}, {1.0}), {.family = fno(one)}), 2});
+  if (test::testing_cuda() && !family_table().find("dilated")->cuda) return list;
+  // One dilation, the largest that a grid takes, more points and channels than the tiles and chunks
+  // of the kernels have, five taps, exact panel widths.
+  const std::vector<Case> convolutions = {
+      {"DilatedLine", dilated_shape({16}, {5, 2, {1, 2, 4}}), 5},
+      {"DilatedOneLayer", dilated_shape({7}, {4, 1, {2}}, 2), 1},
+      {"DilatedToTheEdge", dilated_shape({9}, {5, 1, {8, 1}}, 3), 2},
+      {"DilatedLongerThanAChunk", dilated_shape({199}, {5, 1, {1, 3}}), 2},
+      {"DilatedFiveTaps", dilated_shape({11}, {5, 2, {1, 3}, 5}), 2},
+      {"DilatedOneTap", dilated_shape({6}, {5, 1, {1, 1}, 1}), 2},
+      {"DilatedPanels", dilated_shape({9}, {32, 1, {1, 2}}), 2},
+      {"DilatedFivePanels", dilated_shape({8}, {67, 1, {1, 2}}), 1},
+      {"DilatedManyChannels", dilated_shape({8}, {6, 1, {1, 2}}, 18), 2},
+      {"DilatedPlane", dilated_shape({7, 9}, {5, 2, {1, 3}}, 2), 2},
+      {"DilatedInputs", dilated_shape({5, 6}, {4, 1, {2, 1}}, 4, {true, true}), 3},
+  };
+  list.insert(list.end(), convolutions.begin(), convolutions.end());
   return list;
 }
 
-class FnoAgainstTwin : public testing::TestWithParam<Case> {
+class AgainstTwin : public testing::TestWithParam<Case> {
  protected:
-  FnoAgainstTwin()
+  AgainstTwin()
       : shape(GetParam().shape),
         engine(test::make_engine_under_test(shape, 1, 2)),
         data(shape, GetParam().rows, Rng(11)) {
@@ -74,9 +100,9 @@ class FnoAgainstTwin : public testing::TestWithParam<Case> {
 };
 
 // float sums of a few hundred terms through six layers: 2e-6 relative is twenty roundings.
-TEST_P(FnoAgainstTwin, AdvancesStates) {
+TEST_P(AgainstTwin, AdvancesStates) {
   const reference::DoubleParameters weights(engine->save(0).weights);
-  const reference::Fno twin(shape, weights, engine->save(0).scaling);
+  const auto twin = reference::make_twin(shape, weights, engine->save(0).scaling);
   const auto committee = engine->committee({0});
   const std::size_t n = GetParam().rows;
   const RowsId rows = committee->rows(2 * n);
@@ -90,7 +116,7 @@ TEST_P(FnoAgainstTwin, AdvancesStates) {
   committee->get(rows, n, advanced.view());
 
   for (std::size_t r = 0; r < n; ++r) {
-    const auto expected = twin.advance(data.inputs.row(r), data.told_row(r));
+    const auto expected = twin->advance(data.inputs.row(r), data.told_row(r));
     const std::vector<double> found(advanced.row(r).begin(), advanced.row(r).end());
     EXPECT_LT(test::relative_l2(found, expected), 2e-6) << "row " << r;
   }
@@ -102,12 +128,12 @@ void expect_gradients(Engine& engine, const test::Transitions& data,
                       std::span<const float> factors) {
   const MemberState member = engine.save(0);
   reference::DoubleParameters weights(member.weights);
-  const reference::Fno twin(engine.spec(), weights, member.scaling);
+  const auto twin = reference::make_twin(engine.spec(), weights, member.scaling);
 
   Parameters gradient;
   const double loss = batch_gradient(engine, 0, data.view(), gradient, factors);
 
-  EXPECT_NEAR(loss, twin.loss(data.view(), factors), 3e-6 * loss);
+  EXPECT_NEAR(loss, twin->loss(data.view(), factors), 3e-6 * loss);
   for (std::size_t t = 0; t < gradient.size(); ++t) {
     const std::vector<float>& found = gradient[t].values;
     double largest = 0.0;
@@ -122,9 +148,9 @@ void expect_gradients(Engine& engine, const test::Transitions& data,
       double& w = weights.values[t][i];
       const double kept = w, step = 1e-5;
       w = kept + step;
-      const double above = twin.loss(data.view(), factors);
+      const double above = twin->loss(data.view(), factors);
       w = kept - step;
-      const double below = twin.loss(data.view(), factors);
+      const double below = twin->loss(data.view(), factors);
       w = kept;
       EXPECT_NEAR(found[i], (above - below) / (2 * step), 2e-5 * largest + 1e-8)
           << gradient[t].name << "[" << i << "]";
@@ -132,13 +158,13 @@ void expect_gradients(Engine& engine, const test::Transitions& data,
   }
 }
 
-TEST_P(FnoAgainstTwin, GradientsMatchFiniteDifferences) {
+TEST_P(AgainstTwin, GradientsMatchFiniteDifferences) {
   expect_gradients(*engine, data, {});
 }
 
 // Every channel counts otherwise. Mutation: a factor once where it belongs twice, or that of
 // another channel.
-TEST_P(FnoAgainstTwin, GradientsOfScaledErrorsMatchFiniteDifferences) {
+TEST_P(AgainstTwin, GradientsOfScaledErrorsMatchFiniteDifferences) {
   std::vector<float> factors;
   for (std::size_t c = 0; c < shape.grid.channels; ++c)
     factors.push_back(0.6f + 0.7f * static_cast<float>(c));
@@ -150,14 +176,14 @@ TEST_P(FnoAgainstTwin, GradientsOfScaledErrorsMatchFiniteDifferences) {
 // place or value; the deviation of another channel; noise in front of the network, but not on the
 // state that its change is added to, or not on the way back. Tolerances: of the loss as above; the
 // gradient's for inputs and weights that differ in their last bits.
-TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
+TEST_P(AgainstTwin, TrainsOnNoisyInputs) {
   constexpr int kEpoch = 2;
   constexpr std::size_t kBatch = 2;
   const std::size_t n = GetParam().rows, values = shape.grid.values();
   const std::size_t told = shape.told_channels();
   const MemberState member = engine->save(0);
   const reference::DoubleParameters weights(member.weights);
-  const reference::Fno twin(shape, weights, member.scaling);
+  const auto twin = reference::make_twin(shape, weights, member.scaling);
   FitOptions options;
   options.batch = kBatch;
   options.learning_rate = 1e-30;
@@ -183,7 +209,7 @@ TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
   FitJob job{0, data.view(), options, Rng(7), kEpoch, kEpoch + 1};
   engine->fit({&job, 1}, losses);
 
-  const double expected_loss = twin.loss(noisy.view());
+  const double expected_loss = twin->loss(noisy.view());
   ASSERT_EQ(losses.values.size(), 1u);
   EXPECT_NEAR(losses.values[0], expected_loss, 3e-6 * expected_loss);
   const std::size_t last = (n - 1) / kBatch * kBatch;
@@ -201,7 +227,7 @@ TEST_P(FnoAgainstTwin, TrainsOnNoisyInputs) {
         << expected[t].name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, FnoAgainstTwin, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Shapes, AgainstTwin, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -1,0 +1,32 @@
+// Which points a convolution reads: tables, made on the host for both devices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace stap {
+
+/// How an axis goes on beyond its ends: from the other one, with zeros, or mirrored (point -1 is
+/// point 0 again).
+enum class Padding { periodic, zero, mirror };
+
+/// Entry e adds to point p what tap[e]'s weights make of point source[e * points + p]; `points`
+/// stands for none, where fields have a point of zeros.
+struct Neighbours {
+  std::size_t points = 0;
+  std::vector<std::uint32_t> tap, source;
+
+  std::size_t entries() const { return tap.size(); }
+};
+
+/// Of a convolution with so many taps per axis (odd), entry e of which is tap e, the last axis
+/// contiguous. Taps reach less far than any axis has points.
+Neighbours neighbours(std::span<const std::size_t> points, std::span<const Padding> padding,
+                      std::size_t taps, std::size_t dilation);
+/// Of its adjoint: who has read a point, by which tap. Taps rise; one has several entries where a
+/// mirror makes it read a point more than once.
+Neighbours adjoint(const Neighbours& forward);
+
+}  // namespace stap

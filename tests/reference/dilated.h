@@ -1,0 +1,85 @@
+// The dilated network as nested loops in double precision (reference/fno.h has what surrounds it).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/neighbours.h"
+#include "reference/fno.h"
+#include "stap/nn/dilated.h"
+
+namespace stap::reference {
+
+class Dilated final : public Network {
+ public:
+  /// Padding per axis; none: all periodic.
+  Dilated(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling,
+          std::vector<Padding> padding = {})
+      : Network(shape, weights, scaling),
+        options_(shape.family.options.as(dilated_fields())),
+        padding_(std::move(padding)) {
+    padding_.resize(shape.grid.axes(), Padding::periodic);
+  }
+
+  Field body(Field x, Field* hidden) const override {
+    x = convolved(x, "lifting", 1);
+    for (std::size_t b = 0; b < options_.blocks; ++b) {
+      Field inner = x;
+      for (std::size_t d = 0; d < options_.dilations.size(); ++d)
+        inner = activated(convolved(inner, "blocks." + std::to_string(b) + "." + std::to_string(d),
+                                    options_.dilations[d]));
+      for (std::size_t c = 0; c < x.size(); ++c)
+        for (std::size_t p = 0; p < x[c].size(); ++p) x[c][p] += inner[c][p];
+    }
+    if (hidden != nullptr) *hidden = x;
+    return convolved(x, "projection", 1);
+  }
+
+ private:
+  // The value of a channel at (i, j), which may lie outside the grid. One axis: nx = 1.
+  double at(const std::vector<double>& channel, long i, long j) const {
+    const bool two = shape_.grid.axes() == 2;
+    const long nx = two ? long(shape_.grid.points[0]) : 1, ny = long(shape_.grid.points.back());
+    const auto inside = [](long k, long n, Padding padding) {
+      if (k >= 0 && k < n) return k;
+      if (padding == Padding::zero) return -1L;
+      if (padding == Padding::periodic) return (k + n) % n;
+      return k < 0 ? -k - 1 : 2 * n - k - 1;  // the mirror stands between two points
+    };
+    i = inside(i, nx, two ? padding_[0] : Padding::periodic);
+    j = inside(j, ny, padding_.back());
+    return i < 0 || j < 0 ? 0.0 : channel[std::size_t(i * ny + j)];
+  }
+
+  Field convolved(const Field& x, const std::string& layer, std::size_t dilation) const {
+    const bool two = shape_.grid.axes() == 2;
+    const long ny = long(shape_.grid.points.back()), taps = long(options_.taps), half = taps / 2;
+    const std::vector<double>&weight = w_[layer + ".weight"], &bias = w_[layer + ".bias"];
+    Field y(bias.size(), std::vector<double>(x[0].size()));
+    for (std::size_t o = 0; o < y.size(); ++o)
+      for (std::size_t p = 0; p < x[0].size(); ++p) {
+        y[o][p] = bias[o];
+        const double* w = &weight[o * (weight.size() / bias.size())];
+        for (const std::vector<double>& channel : x)
+          for (long a = two ? 0 : half; a < (two ? taps : half + 1); ++a)
+            for (long b = 0; b < taps; ++b)
+              y[o][p] += *w++ * at(channel, long(p) / ny + (a - half) * long(dilation),
+                                   long(p) % ny + (b - half) * long(dilation));
+      }
+    return y;
+  }
+
+  const DilatedOptions options_;
+  std::vector<Padding> padding_;
+};
+
+/// The twin of a network of one of our families.
+inline std::unique_ptr<Network> make_twin(const NetworkSpec& shape, const DoubleParameters& weights,
+                                          const Scaling& scaling) {
+  if (shape.family.row->name == "dilated")
+    return std::make_unique<Dilated>(shape, weights, scaling);
+  return std::make_unique<Fno>(shape, weights, scaling);
+}
+
+}  // namespace stap::reference
