@@ -1,5 +1,6 @@
-// The five paper-size networks: a training step (batch 32, Adam apart) and a forward pass, in
-// useful GFLOP/s and as a ratio to this machine's sgemm (1024^3, same threads) measured in between.
+// The five paper-size networks, and dilated ones on the same grids: a training step (batch 32, Adam
+// apart) and a forward pass, in useful GFLOP/s and as a ratio to this machine's sgemm (1024^3, same
+// threads) measured in between.
 //
 // Usage: fno_bench [threads]                    one JSON object a line
 //        fno_bench --peer NAME FILE [threads]    for bench/peers: writes one network, a batch and
@@ -66,16 +67,16 @@ double sgemm_rate([[maybe_unused]] int threads) {
 
 // A network with fresh weights and a batch of random states, ready to step.
 struct Trial {
-  Trial(const Problem& problem, int thread_count)
+  Trial(const NetworkSpec& spec, int thread_count)
       : threads(thread_count),
-        shape(shape_of(problem)),
-        state(fresh_member(shape, unit_scaling(problem.channels), Rng(1))),
+        shape(spec),
+        state(fresh_member(shape, unit_scaling(spec.grid.channels), Rng(1))),
         net(shape, active_isa()),
         member(net),
         inputs(shape.grid, kBatchRows),
         targets(shape.grid, kBatchRows),
         pass(net, 1, thread_count) {
-    net.layout.pack(state.weights, member.weights.data());
+    net.body->pack(state.weights, member.weights.data());
     for (std::size_t i = 0; i < inputs.values().size(); ++i) {
       inputs.values()[i] = float(Rng(2).normal(i));
       targets.values()[i] = float(Rng(3).normal(i));
@@ -132,8 +133,8 @@ struct Rollout {
   std::vector<int> which = std::vector<int>(kRows, 0);
 };
 
-void measure(const Problem& problem, int threads) {
-  Trial trial(problem, threads);
+void measure(const std::string& name, const NetworkSpec& shape, int threads) {
+  Trial trial(shape, threads);
   Rollout rollout(trial);
   const Work work = useful_work(trial.shape);
 
@@ -153,9 +154,9 @@ void measure(const Problem& problem, int threads) {
   }
   const double t = median(train), f = median(forward);
   std::string line = fmt::format(
-      R"({{"bench":"fno","name":"{}","threads":{},"isa":"{}","ms_per_train_step":{:.4g},"ms_adam":{:.4g},"ms_per_forward_state":{:.4g},"gflops_train":{:.4g},"gflops_forward":{:.4g})",
-      problem.name, threads, to_string(active_isa()), 1e3 * t, 1e3 * median(adam), 1e3 * f,
-      work.train * double(kBatchRows) * 1e-9 / t, work.forward * 1e-9 / f);
+      R"({{"bench":"{}","name":"{}","threads":{},"isa":"{}","ms_per_train_step":{:.4g},"ms_adam":{:.4g},"ms_per_forward_state":{:.4g},"gflops_train":{:.4g},"gflops_forward":{:.4g})",
+      shape.family.row->name, name, threads, to_string(active_isa()), 1e3 * t, 1e3 * median(adam),
+      1e3 * f, work.train * double(kBatchRows) * 1e-9 / t, work.forward * 1e-9 / f);
   if (!ratio_train.empty())
     line += fmt::format(
         R"(,"sgemm_gflops":{:.4g},"ratio_to_sgemm":{:.4g},"ratio_to_sgemm_forward":{:.4g})",
@@ -166,7 +167,7 @@ void measure(const Problem& problem, int threads) {
 
 // Hands a peer all it needs to do the same step, then steps when told to.
 void serve_peer(const Problem& problem, const std::string& path, int threads) {
-  Trial trial(problem, threads);
+  Trial trial(shape_of(problem), threads);
   trial.step();
   TensorFile file;
   std::vector<std::size_t> states{kBatchRows, problem.channels};
@@ -204,10 +205,12 @@ int run(const std::vector<std::string>& arguments) {
   const int threads =
       thread_count(arguments.size() > rest ? std::atoi(arguments[rest].c_str()) : 0);
   for (const Problem& problem : paper_networks()) {
-    if (!peer) measure(problem, threads);
+    if (!peer) measure(problem.name, shape_of(problem), threads);
     if (peer && arguments.size() >= 3 && problem.name == arguments[1])
       serve_peer(problem, arguments[2], threads);
   }
+  for (const std::size_t p : {0, 3, 4})  // KdV's and KS's grids are Burgers'
+    if (!peer) measure(paper_networks()[p].name, dilated_on(paper_networks()[p]), threads);
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// The five paper-size networks and the useful work in them, for the benchmarks of both engines.
+// The five paper-size networks and the useful work in them, for the benchmarks of both engines; and
+// what a dilated network has to do on the same grids.
 //
 // Useful work, whatever is actually run: 2 per multiply-add of the pointwise layers, 8 per complex
 // multiply-add of the kept modes, 2.5 N log2 N per real transform. A backward pass does the
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "stap/nn/dilated.h"
 #include "stap/nn/fno.h"
 
 namespace stap::bench {
@@ -39,11 +41,31 @@ inline NetworkSpec shape_of(const Problem& problem) {
       {.target = NetworkOptions::Target::state, .family = fno(options)});
 }
 
+// Without what surrounds it, too; of the default size.
+inline NetworkSpec dilated_on(const Problem& problem) {
+  return make_network(
+      make_grid(problem.channels, problem.points, std::vector<double>(problem.points.size(), 1.0)),
+      {.target = NetworkOptions::Target::state, .family = dilated()});
+}
+
 struct Work {
   double forward, train;  // useful FLOP per state
 };
 
 inline Work useful_work(const NetworkSpec& shape) {
+  if (!fno_options(shape.family)) {  // dilated: every weight but the biases meets every point
+    double weights = 0.0;
+    for (const TensorPlan& t : dilated_tensors(shape)) {
+      double size = t.shape.size() > 1 ? 1.0 : 0.0;
+      for (const std::size_t n : t.shape) size *= double(n);
+      weights += size;
+    }
+    const DilatedOptions o = shape.family.options.as(dilated_fields());
+    const double per_weight = 2.0 * double(shape.grid.points_total());
+    const double first = per_weight * std::pow(double(o.taps), double(shape.grid.axes())) *
+                         double(shape.in_channels() * o.width);
+    return {per_weight * weights, 3.0 * per_weight * weights - first};
+  }
   const FnoOptions o = *fno_options(shape.family);
   const double points = double(shape.grid.points_total());
   const double first = 2.0 * points * double(shape.in_channels() * o.lifting);

@@ -12,7 +12,7 @@ namespace stap {
 namespace cpu {
 std::unique_ptr<Body> make_fno(const NetworkSpec& spec, Isa isa);
 std::unique_ptr<Body> make_dilated(const NetworkSpec& spec, Isa isa);
-}
+}  // namespace cpu
 /// Nothing in builds without CUDA.
 std::function<std::unique_ptr<cuda::Body>(const NetworkSpec&, bool exact)> cuda_fno();
 
