@@ -152,7 +152,7 @@ Value section_value(const Entry& entry, const AnyOptions& options) {
   Value result;
   result.set("name", entry.name);
   Value fields = options.value();
-  if (fields.is_null()) fields = to_value(*entry.fields, entry.fields->make().get());
+  if (fields.is_null()) fields = AnyOptions(*entry.fields, entry.fields->make()).value();
   for (const Value::Member& member : *fields.map()) result.set(member.key, member.value);
   return result;
 }

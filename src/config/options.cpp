@@ -8,7 +8,12 @@ AnyOptions::AnyOptions(const Table& table, std::shared_ptr<const void> options)
     : table_(&table), options_(std::move(options)) {}
 
 Value AnyOptions::value() const {
-  return options_ ? to_value(*table_, options_.get()) : Value();
+  if (!options_) return {};
+  Value all = to_value(*table_, options_.get());
+  const std::shared_ptr<void> defaults = table_->make();
+  for (const FieldInfo& field : table_->fields())
+    if (field.later && *all.find(field.name) == field.get(defaults.get())) all.erase(field.name);
+  return all;
 }
 
 AnyOptions AnyOptions::with(std::string_view key, const Value& value) const {

@@ -38,18 +38,15 @@ Etdrk4Coefficients etdrk4_coefficients(Complex z, double h) {
           weight * first, weight * middle,   weight * last};
 }
 
-Etdrk4::Etdrk4(const Grid& grid, const std::vector<Complex>& linear, double h, std::size_t steps,
-               double bound)
-    : plan_(grid.points[0], active_isa()),
-      table_((grid.points[0] / 2 + 1) * kEtdColumns),
-      kernel_(&STAP_CHOOSE_ISA(active_isa(), kEtdrk4Kernel)) {
+std::vector<double> etdrk4_table(const Grid& grid, const std::vector<Complex>& linear, double h) {
   const std::size_t n = grid.points[0];
+  std::vector<double> table((n / 2 + 1) * kEtdColumns);
   for (std::size_t j = 0; j <= n / 2; ++j) {
     const Etdrk4Coefficients c = etdrk4_coefficients(h * linear[j], h);
     // -(u^2/2)_x from the squares' transform, which is not normalised.
     const Complex slope(0.0,
                         2 * j == n ? 0.0 : -0.5 * wave_number(grid, j) / static_cast<double>(n));
-    double* const row = table_.data() + j * kEtdColumns;
+    double* const row = table.data() + j * kEtdColumns;
     put(row, kEtdHalf, c.half);
     put(row, kEtdStage, slope * c.stage);
     put(row, kEtdFull, c.full);
@@ -57,11 +54,32 @@ Etdrk4::Etdrk4(const Grid& grid, const std::vector<Complex>& linear, double h, s
     put(row, kEtdMiddle, 2.0 * slope * c.middle);
     put(row, kEtdLast, slope * c.last);
   }
+  return table;
+}
+
+Etdrk4::Etdrk4(const Grid& grid, const std::vector<Complex>& linear, double h, std::size_t steps,
+               double bound)
+    : plan_(grid.points[0], active_isa()),
+      table_(etdrk4_table(grid, linear, h)),
+      kernel_(&STAP_CHOOSE_ISA(active_isa(), kEtdrk4Kernel)) {
   step_ = {.fft = line_fft(plan_), .table = table_.data(), .steps = steps, .bound = bound};
 }
 
 void Etdrk4::advance(const LaneBlock& block) const {
   kernel_->advance(step_, block.queries.size(), block.state, block.work, block.ends);
+}
+
+void Etdrk4::advance(const LaneBlock& block, std::span<const double* const> tables) const {
+  const std::size_t count = lanes();
+  double* const own = block.work + (work() + kAlignment - 1) / kAlignment * kAlignment;
+  for (std::size_t lane = 0; lane < count; ++lane) {
+    const double* const from = tables[lane < tables.size() ? lane : 0];
+    for (std::size_t i = 0; i < table_.size(); ++i) own[i * count + lane] = from[i];
+  }
+  Etdrk4Step step = step_;
+  step.table = own;
+  step.per_lane = true;
+  kernel_->advance(step, block.queries.size(), block.state, block.work, block.ends);
 }
 
 }  // namespace stap

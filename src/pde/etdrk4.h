@@ -4,6 +4,7 @@
 
 #include <complex>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "core/fft_plan.h"
@@ -20,10 +21,14 @@ struct Etdrk4Coefficients {
 };
 Etdrk4Coefficients etdrk4_coefficients(std::complex<double> z, double h);
 
+/// Etdrk4Step::table of all lanes: linear[j] is L at the wave number 2 pi j / length, j = 0 .. N/2.
+std::vector<double> etdrk4_table(const Grid& grid, const std::vector<std::complex<double>>& linear,
+                                 double h);
+
 class Etdrk4 {
  public:
-  /// linear[j]: L at the wave number 2 pi j / length, j = 0 .. N/2. The nonlinear term is 0 at
-  /// j = N/2. `grid`: one axis, an even number of points.
+  /// `linear`: as above. The nonlinear term is 0 at j = N/2. `grid`: one axis, an even number of
+  /// points.
   Etdrk4(const Grid& grid, const std::vector<std::complex<double>>& linear, double h,
          std::size_t steps, double bound);
 
@@ -31,7 +36,13 @@ class Etdrk4 {
   std::size_t work() const { return kernel_->work(step_.fft); }
   void advance(const LaneBlock& block) const;
 
+  /// The same with a table of its own for each row; `work` is larger then.
+  std::size_t work_of_tables() const { return work() + table_.size() * lanes() + kAlignment; }
+  void advance(const LaneBlock& block, std::span<const double* const> tables) const;
+
  private:
+  static constexpr std::size_t kAlignment = 8;  // doubles
+
   FftPlan<double> plan_;
   std::vector<double> table_;
   Etdrk4Step step_;

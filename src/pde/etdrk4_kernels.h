@@ -25,9 +25,11 @@ enum Etdrk4Column : std::size_t {
 
 struct Etdrk4Step {
   LineFft fft;
-  const double* table = nullptr;  ///< [N/2 + 1][kEtdColumns]
-  std::size_t steps = 0;          ///< how many
-  double bound = 0.0;             ///< a row ends as `unbounded` when not all |u| <= bound
+  const double* table = nullptr;  ///< [N/2 + 1][kEtdColumns], or, with one per lane,
+                                  ///< [N/2 + 1][kEtdColumns][lanes], aligned to 64 bytes
+  bool per_lane = false;
+  std::size_t steps = 0;  ///< how many
+  double bound = 0.0;     ///< a row ends as `unbounded` when not all |u| <= bound
 };
 
 struct Etdrk4Kernel {

@@ -5,21 +5,37 @@
 namespace stap::STAP_ISA {
 namespace {
 
-// c x and sum + c x for a complex constant c.
-inline Mode times(const double* c, Mode x) {
-  const V re = broadcast(c[0]), im = broadcast(c[1]);
-  return {fnma(im, x.im, re * x.re), fma(im, x.re, re * x.im)};
+// A complex coefficient of mode k, the same for all lanes or of each.
+struct OneTable {
+  const double* table;
+  Mode operator()(std::size_t k, Etdrk4Column column) const {
+    const double* const c = table + k * kEtdColumns + column;
+    return {broadcast(c[0]), broadcast(c[1])};
+  }
+};
+struct TablePerLane {
+  const double* table;
+  Mode operator()(std::size_t k, Etdrk4Column column) const {
+    const double* const c = table + (k * kEtdColumns + column) * kRows;
+    return {load(c), load(c + kRows)};
+  }
+};
+
+// c x and sum + c x.
+inline Mode times(Mode c, Mode x) {
+  return {fnma(c.im, x.im, c.re * x.re), fma(c.im, x.re, c.re * x.im)};
 }
-inline Mode plus_times(Mode sum, const double* c, Mode x) {
-  const V re = broadcast(c[0]), im = broadcast(c[1]);
-  return {fnma(im, x.im, fma(re, x.re, sum.re)), fma(im, x.re, fma(re, x.im, sum.im))};
+inline Mode plus_times(Mode sum, Mode c, Mode x) {
+  return {fnma(c.im, x.im, fma(c.re, x.re, sum.re)), fma(c.im, x.re, fma(c.re, x.im, sum.im))};
 }
 
 std::size_t work_size(const LineFft& fft) {
   return 7 * mode_values(fft.points) + fft.scratch;
 }
 
-void advance(const Etdrk4Step& step, std::size_t rows, double* u, double* work, LaneEnd* ends) {
+template <class Table>
+void advance_with(Table c, const Etdrk4Step& step, std::size_t rows, double* u, double* work,
+                  LaneEnd* ends) {
   const LineFft& fft = step.fft;
   const std::size_t modes = fft.modes(), size = mode_values(fft.points);
   double* const v = work;             // the state
@@ -54,31 +70,28 @@ void advance(const Etdrk4Step& step, std::size_t rows, double* u, double* work, 
   for (std::size_t taken = 1; taken <= step.steps && open > 0; ++taken) {
     squares_of(v, sv);
     for (std::size_t k = 0; k < modes; ++k) {
-      const double* const c = step.table + k * kEtdColumns;
       put_mode(a, k,
-               plus_times(times(c + kEtdHalf, get_mode(v, k)), c + kEtdStage, get_mode(sv, k)));
+               plus_times(times(c(k, kEtdHalf), get_mode(v, k)), c(k, kEtdStage), get_mode(sv, k)));
     }
     squares_of(a, sa);
     for (std::size_t k = 0; k < modes; ++k) {
-      const double* const c = step.table + k * kEtdColumns;
       put_mode(b, k,
-               plus_times(times(c + kEtdHalf, get_mode(v, k)), c + kEtdStage, get_mode(sa, k)));
+               plus_times(times(c(k, kEtdHalf), get_mode(v, k)), c(k, kEtdStage), get_mode(sa, k)));
     }
     squares_of(b, sb);
     for (std::size_t k = 0; k < modes; ++k) {
-      const double* const c = step.table + k * kEtdColumns;
       const Mode of_v = get_mode(sv, k), of_a = get_mode(sa, k), of_b = get_mode(sb, k);
       const Mode difference = {2.0 * of_b.re - of_v.re, 2.0 * of_b.im - of_v.im};
-      put_mode(b, k, plus_times(times(c + kEtdHalf, get_mode(a, k)), c + kEtdStage, difference));
+      put_mode(b, k,
+               plus_times(times(c(k, kEtdHalf), get_mode(a, k)), c(k, kEtdStage), difference));
       put_mode(sa, k, {of_a.re + of_b.re, of_a.im + of_b.im});
     }
     squares_of(b, sc);
     for (std::size_t k = 0; k < modes; ++k) {
-      const double* const c = step.table + k * kEtdColumns;
-      Mode sum = times(c + kEtdFull, get_mode(v, k));
-      sum = plus_times(sum, c + kEtdFirst, get_mode(sv, k));
-      sum = plus_times(sum, c + kEtdMiddle, get_mode(sa, k));
-      put_mode(v, k, plus_times(sum, c + kEtdLast, get_mode(sc, k)));
+      Mode sum = times(c(k, kEtdFull), get_mode(v, k));
+      sum = plus_times(sum, c(k, kEtdFirst), get_mode(sv, k));
+      sum = plus_times(sum, c(k, kEtdMiddle), get_mode(sa, k));
+      put_mode(v, k, plus_times(sum, c(k, kEtdLast), get_mode(sc, k)));
     }
     end_lanes(taken);
   }
@@ -86,6 +99,13 @@ void advance(const Etdrk4Step& step, std::size_t rows, double* u, double* work, 
   to_grid(fft, v, u, scratch);
   inside &= square(fft.points, u, bound, sv);
   end_lanes(step.steps);
+}
+
+void advance(const Etdrk4Step& step, std::size_t rows, double* u, double* work, LaneEnd* ends) {
+  if (step.per_lane)
+    advance_with(TablePerLane{step.table}, step, rows, u, work, ends);
+  else
+    advance_with(OneTable{step.table}, step, rows, u, work, ends);
 }
 
 }  // namespace

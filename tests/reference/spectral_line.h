@@ -69,8 +69,9 @@ struct SpectralLine {
 inline SpectralLine kdv_line(std::size_t points, double length) {
   return {points, length, [](long double k) { return Complex(0, k * k * k); }, false};
 }
-inline SpectralLine ks_line(std::size_t points, double length) {
-  return {points, length, [](long double k) { return Complex(k * k - k * k * k * k); }, true};
+inline SpectralLine ks_line(std::size_t points, double length, long double hyperviscosity = 1) {
+  return {points, length,
+          [=](long double k) { return Complex(k * k - hyperviscosity * k * k * k * k); }, true};
 }
 
 /// phi_1, phi_2, phi_3: (e^z - 1)/z, (e^z - 1 - z)/z^2, (e^z - 1 - z - z^2/2)/z^3.

@@ -59,6 +59,40 @@ TEST(KsExact, S1LinearGrowthOfEveryMode) {
   }
 }
 
+// S1 with a hyperviscosity of its own for each row: exp((k^2 - nu k^4) t), each of the modes in a
+// row of its own and all rows in one call.
+TEST(KsExact, S1LinearGrowthWithAHyperviscosityOfEachRow) {
+  const std::size_t points = 32;
+  const double length = 8 * pi, time = 1.5, amplitude = 1e-8;
+  KsOptions options = options_of(points, length, time, 0.25);
+  options.hyperviscosity.draw = ParameterDraw{{}, ParameterDraw::Kind::uniform, {0.1, 4}};
+  std::vector<Query> queries;
+  std::vector<double> expected;
+  std::vector<std::size_t> modes;
+  for (double hyperviscosity : {0.25, 0.5, 1.0, 2.0, 4.0})
+    for (std::size_t j : {1u, 3u, 4u, 7u, 16u}) {  // k = j / 4
+      const double k = static_cast<double>(j) / 4;
+      queries.push_back(
+          {.id = queries.size(),
+           .state = at_nodes(points, length, [&](double x) { return amplitude * std::cos(k * x); }),
+           .params = {hyperviscosity}});
+      expected.push_back(std::exp((k * k - hyperviscosity * k * k * k * k) * time));
+      modes.push_back(j);
+    }
+  std::vector<Answer> answers(queries.size());
+
+  make_ks(options)->solve(queries, answers);
+
+  for (std::size_t r = 0; r < queries.size(); ++r) {
+    ASSERT_EQ(answers[r].status, Answer::Status::ok) << answers[r].reason;
+    const double growth = std::abs(test::mode(answers[r].states, modes[r])) /
+                          std::abs(test::mode(queries[r].state, modes[r]));
+    // As in S1.
+    EXPECT_NEAR(growth, expected[r], 1e-7 * expected[r] + 1e-7)
+        << "hyperviscosity " << queries[r].params[0] << ", mode " << modes[r];
+  }
+}
+
 // S2. c + (15/19) sqrt(11/19) (11 T^3 - 9 T), T = tanh(K (x - ct)), K = sqrt(11/19)/2. It is not
 // periodic: far from the front the profile is led back by a smooth wall, whose waves do not come
 // near within one unit of time (fourth-order diffusion: exp(-50) at that distance).

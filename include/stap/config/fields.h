@@ -87,6 +87,7 @@ struct FieldInfo {
   std::optional<Affects> affects;  ///< empty: what its section does
   std::function<Value(const void* options)> get;
   std::function<void(void* options, const Value&, const std::string& path, Complaints&)> read;
+  bool later = false;  ///< came after documents without it, which did what its default says
 };
 
 /// The fields of an Options struct, its type erased.
@@ -295,6 +296,14 @@ struct Field : FieldInfo {
     };
   }
 };
+
+/// A row of a key that came later than its entry: effective documents leave it out at its default,
+/// so that what was made before it stays what it is.
+template <class Options>
+Field<Options> later(Field<Options> field) {
+  static_cast<FieldInfo&>(field).later = true;
+  return field;
+}
 
 template <class Options>
 class Fields : public Table {

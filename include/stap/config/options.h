@@ -23,7 +23,7 @@ class AnyOptions {
     const void* there = of(fields);
     return there ? *static_cast<const Options*>(there) : Options{};
   }
-  /// Every field with its value; null if empty.
+  /// Every field with its value, but for those that came `later` at their defaults; null if empty.
   Value value() const;
   /// A copy with another value in one field. Throws Error(config) if it may not be, or there is no
   /// such field.

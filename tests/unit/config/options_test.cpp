@@ -36,6 +36,30 @@ TEST(AnyOptions, GiveBackWhatWasRead) {
   EXPECT_EQ(options.value(), parse_yaml("{points: 64, speed: 2.0}", "t"));
 }
 
+struct Wake {
+  double height = 1.0, damping = 0.5;
+};
+const Fields<Wake>& wake_fields() {
+  static const Fields<Wake> fields{
+      {"height", &Wake::height, "of the wake", above(0)},
+      later<Wake>({"damping", &Wake::damping, "of the wake", at_least(0)})};
+  return fields;
+}
+
+// Documents, and their hashes, from before there was the key stay as they were.
+TEST(AnyOptions, LeaveOutWhatCameLaterAtItsDefault) {
+  const auto value_of = [](const char* yaml) {
+    return read(static_cast<const Table&>(wake_fields()), parse_yaml(yaml, "t.yaml"), "pde")
+        .value();
+  };
+
+  EXPECT_EQ(value_of("{height: 2}"), parse_yaml("{height: 2.0}", "t"));
+  EXPECT_EQ(value_of("{height: 2, damping: 0.5}"), parse_yaml("{height: 2.0}", "t"));
+  EXPECT_EQ(value_of("{damping: 0.25}"), parse_yaml("{height: 1.0, damping: 0.25}", "t"));
+  EXPECT_EQ(describe(wake_fields()).size(), 2u);
+  EXPECT_NE(schema(wake_fields()).find("properties")->find("damping"), nullptr);
+}
+
 TEST(AnyOptions, OfNothingAreTheDefaultsOfAnyone) {
   EXPECT_EQ(AnyOptions().as(wave_fields()).points, 64);
   EXPECT_EQ(AnyOptions().as(heat_fields()).points, 8);

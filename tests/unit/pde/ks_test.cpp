@@ -40,6 +40,48 @@ TEST(Ks, AgreesWithThePlainTwin) {
   }
 }
 
+// Against the twin with another factor of u_xxxx: rounding only, as above. In waves of these
+// lengths k^4 is up to 400, so a factor that was forgotten shows in the first digit.
+TEST(Ks, HasTheHyperviscosityThatItIsGiven) {
+  for (double hyperviscosity : {0.25, 1.0, 3.5}) {
+    KsOptions options = small(22);
+    options.hyperviscosity = hyperviscosity;
+    const std::vector<double> row = random_waves(22, 3);
+
+    const std::vector<double> got = solve_row(*make_ks(options), row);
+
+    EXPECT_LT(test::largest_difference(
+                  got, reference::etdrk4(reference::ks_line(22, options.length, hyperviscosity),
+                                         row, 0.25L, 3)),
+              1e-13)
+        << hyperviscosity;
+  }
+}
+
+// Rows of many hyperviscosities in one call are those of solvers that have one, to the last bit,
+// and again from coefficients that were kept. Mutation that breaks it: a block's table for its
+// rows.
+TEST(Ks, RowsMayHaveTheirOwnHyperviscosity) {
+  const std::vector<double> values{1.0, 0.5, 2.0, 0.5, 0.8, 1.7, 3.0, 1.0, 0.6, 1.1};
+  KsOptions options = small(24);
+  options.hyperviscosity.draw = ParameterDraw{{}, ParameterDraw::Kind::list, values};
+  const auto solver = make_ks(options);
+  std::vector<Query> queries;
+  for (std::size_t r = 0; r < values.size(); ++r)
+    queries.push_back({.id = r, .state = random_waves(24, r), .params = {values[r]}});
+
+  EXPECT_EQ(solver->parameters(), std::vector<std::string>{"hyperviscosity"});
+  EXPECT_EQ(solver->with_step(1.5)->parameters(), std::vector<std::string>{"hyperviscosity"});
+  EXPECT_EQ(solver->refusal({.state = random_waves(24, 0), .params = {0.0}}),
+            "hyperviscosity is 0, expected above 0");
+  for (int again = 0; again < 2; ++again)
+    test::expect_rows_of_their_own(*solver, queries, [&](const std::vector<double>& own) {
+      KsOptions fixed = options;
+      fixed.hyperviscosity = own[0];
+      return make_ks(fixed);
+    });
+}
+
 TEST(Ks, TellsItsGridStepAndName) {
   KsOptions options;
   options.points = 64;
@@ -103,6 +145,7 @@ TEST(Ks, RefusesImpossibleOptions) {
   EXPECT_EQ(kind_of([](auto& o) { o.points = 6; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.points = 33; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.length = -1; }), config);
+  EXPECT_EQ(kind_of([](auto& o) { o.hyperviscosity = 0.0; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.max_abs = 0; }), config);
   EXPECT_EQ(kind_of([](auto& o) { o.max_steps = 1; }), config);
   // dt must be a multiple of step, to 1e-9 of it.
