@@ -121,6 +121,10 @@ std::vector<TensorPlan> fno_tensors(const NetworkSpec& spec) {
   tensors.push_back({"fno_blocks.convs.bias", bias, Draw::normal, std::sqrt(2.0 / in_and_out)});
   for (std::size_t l = 0; l < o.layers; ++l)
     layer(fmt::format("fno_blocks.fno_skips.{}", l), o.width, o.width, false);
+  // At first no layer is shifted.
+  if (spec.shifts() > 0)
+    tensors.push_back(
+        {"fno_blocks.shifts", {o.layers, o.width, spec.shifts()}, Draw::uniform, 0.0});
   layer("projection.fcs.0", o.projection, o.width, true);
   layer("projection.fcs.1", spec.out_channels(), o.projection, true);
   return tensors;
@@ -132,6 +136,7 @@ FamilyRow fno_row() {
           &cpu::make_fno,
           cuda_fno(),
           &fitted,
+          true,
           nullptr};
 }
 

@@ -34,6 +34,7 @@ std::vector<std::string> required(const Model& model) {
   add("position_input", model.spec.inputs.position);
   add("conserved", !model.spec.conserved.empty());
   add("parameters", !model.spec.parameters.empty());
+  add("shifts", model.spec.shifts() > 0);
   add("cluster", model.cluster > 1);
   return names;
 }
@@ -41,7 +42,8 @@ std::vector<std::string> required(const Model& model) {
 void check_known(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
-        name != "conserved" && name != "parameters" && name != "cluster")
+        name != "conserved" && name != "parameters" && name != "shifts" &&
+        name != "cluster")
       throw Error(ErrorKind::data,
                   fmt::format("it requires '{}', which this program does not know: use the version "
                               "of stap or the program that wrote it",
@@ -89,6 +91,8 @@ json spec_to_json(const NetworkSpec& spec) {
                                                 .time_input = spec.inputs.time,
                                                 .position_input = spec.inputs.position});
   common.erase("conserve");  // said by channel, not by name
+  common.erase("parameter_input");
+  if (spec.shifts() > 0) common.set("parameter_input", "shifts");
   for (const config::Value::Member& member : *common.map()) network.set(member.key, member.value);
   json j{{"channels", spec.grid.channels},
          {"points", spec.grid.points},

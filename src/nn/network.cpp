@@ -68,12 +68,18 @@ NetworkSpec make_network(Grid grid, const NetworkOptions& options,
                          std::span<const std::string> channels, std::size_t steps,
                          std::vector<ParameterDraw> parameters) {
   NetworkSpec spec{.grid = std::move(grid),
-                   .inputs = {options.time_input, options.position_input},
+                   .inputs = {options.time_input, options.position_input,
+                              options.parameter_input == NetworkOptions::ParameterInput::shifts},
                    .target = options.target,
                    .parameters = std::move(parameters),
                    .family = options.family};
   if (!spec.family) spec.family.row = family_table().find(network_family().preset);
   const FamilyRow& row = *spec.family.row;
+  if (spec.shifts() > 0 && !row.shifts)
+    throw Error(ErrorKind::config,
+                fmt::format("network.parameter_input is shifts, but networks of the family {} take "
+                            "parameters as channels only",
+                            row.name));
   config::AnyOptions& own = spec.family.options;
   if (own.of(*row.fields) == nullptr) own = {*row.fields, row.fields->make()};
   if (row.fitted) own = row.fitted(spec);

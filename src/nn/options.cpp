@@ -5,7 +5,9 @@
 namespace stap {
 
 const config::Fields<NetworkOptions>& network_fields() {
+  using config::later;
   using Target = NetworkOptions::Target;
+  using ParameterInput = NetworkOptions::ParameterInput;
   static const config::Fields<NetworkOptions> fields{
       {"target", &NetworkOptions::target,
        "what the network predicts: the change over one step, or the next state itself",
@@ -16,6 +18,12 @@ const config::Fields<NetworkOptions>& network_fields() {
       {"position_input", &NetworkOptions::position_input,
        "also tell it where each point is, for forcings, coefficients or walls that depend on "
        "position"},
+      later<NetworkOptions>(
+          {"parameter_input", &NetworkOptions::parameter_input,
+           "how it is told parameters that vary: as input channels, or by shifts of every layer, "
+           "which are learned (on the CPU only)",
+           config::choices<ParameterInput>(
+               {{"channels", ParameterInput::channels}, {"shifts", ParameterInput::shifts}})}),
       {"conserve", &NetworkOptions::conserve,
        "channels whose mean over the grid the solver never changes, [u] say: what a network makes "
        "is shifted so that it does not either",

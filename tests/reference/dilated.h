@@ -22,7 +22,7 @@ class Dilated final : public Network {
     padding_.resize(shape.grid.axes(), Padding::periodic);
   }
 
-  Field body(Field x, Field* hidden) const override {
+  Field body(Field x, std::span<const float>, Field* hidden) const override {
     x = convolved(x, "lifting", 1);
     for (std::size_t b = 0; b < options_.blocks; ++b) {
       Field inner = x;

@@ -55,10 +55,12 @@ class Network {
       for (std::size_t p = 0; p < points; ++p)
         x[c][p] = (double(state[c * points + p]) - double(scaling_.mean[c])) /
                   double(scaling_.deviation[c]);
-    for (const float value : told) x.emplace_back(points, double(value));
+    const auto shifts = told.subspan(told.size() - shape_.shifts());
+    for (const float value : told.first(told.size() - shifts.size()))
+      x.emplace_back(points, double(value));
     if (shape_.inputs.position) add_positions(x);
 
-    x = body(std::move(x), hidden);
+    x = body(std::move(x), shifts, hidden);
 
     std::vector<double> result(channels * points);
     for (std::size_t c = 0; c < channels; ++c)
@@ -88,8 +90,8 @@ class Network {
   }
 
  protected:
-  // What a family makes of its channels.
-  virtual Field body(Field x, Field* hidden) const = 0;
+  // What a family makes of its channels, and of what shifts its layers.
+  virtual Field body(Field x, std::span<const float> shifts, Field* hidden) const = 0;
 
   static Field activated(Field x) {
     for (auto& channel : x)
@@ -127,7 +129,7 @@ class Fno final : public Network {
  private:
   using Complex = std::complex<double>;
 
-  Field body(Field x, Field* hidden) const override {
+  Field body(Field x, std::span<const float> shifts, Field* hidden) const override {
     x = pointwise(x, "lifting.fcs.0", true);
     x = pointwise(activated(x), "lifting.fcs.1", true);
     const std::vector<double>& bias = w_["fno_blocks.convs.bias"];
@@ -136,12 +138,21 @@ class Fno final : public Network {
       const Field skip = pointwise(x, "fno_blocks.fno_skips." + std::to_string(l), false);
       for (std::size_t c = 0; c < next.size(); ++c)
         for (std::size_t p = 0; p < next[c].size(); ++p)
-          next[c][p] += skip[c][p] + bias[l * next.size() + c];
+          next[c][p] += skip[c][p] + bias[l * next.size() + c] +
+                        shift(l * next.size() + c, shifts);
       x = l + 1 < options_.layers ? activated(next) : next;
     }
     x = pointwise(x, "projection.fcs.0", true);
     if (hidden != nullptr) *hidden = x;
     return pointwise(activated(x), "projection.fcs.1", true);
+  }
+
+  // Of channel `channel` of the layers, one behind the other.
+  double shift(std::size_t channel, std::span<const float> by) const {
+    double sum = 0.0;
+    for (std::size_t s = 0; s < by.size(); ++s)
+      sum += w_["fno_blocks.shifts"][channel * by.size() + s] * double(by[s]);
+    return sum;
   }
 
   Field pointwise(const Field& x, const std::string& layer, bool with_bias) const {

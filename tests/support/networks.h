@@ -42,6 +42,20 @@ inline NetworkSpec with_parameters(NetworkSpec shape, std::size_t count) {
   return shape;
 }
 
+inline NetworkSpec with_shifts(NetworkSpec shape) {
+  shape.inputs.shifts = true;
+  return shape;
+}
+
+/// Layers are shifted as they are once something was learned; fresh ones are not.
+inline MemberState shifted(MemberState member) {
+  for (Tensor& tensor : member.weights)
+    if (tensor.name == "fno_blocks.shifts")
+      for (std::size_t i = 0; i < tensor.values.size(); ++i)
+        tensor.values[i] = static_cast<float>(0.5 * Rng(77).normal(i));
+  return member;
+}
+
 /// Normal values: smooth data would hide errors in high modes.
 inline States<float> random_states(const Grid& grid, std::size_t count, const Rng& rng) {
   States<float> states(grid, count);

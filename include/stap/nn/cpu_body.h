@@ -22,6 +22,8 @@ struct Rows {
   std::size_t count = 0;
   /// Writes the input of a row, [points][in_channels].
   std::function<void(std::size_t row, float* input)> input{};
+  /// What shifts the layers of a row: NetworkSpec::shifts() numbers. Not called where that is 0.
+  std::function<const float*(std::size_t row)> shifts{};
   /// Is handed the output of n points of a row, [n][out_channels], and in training leaves the
   /// gradient of the loss there in its place. The points of a row come in order, each once, when
   /// its input was taken.

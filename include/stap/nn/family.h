@@ -43,6 +43,7 @@ struct FamilyRow : config::Entry {
   /// The options with what follows from the grid. Throws Error(config), naming the key, for what
   /// does not fit it. Empty: all do.
   std::function<config::AnyOptions(const NetworkSpec&)> fitted{};
+  bool shifts = false;  ///< its bodies take cpu::Rows::shifts
   /// All fields of a section that names the family; made when the row is added.
   std::shared_ptr<const config::JoinedFields> section{};
 };

@@ -16,6 +16,7 @@ namespace stap {
 struct NetworkInputs {
   bool time = false;      ///< one, constant in space, holding time in [0,1]
   bool position = false;  ///< two an axis, saying where a point is: position_inputs()
+  bool shifts = false;    ///< parameters are no channels, but shift the layers of the body
 
   bool operator==(const NetworkInputs&) const = default;
 };
@@ -37,8 +38,12 @@ struct NetworkSpec {
   /// With its own options; what follows from the grid is in them.
   config::Choice<FamilyRow> family{};
 
-  /// The state's channels, then what a row is told of its condition, then positions.
-  std::size_t in_channels() const { return grid.channels + told_channels() + position_channels(); }
+  /// The state's channels, then what a row is told of its condition but for shifts, then positions.
+  std::size_t in_channels() const {
+    return grid.channels + told_channels() - shifts() + position_channels();
+  }
+  /// Of what a row is told the last so many shift the body's layers.
+  std::size_t shifts() const { return inputs.shifts ? parameters.size() : 0; }
   std::size_t told_channels() const { return (inputs.time ? 1 : 0) + parameters.size(); }
   std::size_t position_channels() const { return inputs.position ? 2 * grid.axes() : 0; }
   std::size_t out_channels() const { return grid.channels; }

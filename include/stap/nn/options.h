@@ -14,10 +14,12 @@ struct FamilyRow;
 /// What a network is, whatever its family (the section `network`).
 struct NetworkOptions {
   enum class Target { delta, state };
+  enum class ParameterInput { channels, shifts };
 
   Target target = Target::delta;  ///< what the network predicts
   bool time_input = false;        ///< NetworkInputs
   bool position_input = false;
+  ParameterInput parameter_input = ParameterInput::channels;  ///< where the problem has some
   /// Names of channels whose mean over the grid no step changes; NetworkSpec::conserved are the
   /// channels.
   std::vector<std::string> conserve{};

@@ -14,6 +14,9 @@ GradientPass::GradientPass(const Network& network, std::size_t batches, int thre
       const Batch& batch = *asked->batch;
       asked->network.scale_input(batch.member, batch.inputs[row], batch.told[row], input);
     };
+    rows_[b].shifts = [asked](std::size_t row) {
+      return asked->network.shifts_of(asked->batch->told[row]);
+    };
     rows_[b].output = [asked](std::size_t row, std::size_t first, std::size_t n, float* output) {
       const Batch& batch = *asked->batch;
       const std::size_t values = batch.rows * asked->network.spec.grid.values();

@@ -92,6 +92,7 @@ void forward(const Network& net, const MemberView& member, std::span<const float
     net.conserved_means(states[r], memory.means.data() + r * conserved);
     net.scale_input(member, states[r], told[r], input);
   };
+  rows.shifts = [&](std::size_t r) { return net.shifts_of(told[r]); };
   rows.output = [&](std::size_t r, std::size_t first, std::size_t n, const float* output) {
     net.unscale(member, states[r], first, n, output, advanced[r]);
   };

@@ -35,6 +35,10 @@ class Network {
   /// State [C][points], what its row is told and positions -> scaled network input [points][in].
   void scale_input(const MemberView& member, const float* state, const float* told,
                    float* input) const;
+  /// Of what a row is told: what shifts the layers of the body.
+  const float* shifts_of(const float* told) const {
+    return told + (spec.told_channels() - spec.shifts());
+  }
   /// Network output [n][C] of some points -> advanced state there.
   void unscale(const MemberView& member, const float* state, std::size_t first_point, std::size_t n,
                const float* output, float* advanced) const;

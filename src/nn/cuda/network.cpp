@@ -187,6 +187,10 @@ std::size_t half_size(const NetworkSpec& spec) {
 }
 
 void check_limits(const NetworkSpec& spec) {
+  if (spec.shifts() > 0)
+    throw Error(ErrorKind::config,
+                "network.parameter_input is shifts, but the GPU's kernels take parameters as input "
+                "channels only: choose channels, or device: cpu");
   const FnoOptions o = options_of(spec);
   const auto need = [](const char* what, std::size_t value, std::size_t most) {
     if (value > most)

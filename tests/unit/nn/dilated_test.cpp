@@ -89,7 +89,7 @@ TEST_P(DilatedBetween, OutputAndGradientsAreTheTwins) {
     x[i % channels][i / channels] = double(input[i]);
   }
   const auto loss = [&] {
-    const reference::Network::Field y = twin.body(x, nullptr);
+    const reference::Network::Field y = twin.body(x, {}, nullptr);
     double sum = 0.0;
     for (std::size_t i = 0; i < factor.size(); ++i)
       sum += double(factor[i]) * y[i % channels][i / channels];
@@ -110,7 +110,7 @@ TEST_P(DilatedBetween, OutputAndGradientsAreTheTwins) {
   Parameters gradient = zero_parameters(spec);
   body.unpack(pass->gradient(0), gradient);
 
-  const reference::Network::Field y = twin.body(x, nullptr);
+  const reference::Network::Field y = twin.body(x, {}, nullptr);
   std::vector<double> found(output.begin(), output.end()), expected;
   for (std::size_t i = 0; i < output.size(); ++i) expected.push_back(y[i % channels][i / channels]);
   EXPECT_LT(test::relative_l2(found, expected), 2e-6);

@@ -62,7 +62,14 @@ std::vector<Case> cases() {
        test::with_parameters(
            test::with_positions(small_shape({5, 7}, {4, 6}, 1, 3, 5, true)), 8),
        3},
+      {"Shifts", test::with_shifts(test::with_parameters(small_shape({11}, {4}), 2)), 5},
+      {"PlaneShifts",
+       test::with_shifts(test::with_parameters(
+           test::with_positions(small_shape({5, 7}, {4, 6}, 2, 19, 5, true)), 3)),
+       6},
   };
+  if (test::testing_cuda())
+    std::erase_if(list, [](const Case& c) { return c.shape.shifts() > 0; });
   FnoOptions one = *fno_options(small_shape({8}, {4}).family);
   one.layers = 1;
   list.push_back({"OneLayer", make_network(make_grid(1, {8}, {1.0}), {.family = fno(one)}), 2});
@@ -92,7 +99,8 @@ class AgainstTwin : public testing::TestWithParam<Case> {
       : shape(GetParam().shape),
         engine(test::make_engine_under_test(shape, 1, 2)),
         data(shape, GetParam().rows, Rng(11)) {
-    engine->load(0, fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5)));
+    engine->load(0, test::shifted(fresh_member(
+                        shape, test::some_scaling(shape.grid.channels), Rng(5))));
   }
   NetworkSpec shape;
   std::unique_ptr<Engine> engine;

@@ -76,8 +76,9 @@ void FnoBody::lift(const float* weights, const float* input, float* hidden, floa
   }
 }
 
-Dense FnoBody::layer(const float* weights, std::size_t l, const float* x, const float* add,
-                     float* y) const {
+Dense FnoBody::layer(const Rows& rows, std::size_t row, std::size_t l, const float* x,
+                     const float* add, float* y, float* bias) const {
+  const float* weights = rows.weights;
   Dense d{};
   d.points = layout.points;
   d.in = layout.width;
@@ -86,6 +87,14 @@ Dense FnoBody::layer(const float* weights, std::size_t l, const float* x, const 
   d.ldx = field_ld;
   d.weight = weights + layout.skip[l];
   d.bias = weights + layout.bias[l];
+  if (layout.shifts > 0) {
+    const float* by = rows.shifts(row);
+    std::copy_n(d.bias, layout.width_padded, bias);
+    for (std::size_t s = 0; s < layout.shifts; ++s)
+      for (std::size_t c = 0; c < layout.width_padded; ++c)
+        bias[c] += by[s] * weights[layout.shift[l] + s * layout.width_padded + c];
+    d.bias = bias;
+  }
   d.add = add;
   d.y = y;
   d.ldy = field_ld;

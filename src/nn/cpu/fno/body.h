@@ -49,9 +49,10 @@ class FnoBody final : public Body {
                           float* hidden) const;
   /// Network input -> first field; `hidden` has kChunk x hidden_ld values.
   void lift(const float* weights, const float* input, float* hidden, float* field) const;
-  /// The dense part of Fourier layer l for all points: everything set but the slope.
-  Dense layer(const float* weights, std::size_t l, const float* x, const float* add,
-              float* y) const;
+  /// The dense part of Fourier layer l for all points: everything set but the slope. `bias` has
+  /// room for that of the row, where layers are shifted.
+  Dense layer(const Rows& rows, std::size_t row, std::size_t l, const float* x, const float* add,
+              float* y, float* bias) const;
 };
 
 }  // namespace stap::cpu::fno

@@ -17,6 +17,7 @@ class FnoForward final : public Forward {
         input_(body.layout.points * body.layout.in),
         hidden_(kChunk * body.hidden_ld),
         output_(kChunk * body.layout.out),
+        bias_(body.layout.width_padded),
         spectra_(body.layout.modes * kForwardRows * body.spectrum_row()),
         products_(body.layout.modes * kForwardRows * body.spectrum_row()),
         scratch_(body.transform.scratch_size(body.layout.width_padded)) {}
@@ -25,7 +26,7 @@ class FnoForward final : public Forward {
 
  private:
   const FnoBody& net_;
-  Buffer<float> fields_, input_, hidden_, output_, spectra_, products_, scratch_;
+  Buffer<float> fields_, input_, hidden_, output_, bias_, spectra_, products_, scratch_;
 };
 
 void FnoForward::run(const Rows& rows, const HiddenSink* sink) {
@@ -58,7 +59,7 @@ void FnoForward::run(const Rows& rows, const HiddenSink* sink) {
     const bool last = l + 1 == y.layers;
     for (std::size_t r = 0; r < count; ++r) {
       from_modes(r);
-      const Dense d = net_.layer(rows.weights, l, field[r], spare, spare);
+      const Dense d = net_.layer(rows, r, l, field[r], spare, spare, bias_.data());
       if (last) {
         net_.kernels.dense_bias_add(d);
       } else {

@@ -38,6 +38,11 @@ void for_each_value(const Layout& y, const Visit& visit) {
     for (std::size_t i = 0; i < y.width; ++i) visit(y.bias[l] + i, t, l * y.width + i);
   ++t;
   for (std::size_t l = 0; l < y.layers; ++l) panels(y.skip[l], y.width, y.width);
+  for (std::size_t l = 0; l < y.layers; ++l)
+    for (std::size_t i = 0; i < y.width; ++i)
+      for (std::size_t s = 0; s < y.shifts; ++s)
+        visit(y.shift[l] + s * y.width_padded + i, t, (l * y.width + i) * y.shifts + s);
+  t += y.shifts > 0 ? 1 : 0;
   panels(y.project1, y.width, y.projection);
   vector(y.project1_bias, y.projection);
   for (std::size_t c = 0; c < y.out; ++c)
@@ -56,6 +61,7 @@ Layout::Layout(const NetworkSpec& spec, const FnoOptions& options)
       lifting(options.lifting),
       projection(options.projection),
       layers(options.layers),
+      shifts(spec.shifts()),
       points(spec.grid.points_total()),
       modes(options.kept_total()),
       width_padded(padded(width)),
@@ -74,6 +80,7 @@ Layout::Layout(const NetworkSpec& spec, const FnoOptions& options)
   for (std::size_t l = 0; l < layers; ++l) {
     skip.push_back(take(width * width_padded));
     bias.push_back(take(width));
+    shift.push_back(take(shifts * width_padded));
   }
   project1 = take(width * projection_padded);
   project1_bias = take(projection);

@@ -14,12 +14,14 @@ struct Layout {
   Layout(const NetworkSpec& spec, const FnoOptions& options);
 
   std::size_t in, out, width, lifting, projection, layers;
+  std::size_t shifts;  ///< NetworkSpec::shifts()
   std::size_t points, modes;  ///< grid points; kept complex modes in all
   std::size_t width_padded, lifting_padded, projection_padded;
 
   // Offsets into the packed array: first the dense part, then the spectral weights.
   std::size_t lift1, lift1_bias, lift2, lift2_bias;
   std::vector<std::size_t> skip, bias;  ///< per layer
+  std::vector<std::size_t> shift;       ///< likewise, [shifts][padded width]
   std::size_t project1, project1_bias, project2, project2_bias;
   std::size_t dense_size;
   std::vector<std::size_t> spectral;  ///< per layer

@@ -41,6 +41,7 @@ FnoPass::FnoPass(const FnoBody& body, std::size_t batches, int threads)
     scratch.slope = Buffer<float>(kChunk * net_.hidden_ld);
     scratch.output = Buffer<float>(kChunk * y.out);
     scratch.transform = Buffer<float>(net_.transform.scratch_size(y.width_padded));
+    scratch.bias = Buffer<float>(y.width_padded);
     scratch.adjoint = Buffer<float>(2 * y.width * y.width_padded);
     scratch_.push_back(std::move(scratch));
   }
@@ -154,7 +155,8 @@ void FnoPass::layer_forward(const Task& task, std::size_t l, std::size_t row) co
   float* next = field_of(held.fields[l + 1], row);
   net_.transform.inverse(net_.spectrum(held.products.data(), task.batch.count, row), cp, next,
                          net_.field_ld, task.scratch.transform.data());
-  Dense d = net_.layer(task.batch.weights, l, field_of(held.fields[l], row), next, next);
+  Dense d = net_.layer(task.batch, row, l, field_of(held.fields[l], row), next, next,
+                       task.scratch.bias.data());
   d.slope = field_of(held.slopes[l + 1], row);
   net_.kernels.dense_bias_add_gelu_slope(d);
   net_.transform.forward(next, net_.field_ld, cp,
@@ -174,7 +176,8 @@ void FnoPass::last_layer_and_projection(const Task& task, std::size_t row) const
   float* d_z = field_of(held.slopes[y.layers], row);
   net_.transform.inverse(net_.spectrum(held.products.data(), task.batch.count, row), y.width_padded,
                          z, net_.field_ld, scratch.transform.data());
-  k.dense_bias_add(net_.layer(weights, last, field_of(held.fields[last], row), z, z));
+  k.dense_bias_add(net_.layer(task.batch, row, last, field_of(held.fields[last], row), z, z,
+                              scratch.bias.data()));
 
   for (std::size_t p = 0; p < y.points; p += kChunk) {
     const std::size_t n = std::min(kChunk, y.points - p);
@@ -218,10 +221,29 @@ void FnoPass::layer_gradients(const Task& task, std::size_t l, std::size_t row,
   Held& held = task.held;
   net_.kernels.outer(y.points, y.width, y.width_padded, field_of(held.fields[l], row),
                      net_.field_ld, d_out, net_.field_ld, task.dense + y.skip[l]);
-  net_.kernels.column_sums(y.points, y.width_padded, d_out, net_.field_ld, task.dense + y.bias[l]);
+  if (y.shifts == 0) {
+    net_.kernels.column_sums(y.points, y.width_padded, d_out, net_.field_ld,
+                             task.dense + y.bias[l]);
+  } else {
+    shift_gradients(task, l, row, d_out);
+  }
   net_.transform.forward(d_out, net_.field_ld, y.width_padded,
                          net_.spectrum(held.products.data(), task.batch.count, row),
                          task.scratch.transform.data());
+}
+
+// The bias of a row is b + sum_s p_s w_s: both have its sums over points, the second times p_s.
+void FnoPass::shift_gradients(const Task& task, std::size_t l, std::size_t row,
+                              const float* d_out) const {
+  const Layout& y = net_.layout;
+  float* sums = task.scratch.bias.data();
+  std::fill_n(sums, y.width_padded, 0.0f);
+  net_.kernels.column_sums(y.points, y.width_padded, d_out, net_.field_ld, sums);
+  const float* by = task.batch.shifts(row);
+  for (std::size_t c = 0; c < y.width_padded; ++c) task.dense[y.bias[l] + c] += sums[c];
+  for (std::size_t s = 0; s < y.shifts; ++s)
+    for (std::size_t c = 0; c < y.width_padded; ++c)
+      task.dense[y.shift[l] + s * y.width_padded + c] += by[s] * sums[c];
 }
 
 // With the field u = sum_k c_k/N Re(O_k e^{ikx}) (c_k the multiplicity) and D the forward transform

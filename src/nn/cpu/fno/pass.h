@@ -41,6 +41,7 @@ class FnoPass final : public Pass {
   };
   struct Scratch {
     Buffer<float> field, d_field, hidden, slope, output, transform, adjoint;
+    Buffer<float> bias;  // of a row; later sums of its gradient
   };
   struct Task {
     const Rows& batch;
@@ -58,6 +59,7 @@ class FnoPass final : public Pass {
   void layer_forward(const Task& task, std::size_t l, std::size_t row) const;
   void last_layer_and_projection(const Task& task, std::size_t row) const;
   void layer_gradients(const Task& task, std::size_t l, std::size_t row, const float* d_out) const;
+  void shift_gradients(const Task& task, std::size_t l, std::size_t row, const float* d_out) const;
   void layer_backward(const Task& task, std::size_t l, std::size_t row) const;
   void lift_backward(const Task& task, std::size_t row, const float* d_field) const;
   void mode_backward(Held& held, const Rows& batch, Scratch& scratch, std::size_t l,
