@@ -1,6 +1,7 @@
 #include "run/purchase.h"
 
 #include <algorithm>
+#include <iterator>
 #include <chrono>
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "stap/study/data_files.h"
 
 #include <algorithm>
+#include <iterator>
 #include <bit>
 #include <cmath>
 #include <map>

@@ -202,6 +202,7 @@ void check_limits(const NetworkSpec& spec) {
   need("network.width", o.width, 64);
   need("network.lifting", o.lifting, kHidden);
   need("network.projection", o.projection, kHidden);
+  need("the number of parameters that vary", spec.parameters.size(), kTold - 1);
   need("the number of input channels", spec.in_channels(), kChannels - 1);
   need("the number of grid points", spec.grid.points_total(), 1 << 18);
 }

@@ -60,7 +60,7 @@ std::vector<Case> cases() {
       {"ParametersTime", test::with_parameters(small_shape({10}, {4}, 2, 5, 7, true), 2), 3},
       {"PlaneAll",
        test::with_parameters(
-           test::with_positions(small_shape({5, 7}, {4, 6}, 1, 3, 5, true)), 8),
+           test::with_positions(small_shape({5, 7}, {4, 6}, 2, 3, 5, true)), 8),
        3},
       {"Shifts", test::with_shifts(test::with_parameters(small_shape({11}, {4}), 2)), 5},
       {"PlaneShifts",

@@ -124,6 +124,36 @@ TEST(ModelFile, SaysWhatItRequires) {
   EXPECT_NE(content(path).find(R"("requires":"[\"fno\"]")"), std::string::npos);
 }
 
+// Ranges are the network's own, so that nobody need know the run.
+TEST(ModelFile, HasTheRangesOfItsParameters) {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
+  for (const bool shifts : {false, true}) {
+    NetworkSpec spec = test::with_parameters(test::small_shape({6}, {4}), 3);
+    spec.inputs.shifts = shifts;
+    const Model model{spec, {fresh_member(spec, test::some_scaling(1), Rng(1))}};
+    write_model(path, model);
+
+    const Model back = read_model(path);
+
+    EXPECT_EQ(back.spec, spec);
+    EXPECT_EQ(back.members, model.members);
+    const std::string known = shifts ? R"("requires":"[\"fno\",\"parameters\",\"shifts\"]")"
+                                     : R"("requires":"[\"fno\",\"parameters\"]")";
+    EXPECT_NE(content(path).find(known), std::string::npos);
+  }
+  const std::string good = content(path);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string bytes = good;
+    bytes.replace(bytes.find(from), from.size(), to);
+    overwrite(path, resealed(bytes));
+    return test::error_text(ErrorKind::data, [&] { read_model(path); });
+  };
+  EXPECT_TRUE(test::contains(with("[-2.0,3.0]", "[-2.03330]"), "'p0' has no range"));
+  EXPECT_TRUE(test::contains(with("\\\"log\\\"", "\\\"lag\\\""), "'p1' has no range"));
+  EXPECT_TRUE(test::contains(with("[0.001,", "[-.001,"), "m is not a usable model file"));
+}
+
 // Files as earlier versions wrote them, of a network of one layer on 4 points.
 TEST(ModelFile, OfEarlierVersionsAreRead) {
   const test::TemporaryFolder folder;
