@@ -31,8 +31,8 @@ RunTestSet test_set_of(const EvaluateOptions& options, const Surrogate& surrogat
   const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
   if (!options.test.empty()) {
     check_described(options.test, grid, model_info(options.model, grid).dt, "the model");
-    return {options.test, read_test_set(options.test, grid, 0, 0,
-                                        names_of(surrogate.engine->spec().parameters))};
+    return {options.test,
+            read_test_set(options.test, grid, 0, 0, names_of(surrogate.engine->spec().parameters))};
   }
   if (!std::filesystem::is_directory(options.model))
     throw Error(ErrorKind::config,

@@ -77,12 +77,7 @@ void measure(const std::string& name, const NetworkSpec& spec, int threads) {
   std::fflush(stdout);
 }
 
-}  // namespace
-}  // namespace stap
-
-int main(int argc, char** argv) {
-  using namespace stap;
-  const int threads = argc > 1 ? std::atoi(argv[1]) : 1;
+void measure_all(int threads) {
   FnoOptions small;
   small.modes = {32};
   small.width = 24;
@@ -91,4 +86,11 @@ int main(int argc, char** argv) {
           threads);
   for (const bench::Problem& problem : bench::paper_networks())
     if (problem.name != "cns") measure(problem.name, bench::shape_of(problem), threads);
+}
+
+}  // namespace
+}  // namespace stap
+
+int main(int argc, char** argv) {
+  stap::measure_all(argc > 1 ? std::atoi(argv[1]) : 1);
 }

@@ -18,8 +18,7 @@ inline void put_candidates(Committee& committee, RowsId rows, const Candidates& 
   for (std::size_t r = 0; r < ids.size(); ++r) {
     const auto from = candidates.states.row(ids[r]);
     std::copy(from.begin(), from.end(), states.row(r).begin());
-    conditions.add(candidates.conditions.step(ids[r]),
-                   candidates.conditions.parameters_of(ids[r]));
+    conditions.add(candidates.conditions.step(ids[r]), candidates.conditions.parameters_of(ids[r]));
   }
   committee.put(rows, 0, states.view(), conditions.view());
 }

@@ -54,8 +54,8 @@ RowsId Committee::rows(std::size_t n) {
   if (free == blocks_.end()) free = blocks_.emplace(blocks_.end());
   const RowsId id{static_cast<std::uint32_t>(free - blocks_.begin())};
   do_rows(id, n);
-  *free = Block{n, std::vector<std::uint32_t>(n),
-                std::vector<double>(n * told_.parameters.size()), {}};
+  *free =
+      Block{n, std::vector<std::uint32_t>(n), std::vector<double>(n * told_.parameters.size()), {}};
   return id;
 }
 
@@ -78,9 +78,9 @@ void Committee::put(RowsId id, std::size_t first, StatesView<const float> states
   if (states.count == 0) return;
   do_put(id, first, states);
   for (std::size_t r = 0; r < states.count; ++r) block(id).steps[first + r] = conditions.step(r);
-  std::ranges::copy(conditions.parameters,
-                    block(id).parameters.begin() +
-                        static_cast<std::ptrdiff_t>(first * told_.parameters.size()));
+  std::ranges::copy(
+      conditions.parameters,
+      block(id).parameters.begin() + static_cast<std::ptrdiff_t>(first * told_.parameters.size()));
 }
 
 void Committee::get(RowsId id, std::size_t first, StatesView<float> states) const {

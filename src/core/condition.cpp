@@ -22,9 +22,8 @@ double scaled(const ParameterDraw& draw, double value) {
 void ConditionInputs::tell(std::uint32_t step, std::span<const double> of_row, double* told) const {
   if (time) *told++ = static_cast<double>(step) / static_cast<double>(horizon);
   for (std::size_t p = 0; p < parameters.size(); ++p) {
-    const auto place = std::ranges::count_if(parameters, [&](const ParameterDraw& other) {
-      return other.name < parameters[p].name;
-    });
+    const auto place = std::ranges::count_if(
+        parameters, [&](const ParameterDraw& other) { return other.name < parameters[p].name; });
     told[place] = scaled(parameters[p], of_row[p]);
   }
 }

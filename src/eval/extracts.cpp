@@ -29,11 +29,12 @@ Extract extract(Committee& committee, const TrajectoriesView& test,
   const auto truth = test.states.rows(trajectory * test.times, test.times);
   std::vector<float> rolled(truth.values, truth.values + k * values);  // the initial cluster
   const StatesView<const float> initial{truth.values, 1, k * values};
-  roll_out(committee, initial, kMean, test.steps() / k, 1,
-           [&](std::size_t, std::size_t, StatesView<const float> states) {
-             rolled.insert(rolled.end(), states.values, states.values + k * values);
-           },
-           test.conditions.part(trajectory, 1));
+  roll_out(
+      committee, initial, kMean, test.steps() / k, 1,
+      [&](std::size_t, std::size_t, StatesView<const float> states) {
+        rolled.insert(rolled.end(), states.values, states.values + k * values);
+      },
+      test.conditions.part(trajectory, 1));
   Extract result{.kind = kind, .trajectory = trajectory, .rmse = rmse};
   for (std::size_t t : times) {
     result.truth.insert(result.truth.end(), truth.row(t).begin(), truth.row(t).end());
@@ -61,9 +62,8 @@ Extracts take_extracts(Committee& committee, const TrajectoriesView& test, const
     const std::size_t row = 3 * test.steps() * sizeof(double);  // spread and two errors
     const std::size_t n = std::min({test.count(), kCalibrated, bytes_most / 4 / row});
     if (n > 0)
-      extracts.calibration =
-          calibrate(committee, {test.states.rows(0, n * test.times), test.times, test.cluster,
-                                test.conditions.part(0, n)});
+      extracts.calibration = calibrate(committee, {test.states.rows(0, n * test.times), test.times,
+                                                   test.cluster, test.conditions.part(0, n)});
   }
   const std::size_t per_time = 2 * std::size(kKinds) * test.states.row_size * sizeof(double);
   extracts.times = kept_times(test.times, bytes_most / 4 * 3 / per_time);

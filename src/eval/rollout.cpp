@@ -50,10 +50,10 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
                             block, initial.row_size, committee.grid().values()));
   if ((!conditions.steps.empty() && conditions.steps.size() != initial.count) ||
       conditions.parameters.size() != conditions.count * initial.count)
-    throw Error(ErrorKind::internal,
-                fmt::format("{} steps and {} x {} parameters of {} rollouts",
-                            conditions.steps.size(), conditions.parameters.size(),
-                            conditions.count, initial.count));
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("{} steps and {} x {} parameters of {} rollouts", conditions.steps.size(),
+                    conditions.parameters.size(), conditions.count, initial.count));
   if (std::ranges::any_of(images, &StateMap::reversed))
     throw Error(ErrorKind::internal, "a rollout over images that turn time round");
   const std::size_t most = std::min(block, initial.count);

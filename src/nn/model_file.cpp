@@ -42,8 +42,7 @@ std::vector<std::string> required(const Model& model) {
 void check_known(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
-        name != "conserved" && name != "parameters" && name != "shifts" &&
-        name != "cluster")
+        name != "conserved" && name != "parameters" && name != "shifts" && name != "cluster")
       throw Error(ErrorKind::data,
                   fmt::format("it requires '{}', which this program does not know: use the version "
                               "of stap or the program that wrote it",

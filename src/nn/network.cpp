@@ -60,8 +60,8 @@ std::vector<std::size_t> channels_called(std::span<const std::string> names,
 bool NetworkSpec::operator==(const NetworkSpec& other) const {
   return grid == other.grid && inputs == other.inputs && target == other.target &&
          conserved == other.conserved && horizon == other.horizon &&
-         parameters == other.parameters &&
-         family.row == other.family.row && family.options.value() == other.family.options.value();
+         parameters == other.parameters && family.row == other.family.row &&
+         family.options.value() == other.family.options.value();
 }
 
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,

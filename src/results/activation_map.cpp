@@ -50,7 +50,8 @@ ActivationMap map_activations(Committee& committee, const TrajectoriesView& test
   for (std::size_t i = 0; i < bought.count(); ++i)
     bought_conditions.add(transitions.origins[i].step, transitions.parameters.row(i));
 
-  const auto full_features = sketched_states(committee, std::as_const(full).view(), full_conditions.view());
+  const auto full_features =
+      sketched_states(committee, std::as_const(full).view(), full_conditions.view());
   const auto bought_features =
       sketched_states(committee, std::as_const(bought).view(), bought_conditions.view());
   const auto fitted = finite_rows(full_features, [](std::size_t) { return true; });

@@ -115,9 +115,8 @@ void evaluate_round(Run& run, Committee& committee, StatesView<const float> test
   });
   if (metrics && !test) head.set("measured_on", "validation");
   if (run.study.options.images)
-    head.set("images", timed(run, "evaluate", [&] {
-               return over_images(run, committee, of_test, threads);
-             }));
+    head.set("images",
+             timed(run, "evaluate", [&] { return over_images(run, committee, of_test, threads); }));
   if (run.study.options.stages > 1) add_stages(run, head);
   if (!begun_earlier(run))
     if (std::string losses = run.folder.keep_losses(run.round); !losses.empty())

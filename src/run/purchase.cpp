@@ -1,8 +1,8 @@
 #include "run/purchase.h"
 
 #include <algorithm>
-#include <iterator>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>

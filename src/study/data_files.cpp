@@ -1,9 +1,9 @@
 #include "stap/study/data_files.h"
 
 #include <algorithm>
-#include <iterator>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <span>
 #include <sstream>

@@ -112,8 +112,8 @@ TEST_F(ParametricProgram, SweepsEvaluateAndPredict) {
   const Finished own = run_stap({"evaluate", run, "--json"});
   ASSERT_EQ(own.exit_code, 0) << own.err;
   const std::string metrics = content(run + "/metrics.jsonl");
-  const auto last = nlohmann::json::parse(
-      metrics.substr(metrics.rfind('\n', metrics.size() - 2) + 1));
+  const auto last =
+      nlohmann::json::parse(metrics.substr(metrics.rfind('\n', metrics.size() - 2) + 1));
   EXPECT_EQ(nlohmann::json::parse(own.out).at("rmse"), last.at("rmse"));
   ASSERT_EQ(run_stap(words("generate", "d")).exit_code, 0);
   const std::string test = folder_.path("d/test.h5"), out = folder_.path("p.h5");

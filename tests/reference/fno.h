@@ -45,8 +45,8 @@ class Network {
       : shape_(shape), w_(weights), scaling_(scaling) {}
   virtual ~Network() = default;
 
-  /// The state one learned step later of a row that is told these numbers; `hidden`, if given, gets the last hidden activations
-  /// before their GELU.
+  /// The state one learned step later of a row that is told these numbers; `hidden`, if given, gets
+  /// the last hidden activations before their GELU.
   std::vector<double> advance(std::span<const float> state, std::span<const float> told,
                               Field* hidden = nullptr) const {
     const std::size_t channels = shape_.grid.channels, points = shape_.grid.points_total();
@@ -138,8 +138,7 @@ class Fno final : public Network {
       const Field skip = pointwise(x, "fno_blocks.fno_skips." + std::to_string(l), false);
       for (std::size_t c = 0; c < next.size(); ++c)
         for (std::size_t p = 0; p < next[c].size(); ++p)
-          next[c][p] += skip[c][p] + bias[l * next.size() + c] +
-                        shift(l * next.size() + c, shifts);
+          next[c][p] += skip[c][p] + bias[l * next.size() + c] + shift(l * next.size() + c, shifts);
       x = l + 1 < options_.layers ? activated(next) : next;
     }
     x = pointwise(x, "projection.fcs.0", true);

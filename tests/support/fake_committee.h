@@ -82,7 +82,8 @@ class FakeCommittee final : public Committee {
     std::vector<std::vector<float>> results;
     for (std::size_t r = 0; r < i.size(); ++r) {
       const double at = told.empty() ? 0.0 : told[r * this->told().channels()];
-      if (this->told().time && at >= 1.0) throw std::logic_error("a step that starts at the end of a trajectory");
+      if (this->told().time && at >= 1.0)
+        throw std::logic_error("a step that starts at the end of a trajectory");
       results.push_back(apply(member[r], block(from).at(i[r]), at));
     }
     for (std::size_t r = 0; r < j.size(); ++r) block(to).at(j[r]) = results[r];

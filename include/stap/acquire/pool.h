@@ -10,8 +10,9 @@
 
 namespace stap {
 
-/// The initial conditions a round may choose from, each a state and its parameters. An id is an index into the whole pool and never
-/// changes; `open` holds the ids that are not used yet, ascending.
+/// The initial conditions a round may choose from, each a state and its parameters. An id is an
+/// index into the whole pool and never changes; `open` holds the ids that are not used yet,
+/// ascending.
 struct Candidates {
   StatesView<const float> states;  ///< the whole pool
   std::span<const std::size_t> open;

@@ -137,8 +137,8 @@ class Committee {
 
   ConditionInputs told_;
   std::vector<std::optional<Block>> blocks_;
-  Conditions conditions_;           // of the call under way
-  std::vector<double> told_rows_;   // likewise
+  Conditions conditions_;          // of the call under way
+  std::vector<double> told_rows_;  // likewise
   std::uint64_t calls_ = 0;
   StopAsked stop_asked_;
   std::vector<double> channel_factors_;

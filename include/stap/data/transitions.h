@@ -38,8 +38,8 @@ void drop_last_acquisition(TransitionSet& set);
 /// `transitions.h5` (format "transitions/2": `acquisition`, `candidate`, `step` and `acquisitions`
 /// as whole numbers, `inputs`, `outputs`, the attributes of StateInfo, and `cluster` where it is
 /// not 1; where parameters vary "transitions/3", with `parameters` [n, P] and the attribute
-/// `parameter_names`), replaced in one step. `run` is the run_id() of whose training set it is, if any. Throws
-/// Error(storage).
+/// `parameter_names`), replaced in one step. `run` is the run_id() of whose training set it is, if
+/// any. Throws Error(storage).
 void write_transitions(const std::filesystem::path& path, const TransitionSet& set,
                        const std::string& run = {});
 /// A hash of all of it, as sixteen digits.

@@ -83,8 +83,8 @@ void Network::restore_means(const double* means, float* state) const {
 }
 
 void forward(const Network& net, const MemberView& member, std::span<const float* const> states,
-             std::span<const float* const> told, std::span<float* const> advanced, ForwardMemory& memory,
-             const HiddenSink* sink) {
+             std::span<const float* const> told, std::span<float* const> advanced,
+             ForwardMemory& memory, const HiddenSink* sink) {
   const std::size_t conserved = net.spec.conserved.size();
   Rows rows{.weights = member.packed, .count = states.size()};
   rows.input = [&](std::size_t r, float* input) {

@@ -64,7 +64,7 @@ struct ForwardMemory {
 /// Advances up to kForwardRows states by one learned step with one member. states[r] and
 /// advanced[r] are [C][points]; told[r] is what row r is told. `sink` may be null.
 void forward(const Network& network, const MemberView& member, std::span<const float* const> states,
-             std::span<const float* const> told, std::span<float* const> advanced, ForwardMemory& memory,
-             const HiddenSink* sink);
+             std::span<const float* const> told, std::span<float* const> advanced,
+             ForwardMemory& memory, const HiddenSink* sink);
 
 }  // namespace stap::cpu

@@ -151,8 +151,8 @@ class CudaCommittee final : public Committee {
     clear_items();
     for (std::size_t r = 0; r < i.size(); ++r)
       items_[static_cast<std::size_t>(member[r])].push_back(
-          {row_of(from, i[r]), row_of(to, j[r]),
-           told.data() + r * device_.spec.told_channels(), r});
+          {row_of(from, i[r]), row_of(to, j[r]), told.data() + r * device_.spec.told_channels(),
+           r});
     results_.reserve(features.size());
     send_bundles();
     send_sketches(step);

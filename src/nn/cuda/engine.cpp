@@ -290,8 +290,8 @@ class CudaEngine final : public Engine, public Gradients {
     }
     const auto record = [&] {
       gather_rows(device_jobs_.data(), bundles, step_.data(), rows_.data(),
-                  static_cast<int>(spec().grid.values()),
-                  static_cast<int>(spec().told_channels()), stream_);
+                  static_cast<int>(spec().grid.values()), static_cast<int>(spec().told_channels()),
+                  stream_);
       branches_.run(stream_, branches, [&](std::size_t b, cudaStream_t stream) {
         const int begin = static_cast<int>(b) * bundles / static_cast<int>(branches);
         const int end = static_cast<int>(b + 1) * bundles / static_cast<int>(branches);

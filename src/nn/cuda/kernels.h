@@ -51,7 +51,7 @@ struct BundleRows {
   const float* in[kRows];      ///< states [C][points]; those from `rows` on are not read
   const float* target[kRows];  ///< training only
   float* out[kRows];           ///< inference only
-  float told[kRows][kTold];  ///< Net::told of them are read
+  float told[kRows][kTold];    ///< Net::told of them are read
   int rows;
   int made;  ///< rows that the forward kernels make: `rows`; in training, whose sums over points
              ///< read them all, kRows (0 if there is none)

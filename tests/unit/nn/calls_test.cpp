@@ -400,7 +400,8 @@ TEST_P(EngineCalls, WithDataOfAnotherShapeAreRefused) {
   refused("6 and 6 values, but a state of the network has 8", other.view());
   refused("4 inputs but 3 targets",
           {data.inputs.view(), data.targets.view().rows(0, 3), data.told});
-  refused("0 numbers of times and parameters for 4 transitions, expected 4", {data.inputs.view(), data.targets.view(), {}});
+  refused("0 numbers of times and parameters for 4 transitions, expected 4",
+          {data.inputs.view(), data.targets.view(), {}});
 }
 
 TEST_P(EngineCalls, WithOptionsThatCannotBeAreRefused) {

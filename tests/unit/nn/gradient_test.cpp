@@ -59,8 +59,7 @@ std::vector<Case> cases() {
       {"Parameter", test::with_parameters(small_shape({11}, {4}), 1), 5},
       {"ParametersTime", test::with_parameters(small_shape({10}, {4}, 2, 5, 7, true), 2), 3},
       {"PlaneAll",
-       test::with_parameters(
-           test::with_positions(small_shape({5, 7}, {4, 6}, 2, 3, 5, true)), 8),
+       test::with_parameters(test::with_positions(small_shape({5, 7}, {4, 6}, 2, 3, 5, true)), 8),
        3},
       {"Shifts", test::with_shifts(test::with_parameters(small_shape({11}, {4}), 2)), 5},
       {"PlaneShifts",
@@ -68,8 +67,7 @@ std::vector<Case> cases() {
            test::with_positions(small_shape({5, 7}, {4, 6}, 2, 19, 5, true)), 3)),
        6},
   };
-  if (test::testing_cuda())
-    std::erase_if(list, [](const Case& c) { return c.shape.shifts() > 0; });
+  if (test::testing_cuda()) std::erase_if(list, [](const Case& c) { return c.shape.shifts() > 0; });
   FnoOptions one = *fno_options(small_shape({8}, {4}).family);
   one.layers = 1;
   list.push_back({"OneLayer", make_network(make_grid(1, {8}, {1.0}), {.family = fno(one)}), 2});
@@ -99,8 +97,8 @@ class AgainstTwin : public testing::TestWithParam<Case> {
       : shape(GetParam().shape),
         engine(test::make_engine_under_test(shape, 1, 2)),
         data(shape, GetParam().rows, Rng(11)) {
-    engine->load(0, test::shifted(fresh_member(
-                        shape, test::some_scaling(shape.grid.channels), Rng(5))));
+    engine->load(
+        0, test::shifted(fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(5))));
   }
   NetworkSpec shape;
   std::unique_ptr<Engine> engine;

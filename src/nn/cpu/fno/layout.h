@@ -14,7 +14,7 @@ struct Layout {
   Layout(const NetworkSpec& spec, const FnoOptions& options);
 
   std::size_t in, out, width, lifting, projection, layers;
-  std::size_t shifts;  ///< NetworkSpec::shifts()
+  std::size_t shifts;         ///< NetworkSpec::shifts()
   std::size_t points, modes;  ///< grid points; kept complex modes in all
   std::size_t width_padded, lifting_padded, projection_padded;
 
