@@ -157,7 +157,7 @@ std::string memory_text(const Study& study, const Globals& globals) {
   const double training = static_cast<double>(
       training_bytes(study.compute, network, o.members, changes, globals.threads));
   return fmt::format("{}, {:.2g} GiB for training {} networks ({})", pool, training / (1 << 30),
-                     o.members, device_text(study.compute));
+                     o.members, device_text(study.compute, study.network.family));
 }
 
 // Of runs that are continued: what networks will take, by the last round.
@@ -185,7 +185,7 @@ std::string computing_text(const std::vector<Study>& studies,
 
 void run_check(const CheckOptions& options, const Globals& globals, std::ostream& out) {
   config::Value document = load_config(options.file, options.overlays);
-  for (const std::string& assignment : options.overrides) apply_setting(document, assignment);
+  apply_settings(document, options.overrides);
   apply_compute(globals, document);
 
   const bool sweep = document.find("sweep") != nullptr;
@@ -211,8 +211,9 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
         << config::yaml_text(checked.study.effective);
   Console console(globals);
   for (const std::string& note :
-       {pool_note(checked.study), hidden_channels_note(checked.study),
-        memory_text(checked.study, globals), plan_text(checked.plan, checked.study, globals)})
+       {left_out_note(load_config(options.file), runs.back().document), pool_note(checked.study),
+        hidden_channels_note(checked.study), memory_text(checked.study, globals),
+        plan_text(checked.plan, checked.study, globals)})
     if (!note.empty()) console.note(note);
 }
 

@@ -35,7 +35,7 @@ struct GenerateOptions {
 // mistakes only, and a method need not be given.
 Study checked(const GenerateOptions& options) {
   config::Value document = load_config(options.config, options.overlays);
-  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  apply_settings(document, options.overrides);
   return make_study(only_run(std::move(document), options.overrides, options.config),
                     Purpose::generate);
 }

@@ -46,7 +46,7 @@ namespace fs = std::filesystem;
 
 Study study_of(const SolverAskOptions& options, const Globals& globals) {
   config::Value document = load_config(options.config, options.overlays);
-  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  apply_settings(document, options.overrides);
   apply_compute(globals, document);
   return make_study(only_run(std::move(document), options.overrides, options.config),
                     Purpose::generate);
@@ -181,7 +181,7 @@ void run_solver_replay(const SolverReplayOptions& options, std::ostream& out) {
   disable_store_exit_handler();
   const Bundle bundle = read_bundle(options.bundle);
   config::Value document = bundle.document;
-  for (const std::string& setting : options.overrides) apply_setting(document, setting);
+  apply_settings(document, options.overrides);
   const InterruptGuard interrupt;
   Replay done;
   try {

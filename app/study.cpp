@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -84,10 +85,8 @@ config::Value document_of(const StudyCommandOptions& options, const Globals& glo
     document = load_config(options.config, options.overlays);
   else
     for (const std::string& name : options.overlays) overlay(document, load_config(name));
-  for (const std::string& setting : options.overrides) {
-    refuse_range(setting, options);
-    apply_setting(document, setting);
-  }
+  for (const std::string& setting : options.overrides) refuse_range(setting, options);
+  apply_settings(document, options.overrides);
   apply_compute(globals, document);
   return document;
 }
@@ -184,6 +183,17 @@ void warn_of_doubts(const std::vector<SweepRun>& runs, const std::vector<Study>&
         fmt::join(untried.texts, "\", \""), check_command(*untried.run, untried.texts, options)));
 }
 
+// Of another family than the configuration's network, in a run or more.
+void show_left_out(const std::vector<SweepRun>& runs, const StudyCommandOptions& options,
+                   Console& console) {
+  if (options.config.empty()) return;
+  const config::Value before = load_config(options.config);
+  std::set<std::string> notes{""};
+  for (const SweepRun& run : runs)
+    if (const std::string note = left_out_note(before, run.document); notes.insert(note).second)
+      console.note(note);
+}
+
 Until until_of(const std::string& text) {
   return text == "bought" ? Until::bought : text == "trained" ? Until::trained : Until::finished;
 }
@@ -205,6 +215,7 @@ void run_study(StudyCommandOptions options, const Globals& globals, std::ostream
                   options.no_report ? nullptr : &globals};
   std::vector<Study> studies = read_runs(runs, share.until);
   if (by_default) console.note(fmt::format("folder: {}", options.folder));
+  if (share.shard == 0) show_left_out(runs, options, console);
   if (spread) return sweep_on_devices(runs, task, globals, console, out);
   if (share.until != Until::trained) {
     std::vector<std::filesystem::path> folders;  // of runs that ask a solver of the user's own

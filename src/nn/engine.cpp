@@ -189,23 +189,35 @@ void check_member_count(int members) {
 
 // Families for the CPU only are computed there, unless a GPU was asked for by name: then they are
 // refused.
-static bool on_gpu(const ComputeOptions& options, const NetworkSpec& spec) {
-  return uses_gpu(options) &&
-         (options.device == ComputeOptions::Device::cuda || spec.family.row->cuda);
+static bool on_gpu(const ComputeOptions& options, const FamilyRow& family) {
+  return uses_gpu(options) && (options.device == ComputeOptions::Device::cuda || family.cuda);
+}
+
+std::string device_text(const ComputeOptions& options, const config::Choice<FamilyRow>& family) {
+  const FamilyRow& row = family ? *family.row : *family_table().find(network_family().preset);
+  if (!on_gpu(options, row)) return "cpu";
+  std::string text = device_text(options);
+  if (!row.cuda)
+    throw Error(ErrorKind::config,
+                fmt::format("networks of the family {} are not computed on a GPU: choose device: "
+                            "cpu, or another network.name",
+                            row.name));
+  return text;
 }
 
 std::size_t training_bytes(const ComputeOptions& options, const NetworkSpec& spec, int members,
                            const RowChanges& changes, int threads) {
   const bool augmented = changes.maps > 0 || changes.noise;
   return sum_of({product_of({changes.maps, spec.grid.values(), sizeof(std::int32_t)}),
-                 on_gpu(options, spec) ? cuda_training_bytes(spec, members, augmented)
-                                       : cpu_training_bytes(spec, members, augmented, threads)});
+                 on_gpu(options, *spec.family.row)
+                     ? cuda_training_bytes(spec, members, augmented)
+                     : cpu_training_bytes(spec, members, augmented, threads)});
 }
 
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const NetworkSpec& spec,
                                     int members, int threads) {
-  return on_gpu(options, spec) ? make_cuda_engine(spec, members, options.precision)
-                               : make_cpu_engine(spec, members, threads);
+  return on_gpu(options, *spec.family.row) ? make_cuda_engine(spec, members, options.precision)
+                                           : make_cpu_engine(spec, members, threads);
 }
 
 MemberState fresh_member(const NetworkSpec& spec, Scaling scaling, const Rng& rng) {

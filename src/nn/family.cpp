@@ -32,6 +32,7 @@ void add_family(FamilyRow row) {
 
 config::Family network_family() {
   config::Family family = families().family();
+  family.shared = &network_fields();
   for (std::size_t i = 0; i < family.entries.size(); ++i)
     family.entries[i].fields = families()[i].section.get();
   return family;

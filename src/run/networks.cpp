@@ -27,7 +27,13 @@ void check_shape(const Run& run, const ReadModel& read) {
   if (spec.horizon == 0) spec.horizon = run.network.horizon;  // older files do not say
   if (spec != run.network || model.cluster != o.cluster ||
       model.members.size() != static_cast<std::size_t>(o.members))
-    throw Error(ErrorKind::data, fmt::format("{} holds networks of another shape", file.string()));
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} holds networks of another shape{}", file.string(),
+                    spec.family.row == run.network.family.row
+                        ? ""
+                        : fmt::format(": of the family {}, but network.name is {}",
+                                      spec.family.row->name, run.network.family.row->name)));
 }
 
 // Throws unless they are of this run's shape and data and of a stage that it can have.

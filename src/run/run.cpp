@@ -99,7 +99,8 @@ void check_fits(const Study& study, const Problem& problem) {
 
 Manifest manifest_of(const Study& study, const Problem& problem, bool only_buys) {
   Manifest manifest = this_machine();
-  (only_buys ? manifest.walked_on : manifest.device) = device_text(study.compute);
+  (only_buys ? manifest.walked_on : manifest.device) =
+      device_text(study.compute, study.network.family);
   manifest.solver = problem.identity.name;
   manifest.seed = study.options.seed;
   manifest.data_seed = study.options.data_seed;

@@ -120,7 +120,7 @@ LoopEnd drive(const std::vector<SweepRun>& runs, std::vector<Study> studies, con
   // Nothing is solved for a folder that will be refused, or cannot be written (below).
   std::set<std::string> notes{""};
   for (const std::size_t r : mine) {
-    device_text(studies[r].compute);  // throws if there is none
+    device_text(studies[r].compute, studies[r].network.family);  // throws if there is none
     keep_older_meaning(studies[r], folder_of(runs[r]));
     check_claim(folder_of(runs[r]), studies[r].effective);
     if (const std::string note = pool_note(studies[r]); notes.insert(note).second)

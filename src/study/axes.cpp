@@ -11,6 +11,7 @@
 
 #include "stap/core/error.h"
 #include "stap/core/sha256.h"
+#include "stap/nn/options.h"
 #include "stap/study/presets.h"
 
 namespace stap {
@@ -142,6 +143,30 @@ void apply_axis(config::Value& document, const GridAxis& axis, const std::string
                 axis.origin.empty() ? setting : fmt::format("{}, {}", axis.origin, setting));
 }
 
+// An axis of families leaves out the options of another family: of what is given beside it nothing
+// may be lost.
+void check_family_axis(const GridAxis& axis, const std::vector<GridAxis>& axes,
+                       const std::vector<std::string>& settings) {
+  if (axis.key != "network.name") return;
+  const auto is_option = [](const std::string& written) {
+    const std::string key = written.substr(0, written.find('='));
+    return key.starts_with("network.") && key != "network.name" &&
+           std::ranges::count(network_fields().fields(), key.substr(key.find('.') + 1),
+                              &config::FieldInfo::name) == 0;
+  };
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorKind::config,
+                fmt::format("'{}' would be lost, since network.name is an axis: give it as an axis "
+                            "after that one, or whole sections, as in --grid "
+                            "'network={{name: fno, width: 32}},{{name: dilated, width: 32}}'",
+                            what));
+  };
+  for (const std::string& setting : settings)
+    if (is_option(setting)) refuse(setting);
+  for (const GridAxis* before = axes.data(); before != &axis; ++before)
+    if (is_option(before->key)) refuse(before->key);
+}
+
 }  // namespace
 
 GridAxis parse_axis(const std::string& text) {
@@ -198,6 +223,7 @@ std::vector<GridAxis> take_axes(config::Value& document, const std::vector<std::
       throw Error(ErrorKind::config,
                   "extends is an axis, but the configuration has an equation of its own, which "
                   "would hide theirs: give an overlay, or no configuration");
+    check_family_axis(axis, axes, settings);
     for (const std::string& setting : settings)
       if (axis.key == "method" && (setting.starts_with("base.") || setting.starts_with("steps.")))
         throw Error(ErrorKind::config,

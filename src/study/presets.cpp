@@ -22,6 +22,7 @@ using config::Value;
 
 constexpr std::string_view kOverlays = "overlays/";  // may be left out
 constexpr const char* kRunConfig = "config.yaml";    // of a run folder
+constexpr const char* kFamilyKey = "network.name";
 
 // Far beyond any sensible set of files; without them two lines a file could ask for 2^40 readings.
 constexpr std::size_t kMaxExtends = 16;     // deep
@@ -172,6 +173,28 @@ void make_room(Value& document, std::string_view section) {
   if (section != "planner") document.erase("planner");
 }
 
+// What a section without a name means is in `preset`.
+Value name_in(const Value* section, const config::Family& family) {
+  const Value* given = section != nullptr ? section->find("name") : nullptr;
+  return given != nullptr ? *given : Value(family.preset);
+}
+
+// Takes the options of the old entry out of a section that is to name another one.
+void change_name(Value& document, const config::Family& family, const Value& name) {
+  const Value* old = document.find(family.name);
+  if (old == nullptr || name_in(old, family) == name) return;
+  if (old->find("name") == nullptr && family.preset.empty()) return;
+  Value::Map kept;
+  if (family.shared != nullptr && old->is_map())
+    for (const Value::Member& member : *old->map())
+      if (std::ranges::count(family.shared->fields(), member.key, &config::FieldInfo::name) > 0)
+        kept.push_back(member);
+  if (kept.empty())
+    document.erase(family.name);
+  else
+    document.set(family.name, Value(std::move(kept)));
+}
+
 }  // namespace
 
 const Preset* find_preset(const std::string& name) {
@@ -211,14 +234,10 @@ void overlay(Value& document, const Value& over) {
     const std::vector<config::Family> families = study_families();
     for (const Value::Member& section : *over.map()) {
       make_room(document, section.key);
-      const Value* old = document.find(section.key);
       const Value* name = section.value.find("name");
       const auto family = std::ranges::find(families, section.key, &config::Family::name);
-      if (old == nullptr || name == nullptr || family == families.end() || !family->named) continue;
-      const Value* given = old->find("name");
-      const Value old_name = given != nullptr ? *given : Value(family->preset);
-      const bool unnamed = given == nullptr && family->preset.empty();
-      if (!unnamed && !(old_name == *name)) document.erase(section.key);
+      if (name != nullptr && family != families.end() && family->named)
+        change_name(document, *family, *name);
     }
   }
   merge(document, over);
@@ -249,9 +268,32 @@ void apply_setting(Value& document, const std::string& assignment, const std::st
   const std::size_t dot = full.find('.');
   // `steps=3` is a mistake, which the check of the result explains.
   if (dot != std::string::npos || full == "method") make_room(document, full.substr(0, dot));
+  if (full == kFamilyKey && equals != std::string::npos && document.is_map())
+    change_name(document, network_family(), Value(assignment.substr(equals + 1)));
   config::apply_override(
       document, equals == std::string::npos ? assignment : full + assignment.substr(equals),
       written.empty() ? assignment : written);
+}
+
+void apply_settings(Value& document, std::span<const std::string> assignments) {
+  for (const bool names : {true, false})
+    for (const std::string& assignment : assignments)
+      if (assignment.starts_with(kFamilyKey + std::string("=")) == names)
+        apply_setting(document, assignment);
+}
+
+std::string left_out_note(const Value& before, const Value& after) {
+  const config::Family family = network_family();
+  const Value *old = before.find(family.name), *now = after.find(family.name);
+  if (old == nullptr || !old->is_map() || name_in(old, family) == name_in(now, family)) return {};
+  std::vector<std::string> keys;
+  for (const Value::Member& member : *old->map())
+    if (member.key != "name" && (now == nullptr || now->find(member.key) == nullptr))
+      keys.push_back(fmt::format("{}.{}", family.name, member.key));
+  if (keys.empty()) return {};
+  return fmt::format("{} is {}, so these options of {} are left out: {}", kFamilyKey,
+                     *name_in(now, family).text(), *name_in(old, family).text(),
+                     fmt::join(keys, ", "));
 }
 
 }  // namespace stap

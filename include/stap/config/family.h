@@ -33,6 +33,8 @@ struct Family {
   /// The entry that a section without a name means, and which effective documents do not name; so a
   /// plain family may become a named one. Empty: sections have names, and may be absent.
   std::string preset{};
+  /// Fields that every entry has, and that a section keeps when it names another one. Null: none.
+  const Table* shared = nullptr;
 
   /// The entry that a section, or one that is absent, names or means; null if there is none.
   const Entry* meant(const Value& section) const;

@@ -114,6 +114,9 @@ std::unique_ptr<Engine> make_cuda_engine(const NetworkSpec& spec, int members,
 /// The engine that the options ask for: on the first GPU or on the CPU.
 std::unique_ptr<Engine> make_engine(const ComputeOptions& options, const NetworkSpec& spec,
                                     int members, int threads = 0);
+/// device_text() for networks of this family: "cpu" where it has no body for the GPU, unless one
+/// was asked for by name, which is Error(config) then.
+std::string device_text(const ComputeOptions& options, const config::Choice<FamilyRow>& family);
 /// What happens to rows before a training sees them.
 struct RowChanges {
   std::size_t maps = 0;  ///< FitJob::symmetries

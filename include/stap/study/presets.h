@@ -34,17 +34,23 @@ config::Value load_config(const std::string& name, const std::vector<std::string
 config::Value load_preset(const Preset& preset);
 
 /// Lays `over` over `document`: maps are merged key by key, and what `over` says wins. A named
-/// section (pde, initial, base, ...) whose name changes loses the options of the old entry; an
-/// empty section changes nothing. `method` replaces base and steps or planner, and the other way
-/// round.
+/// section (pde, initial, base, ...) whose name changes loses the options of the old entry, but for
+/// those that all have (Family::shared); an empty section changes nothing. `method` replaces base
+/// and steps or planner, and the other way round.
 void overlay(config::Value& document, const config::Value& over);
 
 /// "seed=3" is short for "study.seed=3": the same for every field of `study` and `compute`.
 std::string full_key(const std::string& key);
 /// apply_override with short keys; what says the method replaces as in overlay. `extends=NAME`
-/// settles the axis of a study that has it, and is refused elsewhere. `written`: how complaints
-/// name it, if not as the assignment. Throws Error(config).
+/// settles the axis of a study that has it, and is refused elsewhere. `network.name=NAME` leaves
+/// out the options of another family, as overlay does. `written`: how complaints name it, if not as
+/// the assignment. Throws Error(config).
 void apply_setting(config::Value& document, const std::string& assignment,
                    const std::string& written = "");
+/// All of a command line, names of families before their options.
+void apply_settings(config::Value& document, std::span<const std::string> assignments);
+/// Which options of `before` are not in `after` because its network is of another family, as a
+/// note; empty: none.
+std::string left_out_note(const config::Value& before, const config::Value& after);
 
 }  // namespace stap

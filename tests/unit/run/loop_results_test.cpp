@@ -7,7 +7,9 @@
 #include <limits>
 #include <set>
 
+#include "stap/nn/dilated.h"
 #include "stap/nn/engine.h"
+#include "stap/nn/model_file.h"
 #include "support/fake_study.h"
 #include "support/refusals.h"
 
@@ -168,10 +170,22 @@ TEST(LoopResults, AWarmStartGoesOnFromTheNetworksOfTheLastRound) {
     }
   }
 
+  const ModelOrigin origin = folder.read_networks(0)->origin;
+
   // Not from a half-trained network, if the other one is gone.
   std::filesystem::rename(folder.committee_file(0), folder.training_file(0));
   std::filesystem::remove_all(folder.round_folder(1));
   test::expect_error(ErrorKind::data, "committee.safetensors is missing, but with study.warm_start",
+                     [&] { drive_fake(study, temporary.path("run"), willing_solver(study)); });
+
+  // Nor from networks of another family.
+  Model other{.spec = make_network(study.grid, {.family = dilated({4, 1, {1}})}),
+              .members = {},
+              .origin = origin};
+  for (int m = 0; m < 2; ++m)
+    other.members.push_back(fresh_member(other.spec, unit_scaling(study.grid.channels), Rng(0)));
+  write_model(folder.committee_file(0), other);
+  test::expect_error(ErrorKind::data, "of the family dilated, but network.name is fno",
                      [&] { drive_fake(study, temporary.path("run"), willing_solver(study)); });
 }
 

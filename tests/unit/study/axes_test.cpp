@@ -84,6 +84,35 @@ TEST(Sweep, AnyKeyCanBeAnAxis) {
                  "compute: {precision: fp32}"));
 }
 
+// The options of one family are none of another.
+TEST(Sweep, FamiliesOfNetworksAreAnAxis) {
+  const Value base = yaml("network: {width: 20, modes: [8], conserve: [u]}");
+
+  const auto runs = expand_grid(
+      base, {parse_axis("network.name=fno,dilated"), parse_axis("network.position_input=true")});
+  const auto sections =
+      expand_grid(base, {parse_axis("network={name: fno, width: 8},{name: dilated, blocks: 2}")});
+
+  EXPECT_EQ(runs[0].document, yaml("network: {width: 20, modes: [8], conserve: [u], name: fno, "
+                                   "position_input: true}"));
+  EXPECT_EQ(runs[1].document,
+            yaml("network: {conserve: [u], name: dilated, position_input: true}"));
+  EXPECT_EQ(sections[0].document, yaml("network: {name: fno, width: 8}"));
+  EXPECT_EQ(sections[1].document, yaml("network: {name: dilated, blocks: 2}"));
+}
+
+TEST(Sweep, AnAxisOfFamiliesLosesNothingThatIsGivenBesideIt) {
+  const char* base = "network: {width: 20}";
+  const std::string lost = complaint(base, {"network.width=8"}, {"network.name=fno,dilated"});
+
+  EXPECT_TRUE(contains(lost, "'network.width=8' would be lost, since network.name is an axis"));
+  EXPECT_TRUE(contains(complaint(base, {}, {"network.width=8,16", "network.name=fno,dilated"}),
+                       "'network.width' would be lost"));
+  EXPECT_EQ(complaint(base, {"network.time_input=true"},
+                      {"network.name=fno,dilated", "network.width=8,16"}),
+            "");
+}
+
 // Folders that older versions began go on: what is plain keeps its name, to the letter.
 TEST(Sweep, PlainValuesAreTheNamesOfFolders) {
   for (const char* part :

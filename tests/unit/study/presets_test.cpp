@@ -59,6 +59,30 @@ TEST(Overlay, AnotherNameDropsTheOptionsOfTheOldEntry) {
             yaml("pde: {name: burgers, points: 16, dt: 1}"));
 }
 
+// What every family has stays. Broken by: taking the width of the old network for that of the new
+// one, or losing what its surroundings are.
+TEST(Overlay, AnotherFamilyOfNetworksKeepsWhatAllFamiliesHave) {
+  Value document = yaml("network: {modes: [8], width: 20, conserve: [u], time_input: true}");
+
+  overlay(document, yaml("network: {name: dilated, blocks: 2}"));
+
+  EXPECT_EQ(document, yaml("network: {conserve: [u], time_input: true, name: dilated, blocks: 2}"));
+}
+
+TEST(Settings, TheNameOfAFamilyComesBeforeItsOptions) {
+  const Value before = yaml("network: {modes: [8], width: 20, conserve: [u]}");
+  Value document = before;
+
+  apply_settings(document, std::vector<std::string>{"network.width=32", "network.name=dilated"});
+
+  EXPECT_EQ(document, yaml("network: {conserve: [u], name: dilated, width: 32}"));
+  EXPECT_EQ(left_out_note(before, document),
+            "network.name is dilated, so these options of fno are left out: network.modes");
+  apply_settings(document, std::vector<std::string>{"network.name=dilated"});
+  EXPECT_EQ(document, yaml("network: {conserve: [u], name: dilated, width: 32}"));
+  EXPECT_EQ(left_out_note(before, before), "");
+}
+
 TEST(Overlay, MethodAndItsSectionsReplaceEachOther) {
   EXPECT_EQ(laid("base: {name: sbal}\nsteps: {name: stap}", "method: random"),
             yaml("method: random"));
