@@ -151,9 +151,10 @@ std::string memory_text(const Study& study, const Globals& globals) {
   // A configuration for another machine is a good one all the same.
   if (const std::string problem = cuda_problem(); uses_gpu(study.compute) && !problem.empty())
     return fmt::format("{}; device cuda is not available here: {}", pool, problem);
-  const RowChanges changes{
-      parse_symmetries(study.train.symmetries, study.grid, study.channels).size(),
-      study.train.noise > 0};
+  const RowChanges changes{parse_symmetries(study.train.symmetries, study.grid, study.channels,
+                                            names_of(varied_parameters(study.pde)))
+                               .size(),
+                           study.train.noise > 0};
   const double training = static_cast<double>(
       training_bytes(study.compute, network, o.members, changes, globals.threads));
   return fmt::format("{}, {:.2g} GiB for training {} networks ({})", pool, training / (1 << 30),

@@ -211,7 +211,8 @@ std::vector<StateMap> images_of(const std::filesystem::path& model, const Grid& 
   std::vector<StateMap> maps =
       make_image_maps(config::texts_in(config::find_path(document, "train.symmetries")), grid,
                       config::texts_in(folder.read_manifest().identity.find("channels")), frames,
-                      placed != nullptr && placed->boolean().value_or(false));
+                      placed != nullptr && placed->boolean().value_or(false),
+                      config::texts_in(folder.read_manifest().identity.find("parameters")));
   if (maps.empty())
     throw Error(ErrorKind::config,
                 fmt::format("{} was trained without symmetries that --images could average over: "

@@ -92,7 +92,9 @@ void print_replay(const Bundle& bundle, const Replay& replay, std::ostream& out)
 void run_solver_check(const SolverAskOptions& options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   const Study study = study_of(options, globals);
-  const std::size_t calls = options.calls > 0 ? options.calls : usual_calls(study.train.symmetries);
+  const std::size_t calls = options.calls > 0 ? options.calls
+                                              : usual_calls(study.train.symmetries.size(),
+                                                            varied_parameters(study.pde).size());
   const InterruptGuard interrupt;
   Console console(globals);
   SolverCheck check;

@@ -33,13 +33,15 @@ std::string SolverTold::trouble() const {
 
 std::vector<SolverTold> ask_solver(const Solver& solver, SolverQueue& queue,
                                    const std::vector<std::vector<double>>& states,
-                                   const std::vector<double>& times, std::size_t steps,
+                                   const std::vector<double>& times,
+                                   const std::vector<double>& parameters, std::size_t steps,
                                    const StopAsked& stop, std::size_t& calls) {
   using Clock = SolverQueue::Clock;
   std::vector<SolverTold> told(states.size());
   const auto begun = Clock::now();
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const Query query{.id = i, .state = states[i], .time = times[i], .params = {}, .steps = steps};
+    const Query query{
+        .id = i, .state = states[i], .time = times[i], .params = parameters, .steps = steps};
     if (solver.refusal(query).empty()) ++calls;
     queue.submit(query);
   }
@@ -59,9 +61,11 @@ double later_time(double begin, double span, double dt) {
 }
 
 SolverStep image_of(const StateMap& map, const SolverStep& step) {
-  SolverStep image{std::vector<double>(step.from.size()), std::vector<double>(step.to.size())};
+  SolverStep image{std::vector<double>(step.from.size()), std::vector<double>(step.to.size()),
+                   std::vector<double>(step.parameters.size())};
   map_state(map, (map.reversed ? step.to : step.from).data(), image.from.data());
   map_state(map, (map.reversed ? step.from : step.to).data(), image.to.data());
+  map_values(map.parameters, step.parameters.data(), image.parameters.data());
   return image;
 }
 
@@ -84,7 +88,8 @@ double share_of_change(const Grid& grid, const SolverStep& step, const std::vect
 }
 
 bool is_like(const Grid& grid, const SolverStep& a, const SolverStep& b) {
-  return share_of_change(grid, a, a.from, b.from) <= kNearlySymmetry &&
+  return a.parameters == b.parameters &&
+         share_of_change(grid, a, a.from, b.from) <= kNearlySymmetry &&
          share_of_change(grid, a, a.to, b.to) <= kNearlySymmetry;
 }
 

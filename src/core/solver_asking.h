@@ -32,11 +32,12 @@ struct SolverTold {
   std::string trouble() const;
 };
 
-/// Asks about all of them at the same time, and waits. `calls` grows by those that were not
-/// refused. Throws Stopped.
+/// Asks about all of them at the same time, with these parameters, and waits. `calls` grows by
+/// those that were not refused. Throws Stopped.
 std::vector<SolverTold> ask_solver(const Solver& solver, SolverQueue& queue,
                                    const std::vector<std::vector<double>>& states,
-                                   const std::vector<double>& times, std::size_t steps,
+                                   const std::vector<double>& times,
+                                   const std::vector<double>& parameters, std::size_t steps,
                                    const StopAsked& stop, std::size_t& calls);
 
 /// Some way into a trajectory that begins at `begin` and takes `span` (0: not known), where nothing
@@ -47,6 +48,7 @@ double later_time(double begin, double span, double dt);
 /// A step that was made.
 struct SolverStep {
   std::vector<double> from, to;
+  std::vector<double> parameters{};
 };
 /// The step that a problem with this symmetry makes as well.
 SolverStep image_of(const StateMap& map, const SolverStep& step);

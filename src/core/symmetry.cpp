@@ -19,25 +19,28 @@ Symmetry after(const Grid& grid, const Symmetry& outer, const Symmetry& inner) {
     const std::size_t n = grid.points[a], moved = i.minus ? n - o.shift : o.shift;
     both.axes.push_back({o.from, o.minus != i.minus, (moved + i.shift) % n});
   }
-  for (const Symmetry::Channel& o : outer.channels) {
-    const Symmetry::Channel& i = inner.channels[o.from];
-    both.channels.push_back({i.from, o.minus != i.minus});
-  }
+  for (const auto part : {&Symmetry::channels, &Symmetry::parameters})
+    for (const Symmetry::Channel& o : outer.*part) {
+      const Symmetry::Channel& i = (inner.*part)[o.from];
+      (both.*part).push_back({i.from, o.minus != i.minus});
+    }
   both.reversed = outer.reversed != inner.reversed;
   return both;
 }
 
 }  // namespace
 
-Symmetry identity_symmetry(const Grid& grid) {
+Symmetry identity_symmetry(const Grid& grid, std::size_t parameters) {
   Symmetry map;
   for (std::size_t a = 0; a < grid.axes(); ++a) map.axes.push_back({a});
   for (std::size_t c = 0; c < grid.channels; ++c) map.channels.push_back({c});
+  for (std::size_t p = 0; p < parameters; ++p) map.parameters.push_back({p});
   return map;
 }
 
 std::vector<Symmetry> symmetry_group(const Grid& grid, const std::vector<Symmetry>& symmetries) {
-  std::vector<Symmetry> group{identity_symmetry(grid)};
+  std::vector<Symmetry> group{
+      identity_symmetry(grid, symmetries.empty() ? 0 : symmetries[0].parameters.size())};
   for (std::size_t next = 0; next < group.size(); ++next)
     for (const Symmetry& one : symmetries) {
       const Symmetry made = after(grid, one, group[next]);
@@ -60,6 +63,10 @@ StateMap make_state_map(const Symmetry& symmetry, const Grid& grid, std::size_t 
                 fmt::format("states of {} values are too large for symmetries", values * frames));
   StateMap map;
   map.reversed = symmetry.reversed;
+  for (const Symmetry::Channel& parameter : symmetry.parameters) {
+    const auto from = static_cast<std::int32_t>(parameter.from);
+    map.parameters.push_back(parameter.minus ? -1 - from : from);
+  }
   map.from.reserve(values * frames);
   std::vector<std::size_t> sources(points), at(axes);  // point by point: where its value comes from
   for (std::size_t p = 0; p < points; ++p) {
@@ -98,17 +105,19 @@ std::vector<Symmetry> without_shifts(const std::vector<Symmetry>& symmetries) {
 }
 
 std::vector<Symmetry> parse_symmetries(const std::vector<std::string>& texts, const Grid& grid,
-                                       const std::vector<std::string>& channels) {
+                                       const std::vector<std::string>& channels,
+                                       const std::vector<std::string>& parameters) {
   std::vector<Symmetry> stated;
-  for (const std::string& text : texts) stated.push_back(parse_symmetry(text, grid, channels));
+  for (const std::string& text : texts)
+    stated.push_back(parse_symmetry(text, grid, channels, parameters));
   return stated.empty() ? stated : symmetry_group(grid, stated);
 }
 
 std::vector<StateMap> make_state_maps(const std::vector<std::string>& texts, const Grid& grid,
-                                      const std::vector<std::string>& channels,
-                                      std::size_t frames) {
+                                      const std::vector<std::string>& channels, std::size_t frames,
+                                      const std::vector<std::string>& parameters) {
   std::vector<StateMap> maps;
-  for (const Symmetry& symmetry : parse_symmetries(texts, grid, channels))
+  for (const Symmetry& symmetry : parse_symmetries(texts, grid, channels, parameters))
     maps.push_back(make_state_map(symmetry, grid, frames));
   return maps;
 }
@@ -123,9 +132,10 @@ std::vector<Symmetry> with_images(std::vector<Symmetry> group, bool placed) {
 
 std::vector<StateMap> make_image_maps(const std::vector<std::string>& texts, const Grid& grid,
                                       const std::vector<std::string>& channels, std::size_t frames,
-                                      bool placed) {
+                                      bool placed, const std::vector<std::string>& parameters) {
   std::vector<StateMap> maps;
-  for (const Symmetry& symmetry : with_images(parse_symmetries(texts, grid, channels), placed))
+  for (const Symmetry& symmetry :
+       with_images(parse_symmetries(texts, grid, channels, parameters), placed))
     maps.push_back(make_state_map(symmetry, grid, frames));
   return maps;
 }

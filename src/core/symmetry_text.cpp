@@ -64,8 +64,13 @@ std::optional<double> read_part(std::string_view text) {
 
 class Parser {
  public:
-  Parser(std::string_view text, const Grid& grid, const std::vector<std::string>& channels)
-      : text_(text), grid_(grid), names_(channels), map_(identity_symmetry(grid)) {}
+  Parser(std::string_view text, const Grid& grid, const std::vector<std::string>& channels,
+         const std::vector<std::string>& parameters)
+      : text_(text),
+        grid_(grid),
+        names_(channels),
+        parameters_(parameters),
+        map_(identity_symmetry(grid, parameters.size())) {}
 
   Symmetry parse() {
     std::string_view rest = text_;
@@ -77,6 +82,7 @@ class Parser {
     }
     check_permutation(map_.axes, "axis");
     check_permutation(map_.channels, "channel");
+    check_permutation(map_.parameters, "parameter");
     for (std::size_t a = 0; a < grid_.axes(); ++a) {
       const std::size_t from = map_.axes[a].from;
       if (grid_.points[a] != grid_.points[from] || grid_.lengths[a] != grid_.lengths[from])
@@ -100,10 +106,11 @@ class Parser {
       if (name == kAxisNames[a]) return a;
     return std::nullopt;
   }
-  std::optional<std::size_t> channel(std::string_view name) const {
-    const auto found = std::ranges::find(names_, name);
-    if (found == names_.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - names_.begin());
+  static std::optional<std::size_t> among(const std::vector<std::string>& names,
+                                          std::string_view name) {
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names.begin());
   }
 
   void add(std::string_view part) {
@@ -122,10 +129,16 @@ class Parser {
       map_.reversed = true;
       return;
     }
-    if (const auto c = channel(name)) return add_channel(*c, by);
-    complain(fmt::format("there is no {}; axes are {}, channels {}, and time is t", name,
-                         fmt::join(kAxisNames, kAxisNames + grid_.axes(), ", "),
-                         fmt::join(names_, ", ")));
+    if (const auto c = among(names_, name))
+      return add_named(map_.channels[*c], names_, "channel", by);
+    if (const auto p = among(parameters_, name))
+      return add_named(map_.parameters[*p], parameters_, "parameter", by);
+    complain(
+        fmt::format("there is no {}; axes are {}, channels {}{}, and time is t", name,
+                    fmt::join(kAxisNames, kAxisNames + grid_.axes(), ", "), fmt::join(names_, ", "),
+                    parameters_.empty()
+                        ? ""
+                        : fmt::format(", parameters that vary {}", fmt::join(parameters_, ", "))));
   }
 
   void add_axis(std::size_t a, std::string_view by) {
@@ -165,16 +178,15 @@ class Parser {
     to.shift = static_cast<std::size_t>(whole) % grid_.points[a];
   }
 
-  void add_channel(std::size_t c, std::string_view by) {
+  void add_named(Symmetry::Channel& to, const std::vector<std::string>& names, const char* what,
+                 std::string_view by) const {
     const bool minus = by.starts_with('-');
     const std::string_view name = minus ? trimmed(by.substr(1)) : by;
-    const auto from = channel(name);
+    const auto from = among(names, name);
     if (!from)
-      complain(
-          fmt::format("there is no channel {}; channels may only be swapped and change "
-                      "their signs",
-                      name));
-    map_.channels[c] = {*from, minus};
+      complain(fmt::format("there is no {0} {1}; {0}s may only be swapped and change their signs",
+                           what, name));
+    to = {*from, minus};
   }
 
   template <class Part>
@@ -190,7 +202,7 @@ class Parser {
 
   std::string_view text_;
   const Grid& grid_;
-  const std::vector<std::string>& names_;
+  const std::vector<std::string>&names_, &parameters_;
   std::vector<std::string_view> named_;  // so far, on the left
   Symmetry map_;
 };
@@ -198,8 +210,9 @@ class Parser {
 }  // namespace
 
 Symmetry parse_symmetry(std::string_view text, const Grid& grid,
-                        const std::vector<std::string>& channels) {
-  return Parser(text, grid, channels).parse();
+                        const std::vector<std::string>& channels,
+                        const std::vector<std::string>& parameters) {
+  return Parser(text, grid, channels, parameters).parse();
 }
 
 }  // namespace stap

@@ -65,16 +65,19 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
   problem.identity.parameters = solver->parameters();
   problem.identity.steps = o.steps;
   problem.identity.cluster = o.cluster;
+  const std::vector<ParameterDraw> varied = varied_parameters(study.pde);
   if (!study.initial_file.empty()) {
     check_file(study.initial_file, *solver, observer);
     problem.pool =
         read_pool(study.initial_file, solver->grid(), o.cluster, o.pool, solver->parameters());
+    check_ranges(study.initial_file, problem.pool.parameters, varied);
     problem.identity.pool_file = study.initial_file.string();
   }
   if (!study.test_file.empty()) {
     check_file(study.test_file, *solver, observer);
     problem.test = read_test_set(study.test_file, solver->grid(), o.cluster + o.steps, o.test,
                                  solver->parameters());
+    check_ranges(study.test_file, problem.test->parameters, varied);
     problem.identity.test_file = study.test_file.string();
   }
   fill_data(problem, study, solver, std::move(request), observer, stop, ask);

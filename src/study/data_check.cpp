@@ -61,7 +61,8 @@ void check_data(const Study& study, config::Complaints& complaints) {
   const StudyOptions& o = study.options;
   std::vector<std::string> channels;
   if (study.pde.row->outline) channels = study.pde.row->outline(study.pde.options).channels;
-  const std::vector<std::string> parameters = names_of(varied_parameters(study.pde));
+  const std::vector<ParameterDraw> draws = varied_parameters(study.pde);
+  const std::vector<std::string> parameters = names_of(draws);
   const auto look = [&](const char* path, const fs::path& file, const std::function<void()>& read) {
     if (file.empty()) return;
     try {
@@ -73,12 +74,16 @@ void check_data(const Study& study, config::Complaints& complaints) {
   };
   look("initial.path", study.initial_file, [&] {
     const Pool pool = read_pool(study.initial_file, study.grid, o.cluster, o.pool, parameters);
+    check_ranges(study.initial_file, pool.parameters, draws);
     const std::string problem =
         single_precision_problem(pool.states.values(), study.grid.points_total(), study.channels);
     if (!problem.empty()) throw Error(ErrorKind::data, problem);
   });
   look("test.path", study.test_file, [&] {
-    read_test_set(study.test_file, study.grid, o.cluster + o.steps, o.test, parameters);
+    check_ranges(study.test_file,
+                 read_test_set(study.test_file, study.grid, o.cluster + o.steps, o.test, parameters)
+                     .parameters,
+                 draws);
   });
   look("first.path", study.first_file, [&] {
     read_first(study.first_file, study.grid, o.cluster, o.pattern_steps(), o.pool,

@@ -150,6 +150,22 @@ RowParameters read_parameters(const fs::path& file, const std::vector<std::strin
   return parameters;
 }
 
+void check_ranges(const fs::path& file, const RowParameters& parameters,
+                  std::span<const ParameterDraw> draws) {
+  const std::size_t names = parameters.names.size();
+  for (std::size_t i = 0; i < parameters.values.size(); ++i) {
+    const std::string& name = parameters.names[i % names];
+    const auto draw = std::ranges::find(draws, name, &ParameterDraw::name);
+    const double value = parameters.values[i];
+    if (draw != draws.end() && !(value >= draw->least() && value <= draw->greatest()))
+      throw Error(
+          ErrorKind::data,
+          fmt::format("{} has {} = {} in row {}, expected {} to {} as the configuration "
+                      "says: change the range, or leave out such rows",
+                      file.string(), name, value, i / names, draw->least(), draw->greatest()));
+  }
+}
+
 Pool read_pool(const fs::path& file, const Grid& grid, std::size_t cluster, std::size_t count,
                const std::vector<std::string>& parameters) {
   const Grid clusters = cluster_grid(grid, cluster);

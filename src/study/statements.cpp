@@ -24,15 +24,18 @@ void try_statements(const Study& study, std::span<const std::string> symmetries,
   const auto solver = make_solver(study, 1);
   const double time =
       later_time(0.0, static_cast<double>(study.options.steps) * study.dt, study.dt);
-  const auto solved = [&](const std::vector<double>& state) {
-    const Query query{.state = state, .time = time};
+  const auto solved = [&](const std::vector<double>& state, const std::vector<double>& params) {
+    const Query query{.state = state, .time = time, .params = params};
     Answer answer;
     solver->solve({&query, 1}, {&answer, 1});
     return answer.status == Answer::Status::ok ? answer.states : std::vector<double>();
   };
-  SolverStep step{std::vector<double>(study.grid.values()), {}};
-  sampler.draw(Rng(study.options.data_seed).split("pool"), 0, step.from);
-  step.to = solved(step.from);
+  const Rng stream = Rng(study.options.data_seed).split("pool");
+  SolverStep step{std::vector<double>(study.grid.values()),
+                  {},
+                  draw_parameters(varied_parameters(study.pde), stream, 0)};
+  sampler.draw(stream, 0, step.from);
+  step.to = solved(step.from, step.parameters);
   if (step.to.empty()) return;
   for (std::size_t c = 0; c < study.channels.size(); ++c) {
     const double by = mean_change(study.grid, step.from, step.to, c).share;
@@ -44,10 +47,10 @@ void try_statements(const Study& study, std::span<const std::string> symmetries,
                                  study.channels[c], study.pde.row->name, 100.0 * by));
   }
   for (const std::string& text : symmetries) {
-    const StateMap map =
-        make_state_map(parse_symmetry(text, study.grid, study.channels), study.grid);
+    const StateMap map = make_state_map(
+        parse_symmetry(text, study.grid, study.channels, solver->parameters()), study.grid);
     const SolverStep image = image_of(map, step);
-    const std::vector<double> made = solved(image.from);
+    const std::vector<double> made = solved(image.from, image.parameters);
     if (made.empty()) continue;
     const double off = share_of_change(study.grid, image, made, image.to);
     if (off > kNearlySymmetry)
@@ -56,6 +59,26 @@ void try_statements(const Study& study, std::span<const std::string> symmetries,
                                  "{:.2g} % of what it changes",
                                  text, study.pde.row->name, 100.0 * off));
   }
+}
+
+// Networks are told where a value lies in its range, so an image must lie in that of its own.
+void check_ranges_stay(const std::vector<Symmetry>& group, std::span<const ParameterDraw> draws) {
+  const auto is_log = [](const ParameterDraw& draw) {
+    return draw.kind == ParameterDraw::Kind::log;
+  };
+  for (const Symmetry& symmetry : group)
+    for (std::size_t p = 0; p < symmetry.parameters.size(); ++p) {
+      const auto [from, minus] = symmetry.parameters[p];
+      const ParameterDraw &to = draws[p], &of = draws[from];
+      const double least = minus ? -of.greatest() : of.least();
+      const double greatest = minus ? -of.least() : of.greatest();
+      if (least != to.least() || greatest != to.greatest() || is_log(to) != is_log(of))
+        throw Error(ErrorKind::config,
+                    fmt::format("put {}{} in the place of {}, but it lies between {:g} and {:g} "
+                                "then, expected {:g} to {:g} as its own range says",
+                                minus ? "-" : "", of.name, to.name, least, greatest, to.least(),
+                                to.greatest()));
+    }
 }
 
 }  // namespace
@@ -80,9 +103,12 @@ void check_statements(const Study& study, const Sampler* sampler, config::Compla
   // Groups, not maps: those of a large grid take gigabytes.
   std::vector<Symmetry> group;
   try {
-    group = parse_symmetries(study.train.symmetries, study.grid, study.channels);
+    const std::vector<ParameterDraw> draws = varied_parameters(study.pde);
+    group = parse_symmetries(study.train.symmetries, study.grid, study.channels, names_of(draws));
+    check_ranges_stay(group, draws);
   } catch (const Error& error) {
     complaints.add("train.symmetries", error.what());
+    group.clear();
   }
   const bool refused = group.empty() && !study.train.symmetries.empty();  // said already
   const bool stated = !group.empty() || !study.network.conserve.empty();

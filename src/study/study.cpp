@@ -256,12 +256,13 @@ std::unique_ptr<Planner> make_planner(const Study& study) {
 }
 
 std::vector<StateMap> make_symmetries(const Study& study) {
-  return make_state_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster);
+  return make_state_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster,
+                         names_of(varied_parameters(study.pde)));
 }
 
 std::vector<StateMap> make_images(const Study& study) {
   return make_image_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster,
-                         study.network.position_input);
+                         study.network.position_input, names_of(varied_parameters(study.pde)));
 }
 
 }  // namespace stap

@@ -45,6 +45,7 @@ SolverCheck SolverChecking::run() && {
     own_answer();
     again();
     perturbed();
+    other_parameters();
     another_time();
     another_place();
     symmetries();
@@ -85,7 +86,8 @@ SolverTold SolverChecking::ask(const State& state, double time, std::size_t step
 std::vector<SolverTold> SolverChecking::ask(const Solver& solver, SolverQueue& queue,
                                             const std::vector<State>& states,
                                             const std::vector<double>& times, std::size_t steps) {
-  std::vector<Told> told = ask_solver(solver, queue, states, times, steps, stop_, found_.calls);
+  std::vector<Told> told =
+      ask_solver(solver, queue, states, times, parameters_, steps, stop_, found_.calls);
   observer_.progress({"solver check", std::min(found_.calls, planned_), planned_, "calls"});
   for (std::size_t i = 0; i < told.size(); ++i)
     if (told[i].ok() && steps == 1) note_means(states[i], told[i].answer.states);
@@ -104,14 +106,14 @@ std::optional<double> SolverCheck::median_seconds() const {
   return *middle;
 }
 
-std::size_t usual_calls(const std::vector<std::string>& symmetries) {
-  return kSolverCheckCalls + symmetries.size();
+std::size_t usual_calls(std::size_t symmetries, std::size_t parameters) {
+  return kSolverCheckCalls + symmetries + parameters;
 }
 
 std::size_t planned_calls(const SolverToCheck& solver, std::size_t calls_most) {
-  if (calls_most > usual_calls(solver.symmetries)) return calls_most;
+  if (calls_most > usual_calls(solver.symmetries.size(), solver.draws.size())) return calls_most;
   std::size_t calls = kCallsBefore + kCallsBehind + (solver.told_dt ? kCallsOfHalfSteps : 0) +
-                      solver.symmetries.size();
+                      solver.symmetries.size() + solver.draws.size();
   if (solver.make({})->steps_at_once() > 1) ++calls;
   return std::min(calls, calls_most);
 }

@@ -96,13 +96,15 @@ void SolverChecking::symmetries() {
   const char* name = "symmetries";
   if (asked_.symmetries.empty()) return;
   const bool told_later = !later_.empty();
-  const SolverStep step{input_, told_later ? later_ : answer_};
+  const std::vector<double> own = parameters_;
+  const SolverStep step{input_, told_later ? later_ : answer_, own};
   const Grid& grid = solver_->grid();
   if (!(distance(step.from, step.to) > 0))
     return row(name, Verdict::not_checked, "a step changes nothing");
   std::vector<std::string> held, nearly, untold, broken;
   for (const std::string& text : asked_.symmetries) {
-    const StateMap map = make_state_map(parse_symmetry(text, grid, solver_->channels()), grid);
+    const StateMap map = make_state_map(
+        parse_symmetry(text, grid, solver_->channels(), solver_->parameters()), grid);
     const SolverStep image = image_of(map, step);
     if (is_like(grid, image, step)) {
       untold.push_back(text);
@@ -112,7 +114,9 @@ void SolverChecking::symmetries() {
       if (broken.empty()) return;
       break;
     }
+    parameters_ = image.parameters;
     const Told told = ask(image.from, told_later ? later() : asked_.time);
+    parameters_ = own;
     if (!told.ok()) {
       broken.push_back(fmt::format("{}, with which the state {}", text, told.trouble()));
       continue;
@@ -258,21 +262,25 @@ void SolverChecking::scaled() {
 }
 
 void SolverChecking::not_a_number() {
+  have_parameters_of(0);
   State state = asked_.states.front();
   state[state.size() / 2] = std::numeric_limits<double>::quiet_NaN();
-  const std::string reason = solver_->refusal({.state = state, .time = asked_.time});
+  const std::string reason =
+      solver_->refusal({.state = state, .time = asked_.time, .params = parameters_});
   row("not a number", reason.empty() ? Verdict::failed : Verdict::ok,
       reason.empty() ? "a state with NaN would be computed"
                      : "refused before the solver is called");
 }
 
 void SolverChecking::more_states() {
-  if (most_ <= usual_calls(asked_.symmetries)) return;
+  if (most_ <= usual_calls(asked_.symmetries.size(), asked_.draws.size())) return;
+  const std::vector<double> own = parameters_;
   const std::size_t reserved = kCallsBehind + (asked_.told_dt ? kCallsOfHalfSteps : 0);
   std::size_t asked = 0, failed = 0;
   std::string trouble;
   for (std::size_t i = tried_; i < asked_.states.size() && found_.calls + reserved < most_;
        ++i, ++asked) {
+    have_parameters_of(i);
     const Told told = ask(asked_.states[i], asked_.time);
     if (told.ok()) {
       found_.seconds.push_back(told.answer.seconds);
@@ -280,6 +288,7 @@ void SolverChecking::more_states() {
     }
     if (failed++ == 0) trouble = fmt::format("initial condition {} {}", i, told.trouble());
   }
+  parameters_ = own;
   if (asked == 0) return;
   row("more initial conditions", failed > 0 ? Verdict::warning : Verdict::ok,
       failed > 0 ? fmt::format("{} of {} failed: {}", failed, asked, trouble)

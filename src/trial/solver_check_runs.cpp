@@ -34,6 +34,7 @@ bool SolverChecking::first_answer() {
   for (std::size_t i = 0; i < asked_.states.size() && found_.calls < std::min(most_, kFirstTries);
        ++i) {
     const double cpu = cpu_seconds_of_children();
+    have_parameters_of(i);
     const Told told = ask(asked_.states[i], asked_.time);
     if (told.ok()) {
       input_ = asked_.states[i];
@@ -85,7 +86,7 @@ void SolverChecking::ended_early() {
     return row(name, Verdict::not_checked,
                fmt::format("a call of {:.2g} s ends soon by itself", usual));
   if (!can(1, name)) return;
-  queue_->submit({.id = 0, .state = input_, .time = asked_.time});
+  queue_->submit({.id = 0, .state = input_, .time = asked_.time, .params = parameters_});
   ++found_.calls;
   const Seconds wait(std::min(kWaitedMost, kPartOfCall * usual));
   const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(wait);

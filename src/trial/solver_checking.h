@@ -1,6 +1,7 @@
 // The checks of `stap solver check`, one after the other on one solver. Sources:
 // solver_check_runs.cpp (that it runs, and what that takes), solver_check_repeats.cpp (the same
-// answer on other ways), solver_check_inputs.cpp (other states).
+// answer on other ways), solver_check_inputs.cpp (other states), solver_check_parameters.cpp (other
+// parameters).
 #pragma once
 
 #include <chrono>
@@ -44,6 +45,7 @@ class SolverChecking {
                         const std::vector<double>& times, std::size_t steps = 1);
   double dt() const { return solver_->dt(); }
   double later() const { return later_time(asked_.time, asked_.span, dt()); }
+  void have_parameters_of(std::size_t state);
   // Whether two answers that should be equal are, as far as its noise lets one tell.
   bool equal(const State& a, const State& b) const { return difference(a, b) <= 10.0 * noise_; }
 
@@ -57,6 +59,7 @@ class SolverChecking {
   void mates();
   void half_steps();
   void several_steps();
+  void other_parameters();  // one call for each that varies
   void another_time();
   void another_place();
   void symmetries();    // one call for each that is stated
@@ -75,10 +78,11 @@ class SolverChecking {
   std::unique_ptr<Solver> solver_;
   std::unique_ptr<SolverQueue> queue_;
   SolverCheck found_;
-  State input_, answer_, second_;  // a trajectory
-  std::vector<MeanChange> means_;  // of the channels, the most of all steps that were made
-  State later_;                    // the answer to input_ at later(); empty if there is none
-  std::size_t tried_ = 0;          // initial conditions
+  State input_, answer_, second_;   // a trajectory
+  std::vector<double> parameters_;  // with which is asked: those of input_
+  std::vector<MeanChange> means_;   // of the channels, the most of all steps that were made
+  State later_;                     // the answer to input_ at later(); empty if there is none
+  std::size_t tried_ = 0;           // initial conditions
   double first_wall_ = 0.0, first_cpu_ = 0.0;
   double noise_ = 0.0;  // relative difference of two answers to one query
 };

@@ -94,22 +94,29 @@ bool mentions(const Value& section, std::string_view placeholder) {
          });
 }
 
-std::vector<std::vector<double>> initial_states(const Study& study, std::size_t most) {
+// The first states, with their parameters.
+void find_states(const Study& study, std::size_t most, SolverToCheck& solver) {
   const StudyOptions& o = study.options;
   const std::size_t values = study.grid.values();
-  std::vector<std::vector<double>> list;
+  std::vector<std::vector<double>>& list = solver.states;
   if (!study.initial_file.empty()) {
-    const Pool pool = read_pool(study.initial_file, study.grid, o.cluster, 0);
+    Pool pool = read_pool(study.initial_file, study.grid, o.cluster, 0, names_of(solver.draws));
+    check_ranges(study.initial_file, pool.parameters, solver.draws);
     for (std::size_t i = 0; i < std::min(most, pool.states.count()); ++i) {
       const auto row = pool.states.row(i);  // a cluster, of which the last state is at time 0
       list.emplace_back(row.end() - static_cast<std::ptrdiff_t>(values), row.end());
     }
-    return list;
+    solver.parameters = std::move(pool.parameters);
+    return;
   }
   const auto sampler = make_sampler(study, study.grid);
   const Rng stream = Rng(o.data_seed).split("pool");
-  for (std::size_t i = 0; i < most; ++i) sampler->draw(stream, i, list.emplace_back(values));
-  return list;
+  solver.parameters.names = names_of(solver.draws);
+  for (std::size_t i = 0; i < most; ++i) {
+    sampler->draw(stream, i, list.emplace_back(values));
+    std::ranges::copy(draw_parameters(solver.draws, stream, i),
+                      std::back_inserter(solver.parameters.values));
+  }
 }
 
 LaunchToProbe launch_in(const Value& section) {
@@ -148,13 +155,9 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   if (given.find("argv") == nullptr)
     throw Error(ErrorKind::config, fmt::format("solver {} starts no program: nothing can be asked",
                                                study.solver.row->name));
-  if (const auto names = names_of(varied_parameters(study.pde)); !names.empty())
-    throw Error(ErrorKind::config,
-                fmt::format("pde has parameters that vary ({}): to try the solver give them fixed "
-                            "values, such as 'pde.parameters.{}=...'",
-                            fmt::join(names, ", "), names[0]));
-  solver_.states = initial_states(
-      study, calls_most > usual_calls(study.train.symmetries) ? calls_most : kFirstStates);
+  solver_.draws = varied_parameters(study.pde);
+  const std::size_t usual = usual_calls(study.train.symmetries.size(), solver_.draws.size());
+  find_states(study, calls_most > usual ? calls_most : kFirstStates, solver_);
   if (study.drawn()) solver_.time = -make_sampler(study, study.grid)->warm_up();
   solver_.span = static_cast<double>(study.options.steps) * study.dt;
   const bool command = study.solver.row->name == "command";
@@ -169,7 +172,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.conserve = study.network.conserve;
   // These throw now, not when calls were made.
   make_network(study.grid, study.network, study.channels);
-  parse_symmetries(study.train.symmetries, study.grid, study.channels);
+  parse_symmetries(study.train.symmetries, study.grid, study.channels, names_of(solver_.draws));
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 
   const Value* scratch = given.find("scratch");

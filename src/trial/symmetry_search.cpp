@@ -30,9 +30,14 @@ std::vector<Symmetry> maps_of(const Grid& grid, const std::vector<Symmetry>& sym
 // trained with time turned round.
 std::vector<std::string> to_try(const SolverToCheck& asked, const Solver& solver) {
   std::vector<std::string> all = asked.symmetries;
-  for (std::string& text : symmetry_candidates(solver.grid(), solver.channels()))
+  std::vector<std::string> signed_ones{""};  // and with the sign of a parameter
+  for (const ParameterDraw& draw : asked.draws)
+    if (draw.least() == -draw.greatest() && draw.name != "x" && draw.name != "y" &&
+        draw.name != "t")
+      signed_ones.push_back(fmt::format(", {0} -> -{0}", draw.name));
+  for (const std::string& text : symmetry_candidates(solver.grid(), solver.channels()))
     if (!asked.time_input || !parse_symmetry(text, solver.grid(), solver.channels()).reversed)
-      all.push_back(std::move(text));
+      for (const std::string& sign : signed_ones) all.push_back(text + sign);
   return all;
 }
 
@@ -57,7 +62,8 @@ class SymmetrySearching {
 
  private:
   // Empty if no call is left.
-  std::optional<SolverTold> ask(const std::vector<double>& state);
+  std::optional<SolverTold> ask(const std::vector<double>& state,
+                                const std::vector<double>& parameters);
   // From the first or second initial condition that a step changes; null if there is none.
   const SolverStep* step(std::size_t which);
   void first_step();
@@ -83,26 +89,30 @@ class SymmetrySearching {
   std::vector<Symmetry> found_, broken_, group_;  // the group of those found
 };
 
-std::optional<SolverTold> SymmetrySearching::ask(const std::vector<double>& state) {
+std::optional<SolverTold> SymmetrySearching::ask(const std::vector<double>& state,
+                                                 const std::vector<double>& parameters) {
   if (most_ > 0 && search_.calls >= most_) {
     out_of_calls_ = true;
     return std::nullopt;
   }
   const double time =
       asked_.told_time ? later_time(asked_.time, asked_.span, solver_->dt()) : asked_.time;
-  return ask_solver(*solver_, *queue_, {state}, {time}, 1, stop_, search_.calls).front();
+  return ask_solver(*solver_, *queue_, {state}, {time}, parameters, 1, stop_, search_.calls)
+      .front();
 }
 
 const SolverStep* SymmetrySearching::step(std::size_t which) {
   while (steps_.size() <= which && begun_ < asked_.states.size()) {
     const std::vector<double>& from = asked_.states[begun_];
-    const auto told = ask(from);
+    const auto row = asked_.parameters.row(begun_);
+    const std::vector<double> own(row.begin(), row.end());
+    const auto told = ask(from, own);
     if (!told) break;
     if (!told->ok() && trouble_.empty())
       trouble_ = fmt::format("initial condition {} {}", begun_, told->trouble());
     ++begun_;
     if (told->ok() && difference(from, told->answer.states) > kOnlyRounding)
-      steps_.push_back({from, told->answer.states});
+      steps_.push_back({from, told->answer.states, own});
   }
   return which < steps_.size() ? &steps_[which] : nullptr;
 }
@@ -133,7 +143,7 @@ std::optional<SymmetryTried> SymmetrySearching::tried(const std::string& text,
     if (made == nullptr) break;
     const SolverStep image = image_of(map, *made);
     if (told_already(*made, image)) continue;
-    const auto told = ask(image.from);
+    const auto told = ask(image.from, image.parameters);
     if (!told) break;
     if (!told->ok()) {
       row.verdict = Outcome::failed;
@@ -154,7 +164,7 @@ std::optional<SymmetryTried> SymmetrySearching::tried(const std::string& text,
 }
 
 void SymmetrySearching::consider(const std::string& text) {
-  const Symmetry symmetry = parse_symmetry(text, grid_, solver_->channels());
+  const Symmetry symmetry = parse_symmetry(text, grid_, solver_->channels(), solver_->parameters());
   if (among(group_, symmetry)) {
     ++search_.decided;
     return;

@@ -34,8 +34,9 @@ Tried read_tried(const std::filesystem::path& file) {
 // Those that can be read; the same symmetry may be written in several ways.
 std::vector<Symmetry> parsed(const Texts& texts, const Study& study) {
   std::vector<Symmetry> all;
+  const std::vector<std::string> names = names_of(varied_parameters(study.pde));
   for (const std::string& text : texts) try {
-      all.push_back(parse_symmetry(text, study.grid, study.channels));
+      all.push_back(parse_symmetry(text, study.grid, study.channels, names));
     } catch (const Error&) {
     }
   return all;
@@ -63,8 +64,9 @@ DoubtedSymmetries doubted_symmetries(const Study& study) {
   } catch (const Error&) {  // too many: themselves alone
   }
   const std::vector<Symmetry> broken = parsed(tried.broken, study);
+  const std::vector<std::string> names = names_of(varied_parameters(study.pde));
   for (const std::string& text : study.train.symmetries) {
-    const Symmetry stated = parse_symmetry(text, study.grid, study.channels);
+    const Symmetry stated = parse_symmetry(text, study.grid, study.channels, names);
     if (has(broken, stated))
       doubted.broken.push_back(text);
     else if (!has(hold, stated))

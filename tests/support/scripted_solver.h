@@ -59,17 +59,20 @@ inline std::optional<Answer> decays(const Call& call) {
 class ScriptedSolver final : public Solver {
  public:
   ScriptedSolver(Behaviour behaviour, const Grid& grid, std::vector<std::string> channels,
-                 std::size_t& calls, double dt, std::size_t slots, std::size_t at_once,
-                 double largest)
+                 std::vector<std::string> varied, std::size_t& calls, double dt, std::size_t slots,
+                 std::size_t at_once, double largest)
       : Solver("scripted", grid, dt, at_once),
         behaviour_(std::move(behaviour)),
         channels_(std::move(channels)),
+        varied_(std::move(varied)),
         calls_(calls),
         slots_(slots),
         largest_(largest) {}
   std::vector<std::string> channels() const override {
     return channels_.empty() ? Solver::channels() : channels_;
   }
+
+  std::vector<std::string> parameters() const override { return varied_; }
 
  private:
   class Queue final : public SolverQueue {
@@ -106,7 +109,7 @@ class ScriptedSolver final : public Solver {
   }
 
   Behaviour behaviour_;
-  std::vector<std::string> channels_;
+  std::vector<std::string> channels_, varied_;
   std::size_t& calls_;
   std::size_t slots_;
   double largest_;
@@ -119,7 +122,7 @@ struct ScriptedBench {
                     {0.5, 1.5, -0.5, 2.0, 1.0, 1.0},
                     {2.0, 1.0, 0.0, 0.5, 0.5, 0.5}};
     asked.make = [this](const SolverVariant& variant) {
-      return std::make_unique<ScriptedSolver>(behaviour, grid, channels, calls,
+      return std::make_unique<ScriptedSolver>(behaviour, grid, channels, varied, calls,
                                               0.5 * variant.dt_factor, variant.slots, at_once,
                                               largest);
     };
@@ -131,6 +134,7 @@ struct ScriptedBench {
   SolverToCheck asked;
   Grid grid = make_grid(1, {6}, {1.0});
   std::vector<std::string> channels{};  ///< none: the usual names
+  std::vector<std::string> varied{};    ///< names of its parameters
   std::size_t calls = 0, at_once = 1;
   double largest = 1e9;
 };

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "stap/core/grid.h"
 #include "stap/core/parameters.h"
@@ -39,6 +41,10 @@ States<double> read_initial(const std::filesystem::path& file, const Grid& grid,
 /// are no names.
 RowParameters read_parameters(const std::filesystem::path& file,
                               const std::vector<std::string>& names, std::size_t rows);
+
+/// Throws Error(data) naming the first value of a row that is outside its range.
+void check_ranges(const std::filesystem::path& file, const RowParameters& parameters,
+                  std::span<const ParameterDraw> draws);
 
 /// Reads a pool of states of `grid`, or of clusters of them, from `states` or the first times of
 /// `trajectory`; the first `count`, or all where that is 0. A `.npy` file holds [B, k C, X...], or

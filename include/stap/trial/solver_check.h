@@ -11,12 +11,14 @@
 
 #include "stap/config/value.h"
 #include "stap/core/observer.h"
+#include "stap/core/parameters.h"
 #include "stap/core/solver.h"
 #include "stap/core/stop.h"
 
 namespace stap {
 
-/// At most, unless told otherwise, and one more for every symmetry that is stated.
+/// At most, unless told otherwise, and one more for every symmetry that is stated and for every
+/// parameter that varies.
 inline constexpr std::size_t kSolverCheckCalls = 14;
 
 /// Another version of the solver that is checked.
@@ -30,6 +32,8 @@ struct SolverToCheck {
   /// Each starts programs of its own, and does not try a failed query again.
   std::function<std::unique_ptr<Solver>(const SolverVariant&)> make;
   std::vector<std::vector<double>> states{};  ///< initial conditions: 1 or more
+  RowParameters parameters{};                 ///< of each
+  std::vector<ParameterDraw> draws{};         ///< the values that they may have
   double time = 0.0;                          ///< of them
   double span = 0.0;                          ///< of a trajectory in time; 0: not known
   bool told_time = true, told_dt = false;     ///< whether a call learns them
@@ -69,7 +73,7 @@ struct SolverCheck {
 };
 
 /// Calls that leave nothing out.
-std::size_t usual_calls(const std::vector<std::string>& symmetries);
+std::size_t usual_calls(std::size_t symmetries, std::size_t parameters);
 /// Calls that check_solver() makes if all goes well, or fewer: a solver too quick to be ended under
 /// way is not.
 std::size_t planned_calls(const SolverToCheck& solver, std::size_t calls_most);

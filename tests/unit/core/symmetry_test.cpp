@@ -173,6 +173,45 @@ TEST(Symmetry, TooManyMapsAreRefused) {
   EXPECT_THROW(symmetry_group(fine, {parse_symmetry("x -> x + 1/65", fine, {"u"})}), Error);
 }
 
+// Signs and swaps, as of channels. Mutation: a swap without its sign, or one of the other way.
+TEST(Symmetry, ActsOnParametersOfTheRow) {
+  const std::vector<std::string> names{"lid", "slope", "nu"};
+  const auto own = [&](const Symmetry& symmetry) {
+    const StateMap map = make_state_map(symmetry, kLine);
+    const State values{1, 2, 3};
+    State to(3);
+    map_values(map.parameters, values.data(), to.data());
+    return to;
+  };
+  const auto parsed = [&](const char* text) {
+    return parse_symmetry(text, kLine, kLineNames, names);
+  };
+
+  EXPECT_EQ(own(parsed("x -> -x")), (State{1, 2, 3}));
+  EXPECT_EQ(own(parsed("x -> -x, lid -> -lid")), (State{-1, 2, 3}));
+  EXPECT_EQ(own(parsed("lid -> slope, slope -> -lid")), (State{2, -1, 3}));
+  // Four times a quarter turn: (1, 2), (2, -1), (-1, -2), (-2, 1).
+  const auto group = symmetry_group(kLine, {parsed("lid -> slope, slope -> -lid")});
+  ASSERT_EQ(group.size(), 4u);
+  EXPECT_EQ(own(group[2]), (State{-1, -2, 3}));
+  EXPECT_EQ(own(group[3]), (State{-2, 1, 3}));
+  EXPECT_TRUE(
+      make_state_map(parse_symmetry("x -> -x", kLine, kLineNames), kLine).parameters.empty());
+  const auto complaint_of = [&](const char* text) {
+    try {
+      parsed(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_TRUE(test::contains(complaint_of("v -> -v"),
+                             "channels u, parameters that vary lid, slope, nu, and time"));
+  EXPECT_TRUE(test::contains(complaint_of("lid -> slope"), "one parameter stands in two places"));
+  EXPECT_TRUE(test::contains(complaint_of("lid -> u"),
+                             "there is no parameter u; parameters may only be swapped"));
+}
+
 TEST(Symmetry, ComplaintsSayWhatIsWrong) {
   using test::contains;
   EXPECT_TRUE(contains(complaint(""), "expected parts like x -> -x"));

@@ -215,6 +215,25 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
       std::string::npos);
 }
 
+// Vorticity changes its sign where x and y are swapped, and a forcing of x + y is its own image, so
+// it must change its sign, too. Tried on the solver when the study is read.
+TEST(Complaints, AboutSymmetriesOfParametersAreOfTheSolverAndTheirRanges) {
+  const std::string flow =
+      "extends: studies/small-ins\npde: {forcing: {between: [-0.5, 0.5]}, mean_velocity: [0, 0]}\n";
+  const auto stated = [](const char* text) {
+    return std::vector<std::string>{fmt::format("train.symmetries=[\"{}\"]", text)};
+  };
+
+  EXPECT_EQ(complaint_about(flow, stated("x -> y, y -> x, w -> -w, forcing -> -forcing")), "");
+  EXPECT_TRUE(test::contains(complaint_about(flow, stated("x -> y, y -> x, w -> -w")),
+                             "is no symmetry of ins with these options"));
+  EXPECT_TRUE(test::contains(
+      complaint_about("extends: studies/small-ins\npde: {forcing: {between: [-0.5, 1]}}\n",
+                      stated("x -> y, y -> x, w -> -w, forcing -> -forcing")),
+      "put -forcing in the place of forcing, but it lies between -1 and 0.5 then, expected -0.5 to "
+      "1"));
+}
+
 TEST(Complaints, AboutAMethodHaveItsPlace) {
   EXPECT_TRUE(begins(complaint_about("extends: demo\nmethod: sbal+\n"),
                      "a.yaml:2:9: method 'sbal+': a name is missing"));

@@ -63,6 +63,70 @@ TEST(SolverCheck, AGoodSolverPassesAndIsAskedAsOftenAsWasSaid) {
   EXPECT_EQ(bench.calls, check.calls);
 }
 
+// u -> u exp(-rate dt) with parameters that vary: the rate, and one that nobody reads.
+struct Varied : Bench {
+  explicit Varied(const Behaviour& chosen) : Bench(chosen) {
+    varied = {"rate", "colour"};
+    asked.draws = {{"rate", ParameterDraw::Kind::log, {0.5, 2.0}},
+                   {"colour", ParameterDraw::Kind::list, {1.0, 2.0, 3.0}}};
+    asked.parameters = {varied, {0.5, 1.0, 1.0, 2.0, 2.0, 3.0}};
+  }
+};
+
+TEST(SolverCheck, TellsWhichParametersMakeADifference) {
+  std::vector<std::vector<double>> asked;
+  const auto decays_at_its_rate = [&](const Call& call) {
+    asked.push_back(call.query.params);
+    return answered(decayed(call.query.state, call.dt * call.query.params[0]));
+  };
+  Varied bench(decays_at_its_rate);
+
+  const SolverCheck check = bench.run(usual_calls(0, 2));
+
+  EXPECT_TRUE(found(check, "parameters", Verdict::warning,
+                    "the answer does not depend on colour: does the solver read it?"));
+  EXPECT_TRUE(std::ranges::any_of(check.rows, [](const CheckRow& row) {
+    return row.verdict == Verdict::ok && row.text.find(
+                                             "depends on rate (2 instead of 0.5: relative "
+                                             "difference 0.53)") != std::string::npos;
+  })) << row_of(check, "parameters").text;  // 1 - exp(-0.75) = 0.528
+  EXPECT_FALSE(check.any_failed());
+  EXPECT_TRUE(found(check, "not a number", Verdict::ok));
+  EXPECT_TRUE(found(check, "two at a time", Verdict::ok));
+  // All are about the first initial condition with its own, but for the two that change one.
+  const std::vector<double> own{0.5, 1.0}, other_rate{2.0, 1.0}, other_colour{0.5, 3.0};
+  EXPECT_EQ(std::ranges::count(asked, other_rate), 1);
+  EXPECT_EQ(std::ranges::count(asked, other_colour), 1);
+  EXPECT_EQ(std::ranges::count(asked, own), static_cast<std::ptrdiff_t>(asked.size()) - 2);
+}
+
+TEST(SolverCheck, WarnsOfParametersThatItCannotDo) {
+  Varied bench([](const Call& call) {
+    return call.query.params[0] > 1.5 ? std::optional(broken("too fast")) : decays(call);
+  });
+
+  EXPECT_TRUE(found(bench.run(usual_calls(0, 2)), "parameters", Verdict::warning,
+                    "does not depend on colour"));
+  bench.asked.draws.pop_back();
+  bench.varied.pop_back();
+  bench.asked.parameters = {bench.varied, {0.5, 1.0, 2.0}};
+  EXPECT_TRUE(found(bench.run(usual_calls(0, 1)), "parameters", Verdict::warning,
+                    "with rate = 2 the same state fails: too fast"));
+}
+
+TEST(SolverCheck, AsksOtherInitialConditionsWithTheirOwnParameters) {
+  std::vector<std::vector<double>> asked;
+  Varied bench([&](const Call& call) {
+    asked.push_back(call.query.params);
+    return decays(call);
+  });
+
+  bench.run(usual_calls(0, 2) + 10);
+
+  for (const std::vector<double>& own : {std::vector{1.0, 2.0}, std::vector{2.0, 3.0}})
+    EXPECT_EQ(std::ranges::count(asked, own), 1);
+}
+
 TEST(SolverCheck, SaysWhatIsTooSmallForNetworks) {
   Bench bench([](const Call& call) {
     State next = decayed(call.query.state, call.dt);
@@ -299,8 +363,8 @@ TEST(SolverCheck, StatedSymmetriesAreTried) {
   more.asked.told_dt = true;
   const std::size_t without = more.run().calls;
   more.asked.symmetries = {"x -> -x", "u -> -u"};
-  EXPECT_EQ(usual_calls(more.asked.symmetries), kSolverCheckCalls + 2);
-  EXPECT_EQ(more.run(usual_calls(more.asked.symmetries)).calls, without + 2);
+  EXPECT_EQ(usual_calls(2, 0), kSolverCheckCalls + 2);
+  EXPECT_EQ(more.run(usual_calls(2, 0)).calls, without + 2);
 }
 
 // The first channel is moved on, which keeps its mean, and the second decays by a tenth. Breaks if
