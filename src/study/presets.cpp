@@ -144,7 +144,9 @@ void merge(Value::Member& into, const Value::Member& over) {
 
 void merge(Value& into, const Value& over) {
   if (over.is_null() && into.is_map()) return;
-  if (!over.is_map() || !into.is_map()) {
+  // How a number is drawn is one value, of which no part is kept (config::Quantity).
+  const bool drawn = over.find("between") != nullptr || over.find("from") != nullptr;
+  if (!over.is_map() || !into.is_map() || drawn) {
     into = over;
     return;
   }

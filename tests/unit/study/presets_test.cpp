@@ -83,6 +83,16 @@ TEST(Settings, TheNameOfAFamilyComesBeforeItsOptions) {
   EXPECT_EQ(left_out_note(before, before), "");
 }
 
+TEST(Overlay, ADrawReplacesAnother) {
+  EXPECT_EQ(laid("pde: {viscosity: {between: [1, 2], draw: log}}", "pde: {viscosity: {from: [3]}}"),
+            yaml("pde: {viscosity: {from: [3]}}"));
+  EXPECT_EQ(
+      laid("pde: {viscosity: {between: [1, 2], draw: log}}", "pde: {viscosity: {between: [1, 3]}}"),
+      yaml("pde: {viscosity: {between: [1, 3]}}"));
+  EXPECT_EQ(laid("pde: {viscosity: {between: [1, 2]}}", "pde: {viscosity: 0.5}"),
+            yaml("pde: {viscosity: 0.5}"));
+}
+
 TEST(Overlay, MethodAndItsSectionsReplaceEachOther) {
   EXPECT_EQ(laid("base: {name: sbal}\nsteps: {name: stap}", "method: random"),
             yaml("method: random"));
@@ -300,13 +310,17 @@ TEST(Presets, TheSummaryIsTheWholeFirstSentence) {
                   .ends_with("both moved to where the forcing is the same again"));
 }
 
+bool is_sweep(const Preset& preset) {
+  return preset.name.starts_with("studies/") || load_config(preset.name).find("sweep") != nullptr;
+}
+
 // Every preset is a complete study, or an overlay that makes one of another: of any, or, if it
 // states symmetries, of the problem that it is named after.
 TEST(Presets, EveryOneIsWhole) {
   const std::string symmetries = "overlays/symmetries/";
   for (const Preset& preset : presets()) {
     EXPECT_NE(preset_summary(preset), "") << preset.name << ": say in its first line what it is";
-    if (preset.name.starts_with("studies/")) continue;  // below
+    if (is_sweep(preset)) continue;  // below
     const bool overlay = preset.name.starts_with("overlays/");
 
     const std::string below = preset.name.starts_with(symmetries)
@@ -322,7 +336,7 @@ TEST(Presets, EveryOneIsWhole) {
 TEST(Presets, EveryStudyIsWhole) {
   std::size_t studies = 0;
   for (const Preset& preset : presets()) {
-    if (!preset.name.starts_with("studies/")) continue;
+    if (!is_sweep(preset)) continue;
     Value document = load_config(preset.name);
     const auto all = take_axes(document, {}, {});
     const auto seeds = std::ranges::find(all, "seed", &GridAxis::key);
@@ -335,7 +349,24 @@ TEST(Presets, EveryStudyIsWhole) {
       EXPECT_NO_THROW(make_study(run.document)) << preset.name << ": " << run.name;
     ++studies;
   }
-  EXPECT_GE(studies, 11u);
+  EXPECT_GE(studies, 13u);
+}
+
+TEST(Presets, ParametricOnesVaryWhatTheyAreNamedFor) {
+  const std::pair<const char*, const char*> rows[] = {{"parametric/burgers", "viscosity"},
+                                                      {"parametric/small-burgers", "viscosity"},
+                                                      {"parametric/ks", "hyperviscosity"},
+                                                      {"parametric/small-ks", "hyperviscosity"}};
+  for (const auto& [name, parameter] : rows) {
+    Value document = load_config(name);
+    document.erase("sweep");
+
+    const std::vector<ParameterDraw> varied = varied_parameters(make_study(document).pde);
+
+    ASSERT_EQ(varied.size(), 1u) << name;
+    EXPECT_EQ(varied[0].name, parameter);
+    EXPECT_EQ(varied[0].kind, ParameterDraw::Kind::log);
+  }
 }
 
 // The methods of the paper's tables, five problems each.
