@@ -70,9 +70,14 @@ void roll_out(Committee& committee, StatesView<const float> initial, int member,
     const auto part = [&](const auto& all) { return std::span(all).first(n * each); };
     const auto put = [&](StatesView<const float> from, std::size_t step) {
       Conditions before;
-      for (std::size_t r = 0; r < n * each; ++r)
-        before.add(conditions.step(first + r / each) + step,
-                   conditions.parameters_of(first + r / each));
+      std::vector<double> own(conditions.count);
+      for (std::size_t r = 0; r < n * each; ++r) {
+        std::ranges::copy(conditions.parameters_of(first + r / each), own.begin());
+        if (!images.empty())
+          map_values(images[r % each].parameters, conditions.parameters_of(first + r / each).data(),
+                     own.data());
+        before.add(conditions.step(first + r / each) + step, own);
+      }
       if (images.empty()) return committee.put(rows, 0, from, before.view());
       make_images(from, images, threads, states);
       committee.put(rows, 0, std::as_const(states).view().rows(0, n * each), before.view());

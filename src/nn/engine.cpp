@@ -71,6 +71,14 @@ void check_symmetries(const NetworkSpec& spec, std::span<const StateMap> maps) {
       if (from >= values || from < -values)
         throw Error(ErrorKind::data,
                     fmt::format("a map takes value {}, but a state has {}", from, values));
+    const auto parameters = static_cast<std::int64_t>(map.parameters.size());
+    if (parameters > 0 && map.parameters.size() != spec.parameters.size())
+      throw Error(ErrorKind::data, fmt::format("a map of {} parameters, but a network is told {}",
+                                               map.parameters.size(), spec.parameters.size()));
+    for (const std::int32_t from : map.parameters)
+      if (from >= parameters || from < -parameters)
+        throw Error(ErrorKind::data,
+                    fmt::format("a map takes parameter {}, but there are {}", from, parameters));
     if (map.reversed && spec.inputs.time)
       throw Error(ErrorKind::config,
                   "a network that is told the time cannot be trained with time turned round");

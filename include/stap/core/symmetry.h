@@ -68,7 +68,7 @@ struct StateMap {
   /// -1 - from[v].
   std::vector<std::int32_t> from;
   bool reversed = false;                   ///< a transition (u, v) becomes (image of v, image of u)
-  std::vector<std::int32_t> parameters{};  ///< the same of those of its condition
+  std::vector<std::int32_t> parameters{};  ///< the same of those of its condition; none: they stay
 };
 
 /// For clusters of `frames` states of the grid, whose order time turns round.

@@ -90,8 +90,9 @@ NetworkSpec study_network(const Study& study);
 /// The study's method.
 std::unique_ptr<Planner> make_planner(const Study& study);
 
-/// The maps that training may apply to transitions (train.symmetries), on what networks take; none
-/// without symmetries. Throws Error(config) for what is no symmetry of such states.
+/// The maps that training may apply to transitions (train.symmetries), on what networks take, with
+/// parameters by their names; none without symmetries. Throws Error(config) for what is no symmetry
+/// of such states.
 std::vector<StateMap> make_symmetries(const Study& study);
 /// Those over whose images its networks can be measured and predict (make_image_maps()).
 std::vector<StateMap> make_images(const Study& study);

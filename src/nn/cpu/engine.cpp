@@ -54,11 +54,13 @@ struct TrainingMemory {
         batches(jobs),
         active(jobs),
         inputs(augmented ? jobs * kBatchRows * network.spec.grid.values() : 0),
-        targets(inputs.size()) {}
+        targets(inputs.size()),
+        told(augmented ? jobs * kBatchRows * network.spec.told_channels() : 0) {}
   GradientPass pass;
   std::vector<Batch> batches;
   std::vector<Epoch*> active;
   Buffer<float> inputs, targets;  // in the place of rows, [job][row][C][points]; empty if none are
+  Buffer<float> told;             // likewise, [job][row][told_channels]
 };
 
 std::size_t most_rows(std::span<const FitJob> jobs) {
@@ -231,7 +233,7 @@ class CpuEngine final : public Engine, public Gradients {
   // Images and noisy copies in the place of the rows of the first n batches, where their jobs ask
   // for it.
   void augment(TrainingMemory& memory, std::size_t n) {
-    const std::size_t values = net_.spec.grid.values();
+    const std::size_t values = net_.spec.grid.values(), told = net_.spec.told_channels();
     parallel_for(memory.pass.threads(), n * kBatchRows, [&](std::size_t task, int) {
       const Epoch& epoch = *memory.active[task / kBatchRows];
       Batch& batch = memory.batches[task / kBatchRows];
@@ -248,6 +250,9 @@ class CpuEngine final : public Engine, public Gradients {
         map_state(map, batch.targets[r], target);
         batch.inputs[r] = input;
         batch.targets[r] = target;
+        float* own = memory.told.data() + task * told;
+        map_told(map, std::span(batch.told[r], told), own);
+        batch.told[r] = own;
       }
       if (job.options.noise > 0) {
         add_noise(epoch.noise, place, job.options.noise, epoch.member->scaling,

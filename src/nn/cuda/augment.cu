@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(kAugmentThreads)
   const std::int32_t* map = nullptr;
   if (job.images != nullptr) {
     const int which = job.images[place];
-    map = job.maps + std::size_t(which) * values;
+    map = job.maps + std::size_t(which) * (values + net.told);
     if (job.reversed >> which & 1) {
       const float* later = target;
       target = in;
@@ -72,7 +72,12 @@ __global__ void __launch_bounds__(kAugmentThreads)
   __syncthreads();
   if (threadIdx.x == 0) {
     rows.in[r] = inputs + at;
-    if (map != nullptr) rows.target[r] = targets + at;
+    if (map != nullptr) {
+      rows.target[r] = targets + at;
+      float told[kTold];
+      for (int c = 0; c < net.told; ++c) told[c] = rows.told[r][c];
+      for (int c = 0; c < net.told; ++c) rows.told[r][c] = image(map + values, told, c);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -37,12 +38,20 @@ int group_bundles(const Body& body, int bundles) {
 // Transitions and maps of one set of jobs, on the device; members that share them share them here.
 class Data {
  public:
-  void add_maps(std::span<const StateMap> maps, DeviceJob& job) {
+  // `told`: of a row.
+  void add_maps(std::span<const StateMap> maps, std::size_t told, DeviceJob& job) {
     if (maps.empty()) return;
     const auto found = maps_.find(maps.data());
     if (found == maps_.end()) {
-      std::vector<std::int32_t> all;
-      for (const StateMap& map : maps) all.insert(all.end(), map.from.begin(), map.from.end());
+      std::vector<std::int32_t> all, places(told);
+      std::iota(places.begin(), places.end(), 0);
+      for (const StateMap& map : maps) {
+        all.insert(all.end(), map.from.begin(), map.from.end());
+        all.insert(all.end(), places.begin(), places.end() - std::ssize(map.parameters));
+        const auto before = static_cast<std::int32_t>(told - map.parameters.size());
+        for (const std::int32_t from : map.parameters)
+          all.push_back(from < 0 ? from - before : from + before);
+      }
       maps_.emplace(maps.data(), DeviceArray<std::int32_t>(std::span<const std::int32_t>(all)));
     }
     job.maps = maps_.at(maps.data()).data();
@@ -149,7 +158,7 @@ class CudaEngine final : public Engine, public Gradients {
       DeviceJob& to = device_jobs[job];
       to = {};
       data.add(job->data, to);
-      data.add_maps(job->symmetries, to);
+      data.add_maps(job->symmetries, spec().told_channels(), to);
       put_loss_factors(job->member, job->loss_factors);
       if (job->options.average > 0) begin_average(job->member);
       if (is_augmented(*job)) make_augmented();

@@ -79,7 +79,7 @@ struct DeviceJob {
   float beta1, beta2, epsilon;
   double noise;                ///< FitOptions::noise
   std::uint64_t noise_key;     ///< of noise_of_epoch() (nn/augment.h)
-  const std::int32_t* maps;    ///< StateMap::from of the symmetries, one after the other
+  const std::int32_t* maps;    ///< of each symmetry StateMap::from, then the same of what is told
   std::uint64_t reversed;      ///< bit g: map g turns time round
   const std::uint8_t* images;  ///< of the rows of the epoch (draw_images()); null: as they are
 };

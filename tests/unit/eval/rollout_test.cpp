@@ -158,6 +158,48 @@ TEST(Rollout, OverImagesIsTheMeanOfAllOfThem) {
     EXPECT_NEAR(got.values()[v], expected[v], 1e-6) << v;
 }
 
+// Two images, the state itself with its parameter and the mirror of it with the opposite one,
+// against the mean taken by hand. Mutation: every image has the parameters of the row.
+TEST(Rollout, ImagesHaveParametersOfTheirOwn) {
+  NetworkSpec shape = test::small_shape({12}, {4}, 1);
+  shape.parameters = {{"lid", ParameterDraw::Kind::uniform, {-1.0, 1.0}}};
+  const auto engine = make_cpu_engine(shape, 1);
+  engine->load(0, fresh_member(shape, test::some_scaling(1), Rng(3)));
+  const auto committee = engine->committee({0});
+  const States<float> initial = test::random_states(shape.grid, 3, Rng(4));
+  const std::vector<double> lids{0.5, -0.25, 0.75}, opposite{-0.5, 0.25, -0.75};
+  const auto maps =
+      make_state_maps({"x -> -x, u -> -u, lid -> -lid"}, shape.grid, {"u"}, 1, {"lid"});
+  ASSERT_EQ(maps.size(), 2u);
+  const auto step_of = [&](StatesView<const float> states, const std::vector<double>& own,
+                           std::span<const StateMap> images) {
+    States<float> to(shape.grid, 3);
+    roll_out(
+        *committee, states, 0, 1, 2,
+        [&](std::size_t, std::size_t first, StatesView<const float> rows) {
+          for (std::size_t r = 0; r < rows.count; ++r)
+            std::ranges::copy(rows.row(r), to.row(first + r).begin());
+        },
+        {{}, own, 1}, images);
+    return to;
+  };
+  const auto mirrored = [&](const States<float>& states) {
+    States<float> to(shape.grid, 3);
+    for (std::size_t r = 0; r < 3; ++r)
+      for (std::size_t i = 0; i < 12; ++i) to.row(r)[i] = -states.row(r)[(12 - i) % 12];
+    return to;
+  };
+
+  const States<float> got = step_of(initial.view(), lids, maps);
+
+  const States<float> plain = step_of(initial.view(), lids, {});
+  const States<float> image = mirrored(initial);
+  const States<float> back = mirrored(step_of(image.view(), opposite, {}));
+  for (std::size_t v = 0; v < got.values().size(); ++v)  // rounding of one sum
+    EXPECT_NEAR(got.values()[v], 0.5 * (double(plain.values()[v]) + double(back.values()[v])),
+                1e-6);
+}
+
 // Mutation: threads sum up in the same place.
 TEST(Rollout, ImagesDoNotDependOnThreads) {
   const auto [shape, engine, committee, maps] = OnASquare();

@@ -440,6 +440,8 @@ TEST_P(EngineCalls, WithMapsOfOtherStatesAreRefused) {
           [](StateMap& map) { map.from.pop_back(); });
   refused(ErrorKind::data, "takes value 8", [](StateMap& map) { map.from[3] = 8; });
   refused(ErrorKind::data, "takes value -9", [](StateMap& map) { map.from[3] = -9; });
+  refused(ErrorKind::data, "a map of 1 parameters, but a network is told 0",
+          [](StateMap& map) { map.parameters = {0}; });
   refused(ErrorKind::config, "told the time", [](StateMap& map) { map.reversed = true; });
   refused(
       ErrorKind::config, "65 maps of states, expected at most 64", [](StateMap&) {}, 65);

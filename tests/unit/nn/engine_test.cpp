@@ -475,7 +475,7 @@ TEST(Engine, NoiseHasItsMomentsAndNoTrainingElseDoes) {
 // before each epoch: the same bits. Mutation: an image drawn for a row and not for its place in an
 // epoch, for one epoch like for another or for the input alone; time turned round without input and
 // target changing places; noise in front of the map.
-TEST_P(EngineOf, SymmetriesTrainOnImages) {
+void expect_trained_on_images(const NetworkSpec& shape, std::span<const StateMap> symmetries) {
   const Transitions data(shape, 19, Rng(4));
   FitOptions options = short_training();
   options.noise = 0.1;
@@ -506,6 +506,13 @@ TEST_P(EngineOf, SymmetriesTrainOnImages) {
       };
       put(map.reversed ? data.targets : data.inputs, images.inputs);
       put(map.reversed ? data.inputs : data.targets, images.targets);
+      const std::span<const float> told = data.told_row(order[place]);
+      const std::size_t before = told.size() - map.parameters.size();
+      for (std::size_t p = 0; p < map.parameters.size(); ++p) {
+        const std::int32_t from = map.parameters[p];
+        const float value = told[before + static_cast<std::size_t>(from < 0 ? -1 - from : from)];
+        images.told[order[place] * told.size() + before + p] = from < 0 ? -value : value;
+      }
     }
     FitJob plain{0, images.view(), options, rng, epoch, epoch + 1};
     twin->fit({&plain, 1}, observer);
@@ -513,6 +520,21 @@ TEST_P(EngineOf, SymmetriesTrainOnImages) {
 
   EXPECT_EQ(engine->save(0), twin->save(0));
   for (const std::size_t times : seen) EXPECT_GT(times, 5u);  // of 76 draws among four
+}
+
+TEST_P(EngineOf, SymmetriesTrainOnImages) {
+  expect_trained_on_images(shape, symmetries);
+}
+
+// Mutation: parameters that stay, or change places without their sign.
+TEST_P(EngineOf, SymmetriesActOnParameters) {
+  const std::vector<std::string> names =
+      shape.grid.channels == 1 ? std::vector<std::string>{"v"} : std::vector<std::string>{"u", "v"};
+  const std::vector<StateMap> turns =
+      make_state_maps({"v -> -v, p0 -> p1, p1 -> -p0"}, shape.grid, names, 1, {"p0", "p1"});
+  ASSERT_EQ(turns.size(), 4u);
+
+  expect_trained_on_images(test::with_parameters(shape, 2), turns);
 }
 
 // What happens between two reports of the observer must not allocate.
