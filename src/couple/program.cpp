@@ -14,15 +14,19 @@
 #include "couple/placeholders.h"
 #include "couple/process.h"
 #include "couple/scratch.h"
+#include "stap/config/files.h"
 #include "stap/core/error.h"
 #include "stap/data/npy.h"
 
 namespace stap {
 namespace {
 
-std::vector<std::string> words_of(const ProgramCall& call, const std::filesystem::path& output) {
+constexpr const char *kOutput = "output.npy", *kText = "output.txt";
+
+std::vector<std::string> words_of(const ProgramCall& call, const std::filesystem::path& folder) {
   std::map<std::string, std::string> known = call.placeholders;
-  known["output"] = output.string();
+  known["output"] = (folder / kOutput).string();
+  if (!call.text.empty()) known[call.text] = (folder / kText).string();
   return filled_in(call.argv.words, known);
 }
 
@@ -33,14 +37,13 @@ void check_call(const ProgramCall& call) {
   program.argv = call.argv;
   program.env = call.env;
   check_program(program);
-  words_of(call, "output.npy");
+  words_of(call, {});
 }
 
-Array<double> output_of(const ProgramCall& call) {
+ProgramOutput output_of(const ProgramCall& call) {
   const Scratch scratch(call.scratch);
-  const std::filesystem::path output = scratch.path() / "output.npy";
   const std::filesystem::path log = scratch.path() / "log.txt";
-  Launch launch{.argv = words_of(call, output), .env = call.env, .folder = scratch.path()};
+  Launch launch{.argv = words_of(call, scratch.path()), .env = call.env, .folder = scratch.path()};
   launch.out = launch.err = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const auto refuse = [&](const std::string& why) {
     const std::string words = last_words(log);
@@ -61,7 +64,10 @@ Array<double> output_of(const ProgramCall& call) {
   ending->check_lack();
   if (!ending->good()) refuse(ending->text());
   try {
-    return read_npy(output, call.values_most);
+    return {read_npy(scratch.path() / kOutput, call.values_most),
+            mentions(call.argv.words, "{" + call.text + "}")
+                ? read_text_file(scratch.path() / kText)
+                : std::string()};
   } catch (const Error& error) {
     refuse(fmt::format("exit code 0, but {}", error.what()));
   }

@@ -16,11 +16,12 @@ Sampler::Sampler(std::string name, Grid grid, double warm_up)
         fmt::format("{}: warm_up is {}, expected a finite value, 0 or more", name_, warm_up));
 }
 
-void Sampler::draw(const Rng& stream, std::uint64_t i, std::span<double> state) const {
+void Sampler::draw(const Rng& stream, std::uint64_t i, std::span<double> state,
+                   std::span<double> parameters) const {
   if (state.size() != grid_.values())
     throw Error(ErrorKind::internal, fmt::format("{}: room for {} values, expected {}", name_,
                                                  state.size(), grid_.values()));
-  fill(stream.split("initial", i), state);
+  fill_row(stream.split("initial", i), state, parameters);
 }
 
 }  // namespace stap

@@ -24,14 +24,17 @@ constexpr std::size_t kShare = 10, kAlways = 3;  // of the rows, draws that may 
 constexpr std::size_t kTextsShown = 3;           // failures in a message
 
 // One at a time, each on disk before the next is begun.
-std::vector<double> draw_into(AnswerLog& log, const Sampler& sampler, const RowsWanted& wanted,
-                              std::size_t index) {
+DrawnRow draw_into(AnswerLog& log, const Sampler& sampler, const RowsWanted& wanted,
+                   std::size_t index) {
   check_disk(log, wanted.phase);
   AnswerRecord record{.candidate = index, .status = Answer::Status::ok};
-  record.state = drawn_state(sampler, wanted, index);
+  DrawnRow row = draw_row(sampler, wanted, index);
+  record.state = row.state;
+  if (sampler.draws_parameters())
+    record.state.insert(record.state.end(), row.parameters.begin(), row.parameters.end());
   log.append(wanted.acquisition, record);
   log.commit();
-  return std::move(record.state);
+  return row;
 }
 
 class Rows final : public Customer {
@@ -70,7 +73,7 @@ class Rows final : public Customer {
       while (number < legs_.back().end && before_.contains(next_, number + 1)) ++number;
       done_ += number;
       if (number == legs_.back().end) continue;
-      trips_.emplace(next_, Trip{number, state_of(next_, number)});
+      trips_.emplace(next_, trip_of(next_, number));
       orders.push_back(next_of(next_));
     }
     return orders;
@@ -153,7 +156,7 @@ class Rows final : public Customer {
   // A row under way, with the state it has unless a solver has it.
   struct Trip {
     std::size_t number = 0;
-    std::vector<double> state{};
+    std::vector<double> state{}, parameters{};
   };
 
   // The draws that are rows, or may be, are those before this one.
@@ -163,11 +166,18 @@ class Rows final : public Customer {
     return number < legs_.front().end ? legs_.front() : legs_.back();
   }
 
-  std::vector<double> state_of(std::size_t index, std::size_t number) const {
-    if (number > 0 || before_.contains(index, 0))
-      return recorded_state(wanted_, before_, index, number).state;
-    return sampler_.expensive() ? draw_into(log_, sampler_, wanted_, index)
-                                : drawn_state(sampler_, wanted_, index);
+  Trip trip_of(std::size_t index, std::size_t number) const {
+    DrawnRow drawn;
+    if (before_.contains(index, 0))
+      drawn =
+          recorded_row(sampler_, wanted_, index, recorded_state(wanted_, before_, index, 0).state);
+    else if (number > 0)  // as drawn it is not asked about any more
+      drawn.parameters = draw_parameters(wanted_.parameters, wanted_.stream, index);
+    else
+      drawn = sampler_.expensive() ? draw_into(log_, sampler_, wanted_, index)
+                                   : draw_row(sampler_, wanted_, index);
+    if (number > 0) drawn.state = recorded_state(wanted_, before_, index, number).state;
+    return {number, std::move(drawn.state), std::move(drawn.parameters)};
   }
 
   SolverOrder next_of(std::size_t index) {
@@ -178,7 +188,7 @@ class Rows final : public Customer {
             {.id = index,
              .state = std::move(trip.state),
              .time = leg.time_of(trip.number),
-             .params = wanted_.parameters_of(index),
+             .params = trip.parameters,
              .steps = std::min(leg.end - trip.number, leg.solver->steps_at_once())}};
   }
 

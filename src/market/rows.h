@@ -27,10 +27,11 @@ struct RowsWanted {
   std::vector<ParameterDraw> parameters{};  ///< that vary from row to row
 
   std::size_t times() const { return lead + steps; }
-  /// Of draw `index`, for its warm-up and its steps.
-  std::vector<double> parameters_of(std::size_t index) const {
-    return draw_parameters(parameters, stream, index);
-  }
+};
+
+/// Draw `index`, before its warm-up, with the parameters of its warm-up and steps.
+struct DrawnRow {
+  std::vector<double> state, parameters;
 };
 
 /// Part of a row's way. Its states are numbered: 0 as drawn; if there is a warm-up, 1 after it;
@@ -51,9 +52,11 @@ struct Leg {
 /// A recorded state of a row. Throws Error(internal) if there is none.
 AnswerRecord recorded_state(const RowsWanted& wanted, const LoggedAnswers& answers,
                             std::size_t index, std::size_t number);
-/// Draw `index`, before its warm-up.
-std::vector<double> drawn_state(const Sampler& sampler, const RowsWanted& wanted,
-                                std::size_t index);
+DrawnRow draw_row(const Sampler& sampler, const RowsWanted& wanted, std::size_t index);
+/// The same of a draw that is in the log: record 0 of an expensive sampler, whose state has the
+/// parameters behind it where the sampler draws them.
+DrawnRow recorded_row(const Sampler& sampler, const RowsWanted& wanted, std::size_t index,
+                      std::vector<double> record);
 
 /// A row depends on nothing but its stream and index, not by a bit. Answers are recorded by (index,
 /// number of the state that was made).
@@ -83,6 +86,7 @@ class RowMaker {
   RowParameters parameters(const RowsWanted& wanted, const LoggedAnswers& answers) const;
 
  private:
+  DrawnRow drawn(const RowsWanted& wanted, const LoggedAnswers& answers, std::size_t index) const;
   std::vector<Leg> legs(const RowsWanted& wanted) const;
   // Number of the first state that belongs to the row.
   std::size_t first() const { return warm_up_ ? 1 : 0; }

@@ -81,7 +81,8 @@ const config::Fields<ExternalOptions>& external_fields() {
 }
 
 Outline outline_of(const ExternalOptions& options) {
-  constexpr std::array kTaken{"input", "output", "time", "dt", "steps", "here", "index", "seed"};
+  constexpr std::array kTaken{"input", "output", "time", "dt",        "steps",
+                              "here",  "index",  "seed", "parameters"};
   Outline outline;
   std::vector<std::string> label, names;
   add_name(label, options.label, "label");

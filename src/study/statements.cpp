@@ -34,7 +34,7 @@ void try_statements(const Study& study, std::span<const std::string> symmetries,
   SolverStep step{std::vector<double>(study.grid.values()),
                   {},
                   draw_parameters(varied_parameters(study.pde), stream, 0)};
-  sampler.draw(stream, 0, step.from);
+  sampler.draw(stream, 0, step.from, step.parameters);
   step.to = solved(step.from, step.parameters);
   if (step.to.empty()) return;
   for (std::size_t c = 0; c < study.channels.size(); ++c) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/study/method.h"
 #include "study/fitting.h"
@@ -229,7 +230,8 @@ std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial,
 }
 
 std::unique_ptr<Sampler> make_sampler(const Study& study, const Grid& grid) {
-  if (study.initial_program) return make_program_sampler(*study.initial_program, grid);
+  if (study.initial_program)
+    return make_program_sampler(*study.initial_program, grid, varied_parameters(study.pde));
   if (!study.initial)
     throw Error(ErrorKind::config,
                 fmt::format("initial conditions come from the file {}: none can be drawn",
@@ -256,8 +258,10 @@ std::unique_ptr<Planner> make_planner(const Study& study) {
 }
 
 std::vector<StateMap> make_symmetries(const Study& study) {
+  std::vector<std::string> names = names_of(varied_parameters(study.pde));
+  std::ranges::sort(names);  // as networks are told them
   return make_state_maps(study.train.symmetries, study.grid, study.channels, study.options.cluster,
-                         names_of(varied_parameters(study.pde)));
+                         names);
 }
 
 std::vector<StateMap> make_images(const Study& study) {

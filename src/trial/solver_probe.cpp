@@ -113,9 +113,9 @@ void find_states(const Study& study, std::size_t most, SolverToCheck& solver) {
   const Rng stream = Rng(o.data_seed).split("pool");
   solver.parameters.names = names_of(solver.draws);
   for (std::size_t i = 0; i < most; ++i) {
-    sampler->draw(stream, i, list.emplace_back(values));
-    std::ranges::copy(draw_parameters(solver.draws, stream, i),
-                      std::back_inserter(solver.parameters.values));
+    std::vector<double> own = draw_parameters(solver.draws, stream, i);
+    sampler->draw(stream, i, list.emplace_back(values), own);
+    std::ranges::copy(own, std::back_inserter(solver.parameters.values));
   }
 }
 

@@ -19,14 +19,19 @@ struct ProgramCall {
   std::filesystem::path scratch{};  ///< as SolverOptions
   double seconds_most = 600.0;
   std::size_t values_most = 0;  ///< of the output
+  std::string text{};           ///< name of a further placeholder: a text file that it writes
+};
+struct ProgramOutput {
+  Array<double> array;  ///< of {output}, a `.npy` file
+  std::string text{};   ///< of the text file, if there is one
 };
 
 /// Throws Error(config) for a program that is not there and a placeholder that is not known.
 void check_call(const ProgramCall& call);
 
-/// What it wrote to {output}, a `.npy` file. Waits for it. Throws Error(config) for a placeholder
+/// What it wrote. Waits for it. Throws Error(config) for a placeholder
 /// that is not known, Error(solver) with the end of its log if it fails, takes too long or writes
 /// something else.
-Array<double> output_of(const ProgramCall& call);
+ProgramOutput output_of(const ProgramCall& call);
 
 }  // namespace stap

@@ -25,9 +25,14 @@ class Sampler {
   /// A draw takes long enough that it is better kept than made again.
   virtual bool expensive() const { return false; }
 
-  /// State i of the stream, before the warm-up. Throws Error(internal) if `state` is not of the
-  /// grid's size.
-  void draw(const Rng& stream, std::uint64_t i, std::span<double> state) const;
+  /// It draws the parameters of a row along with its state. Only of samplers that are `expensive`.
+  virtual bool draws_parameters() const { return false; }
+
+  /// State i of the stream, before the warm-up. `parameters` are those that were drawn for the row,
+  /// and become its own where the sampler draws them. Throws Error(internal) if `state` is not of
+  /// the grid's size.
+  void draw(const Rng& stream, std::uint64_t i, std::span<double> state,
+            std::span<double> parameters = {}) const;
 
  protected:
   /// Throws Error(config) unless `warm_up` is finite and 0 or more.
@@ -36,6 +41,9 @@ class Sampler {
  private:
   /// Fills the state from a stream of its own.
   virtual void fill(const Rng& rng, std::span<double> state) const = 0;
+  virtual void fill_row(const Rng& rng, std::span<double> state, std::span<double>) const {
+    fill(rng, state);
+  }
 
   std::string name_;
   Grid grid_;

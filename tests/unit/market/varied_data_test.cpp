@@ -56,10 +56,29 @@ class Named final : public BatchSolver {
 
 const ParameterDraw kNu{"nu", Kind::uniform, {2.0, 6.0}}, kK{"k", Kind::list, {1.0, 0.5}};
 
+// Draws the parameters as well: nu from 3 to 4, and k = 0.5.
+class Drawing final : public Sampler {
+ public:
+  Drawing() : Sampler("drawing", make_grid(1, {3}, {1.0}), kDt) {}
+  bool expensive() const override { return true; }
+  bool draws_parameters() const override { return true; }
+
+ private:
+  void fill(const Rng&, std::span<double>) const override { FAIL() << "without parameters"; }
+  void fill_row(const Rng& rng, std::span<double> state,
+                std::span<double> parameters) const override {
+    ASSERT_EQ(parameters.size(), 2u);
+    for (std::size_t v = 0; v < state.size(); ++v) state[v] = rng.uniform(v);
+    parameters[0] = rng.uniform(9, 3.0, 4.0);
+    parameters[1] = 0.5;
+  }
+};
+
 struct Making {
   std::vector<ParameterDraw> parameters{kNu, kK};
   bool fails = false;
   StopAsked stop{};
+  const Sampler* sampler = nullptr;  // none: NamingSampler
 };
 
 void make(const std::string& folder, const Making& making = {}) {
@@ -71,9 +90,10 @@ void make(const std::string& folder, const Making& making = {}) {
   request.steps = 3;
   request.parameters = making.parameters;
   const auto solver = std::make_shared<Named>(names_of(making.parameters), making.fails);
-  const test::NamingSampler sampler(solver->grid(), kDt);
+  const test::NamingSampler naming(solver->grid(), kDt);
   Observer silent;
-  generate(request, sampler, solver, folder, silent, making.stop);
+  generate(request, making.sampler != nullptr ? *making.sampler : naming, solver, folder, silent,
+           making.stop);
 }
 
 Pool pool_of(const std::string& folder, const std::vector<std::string>& names = {"nu", "k"}) {
@@ -147,6 +167,34 @@ TEST_F(VariedData, StoppedAndContinuedItHasTheSameBytes) {
     EXPECT_FALSE(std::filesystem::exists(folder + "/test.h5"));
 
     make(folder);
+
+    EXPECT_TRUE(essence("whole") ==
+                test::content(folder + "/pool.h5") + test::content(folder + "/test.h5"));
+  }
+}
+
+// Mutation that breaks it: a warm-up, a step or a file with what the configuration would have
+// drawn; parameters that are lost with the process that drew them.
+TEST_F(VariedData, AreThoseOfASamplerThatDrawsThem) {
+  const Drawing sampler;
+  make(at("whole"), {.sampler = &sampler});
+
+  const Pool pool = pool_of(at("whole"));
+  const Named solver({"nu", "k"});
+  for (std::size_t row = 0; row < 40; ++row) {
+    std::vector<double> state(3), own(2);
+    sampler.draw(Rng(0).split("pool"), row, state, own);
+    EXPECT_TRUE(std::ranges::equal(pool.parameters.row(row), own)) << row;
+    EXPECT_TRUE(std::ranges::equal(pool.states.row(row),
+                                   test::ask(solver, {.state = state, .params = own}).states))
+        << row;
+  }
+  for (const std::size_t looks : {1u, 20u, 45u, 48u}) {
+    const std::string folder = at("cut") + std::to_string(looks);
+    std::size_t left = looks;
+    make(folder, {.stop = [&] { return left-- == 0; }, .sampler = &sampler});
+
+    make(folder, {.sampler = &sampler});
 
     EXPECT_TRUE(essence("whole") ==
                 test::content(folder + "/pool.h5") + test::content(folder + "/test.h5"));

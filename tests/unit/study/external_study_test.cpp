@@ -156,6 +156,49 @@ TEST_F(ExternalStudy, DrawsByAProgram) {
   }
 }
 
+// The program is told what the configuration has drawn, and writes what it likes instead.
+TEST_F(ExternalStudy, DrawsParametersByAProgram) {
+  namespace fs = std::filesystem;
+  using Kind = ParameterDraw::Kind;
+  const test::TemporaryFolder own;
+  const Grid grid = make_grid(1, {2}, {1.0});
+  const auto drawn = [&](const std::string& json, std::vector<double> parameters) {
+    // A .npy file of two doubles, 1.5 and 2.5, written by hand: 64 bytes of header, 16 of values.
+    std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }";
+    header.resize(117, ' ');
+    std::string npy("\x93NUMPY\x01\x00\x76\x00", 10);
+    npy += header + "\n";
+    for (const double value : {1.5, 2.5})
+      npy.append(reinterpret_cast<const char*>(&value), sizeof value);
+    own.file("state.npy", npy);
+    own.file("parameters", json);
+    const std::string program = own.file(
+        "draw", "#!/bin/sh\ncd " + own.path("") +
+                    "\necho \"$3 $4\" > told\ncp state.npy \"$1\"\ncp parameters \"$2\"\n");
+    fs::permissions(program, fs::perms::owner_all);
+    ProgramSamplerOptions options;
+    options.argv.words = {program, "{output}", "{parameters}", "{nu}", "{k}", "{seed}"};
+    const auto sampler = make_program_sampler(
+        options, grid, {{"nu", Kind::uniform, {1.0, 2.0}}, {"k", Kind::list, {3.0, 4.0}}});
+    EXPECT_TRUE(sampler->draws_parameters());
+    std::vector<double> state(2);
+    sampler->draw(Rng(0), 0, state, parameters);
+    EXPECT_EQ(state, (std::vector{1.5, 2.5}));
+    return parameters;
+  };
+  const auto refused = [&](const char* json, const char* part) {
+    test::expect_error(ErrorKind::solver, part, [&] { drawn(json, {1.25, 3.0}); });
+  };
+
+  EXPECT_EQ(drawn(R"({"k": 3.5, "nu": 2})", {1.25, 3.0}), (std::vector{2.0, 3.5}));
+  EXPECT_EQ(test::content(own.path("told")), "1.25 3\n");
+  refused(R"({"nu": 1.5})", "as parameters, expected a JSON map of nu, k");
+  refused(R"({"nu": 1.5, "K": 3})", "parameters without a number for k");
+  refused(R"({"nu": 2.5, "k": 3})", "wrote nu = 2.5, expected 1 to 2 as the configuration says");
+  refused(R"({"nu": NaN, "k": 3})", "");
+  refused("nu=2", "parameters that cannot be read");
+}
+
 // Who only looks or repairs starts no program of a folder, whatever is missing or damaged there.
 TEST_F(ExternalStudy, NoProgramIsStartedByWhoOnlyLooks) {
   namespace fs = std::filesystem;
