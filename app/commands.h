@@ -93,6 +93,7 @@ void declare_serve(CLI::App& command, const std::string& name, const Globals& gl
 
 void add_analyse(CLI::App& program, const Globals& globals);
 void add_ask(CLI::App& program, const Globals& globals);
+void add_calibrate(CLI::App& program, const Globals& globals);
 void add_check(CLI::App& program, const Globals& globals);
 void add_describe(CLI::App& program, const Globals& globals);
 void add_evaluate(CLI::App& program, const Globals& globals);

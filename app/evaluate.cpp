@@ -1,17 +1,21 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "console.h"
+#include "error_bars.h"
 #include "help.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "stap/eval/coverage.h"
 #include "stap/eval/metrics.h"
+#include "stap/folder/bars_of.h"
 #include "stap/folder/model_of.h"
 #include "stap/results/test_set.h"
 #include "stap/study/data_check.h"
@@ -40,16 +44,23 @@ RunTestSet test_set_of(const EvaluateOptions& options, const Surrogate& surrogat
   return find_test_set(read_result(options.model), grid);
 }
 
-Metrics evaluate_on(const Surrogate& surrogate, const RunTestSet& test,
-                    std::span<const StateMap> images, Observer& observer, int threads) {
+struct Evaluated {
+  Metrics metrics;
+  std::optional<JudgedBars> bars{};  ///< of networks that have some
+};
+
+Evaluated evaluate_on(const Surrogate& surrogate, const RunTestSet& test,
+                      const std::optional<ErrorBars>& bars, std::span<const StateMap> images,
+                      Observer& observer, int threads) {
   const TestSet& exact = test.set;
   States<float> states(exact.states.grid(), exact.states.count());
   convert(exact.states.values(), states.values());
+  const TrajectoriesView view{std::as_const(states).view(), exact.times, surrogate.cluster,
+                              conditions_of(exact.parameters)};
   try {
-    return evaluate(*surrogate.committee,
-                    {std::as_const(states).view(), exact.times, surrogate.cluster,
-                     conditions_of(exact.parameters)},
-                    64, &observer, threads, images);
+    Evaluated done{evaluate(*surrogate.committee, view, 64, &observer, threads, images)};
+    if (bars) done.bars = judge_bars(*bars, *surrogate.committee, view, &observer);
+    return done;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::data) throw;
     throw Error(ErrorKind::data, fmt::format("{}: {}", test.file.string(), error.what()));
@@ -112,9 +123,19 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   const RunTestSet test = test_set_of(options, surrogate);
   const std::vector<StateMap> images =
       options.images ? images_of(options.model, grid, surrogate.cluster) : std::vector<StateMap>();
-  const Metrics metrics = evaluate_on(surrogate, test, images, console, globals.threads);
+  const FoundBars found = find_bars(options.model);
+  if (found.stale) console.warning(found.absent);
+  // They were calibrated without images.
+  const auto& bars = images.empty() ? found.bars : std::optional<ErrorBars>();
+  const auto [metrics, judged] =
+      evaluate_on(surrogate, test, bars, images, console, globals.threads);
+  console.finish();
+  if (judged)
+    if (const std::string warning = coverage_warning(*judged); !warning.empty())
+      console.warning(warning);
   if (!options.json) {
     print_table(metrics, model.string() + images_text(images), test.file.string(), out);
+    if (judged) out << '\n' << coverage_text(*judged);
     return;
   }
   config::Value result;
@@ -123,6 +144,7 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
   if (options.images) result.set("images", images.size());
   const config::Value numbers = to_value(metrics);
   for (const config::Value::Member& member : *numbers.map()) result.set(member.key, member.value);
+  if (judged) result.set("error_bars", to_value(*judged));
   out << config::json_text(result) << '\n';
 }
 
@@ -147,6 +169,8 @@ void add_evaluate(CLI::App& program, const Globals& globals) {
   command->footer(
       "members: errors of the single networks, averaged over trajectories and networks. averaged "
       "model: the average of their outputs, step by step: the model you would deploy.\n"
+      "Of networks with error bars ('stap calibrate') it also says how often these hold, on the "
+      "trajectories that they were not calibrated on.\n"
       "RMSE is per grid point; 'RMSE published' is the same error on the paper's scale, "
       "||e||/(L-1). The standard error over trajectories says how much another test set would "
       "change the RMSE.\n"

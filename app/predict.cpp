@@ -10,13 +10,17 @@
 
 #include "commands.h"
 #include "console.h"
+#include "error_bars.h"
+#include "help.h"
 #include "interrupt.h"
 #include "output_file.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/data/array_file.h"
 #include "stap/data/store.h"
+#include "stap/eval/predicted_bars.h"
 #include "stap/eval/rollout.h"
+#include "stap/folder/bars_of.h"
 #include "stap/folder/model_of.h"
 #include "stap/folder/run_folder.h"
 #include "stap/study/data_check.h"
@@ -31,6 +35,7 @@ struct PredictOptions {
   std::size_t steps = 0;
   bool members = false;
   bool images = false;
+  bool bars = false, bands = false, anywhere = false;
   bool json = false;
 };
 
@@ -81,11 +86,28 @@ std::size_t total_values(const Grid& grid, std::size_t rows, std::size_t steps,
   return total;
 }
 
+// The error bars that are asked for; empty: none are. Those of the averaged model are not those of
+// its mean over images.
+std::optional<ErrorBars> bars_for(const PredictOptions& options) {
+  if (!options.bars && !options.bands) {
+    if (options.anywhere)
+      throw Error(ErrorKind::config, "--anywhere is about error bars: give --bars, too");
+    return std::nullopt;
+  }
+  if (options.images)
+    throw Error(ErrorKind::config,
+                "--bars are those of predictions without --images: give one of the two");
+  FoundBars found = find_bars(options.model);
+  if (!found.bars) throw Error(ErrorKind::data, found.absent);
+  return std::move(found.bars);
+}
+
 void run_predict(PredictOptions options, const Globals& globals, std::ostream& out) {
   disable_store_exit_handler();
   if (options.output.empty()) options.output = stem_of(options.input) + "-predicted.h5";
   const std::filesystem::path model = model_of(options.model);
   check_output(options.output, OutputKind::prediction, {options.input, model, options.model});
+  const std::optional<ErrorBars> bars = bars_for(options);
   const Surrogate surrogate = load_surrogate(model, compute_options(globals), globals.threads);
   Committee& committee = *surrogate.committee;
   const Grid& grid = surrogate.grid();
@@ -120,25 +142,34 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
   convert(initial.values(), from.values());
   Prediction mean(initial, calls, 1);
   Prediction each(initial, calls, rollouts - 1);
+  const std::size_t in_all = (rollouts + (bars ? members + 1 : 0)) * initial.count() * calls;
   std::size_t done = 0;
+  const auto advanced = [&](std::size_t steps) {
+    if (interrupt.requested()) throw Interrupted{};
+    done += steps;
+    console.progress({.phase = "predicting", .done = done, .total = in_all, .unit = "steps"});
+  };
+  PredictedBars predicted;
   const auto roll = [&](int member, Prediction& to, std::size_t n) {
     roll_out(
         committee, from.view(), member, calls, kRowsAtOnce,
         [&](std::size_t call, std::size_t first, StatesView<const float> states) {
           for (std::size_t r = 0; r < states.count; ++r)
             convert(states.row(r), to.state(n, first + r, call + 1));
-          if (interrupt.requested()) throw Interrupted{};
-          done += states.count;
-          console.progress({.phase = "predicting",
-                            .done = done,
-                            .total = rollouts * initial.count() * calls,
-                            .unit = "steps"});
+          advanced(states.count);
         },
         conditions_of(parameters), images, globals.threads);
   };
   try {
     roll(kMean, mean, 0);
     for (std::size_t m = 0; m < each.rollouts(); ++m) roll(static_cast<int>(m), each, m);
+    if (bars)
+      predicted = predict_bars(
+          committee, from.view(), calls, *bars,
+          {.from_any = options.anywhere,
+           .bands = options.bands,
+           .block = kRowsAtOnce,
+           .advanced = [&](std::size_t steps) { advanced(steps / k * (members + 1)); }});
   } catch (const Interrupted&) {
     writer.reset();  // takes its temporary file along
     console.warning(fmt::format("interrupted: {} was not written", options.output));
@@ -154,6 +185,10 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   if (options.images) writer->add_attribute("images", static_cast<double>(images.size()));
   writer->add("mean", shape, mean.values());
+  if (bars) {
+    write_bars(*bars, predicted, shape, options.anywhere, *writer);
+    say_of_bars(*bars, predicted, initial.count(), options.steps, console);
+  }
   if (options.members) {
     shape.insert(shape.begin(), members);
     writer->add("members", shape, each.values());
@@ -173,6 +208,11 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
     summary.set("steps", options.steps);
     summary.set("members", members);
     summary.set("not_finite", not_finite);
+    if (bars) {
+      summary.set("bar_level", bars->level);
+      summary.set("bar_steps", bars->steps);
+      summary.set("unlike_calibration", predicted.unlike);
+    }
     summary.set("seconds", seconds.count());
     out << config::json_text(summary) << '\n';
     return;
@@ -248,12 +288,20 @@ void add_predict(CLI::App& program, const Globals& globals) {
   command->add_flag("--members", options->members,
                     "Also write `members` [M,B,L+1,C,X...], each network by itself");
   command->add_flag("--images", options->images, kImagesHelp);
+  command->add_flag("--bars", options->bars,
+                    "Also write error bars ('stap calibrate' first): `bar` [B,L+1], "
+                    "`bar_channels` [B,L+1,C]");
+  command->add_flag("--bands", options->bands,
+                    "Also write `band` [B,L+1,C,X...], that of every point, beside --bars");
+  command->add_flag("--anywhere", options->anywhere,
+                    "For --bars: the input states are from anywhere in a trajectory, not from its "
+                    "beginning");
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
       "An older prediction is replaced once the new one is complete; other files are not. "
       "Predictions that are not finite are written as they are, and counted.\n"
       "Example:\n  stap predict my-run --input states.h5 --steps 13\n"
-      "  stap predict my-run --input states.h5 --steps 13 --out out.h5 --members");
+      "  stap predict my-run --input states.h5 --steps 13 --out out.h5 --members --bars");
   command->callback([options, &globals] { run_predict(*options, globals, std::cout); });
 }
 

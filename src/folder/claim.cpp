@@ -142,7 +142,7 @@ class OwnRun final : public OwnFolder {
   bool is_written_aside(const fs::path& file) const override {
     constexpr std::array top{"config.yaml",    "manifest.json", "metrics.jsonl", "losses.jsonl",
                              "transitions.h5", "extracts.h5",   "status.json",   "analysis.json",
-                             "analysis.h5",    "report.html",   kSharedExtracts};
+                             "analysis.h5",    "report.html",   "bars.json",     kSharedExtracts};
     constexpr std::array in_round{"committee.safetensors", "training.safetensors",
                                   "stage.safetensors"};
     const fs::path parent = file.parent_path();

@@ -226,6 +226,11 @@ class RunCheck {
       });
     else if (lines > 0 && !identity_text(*manifest_, "test_sha256").empty())
       add_missing(folder_.extracts_file(), "rounds were evaluated on a test set");
+    if (any_file_at(folder_.bars_file()))
+      add(folder_.bars_file(), [&] {
+        folder_.read_bars();
+        return Is::whole;
+      });
   }
 
   // Every epoch of every network, for rounds that have ended as many of all.
@@ -246,8 +251,9 @@ class RunCheck {
   // Where it cannot be told whose they should be: their checksums.
   void others_by_themselves() {
     std::vector<fs::path> files = in_rounds();
-    for (const fs::path& file : {folder_.transitions_file(), folder_.metrics_file(),
-                                 folder_.losses_file(), folder_.extracts_file()})
+    for (const fs::path& file :
+         {folder_.transitions_file(), folder_.metrics_file(), folder_.losses_file(),
+          folder_.extracts_file(), folder_.bars_file()})
       if (any_file_at(file)) files.push_back(file);
     for (const fs::path& file : files) states_.push_back(check_file(file));
   }

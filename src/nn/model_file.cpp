@@ -175,6 +175,7 @@ Model model_from_tensors(TensorFile file) {
                 "it is damaged: it has no checksum, though it was written with one");
   Model model;
   if (!file.metadata["run"].empty()) model.origin = origin_from(file.metadata);
+  model.bars = file.metadata["bars"];  // nobody must know it to use the networks
   const std::string format = file.metadata["format"];
   const auto parsed = [&](const char* key) { return json::parse(file.metadata.at(key)); };
   std::vector<std::string> needed;
@@ -236,6 +237,7 @@ void write_model(const std::filesystem::path& path, const Model& model) {
                    {"spec", spec_to_json(model.spec).dump()},
                    {"steps", steps.dump()}};
   if (model.cluster > 1) file.metadata["cluster"] = json(model.cluster).dump();
+  if (!model.bars.empty()) file.metadata["bars"] = model.bars;
   if (!model.origin.run.empty()) {
     file.metadata["run"] = model.origin.run;
     file.metadata["round"] = json(model.origin.round).dump();

@@ -241,6 +241,7 @@ Value to_value(const RunAnalysis& run) {
   value.set("times", times_value(run.times));
   value.set("errors", errors_value(run.result));
   value.set("calibration", calibration_value(run));
+  if (run.bars) value.set("error_bars", to_value(*run.bars));
   value.set("cost", cost_value(run.cost));
   return value;
 }

@@ -11,6 +11,7 @@
 #include "results/run_records.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
+#include "stap/folder/bars_of.h"
 #include "stap/folder/model_of.h"
 #include "stap/study/study.h"
 
@@ -71,6 +72,11 @@ void look_at_test_set(RunAnalysis& run, const Surrogate& surrogate,
     run.calibration_absent = "a committee of one member has no spread";
   else
     run.calibration = calibrate(*surrogate.committee, test);
+  const FoundBars found = find_bars(run.result.folder);
+  if (found.bars)
+    run.bars = judge_bars(*found.bars, *surrogate.committee, test);
+  else if (found.stale)  // without the folder's name: equal folders have equal analyses
+    run.bars = JudgedBars{.absent = "calibrated before these networks were trained"};
 }
 
 }  // namespace

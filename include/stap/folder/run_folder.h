@@ -10,6 +10,7 @@
 #include "stap/acquire/plan.h"
 #include "stap/config/files.h"
 #include "stap/data/transitions.h"
+#include "stap/eval/error_bars.h"
 #include "stap/folder/manifest.h"
 #include "stap/folder/run_records.h"
 #include "stap/journal/answer_log.h"
@@ -36,6 +37,7 @@ class RunFolder {
   std::filesystem::path losses_file() const { return path_ / "losses.jsonl"; }
   std::filesystem::path extracts_file() const { return path_ / kOwnExtracts; }
   std::filesystem::path status_file() const { return path_ / "status.json"; }
+  std::filesystem::path bars_file() const { return path_ / "bars.json"; }
   std::filesystem::path round_folder(std::size_t round) const;  ///< rounds/NN
   std::filesystem::path committee_file(std::size_t round) const;
   std::filesystem::path training_file(std::size_t round) const;  ///< while it trains
@@ -67,6 +69,8 @@ class RunFolder {
   /// Throws Error(data), too, if there are none.
   RunExtracts read_extracts(const char* name = kOwnExtracts) const;
   TransitionSet read_transitions() const;
+  /// Of the networks that were calibrated last; empty: none were.
+  std::optional<ErrorBars> read_bars() const;
   /// The networks of a round: finished, half trained or, empty, not begun.
   std::optional<Model> read_networks(std::size_t round) const;
   /// Those that the stage under way goes on from; empty where it is the first, or none.
@@ -83,6 +87,7 @@ class RunFolder {
   void write_metrics(std::span<const std::string> lines) const;
   /// In the place of those of the round before.
   void write_extracts(const RunExtracts& extracts, const char* name = kOwnExtracts) const;
+  void write_bars(const ErrorBars& bars) const;
   /// Not forced to disk; what cannot be written is not.
   void write_status(const RunStatus& status) const;
   void add_timing(const Timing& timing) const;

@@ -27,13 +27,19 @@ struct Model {
   std::vector<MemberState> members;
   std::size_t cluster = 1;  ///< k: its states are clusters of k (stap/core/cluster.h)
   ModelOrigin origin{};
+  std::string bars{};  ///< error bars of these networks, as JSON (stap/eval/error_bars.h); or empty
 };
+
+/// A hash of the members' weights and scaling, as sixteen digits: what was measured of these
+/// networks is true of no others.
+std::string digest(const Model& model);
 
 /// Writes a safetensors file (format "model/4", with a seal): member m's weights as "m/NAME", its
 /// optimiser as "m/adam1/NAME" and "m/adam2/NAME", its running average, where there is one, as
 /// "m/average/NAME", its scaling as "m/mean" and "m/deviation"; as metadata the spec, what a reader
 /// must know of ("requires": the family and all that is not in every model), step counts, origin
-/// (of stages, where there are any) and the cluster, where it is not 1. Written aside and renamed.
+/// (of stages, where there are any), error bars, where there are any, and the cluster, where it is
+/// not 1. Written aside and renamed.
 /// Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 

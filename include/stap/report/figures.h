@@ -61,6 +61,11 @@ Chart times_chart(const ProblemMethods& problem);
 Chart ledger_chart(const ProblemMethods& problem);
 /// Error against the committee's spread, of the first seed of each method that was analysed.
 Chart calibration_chart(const ProblemMethods& problem);
+/// How often error bars hold on trajectories that they were not calibrated on, and how wide they
+/// are, by step; of the first seed of each method that was calibrated and analysed.
+Chart coverage_chart(const ProblemMethods& problem);
+Chart bar_width_chart(const ProblemMethods& problem);
+bool has_bars(const ProblemMethods& problem);
 /// Where the bought states lie among those of test trajectories; of a run that was analysed, in the
 /// colour of its method.
 Chart activations_chart(const RunResult& run, std::size_t group = 0);

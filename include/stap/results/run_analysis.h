@@ -10,6 +10,7 @@
 #include "stap/config/value.h"
 #include "stap/data/store.h"
 #include "stap/eval/calibration.h"
+#include "stap/eval/coverage.h"
 #include "stap/folder/run_records.h"
 #include "stap/nn/compute.h"
 #include "stap/results/activation_map.h"
@@ -46,6 +47,8 @@ struct RunAnalysis {
   std::vector<PhaseSeconds> times{};  ///< by round
   std::optional<Calibration> calibration{};
   std::string calibration_absent{};
+  /// Of networks that were calibrated: how well their error bars hold on the rest of the test set.
+  std::optional<JudgedBars> bars{};
   CostSeconds seconds{};
   CostAnalysis cost{};
   /// Of a sweep's run that stands for its method: trajectories that are best, median and worst for
