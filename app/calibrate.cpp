@@ -35,6 +35,7 @@ struct CalibrationRows {
   States<float> states;
   std::size_t times = 0;
   std::string words;  // what they are
+  RowParameters parameters{};
 };
 
 // "test" or "test:0.5"; empty: a file.
@@ -67,10 +68,15 @@ CalibrationRows take(const TestSet& set, const std::vector<std::uint32_t>& which
   for (std::size_t i = 0; i < which.size(); ++i)
     for (std::size_t t = 0; t < set.times; ++t)
       convert(set.states.row(which[i] * set.times + t), rows.states.row(i * set.times + t));
+  rows.parameters.names = set.parameters.names;
+  for (const std::uint32_t b : which)
+    rows.parameters.values.insert(rows.parameters.values.end(), set.parameters.row(b).begin(),
+                                  set.parameters.row(b).end());
   return rows;
 }
 
-CalibrationRows rows_of(const CalibrateOptions& options, const Grid& grid) {
+CalibrationRows rows_of(const CalibrateOptions& options, const Surrogate& surrogate) {
+  const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
   if (const std::optional<double> share = share_of_test(options.on)) {
     const RunResult result = read_result(options.run);
     if (result.test_sha256.empty())
@@ -85,7 +91,8 @@ CalibrationRows rows_of(const CalibrateOptions& options, const Grid& grid) {
         fmt::format("{} of the {} trajectories of its test set", which.size(), set.trajectories()));
   }
   check_described(options.on, grid, model_info(options.run, grid).dt, "the model");
-  const TestSet set = read_test_set(options.on, grid, 0, 0);
+  const TestSet set =
+      read_test_set(options.on, grid, 0, 0, names_of(surrogate.engine->spec().parameters));
   return take(set, drawn(set.trajectories(), 1.0),
               fmt::format("{} of {}", counted(set.trajectories(), "trajectory", "trajectories"),
                           options.on));
@@ -97,7 +104,8 @@ std::vector<std::uint64_t> hashes_of(const CalibrationRows& rows, const RunFolde
   const std::vector<std::uint64_t> trained = trained_states(folder.read_transitions());
   std::vector<std::uint64_t> states, first;
   for (std::size_t row = 0; row < rows.states.count(); ++row) {
-    const std::uint64_t hash = state_hash(rows.states.row(row));
+    const std::uint64_t hash =
+        state_hash(rows.states.row(row), rows.parameters.row(row / rows.times));
     if (std::ranges::binary_search(trained, hash))
       throw Error(
           ErrorKind::data,
@@ -130,10 +138,11 @@ void run_calibrate(const CalibrateOptions& options, const Globals& globals, std:
   const Model model = read_model(networks.path);
   const Surrogate surrogate =
       load_surrogate(networks.path, compute_options(globals), globals.threads);
-  const CalibrationRows rows = rows_of(options, frame_grid(surrogate.grid(), surrogate.cluster));
+  const CalibrationRows rows = rows_of(options, surrogate);
   const std::vector<std::uint64_t> states = hashes_of(rows, folder);
   const std::vector<double> floor = bar_floors(model);
-  const TrajectoriesView view{rows.states.view(), rows.times, surrogate.cluster};
+  const TrajectoriesView view{rows.states.view(), rows.times, surrogate.cluster,
+                              conditions_of(rows.parameters)};
   check_level(view.count(), options.level);  // before the computing starts
   ErrorBars bars =
       fit_bars(try_bars(*surrogate.committee, view, floor, 64, &console), floor, options.level);

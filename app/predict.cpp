@@ -169,7 +169,8 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
           {.from_any = options.anywhere,
            .bands = options.bands,
            .block = kRowsAtOnce,
-           .advanced = [&](std::size_t steps) { advanced(steps / k * (members + 1)); }});
+           .advanced = [&](std::size_t steps) { advanced(steps / k * (members + 1)); }},
+          conditions_of(parameters));
   } catch (const Interrupted&) {
     writer.reset();  // takes its temporary file along
     console.warning(fmt::format("interrupted: {} was not written", options.output));

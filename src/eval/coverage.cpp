@@ -84,22 +84,23 @@ JudgedBars judge_bars(const ErrorBars& bars, Committee& committee, const Traject
                       Observer* observer) {
   const auto used = [&](std::size_t b) {
     for (std::size_t t = 0; t < test.times; ++t)
-      if (std::ranges::binary_search(bars.states, state_hash(test.states.row(b * test.times + t))))
+      if (std::ranges::binary_search(bars.states, state_hash(test.states.row(b * test.times + t),
+                                                             test.conditions.parameters_of(b))))
         return true;
     return false;
   };
   // No longer than the trajectories of the calibration: there are no bars behind them.
   const std::size_t times = std::min(test.times, bars.cluster + bars.steps);
   std::vector<float> values;
-  std::vector<std::uint32_t> told;
+  Conditions conditions;
   for (std::size_t b = 0; b < test.count(); ++b) {
     if (used(b)) continue;
     const auto rows = test.states.rows(b * test.times, times);
     values.insert(values.end(), rows.values, rows.values + rows.count * rows.row_size);
-    told.push_back(test.conditions.step(b));
+    conditions.add(test.conditions.step(b), test.conditions.parameters_of(b));
   }
-  const std::size_t left_out = test.count() - told.size();
-  if (told.empty()) {
+  const std::size_t left_out = test.count() - conditions.steps.size();
+  if (conditions.steps.empty()) {
     JudgedBars judged;
     judged.left_out = left_out;
     judged.absent = fmt::format(
@@ -108,9 +109,9 @@ JudgedBars judge_bars(const ErrorBars& bars, Committee& committee, const Traject
     return judged;
   }
   TrajectoriesView others = test;
-  others.states = {values.data(), told.size() * times, test.states.row_size};
+  others.states = {values.data(), conditions.steps.size() * times, test.states.row_size};
   others.times = times;
-  others.conditions.steps = told;
+  others.conditions = conditions.view();
   JudgedBars judged = judge_bars(bars, try_bars(committee, others, bars.floor, 64, observer));
   judged.left_out = left_out;
   return judged;

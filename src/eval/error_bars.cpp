@@ -1,6 +1,7 @@
 #include "stap/eval/error_bars.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -54,8 +55,12 @@ double half_width(double factor, double scale) {
   return std::isinf(factor) || std::isinf(scale) ? kUnbounded : factor * scale;
 }
 
-std::uint64_t state_hash(std::span<const float> state) {
-  return hash64(std::as_bytes(state));
+std::uint64_t state_hash(std::span<const float> state, std::span<const double> parameters) {
+  const std::uint64_t hash = hash64(std::as_bytes(state));
+  if (parameters.empty()) return hash;
+  std::vector<std::uint64_t> all{hash};
+  for (const double value : parameters) all.push_back(std::bit_cast<std::uint64_t>(value));
+  return hash64(std::as_bytes(std::span(all)));
 }
 
 ErrorBars fit_bars(const BarTrials& trials, std::span<const double> floor, double level) {

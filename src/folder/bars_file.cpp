@@ -79,9 +79,9 @@ std::vector<std::uint64_t> trained_states(const TransitionSet& set) {
   std::vector<std::uint64_t> hashes;
   std::vector<float> state(size);
   for (const std::vector<double>* values : {&set.inputs, &set.outputs})
-    for (std::size_t at = 0; at + size <= values->size(); at += size) {
-      convert(std::span(*values).subspan(at, size), std::span(state));
-      hashes.push_back(state_hash(state));
+    for (std::size_t i = 0; (i + 1) * size <= values->size(); ++i) {
+      convert(std::span(*values).subspan(i * size, size), std::span(state));
+      hashes.push_back(state_hash(state, set.parameters.row(i / set.cluster)));
     }
   std::ranges::sort(hashes);
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());

@@ -90,6 +90,29 @@ TEST_F(Calibrate, GivesPredictionsBarsAndSaysHowWellTheyHold) {
   EXPECT_TRUE(contains(table.out, "judged on the other 20"));
 }
 
+// What the analysis says is what `evaluate` says; charts are of it.
+TEST_F(Calibrate, IsAnalysedAndDrawn) {
+  small_run();
+  const std::string figure = folder_.path("coverage.svg");
+  const Finished early = run("plot --figure coverage --quiet --out " + figure, {run_});
+  ASSERT_EQ(run("calibrate --quiet " + run_).exit_code, 0);
+
+  const Finished analysed = run("analyse --json --quiet " + run_);
+  const Finished evaluated = run("evaluate --json --quiet " + run_);
+  const Finished plotted = run("plot --figure coverage --quiet --out " + figure, {run_});
+  const Finished reported = run("report --quiet --out " + folder_.path("report.html") + " " + run_);
+
+  EXPECT_NE(early.exit_code, 0);
+  EXPECT_TRUE(contains(early.err, "stap calibrate"));
+  ASSERT_EQ(analysed.exit_code, 0) << analysed.err;
+  EXPECT_EQ(json::parse(analysed.out).at(0).at("error_bars"),
+            json::parse(evaluated.out).at("error_bars"));
+  ASSERT_EQ(plotted.exit_code, 0) << plotted.err;
+  EXPECT_TRUE(contains(content(figure), "Do the error bars hold?"));
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  EXPECT_TRUE(contains(content(folder_.path("report.html")), "How wide are the error bars?"));
+}
+
 // Where all of the test set was calibrated on, its bars are not judged by it, but by a file.
 TEST_F(Calibrate, IsNotJudgedByItsOwnTrajectories) {
   small_run();

@@ -82,8 +82,8 @@ void check_level(std::size_t trajectories, double level);
 /// Infinite where the factor or the scale is.
 double half_width(double factor, double scale);
 
-/// A hash of a state in the precision of networks.
-std::uint64_t state_hash(std::span<const float> state);
+/// A hash of a state in the precision of networks, and of the parameters of its row.
+std::uint64_t state_hash(std::span<const float> state, std::span<const double> parameters = {});
 
 /// JSON (format "bars/1"), and back. Throws Error(data), naming `where`.
 inline constexpr const char* kBarsFormat = "bars/1";
