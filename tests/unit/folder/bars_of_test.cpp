@@ -14,7 +14,6 @@ namespace stap {
 namespace {
 
 using test::expect_error;
-using test::fresh_member;
 using test::small_shape;
 using test::some_scaling;
 
