@@ -73,10 +73,15 @@ std::string coverage_text(const JudgedBars& judged) {
         number(judged.first.error[step]), share(judged.any.found[step]),
         share(least_of_bands(judged, judged.any, step)), number(judged.any.bar[step]));
   }
-  return text +
-         "\nLeft: rollouts from the first state of each trajectory, right: from every state. bar: "
-         "the median. in band: the whole field within its band, in the channel where that is "
-         "rarest.\n";
+  text +=
+      "\nLeft: rollouts from the first state of each trajectory, right: from every state. bar: the "
+      "median. in band: the whole field within its band, in the channel where that is rarest.\n";
+  if (judged.thirds.size() == 3)
+    text += fmt::format(
+        "By third of the bars' widths, narrow to wide: {:.1f}, {:.1f}, {:.1f} % in bar (left, all "
+        "steps; not promised).\n",
+        100 * judged.thirds[0], 100 * judged.thirds[1], 100 * judged.thirds[2]);
+  return text;
 }
 
 }  // namespace stap::app

@@ -163,6 +163,7 @@ Value to_value(const JudgedBars& judged) {
   value.set("steps", judged.steps);
   value.set("least", judged.least);
   value.set("most", judged.most);
+  value.set("thirds", config::list_of(judged.thirds));
   value.set("first", coverage_value(judged.first, judged.channels, judged.steps));
   value.set("any", coverage_value(judged.any, judged.channels, judged.steps));
   return value;

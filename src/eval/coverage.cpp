@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -42,6 +43,29 @@ void judge(const ErrorBars& bars, const std::vector<double>& factors, const BarT
   to.error.push_back(median(std::move(errors)));
 }
 
+// By the width of bars, which is in the order of the scales.
+std::vector<double> coverage_by_thirds(const ErrorBars& bars, const BarTrials& trials,
+                                       std::size_t steps) {
+  const std::size_t n = trials.trajectories;
+  if (n < 3) return {};
+  std::vector<double> shares(3, 0.0);
+  std::vector<std::size_t> order(n);
+  for (std::size_t step = 0; step < steps; ++step) {
+    const std::size_t at = trials.at(0, 0, step);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t b) { return trials.scales[at + b]; });
+    for (std::size_t third = 0; third < 3; ++third) {
+      const std::size_t begin = third * n / 3, end = (third + 1) * n / 3;
+      const auto within =
+          std::count_if(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                        order.begin() + static_cast<std::ptrdiff_t>(end),
+                        [&](std::size_t b) { return trials.scores[at + b] <= bars.first[step]; });
+      shares[third] += static_cast<double>(within) / static_cast<double>((end - begin) * steps);
+    }
+  }
+  return shares;
+}
+
 }  // namespace
 
 std::pair<std::size_t, std::size_t> coverage_range(std::size_t calibrated, double level,
@@ -73,6 +97,7 @@ JudgedBars judge_bars(const ErrorBars& bars, const BarTrials& trials) {
       judge(bars, bars.first, trials, 1, kind, step, judged.first);
       judge(bars, bars.any, trials, trials.starts_of(step), kind, step, judged.any);
     }
+  judged.thirds = coverage_by_thirds(bars, trials, judged.steps);
   const auto [least, most] = coverage_range(bars.trajectories, bars.level, trials.trajectories);
   const double n = static_cast<double>(trials.trajectories);
   judged.least = static_cast<double>(least) / n;

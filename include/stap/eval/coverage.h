@@ -24,6 +24,10 @@ struct JudgedBars {
   /// Shares outside of which the coverage of new trajectories of the same kind lies once in 1,000
   /// times: the beta-binomial law of rollouts from first states.
   double least = 0, most = 1;
+  /// Shares within the bar of all channels, from first states, means over steps, for the third of
+  /// the trajectories with the narrowest bars, the middle one and the widest. Nothing is promised
+  /// for them. Empty for fewer than three trajectories.
+  std::vector<double> thirds{};
   std::string absent{};  ///< why there is nothing to say; empty: there is
 
   /// Steps (0-based) at which bars of this kind hold for fewer than `least`.

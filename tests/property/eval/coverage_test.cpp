@@ -46,7 +46,7 @@ TEST(CoverageLaw, OfFirstStatesIsBeta) {
 
 // Numbers of trajectories within their bars leave coverage_range() once in 1,000 times at most: of
 // 4,000 calibrations with as many judged, 4 or fewer are expected; more than 14 come once in 40,000
-// (Poisson). Mutation: b one less (a range too narrow on the left), tails of 1 % each.
+// (Poisson). Mutation: tails of 1 % each.
 TEST(CoverageLaw, RangeIsRarelyLeft) {
   constexpr std::size_t kJudged = 60;
   const auto [least, most] = coverage_range(30, 0.9, kJudged);

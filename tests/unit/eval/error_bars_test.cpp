@@ -292,10 +292,24 @@ TEST(JudgedBars, WarnOfTrajectoriesOfAnotherKind) {
   EXPECT_EQ(good.first.found, std::vector<double>(6, 1.0));
   EXPECT_EQ(coverage_warning(good), "");
   EXPECT_EQ(bad.first.found, std::vector<double>(6, 0.0));
+  EXPECT_EQ(bad.thirds, std::vector<double>(3, 0.0));
   EXPECT_DOUBLE_EQ(bad.first.bar[1], 4);
   EXPECT_DOUBLE_EQ(bad.first.error[1], 16);
   EXPECT_NE(coverage_warning(bad).find("as few as 0.0 % of the errors"), std::string::npos);
   EXPECT_NE(coverage_warning(bad).find("at steps 1, 2"), std::string::npos);
+}
+
+// Six trajectories, one step; those with the two widest bars are beyond them.
+TEST(JudgedBars, TellThirdsByWidth) {
+  BarTrials trials{.trajectories = 6, .steps = 1};
+  trials.scores = {1, 9, 1, 1, 9, 1};
+  trials.scales = {3, 6, 1, 4, 5, 2};
+  for (auto* values : {&trials.scores, &trials.scales})
+    for (std::size_t i = 0; i < 12; ++i) values->push_back(1);  // of other kinds
+  ErrorBars bars{.level = 0.8, .trajectories = 6, .steps = 1};
+  bars.first = bars.any = {2, 2, 2};
+
+  EXPECT_EQ(judge_bars(bars, trials).thirds, (std::vector<double>{1, 1, 0}));
 }
 
 }  // namespace
