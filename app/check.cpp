@@ -2,6 +2,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "commands.h"
 #include "console.h"
+#include "duration.h"
 #include "help.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
@@ -33,6 +35,7 @@ struct CheckOptions {
   std::string file;
   std::vector<std::string> overlays;   ///< --with
   std::vector<std::string> overrides;  ///< key.path=value
+  std::vector<std::string> grid;       ///< key=a,b,c
   bool json = false;
 };
 
@@ -43,10 +46,6 @@ struct Checked {
   std::vector<Study> foreign{};  // those that ask a solver of the user's own
   WorkPlan plan{};
 };
-
-bool asks_own_solver(const Study& study) {
-  return study.pde && study.pde.row->outline && study.dt > 0;
-}
 
 // Files of data are looked at once, however many runs of a sweep share them.
 Checked check_run(const config::Value& document, std::set<std::string>& looked_at) {
@@ -161,6 +160,11 @@ std::string memory_text(const Study& study, const Globals& globals) {
                      o.members, device_text(study.compute, study.network.family));
 }
 
+// Of a plan, as its first study's networks were measured.
+std::string training_line(const std::optional<double>& seconds) {
+  return seconds ? fmt::format("#   and about {} of training\n", duration_text(*seconds)) : "";
+}
+
 // Of runs that are continued: what networks will take, by the last round.
 std::string computing_text(const std::vector<Study>& studies,
                            const std::vector<std::filesystem::path>& folders) {
@@ -189,8 +193,8 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
   apply_settings(document, options.overrides);
   apply_compute(globals, document);
 
-  const bool sweep = document.find("sweep") != nullptr;
-  const std::vector<GridAxis> axes = take_axes(document, options.overrides, {});
+  const bool sweep = document.find("sweep") != nullptr || !options.grid.empty();
+  const std::vector<GridAxis> axes = take_axes(document, options.overrides, options.grid);
   const std::vector<SweepRun> runs = expand_grid(document, axes);
   const Checked checked = check_runs(runs);
   if (options.json) {
@@ -207,14 +211,16 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
     out << config::json_text(json) << '\n';
   }
   checked.complaints.throw_if_any();
+  const auto training = training_seconds(checked.plan, checked.study, globals);
   if (!options.json)
-    out << spending_lines(checked.foreign, {}, "# ") << (sweep ? axes_text(axes, runs.size()) : "")
+    out << spending_lines(checked.foreign, {}, "# ", training_line(training))
+        << (sweep ? axes_text(axes, runs.size()) : "")
         << config::yaml_text(checked.study.effective);
   Console console(globals);
   for (const std::string& note :
        {left_out_note(load_config(options.file), runs.back().document), pool_note(checked.study),
         hidden_channels_note(checked.study), memory_text(checked.study, globals),
-        plan_text(checked.plan, checked.study, globals)})
+        plan_text(checked.plan, training)})
     if (!note.empty()) console.note(note);
 }
 
@@ -227,6 +233,15 @@ void add_with(CLI::App& command, std::vector<std::string>& overlays) {
                   "be given several times")
       ->allow_extra_args(false)  // one name each, or settings would be taken for more
       ->type_name("OVERLAY");
+}
+
+void add_grid(CLI::App& command, std::vector<std::string>& axes) {
+  command
+      .add_option("--grid", axes,
+                  "key=a,b,c or key=0..4; may be given several times, for all combinations. "
+                  "Replaces an axis of the configuration")
+      ->allow_extra_args(false)  // one axis each, or settings would be taken for more
+      ->type_name("AXIS");
 }
 
 void show_spending(const std::vector<Study>& studies,
@@ -251,12 +266,14 @@ void add_check(CLI::App& program, const Globals& globals) {
                    "key=value, such as train.epochs=20 ('stap describe SECTION')")
       ->type_name("SETTING");
   add_with(*command, options->overlays);
+  add_grid(*command, options->grid);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Prints the complete configuration, which can be used as a file, and then how many runs and "
       "solver steps it means, and how much memory, time and disk.\n"
       "Example:\n  stap check demo\n"
-      "  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'");
+      "  stap check run.yaml train.epochs=10 'network.modes=[16, 16]'\n"
+      "  stap check demo --grid method=random,sbal+stap --grid seed=0..4");
   command->callback([options, &globals] { run_check(*options, globals, std::cout); });
 }
 

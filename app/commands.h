@@ -55,7 +55,8 @@ void apply_compute(const Globals& globals, config::Value& document);
 /// The same where there is no configuration.
 ComputeOptions compute_options(const Globals& globals);
 
-/// --with NAME, which may be given several times.
+/// --grid key=a,b, which may be given several times; likewise --with NAME.
+void add_grid(CLI::App& command, std::vector<std::string>& axes);
 void add_with(CLI::App& command, std::vector<std::string>& overlays);
 
 /// --stop-after and --notice.

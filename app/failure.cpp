@@ -29,8 +29,7 @@ Failure caught_failure() {
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again)
       return failure(fmt::format("internal error: {}", error.what()), ErrorKind::internal);
-    return failure("no thread can be started: see 'ulimit -u', or give --threads 1",
-                   ErrorKind::unavailable);
+    return failure("no thread can be started: see 'ulimit -u'", ErrorKind::storage);
   } catch (const std::bad_alloc&) {
     return failure(
         "out of memory: choose smaller sizes ('stap check' tells what a study takes), or see "

@@ -105,7 +105,10 @@ std::string describe_extra(const CLI::App& program, const CLI::App* command,
   for (const CLI::App* sub : owner.get_subcommands({}))
     if (!sub->get_group().empty()) known.push_back(sub->get_name());
   if (known.empty()) return fmt::format("unexpected argument '{}'", word);
-  return fmt::format("unknown command '{}'{}", word, config::hint(word, known, "commands"));
+  // All of them are too many for a message, which names their help.
+  const bool listed = &owner != &program || !config::suggest(word, known).empty();
+  return fmt::format("unknown command '{}'{}", word,
+                     listed ? config::hint(word, known, "commands") : "");
 }
 
 std::string usage_message(const CLI::App& program, const CLI::ParseError& error,

@@ -266,12 +266,7 @@ void add_sweep(CLI::App& program, const Globals& globals) {
                    "axis")
       ->type_name("CONFIG");
   add_common(*command, *options);
-  command
-      ->add_option("--grid", options->grid,
-                   "key=a,b,c or key=0..4; may be given several times, for all combinations. "
-                   "Replaces an axis of the configuration")
-      ->allow_extra_args(false)  // one axis each, or settings would be taken for more
-      ->type_name("AXIS");
+  add_grid(*command, options->grid);
   command
       ->add_option("--shard", options->shard,
                    "i/n: only runs k with k mod n = i, all into the same --out; auto: by the task "

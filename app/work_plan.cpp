@@ -39,8 +39,9 @@ double run_bytes(const Study& study) {
 
 // Seconds of training per row of the training set, of one stage. Costs grow with the points, so
 // what a large grid takes follows from a smaller one.
-std::optional<double> seconds_per_row(Study study, int threads) {
-  if (const auto kept = kept_training_seconds(study)) return kept;
+std::optional<double> seconds_per_row(const Study& given, int threads) {
+  if (const auto kept = kept_training_seconds(given)) return kept;
+  Study study = given;
   double factor = 1.0;
   const auto bytes = [&] {
     const NetworkSpec network = study_network(study);
@@ -58,7 +59,9 @@ std::optional<double> seconds_per_row(Study study, int threads) {
       factor *= static_cast<double>(*largest) / static_cast<double>(*largest / 2);
       *largest /= 2;
     }
-    return measure_training(study, threads) * factor;
+    const double seconds = measure_training(study, threads) * factor;
+    if (asks_own_solver(given)) keep_training_seconds(given, seconds);
+    return seconds;
   } catch (const Error&) {  // no such device here, not enough memory, or too many modes
     return std::nullopt;
   }
@@ -71,6 +74,10 @@ std::string bytes_text(double bytes) {
 }
 
 }  // namespace
+
+bool asks_own_solver(const Study& study) {
+  return study.pde && study.pde.row->outline && study.dt > 0;
+}
 
 void add_to_plan(const Study& study, WorkPlan& plan) {
   if (!study.complete() || study.dt <= 0) return;
@@ -95,7 +102,14 @@ void add_to_plan(const Study& study, WorkPlan& plan) {
       (request.pool + request.test * (request.steps + 1)) * study.grid.values() * sizeof(double);
 }
 
-std::string plan_text(const WorkPlan& plan, const Study& first, const Globals& globals) {
+std::optional<double> training_seconds(const WorkPlan& plan, const Study& first,
+                                       const Globals& globals) {
+  if (plan.runs == 0) return std::nullopt;
+  const auto seconds = seconds_per_row(first, globals.threads);
+  return seconds ? std::optional(*seconds * plan.row_epochs) : std::nullopt;
+}
+
+std::string plan_text(const WorkPlan& plan, const std::optional<double>& training) {
   if (plan.runs == 0) return {};
   std::string text = fmt::format("plan: {} {}, {} solver steps", plan.runs,
                                  plan.runs == 1 ? "run" : "runs", plan.bought);
@@ -106,9 +120,8 @@ std::string plan_text(const WorkPlan& plan, const Study& first, const Globals& g
         "; {} more of the budget stay unspent: the pool has no further steps "
         "(study.pool)",
         plan.unspent);
-  const auto seconds = seconds_per_row(first, globals.threads);
-  text += seconds ? fmt::format("; about {} of training", duration_text(*seconds * plan.row_epochs))
-                  : std::string("; training time unknown");
+  text += training ? fmt::format("; about {} of training", duration_text(*training))
+                   : std::string("; training time unknown");
   return text + fmt::format(", {} on disk", bytes_text(static_cast<double>(plan.disk)));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -22,7 +23,13 @@ struct WorkPlan {
 };
 /// Adds a run; nothing if it is not complete.
 void add_to_plan(const Study& study, WorkPlan& plan);
-/// "9 runs, ...": for people; the time by what the first study's networks take here.
-std::string plan_text(const WorkPlan& plan, const Study& first, const Globals& globals);
+/// Of the user's own, as far as the configuration says what it is.
+bool asks_own_solver(const Study& study);
+/// Seconds of all trainings by what the first study's networks take here, which is measured unless
+/// it is known, and then kept for commands to come. None: it cannot be measured.
+std::optional<double> training_seconds(const WorkPlan& plan, const Study& first,
+                                       const Globals& globals);
+/// "9 runs, ...": for people.
+std::string plan_text(const WorkPlan& plan, const std::optional<double>& training);
 
 }  // namespace stap::app

@@ -100,12 +100,6 @@ Constraint length(std::size_t least, std::size_t most) {
   return Constraint{}.length(least, most);
 }
 
-Constraint any_number() {
-  Constraint result;
-  result.finite = false;
-  return result;
-}
-
 Constraint one_of(std::initializer_list<std::string> words) {
   Constraint result;
   for (const std::string& word : words)

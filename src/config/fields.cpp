@@ -43,8 +43,7 @@ std::optional<Integer> read_integer(const Constraint& allowed, const Value& valu
 
 std::optional<double> read_real(const Constraint& allowed, const Value& value) {
   const std::optional<double> number = value.real();
-  if (!number || (allowed.finite && !std::isfinite(*number)) || !in_range(*number, allowed))
-    return std::nullopt;
+  if (!number || !std::isfinite(*number) || !in_range(*number, allowed)) return std::nullopt;
   return number;
 }
 
@@ -176,8 +175,7 @@ void read_member(double& member, const Constraint& allowed, const Value& value,
   if (const auto number = read_real(allowed, value))
     member = *number;
   else
-    complaints.add(path, expected(value, allowed.finite ? "a finite number" : "a number", allowed),
-                   value.origin());
+    complaints.add(path, expected(value, "a finite number", allowed), value.origin());
 }
 
 void read_member(std::string& member, const Constraint& allowed, const Value& value,
@@ -207,8 +205,7 @@ void read_member(std::filesystem::path& member, const Constraint& allowed, const
 
 void read_member(std::vector<double>& member, const Constraint& allowed, const Value& value,
                  const std::string& path, Complaints& complaints) {
-  read_list(member, allowed, value, path, complaints,
-            allowed.finite ? "a list of finite numbers" : "a list of numbers", read_real);
+  read_list(member, allowed, value, path, complaints, "a list of finite numbers", read_real);
 }
 
 void read_member(std::vector<std::size_t>& member, const Constraint& allowed, const Value& value,

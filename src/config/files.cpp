@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptor.h"
 #include "core/pending_file.h"
 #include "core/whole_file.h"
 #include "stap/core/error.h"
@@ -141,43 +142,33 @@ namespace {
 }
 
 // Links are not ours, and a pipe would be waited for until somebody reads it.
-int open_to_write(const fs::path& path, int flags) {
-  const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666);
+Descriptor open_to_write(const fs::path& path, int flags) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | flags, 0666));
   const int error = errno;
   struct stat status {};
-  if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    if (file >= 0) close(file);
+  if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
     throw Error(ErrorKind::storage,
                 fmt::format("cannot write {}: it is not a file: remove it", path.string()));
-  }
   errno = error;
-  if (file < 0) cannot_write(path);
+  if (file.number() < 0) cannot_write(path);
   return file;
 }
 
 }  // namespace
 
 void append_lines(const fs::path& path, const std::string& text) {
-  const int file = open_to_write(path, O_CREAT | O_APPEND);
+  const Descriptor file = open_to_write(path, O_CREAT | O_APPEND);
   ssize_t written = 0;
-  do written = write(file, text.data(), text.size());
+  do written = write(file.number(), text.data(), text.size());
   while (written < 0 && errno == EINTR);
   if (written >= 0 && static_cast<std::size_t>(written) != text.size()) errno = ENOSPC;
-  const int error = errno;
-  close(file);
-  errno = error;
   if (static_cast<std::size_t>(written) != text.size()) cannot_write(path);
 }
 
 void force_to_disk(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return;
-  const int file = open_to_write(path, 0);
-  const bool forced = fsync(file) == 0;
-  const int problem = errno;
-  close(file);
-  errno = problem;
-  if (!forced) cannot_write(path);
+  if (fsync(open_to_write(path, 0).number()) != 0) cannot_write(path);
 }
 
 void cut_torn_line(const fs::path& path) {
@@ -186,12 +177,8 @@ void cut_torn_line(const fs::path& path) {
   const std::string text = read_text_file(path);
   const std::size_t whole = text.rfind('\n') + 1;  // npos + 1 is 0
   if (whole == text.size()) return;
-  const int file = open_to_write(path, 0);
-  const bool cut = ftruncate(file, static_cast<off_t>(whole)) == 0;
-  const int problem = errno;
-  close(file);
-  errno = problem;
-  if (!cut) cannot_write(path);
+  if (ftruncate(open_to_write(path, 0).number(), static_cast<off_t>(whole)) != 0)
+    cannot_write(path);
 }
 
 void throw_bad_field(const char* key, const fs::path& path) {

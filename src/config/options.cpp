@@ -16,17 +16,6 @@ Value AnyOptions::value() const {
   return all;
 }
 
-AnyOptions AnyOptions::with(std::string_view key, const Value& value) const {
-  if (!options_) throw Error(ErrorKind::internal, "a field was set in options of no entry");
-  Value one;
-  one.set(key, value);
-  const std::shared_ptr<void> changed = table_->make(options_.get());
-  Complaints complaints;
-  parse(*table_, one, "", changed.get(), complaints);
-  complaints.throw_if_any();
-  return {*table_, changed};
-}
-
 const void* AnyOptions::of(const Table& table) const {
   if (options_ && table_ != &table)
     throw Error(ErrorKind::internal, "options were read by the fields of another entry");

@@ -1,12 +1,10 @@
 #include "core/owner.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cctype>
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -14,29 +12,15 @@
 
 #include <fmt/format.h>
 
+#include "core/proc.h"
 #include "stap/core/hash64.h"
 
 namespace stap {
 namespace {
 
-constexpr std::size_t kMostOfProc = 1 << 16;
-
-// Empty: there is none. Not known, where it cannot be read.
-std::optional<std::string> text_of_file(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return errno == ENOENT ? std::optional<std::string>("") : std::nullopt;
-  std::string text(kMostOfProc, '\0');
-  const ssize_t n = read(file, text.data(), text.size());
-  const int error = errno;
-  close(file);
-  if (n < 0) return error == ESRCH ? std::optional<std::string>("") : std::nullopt;
-  text.resize(static_cast<std::size_t>(n));
-  return text;
-}
-
 std::string first_word(const std::string& path) {
   std::string word;
-  std::istringstream(text_of_file(path).value_or("")) >> word;
+  std::istringstream(proc_text(path).value_or("")) >> word;
   return word;
 }
 
@@ -53,19 +37,10 @@ std::string this_place() {
   return boot.empty() || error ? "?" : boot + "/" + space;
 }
 
-// Empty: there is no such process, or it has ended and nobody has taken note. Not known, where that
-// cannot be read, as without a descriptor: nobody is taken for dead for that.
+// Empty: it has ended. Not known, where that cannot be read.
 std::optional<std::string> start_of(long process) {
-  const std::optional<std::string> text = text_of_file(fmt::format("/proc/{}/stat", process));
-  if (!text) return std::nullopt;
-  const std::size_t name_end = text->rfind(')');
-  if (name_end == std::string::npos) return "";
-  std::istringstream rest(text->substr(name_end + 1));
-  std::string word;
-  rest >> word;  // its state
-  if (word == "Z" || word == "X") return "";
-  for (int field = 4; field <= 22; ++field) rest >> word;
-  return word;
+  const std::optional<ProcessStat> stat = process_stat(process);
+  return stat ? std::optional(stat->start) : std::nullopt;
 }
 
 std::string boot_of(const std::string& place) {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "stap/core/error.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -19,6 +22,9 @@
 // unit tests took 0.2 s (OpenMP 0.6) and three runs of the demo 28 s (32); alone 13.6 s (12.7).
 namespace stap {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kRest{50}, kShortMost{1500};  // where there is no thread
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -118,6 +124,18 @@ Pool& pool() {
 }
 
 }  // namespace
+
+void start_thread(const std::function<void()>& start) {
+  for (auto begun = Clock::now();; std::this_thread::sleep_for(kRest)) try {
+      return start();
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc::resource_unavailable_try_again) throw;
+      if (Clock::now() - begun < kShortMost) continue;
+      throw Error(ErrorKind::storage,
+                  "no thread can be started: fewer processes or a higher limit ('ulimit -u') may "
+                  "help; the same command continues then");
+    }
+}
 
 int thread_count(int asked) {
   if (asked > 0) return asked;

@@ -1,8 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace stap {
+
+/// What cannot be done without a thread of its own: tried for 1.5 s while the system has none to
+/// give (`start` throws what std::thread does). Throws Error(storage) then.
+void start_thread(const std::function<void()>& start);
 
 /// Threads to use when 0 ("all") or more were asked for.
 int thread_count(int asked);

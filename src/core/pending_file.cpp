@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptor.h"
 #include "core/owner.h"
 #include "stap/core/error.h"
 #include "stap/core/hash64.h"
@@ -63,13 +64,8 @@ fs::path folder_of(const fs::path& path) {
 
 // Forces a folder to disk; errno says why it failed.
 bool sync_folder(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool synced = fsync(file) == 0;
-  const int error = errno;
-  close(file);
-  errno = error;
-  return synced;
+  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return folder.number() >= 0 && fsync(folder.number()) == 0;
 }
 
 }  // namespace

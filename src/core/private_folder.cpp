@@ -42,16 +42,12 @@ fs::path temporary_place() {
                   variable != nullptr ? fmt::format("'{}'", variable) : "not set"));
 }
 
-// A lock on a folder, as long as the descriptor is open; -1: somebody has it, or the file system
+// A lock on a folder, as long as the descriptor is open; none: somebody has it, or the file system
 // has no locks.
-int take_lock(const fs::path& folder, int flags) {
-  const int file = open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-  if (file < 0) return -1;
-  if (flock(file, LOCK_EX | LOCK_NB) == 0) return file;
-  const int error = errno;
-  close(file);
-  errno = error;
-  return -1;
+Descriptor take_lock(const fs::path& folder, int flags) {
+  Descriptor file(open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600));
+  const bool taken = file.number() >= 0 && flock(file.number(), LOCK_EX | LOCK_NB) == 0;
+  return taken ? std::move(file) : Descriptor();
 }
 
 std::vector<fs::path> inside(const fs::path& folder) {
@@ -77,9 +73,8 @@ void remove_old(const fs::path& place, const std::string& prefix) {
     const bool ours = lstat(entry.path().c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                       status.st_uid == geteuid();
     if (!ours) continue;
-    if (const int lock = take_lock(entry.path(), 0); lock >= 0) {
+    if (const Descriptor lock = take_lock(entry.path(), 0); lock.number() >= 0) {
       remove_locked(entry.path());
-      close(lock);
     } else if (errno == ENOENT) {
       rmdir(entry.path().c_str());  // killed before it was locked, or about to be: it sees that
     }
@@ -123,18 +118,16 @@ PrivateFolder::PrivateFolder(const fs::path& place, const std::string& name) {
     path_ = make_private_folder(base, fmt::format("{}-{}", name, getpid()));
     lock_ = take_lock(path_, O_CREAT);
     struct stat status {};
-    if (lock_ >= 0 && fstat(lock_, &status) == 0 && status.st_nlink > 0) return;
+    if (lock_.number() >= 0 && fstat(lock_.number(), &status) == 0 && status.st_nlink > 0) return;
     // Another process may have taken it for an old one just now. Where there are no locks nobody
     // removes anything.
-    if (lock_ < 0 && errno != ENOENT && errno != EWOULDBLOCK) return;
-    if (lock_ >= 0) close(std::exchange(lock_, -1));
+    if (lock_.number() < 0 && errno != ENOENT && errno != EWOULDBLOCK) return;
   }
   cannot_make(path_, std::make_error_code(std::errc::device_or_resource_busy));
 }
 
 PrivateFolder::~PrivateFolder() {
   if (!path_.empty()) remove_locked(path_);
-  if (lock_ >= 0) close(lock_);
 }
 
 void PrivateFolder::leave() {

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "core/descriptor.h"
+
 namespace stap {
 
 /// A new folder that only its owner may enter, called `name` and six further characters, in `place`
@@ -34,7 +36,7 @@ class PrivateFolder {
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace stap

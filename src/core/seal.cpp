@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "core/crc32c.h"
+#include "core/descriptor.h"
 #include "core/whole_file.h"
 #include "stap/core/error.h"
 
@@ -43,30 +44,20 @@ std::string line_of(std::uint32_t crc, std::uint64_t bytes) {
 // An open file, to be read from its beginning or at a place.
 class Input {
  public:
-  explicit Input(const fs::path& path) : path_(path) {
-    // A pipe that nobody writes to would be waited for.
-    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file_ < 0 || fstat(file_, &about_) != 0) {
-      const int error = errno;
-      if (file_ >= 0) close(file_);
-      errno = error;
-      fail();
-    }
-    if (!S_ISREG(about_.st_mode)) {
-      close(file_);
+  // A pipe that nobody writes to would be waited for.
+  explicit Input(const fs::path& path)
+      : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_.number() < 0 || fstat(file_.number(), &about_) != 0) fail();
+    if (!S_ISREG(about_.st_mode))
       throw Error(ErrorKind::data, fmt::format("{} is no regular file", path.string()));
-    }
   }
-  ~Input() { close(file_); }
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
 
   const struct stat& about() const { return about_; }
   std::uint64_t size() const { return static_cast<std::uint64_t>(about_.st_size); }
   void read(std::uint64_t offset, std::span<char> bytes) const {
     for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t n =
-          pread(file_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+      const ssize_t n = pread(file_.number(), bytes.data() + done, bytes.size() - done,
+                              static_cast<off_t>(offset + done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) fail();
       if (n == 0) throw Error(ErrorKind::data, fmt::format("{} is cut off", path_.string()));
@@ -81,7 +72,7 @@ class Input {
   }
 
   const fs::path& path_;
-  int file_ = -1;
+  Descriptor file_;
   struct stat about_ {};
 };
 

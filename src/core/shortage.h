@@ -6,10 +6,10 @@
 
 namespace stap {
 
-/// The system has no process, descriptor or memory left at present, or a disk fails: later, or with
-/// fewer things open, the same call may well work.
+/// The system has no process, descriptor or memory left at present, a disk fails, or a program is
+/// being written: later, or with fewer things open, the same call may well work.
 inline bool is_shortage(int error) {
-  for (const int one : {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOBUFS, EIO, EINTR})
+  for (const int one : {EAGAIN, ENOMEM, EMFILE, ENFILE, ENOBUFS, EIO, EINTR, ETXTBSY})
     if (error == one) return true;
   return false;
 }

@@ -13,6 +13,9 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptor.h"
+#include "core/parallel.h"
+
 namespace stap {
 namespace {
 
@@ -33,15 +36,17 @@ std::chrono::duration<double> beat_of(double silence) {
   return std::chrono::duration<double>(std::clamp(silence / 12, 0.02, 10.0));
 }
 
-Repeated::Repeated(std::chrono::duration<double> pause, std::function<void()> act)
-    : thread_([this, pause, act = std::move(act)] {
-        std::unique_lock lock(mutex_);
-        while (!wake_.wait_for(lock, pause, [this] { return over_; })) {
-          lock.unlock();
-          act();
-          lock.lock();
-        }
-      }) {}
+Repeated::Repeated(std::chrono::duration<double> pause, std::function<void()> act) {
+  const auto work = [this, pause, act = std::move(act)] {
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, pause, [this] { return over_; })) {
+      lock.unlock();
+      act();
+      lock.lock();
+    }
+  };
+  start_thread([&] { thread_ = std::thread(work); });
+}
 
 Repeated::~Repeated() {
   {
@@ -83,16 +88,14 @@ std::string read_sign(int file) {
 
 std::string sign_in(const std::filesystem::path& path, double* touched) {
   // Opened, since only that makes a file server say what is there now.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return {};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) return {};
   struct stat status {};
-  fstat(file, &status);
+  fstat(file.number(), &status);
   const timespec& time = status.st_mtim;
   if (touched != nullptr)
     *touched = static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  std::string sign = fmt::format("{}\n{}.{}", read_sign(file), time.tv_sec, time.tv_nsec);
-  close(file);
-  return sign;
+  return fmt::format("{}\n{}.{}", read_sign(file.number()), time.tv_sec, time.tv_nsec);
 }
 
 std::string said_in(std::string_view sign, std::string_view key) {

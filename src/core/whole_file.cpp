@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptor.h"
 #include "core/shortage.h"
 
 namespace stap {
@@ -48,14 +49,11 @@ ErrorKind kind_of_read_error(int error, ErrorKind otherwise) {
 
 std::string read_whole_file(const std::filesystem::path& path, std::size_t most, ErrorKind kind) {
   // Not to be waited for: a pipe without a writer.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  int error = file < 0 ? errno : 0;
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  int error = errno;
   std::string text;
-  std::string problem = file < 0 ? std::strerror(error) : "";
-  if (file >= 0) {
-    problem = read_up_to(file, most, text, error);
-    close(file);
-  }
+  const std::string problem =
+      file.number() < 0 ? std::strerror(error) : read_up_to(file.number(), most, text, error);
   if (!problem.empty())
     throw Error(kind_of_read_error(error, kind),
                 fmt::format("cannot read {}: {}", path.string(), problem));

@@ -6,73 +6,64 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <set>
-#include <sstream>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "core/proc.h"
 
 namespace stap {
 namespace {
 
 constexpr std::chrono::seconds kKilling{2};
 
-struct Seen {
-  pid_t pid = 0, parent = 0, group = 0, session = 0;
-  char state = 'X';
+struct Living {
+  pid_t pid;
+  ProcessStat stat;
 };
 
-std::string content_of(pid_t pid, const char* file) {
-  std::ifstream in(fmt::format("/proc/{}/{}", pid, file), std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();  // which throws nothing when the process ends meanwhile
-  return text.str();
-}
-
-// Those that run: what has ended and was not taken yet needs nobody.
-std::vector<Seen> running_processes() {
-  std::vector<Seen> all;
+// What has ended and was not taken yet needs nobody.
+std::vector<Living> running_processes() {
+  std::vector<Living> all;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
-    Seen seen;
-    if (std::from_chars(name.data(), name.data() + name.size(), seen.pid).ec != std::errc())
-      continue;
-    const std::string stat = content_of(seen.pid, "stat");
-    const std::size_t name_end = stat.rfind(')');
-    if (name_end == std::string::npos) continue;
-    std::istringstream rest(stat.substr(name_end + 1));
-    rest >> seen.state >> seen.parent >> seen.group >> seen.session;
-    if (rest && seen.state != 'Z' && seen.state != 'X') all.push_back(seen);
+    pid_t pid = 0;
+    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc()) continue;
+    const std::optional<ProcessStat> stat = process_stat(pid);
+    if (stat && !stat->start.empty()) all.push_back({pid, *stat});
   }
   return all;
 }
 
 bool carries(pid_t pid, const std::string& mark) {
-  return ('\0' + content_of(pid, "environ")).find('\0' + mark + '\0') != std::string::npos;
+  const std::string all = proc_text(fmt::format("/proc/{}/environ", pid)).value_or("");
+  return ('\0' + all).find('\0' + mark + '\0') != std::string::npos;
 }
 
 // True if any was found. The group as well: a process that makes another one and ends would be gone
 // before it is reached, but between the processes of a group none can be made.
 bool kill_round(pid_t warden, const std::string& mark) {
-  const std::vector<Seen> all = running_processes();
-  std::set<pid_t> ours;
+  const std::vector<Living> all = running_processes();
+  std::set<long> ours;
   if (warden > 0) ours.insert(warden);
-  for (const Seen& one : all)
-    if ((warden > 0 && one.session == warden) || carries(one.pid, mark)) ours.insert(one.pid);
+  for (const auto& [pid, stat] : all)
+    if ((warden > 0 && stat.session == warden) || carries(pid, mark)) ours.insert(pid);
   for (bool more = true; more;) {  // children may have lower numbers than their parents
     more = false;
-    for (const Seen& one : all)
-      if (ours.contains(one.parent)) more = ours.insert(one.pid).second || more;
+    for (const auto& [pid, stat] : all)
+      if (ours.contains(stat.parent)) more = ours.insert(pid).second || more;
   }
   bool found = false;
-  for (const Seen& one : all) {
-    if (!ours.contains(one.pid) || one.pid == warden || one.pid == getpid()) continue;
+  for (const auto& [pid, stat] : all) {
+    if (!ours.contains(pid) || pid == warden || pid == getpid()) continue;
     found = true;
-    kill(one.pid, SIGKILL);
-    if (one.group > 1 && one.group != warden && one.session != getsid(0)) kill(-one.group, SIGKILL);
+    kill(pid, SIGKILL);
+    if (stat.group > 1 && stat.group != warden && stat.session != getsid(0))
+      kill(static_cast<pid_t>(-stat.group), SIGKILL);
   }
   return found;
 }

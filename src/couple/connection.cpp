@@ -37,10 +37,6 @@ bool would_wait(int error) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-
 void Connection::send(const std::vector<std::byte>& frame) {
   outgoing_.insert(outgoing_.end(), frame.begin(), frame.end());
 }

@@ -10,27 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "core/private_folder.h"
 #include "couple/frame_reader.h"
 
 namespace stap {
-
-/// An open file, closed at the end.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  int number() const { return number_; }  ///< -1: none
-
- private:
-  int number_ = -1;
-};
 
 /// Frames over a stream socket, without ever waiting.
 class Connection {

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptor.h"
 #include "couple/launcher_log.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
@@ -30,25 +31,21 @@ namespace fs = std::filesystem;
 }
 
 // What was opened must be a file: opening a pipe would wait for somebody to write.
-int open_file(const fs::path& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+Descriptor open_file(const fs::path& path) {
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
-  if (file >= 0 && (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
-    close(file);
-    return -1;
-  }
-  return file;
+  const bool is_file = fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode);
+  return is_file ? std::move(file) : Descriptor();
 }
 
 // The last bytes of a file.
 std::string tail(const fs::path& path, std::size_t most) {
-  const int file = open_file(path);
-  if (file < 0) return {};
-  const off_t size = lseek(file, 0, SEEK_END);
+  const Descriptor file = open_file(path);
+  if (file.number() < 0) return {};
+  const off_t size = lseek(file.number(), 0, SEEK_END);
   std::string text(std::min(static_cast<std::size_t>(std::max<off_t>(size, 0)), most), '\0');
   const off_t from = size - static_cast<off_t>(text.size());
-  const ssize_t n = text.empty() ? 0 : pread(file, text.data(), text.size(), from);
-  close(file);
+  const ssize_t n = text.empty() ? 0 : pread(file.number(), text.data(), text.size(), from);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   return text;
 }

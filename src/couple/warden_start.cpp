@@ -20,15 +20,18 @@ namespace stap {
 namespace {
 
 // Where the warden's program lies; empty: a fork of ours must do. It is beside the program that
-// uses it, or where it is installed; the test programs are one folder below.
+// uses it, or where that is installed. Nowhere else: whoever may write to another folder could put
+// a program of theirs there.
 const std::string& warden_program() {
   static const std::string found = [] {
     std::error_code error;
     const std::filesystem::path folder =
         std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    for (const char* place : {"stap-warden", "../libexec/stap/stap-warden", "../stap-warden"})
-      if (const std::filesystem::path path = folder / place; access(path.c_str(), X_OK) == 0)
-        return path.string();
+    std::vector<std::filesystem::path> places{folder / "stap-warden"};
+    if (folder.filename() == "bin")
+      places.push_back(folder.parent_path() / "libexec/stap/stap-warden");
+    for (const std::filesystem::path& path : places)
+      if (access(path.c_str(), X_OK) == 0) return path.string();
     return std::string();
   }();
   return found;
@@ -109,8 +112,10 @@ pid_t start_warden(const Launch& launch, const std::vector<std::string>& added, 
 }
 
 std::string lack_text(const char* what, int error) {
-  return fmt::format("{}: {}; fewer slots or higher limits ('ulimit -u', 'ulimit -n') may help",
-                     what, std::generic_category().message(error));
+  return fmt::format("{}: {}; {}", what, std::generic_category().message(error),
+                     error == ETXTBSY
+                         ? "somebody has the program's file open for writing"
+                         : "fewer slots or higher limits ('ulimit -u', 'ulimit -n') may help");
 }
 
 void cannot_start(const char* what, int error) {

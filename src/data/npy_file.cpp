@@ -17,9 +17,9 @@ namespace stap {
 // Not blocking: what is no file may never be ready.
 NpyInput::NpyInput(const std::filesystem::path& path)
     : path_(path), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (file_.get() < 0) fail_for(errno);
+  if (file_.number() < 0) fail_for(errno);
   struct stat status;
-  if (fstat(file_.get(), &status) != 0) fail_for(errno);
+  if (fstat(file_.number(), &status) != 0) fail_for(errno);
   if (!S_ISREG(status.st_mode)) fail("is not a file");
   left_ = static_cast<std::uintmax_t>(status.st_size);
 }
@@ -37,7 +37,7 @@ void NpyInput::fail_for(int error) const {
 void NpyInput::read(void* to, std::size_t bytes, const char* what) {
   char* at = static_cast<char*>(to);
   for (std::size_t wanted = bytes; wanted > 0;) {
-    const ssize_t got = ::read(file_.get(), at, wanted);
+    const ssize_t got = ::read(file_.number(), at, wanted);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_for(errno);
     if (got == 0) fail(fmt::format("is cut short: it ends within {}", what));

@@ -1,8 +1,6 @@
 // What reading and writing `.npy` files share.
 #pragma once
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -11,28 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/descriptor.h"
+
 namespace stap {
 
 static_assert(std::endian::native == std::endian::little, "values are copied as they are");
 
 inline constexpr std::string_view kNpyMagic = "\x93NUMPY";
 inline constexpr std::size_t kNpyAxesMost = 32;  ///< as many as NumPy can have
-
-/// An open file, closed in the end.
-class Descriptor {
- public:
-  explicit Descriptor(int file) : file_(file) {}
-  ~Descriptor() {
-    if (file_ >= 0) ::close(file_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return file_; }
-
- private:
-  int file_;
-};
 
 /// A file that is read from front to back. Throws Error(data), with the path.
 class NpyInput {

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/descriptor.h"
 #include "stap/core/error.h"
 
 namespace stap {
@@ -25,10 +26,9 @@ Reserve::Reserve(std::filesystem::path file, std::uint64_t bytes) : file_(std::m
                       file_.string()));
     unlink(file_.c_str());
   }
-  const int descriptor = open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) return;
-  held_ = posix_fallocate(descriptor, 0, static_cast<off_t>(bytes)) == 0;
-  close(descriptor);
+  const Descriptor made(open(file_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (made.number() < 0) return;
+  held_ = posix_fallocate(made.number(), 0, static_cast<off_t>(bytes)) == 0;
   if (!held_) unlink(file_.c_str());
 }
 

@@ -1,6 +1,7 @@
 #include "market/rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -71,7 +72,7 @@ class Rows final : public Customer {
       if (ended_.contains(next_)) continue;
       std::size_t number = 0;
       while (number < legs_.back().end && before_.contains(next_, number + 1)) ++number;
-      done_ += number;
+      done_ += steps_to(number);
       if (number == legs_.back().end) continue;
       trips_.emplace(next_, trip_of(next_, number));
       orders.push_back(next_of(next_));
@@ -83,8 +84,7 @@ class Rows final : public Customer {
     Trip& trip = trips_.at(index);
     for (AnswerRecord& record : records) {
       if (record.status != Answer::Status::ok) return leave_out(record);
-      ++done_;
-      ++trip.number;
+      done_ += leg_from(trip.number++).steps;
       trip.state = std::move(record.state);
     }
     if (trip.number == legs_.back().end)
@@ -95,7 +95,7 @@ class Rows final : public Customer {
 
   std::string text() const override { return wanted_.phase; }
   Progress progress() const override {
-    return {wanted_.phase, done_, wanted_.rows * legs_.back().end, "solver steps"};
+    return {wanted_.phase, done_, wanted_.rows * steps_to(legs_.back().end), "solver steps"};
   }
 
   // Whether the place of a draw with this answer is another's.
@@ -164,6 +164,14 @@ class Rows final : public Customer {
   std::size_t most_ended() const { return std::max(wanted_.rows / kShare, kAlways); }
   const Leg& leg_from(std::size_t number) const {
     return number < legs_.front().end ? legs_.front() : legs_.back();
+  }
+
+  // Steps of the solver up to a state, those of a warm-up as the plan counts them.
+  std::size_t steps_to(std::size_t number) const {
+    std::size_t steps = 0;
+    for (const Leg& leg : legs_)
+      steps += leg.steps * (std::clamp(number, leg.begin, leg.end) - leg.begin);
+    return steps;
   }
 
   Trip trip_of(std::size_t index, std::size_t number) const {
@@ -241,14 +249,16 @@ class Rows final : public Customer {
 RowMaker::RowMaker(const Sampler& sampler, std::shared_ptr<const Solver> solver, std::size_t lead)
     : sampler_(sampler), solver_(std::move(solver)) {
   const double length = warm_up_before(cluster_start(lead, solver_->dt()), sampler_.warm_up());
-  if (length > 0) warm_up_ = make_warm_up_solver(solver_, length);
+  if (length <= 0) return;
+  warm_up_ = make_warm_up_solver(solver_, length);
+  warm_up_steps_ = static_cast<std::size_t>(std::max(std::round(length / solver_->dt()), 1.0));
 }
 
 std::vector<Leg> RowMaker::legs(const RowsWanted& wanted) const {
   std::vector<Leg> all;
-  if (warm_up_) all.push_back({warm_up_.get(), true, 0, 1, -sampler_.warm_up(), 1});
+  if (warm_up_) all.push_back({warm_up_.get(), true, 0, 1, warm_up_steps_, -sampler_.warm_up(), 1});
   if (wanted.times() > 1)
-    all.push_back({solver_.get(), false, first(), first() + wanted.times() - 1,
+    all.push_back({solver_.get(), false, first(), first() + wanted.times() - 1, 1,
                    cluster_start(wanted.lead, solver_->dt()), first() + wanted.lead - 1});
   return all;
 }

@@ -40,6 +40,7 @@ struct Leg {
   const Solver* solver;
   bool warm_up;            ///< it leads to time 0, or to the first state of a cluster
   std::size_t begin, end;  ///< numbers of the states it leads from and to
+  std::size_t steps;       ///< of the solver from each state to the next
   double time;             ///< of the first
   std::size_t zero;        ///< number of the state at time 0, for those after the first
 
@@ -94,6 +95,7 @@ class RowMaker {
   const Sampler& sampler_;
   std::shared_ptr<const Solver> solver_;
   std::unique_ptr<Solver> warm_up_;  // null: states are used as drawn
+  std::size_t warm_up_steps_ = 0;    // of the solver
 };
 
 }  // namespace stap

@@ -9,8 +9,6 @@
 namespace stap {
 namespace {
 
-constexpr double kEven = 0.05;  // of the time: as of errors, less is no difference
-
 class Tiles {
  public:
   Tiles(const Report& report, const ReportProblem& problem, const Headline& head,
@@ -114,7 +112,7 @@ class Tiles {
     const double faster = verdict.baseline_seconds / verdict.active_seconds;
     const bool guess =
         !guess_text(problem_.table, method->label, method->cost->baseline, "").empty();
-    const bool even = std::abs(faster - 1) <= kEven;
+    const bool even = verdict.even();
     tile.answer = guess ? "Not known yet" : even ? "About even" : verdict.pays() ? "Yes" : "No";
     if (!guess && !even) {
       tile.pill = faster >= 1 ? fmt::format("{:.2g} × faster", faster)

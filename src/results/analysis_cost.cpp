@@ -26,6 +26,13 @@ std::string verdict_text(const CostTerms& terms, const CostVerdict& verdict,
                   seconds_text(without), baseline);
   const std::string needs =
       fmt::format("it needs {:.2f} times the data of {}", 1.0 / terms.efficiency, baseline);
+  if (verdict.even())
+    return fmt::format(
+        "active learning takes as long for this solver on this machine, within 5 %: {}{}", times,
+        std::isinf(verdict.turning_acquire)
+            ? std::string()
+            : fmt::format(". It pays {}; this one takes {}", turning_text(verdict.turning_acquire),
+                          seconds_text(terms.acquire)));
   if (verdict.pays())
     return fmt::format(
         "active learning pays for this solver on this machine: {}, {:.0f} % less. "

@@ -160,6 +160,7 @@ Value cost_value(const CostAnalysis& cost) {
   value.set("efficiency", number(cost.efficiency));
   const auto& v = cost.verdict;
   value.set("pays", v ? Value(v->pays()) : Value());
+  value.set("even", v ? Value(v->even()) : Value());
   value.set("baseline_seconds", v ? Value(v->baseline_seconds) : Value());
   value.set("active_seconds", v ? Value(v->active_seconds) : Value());
   value.set("active_rounds", v ? Value(v->active_rounds) : Value());

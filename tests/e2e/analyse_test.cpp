@@ -393,6 +393,15 @@ TEST_F(AnalyseProgram, OneRunTakesEfficiencyAndSolverSeconds) {
               1e-9 * (train + select));
   EXPECT_NEAR(cost.at("baseline_seconds").get<double>(), 18 * 1000 + 33 * train, 1e-9);
   EXPECT_TRUE(contains(cost.at("verdict"), "active learning pays"));
+  // The report's rule: at the break-even there is no difference.
+  const Finished turning =
+      run_stap({"analyse", folder, "--quiet", "--efficiency", "2", "--solver-seconds",
+                cost.at("turning_seconds_per_step").dump(), "--json"});
+  const json even = json::parse(turning.out).at(0).at("cost");
+  EXPECT_EQ(cost.at("even"), false);
+  EXPECT_EQ(even.at("even"), true);
+  EXPECT_TRUE(
+      contains(even.at("verdict"), "takes as long for this solver on this machine, within"));
 }
 
 // One member, and a sweep of which one run has only just begun and another has not finished.

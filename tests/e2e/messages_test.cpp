@@ -180,6 +180,14 @@ TEST(Messages, WhatTheSystemRefusesHasItsExitCodeAndReason) {
        5,
        "out of memory",
        limit(RLIMIT_AS, 256 << 20)},
+      // Stacks larger than all memory: no thread can be made.
+      {out("run", folder.path("threads")), 6, "no thread can be started",
+       [] {
+         const rlimit stack{rlim_t{1} << 40, RLIM_INFINITY},
+             memory{rlim_t{1} << 34, rlim_t{1} << 34};
+         setrlimit(RLIMIT_STACK, &stack);
+         setrlimit(RLIMIT_AS, &memory);
+       }},
   };
   for (const std::string& path : {loop, folder.path(std::string(300, 'n'))}) {
     cases.push_back({out("sweep", path), 6, path == loop ? "Too many levels" : "name too long"});

@@ -79,6 +79,9 @@ TEST(Program, AfterANearMatchNothingElseIsListed) {
 
 TEST(Program, BadUsageIsExitCode2WithAHint) {
   expect_refused(run_stap({"lits"}), 2, "unknown command 'lits'; did you mean 'list'?");
+  expect_refused(run_stap({"completion", "bash"}), 2,
+                 "unknown command 'completion'; see 'stap --help'");
+  expect_refused(run_stap({"solver", "fly"}), 2, "known commands: check, symmetries, replay");
   expect_refused(run_stap({"check", "--jsno", "x.yaml"}), 2, "did you mean '--json'?");
   expect_refused(run_stap({"check"}), 2, "see 'stap check --help'");
   // Misspelt, so what is required is missing as well.
@@ -213,6 +216,24 @@ TEST(Program, CheckEndsWithWhatAStudyTakes) {
   EXPECT_EQ(sweep["plan"]["test_set_steps"].get<int>(),
             study["test"].get<int>() * study["steps"].get<int>());  // shared by all runs
   EXPECT_FALSE(json::parse(run_stap({"check", "20-rounds", "--json"}).out).contains("plan"));
+}
+
+TEST(Program, CheckTakesTheAxesOfASweep) {
+  const std::vector<std::string> words{"check",  "demo",     "--grid", "method=random,sbal+stap",
+                                       "--grid", "seed=0..4"};
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+
+  const Finished checked = run_stap(words);
+  const json sweep = json::parse(run_stap(as_json).out);
+
+  EXPECT_TRUE(checked.out.starts_with("# a sweep of 10 runs:\n#   method: random, sbal+stap\n"))
+      << checked.out;
+  // 144 steps each; they share the test set.
+  EXPECT_TRUE(contains(checked.err, "\nplan: 10 runs, 1440 solver steps, 512 for the test set"));
+  EXPECT_EQ(sweep["runs"].size(), 10);
+  EXPECT_EQ(sweep["runs"][9], "method=sbal+stap,seed=4");
+  EXPECT_EQ(run_stap({"check", "demo", "--grid", "train.batch=4,0"}).exit_code, 2);
 }
 
 TEST(Program, CheckSaysHowMuchMemoryAStudyTakes) {

@@ -210,7 +210,7 @@ TEST_F(SolverProgram, CheckAndRunSayFirstWhatWillBeSpent) {
   // 2 x 5 for the test set, 2 x 5 to begin with, 11 in the round.
   EXPECT_EQ(unknown.out.rfind("# solver mine: 31 steps to be made", 0), 0u) << unknown.out;
   EXPECT_TRUE(contains(unknown.out, "stap solver check CONFIG"));
-  EXPECT_TRUE(contains(unknown.out, "training comes on top"));
+  EXPECT_TRUE(contains(unknown.out, "s of training"));  // as it is measured
   EXPECT_EQ(json::parse(as_json.out).at("spending").at(0).at("steps"), 31);
   EXPECT_TRUE(contains(known.out, "s a step"));
   EXPECT_TRUE(contains(known.out, "solver check"));
@@ -225,6 +225,32 @@ TEST_F(SolverProgram, CheckAndRunSayFirstWhatWillBeSpent) {
   EXPECT_FALSE(contains(more.err, "s of training"));
   // What check prints can be run.
   EXPECT_EQ(run_stap({"check", folder_.file("again.yaml", known.out)}).exit_code, 0);
+}
+
+// A folder above that of the program may be anybody's: /tmp, for one. Broken by: any other place
+// that is looked into.
+TEST_F(SolverProgram, TheHelperProcessIsOfTheProgramsOwnFolders) {
+  const std::string config = study(script("copy", "cp $1 $2"));
+  const fs::path helper = fs::path(STAP_TEST_PROGRAM).parent_path() / "stap-warden";
+  for (const char* place : {"mine", "tree/bin", "tree/libexec/stap"})
+    fs::create_directories(folder_.path(place));
+  for (const char* place : {"mine/stap", "tree/bin/stap"})
+    fs::copy_file(STAP_TEST_PROGRAM, folder_.path(place));
+  const auto leave_word = [&](const char* place, const std::string& file) {
+    script(place, "echo >> " + folder_.path(file) + "\nexec " + helper.string() + " \"$@\"");
+  };
+  leave_word("stap-warden", "foreign");
+  leave_word("tree/stap-warden", "foreign");
+  leave_word("tree/libexec/stap/stap-warden", "installed");
+
+  for (const char* program : {"mine/stap", "tree/bin/stap"}) {
+    const Finished run = run_process({folder_.path(program), "generate", config, "--out",
+                                      folder_.path(std::string(program, 4) + "-data")});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
+
+  EXPECT_FALSE(fs::exists(folder_.path("foreign")));
+  EXPECT_TRUE(fs::exists(folder_.path("installed")));
 }
 
 TEST_F(SolverProgram, BuiltInEquationsSayNothingOfIt) {

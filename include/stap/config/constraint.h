@@ -16,7 +16,6 @@ struct Constraint {
   std::optional<double> low, high;
   bool low_open = false, high_open = false;  ///< the end itself is not allowed
   std::uint64_t multiple = 1;                ///< integers only
-  bool finite = true;                        ///< real numbers: NaN and infinities are refused
   std::size_t min_length = 0;                ///< lists
   std::size_t max_length = std::numeric_limits<std::size_t>::max();
   /// Name and code (enums). Of an integer: words that stand for a number (or_word); of Arguments:
@@ -43,7 +42,6 @@ Constraint below(double limit);
 Constraint between(double low, double high);  ///< both ends allowed
 Constraint multiple_of(std::uint64_t step);
 Constraint length(std::size_t least, std::size_t most);       ///< of a list
-Constraint any_number();                                      ///< also NaN and infinities
 Constraint one_of(std::initializer_list<std::string> words);  ///< for std::string members
 
 template <class Enum>

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "stap/config/fields.h"
 
@@ -25,9 +24,6 @@ class AnyOptions {
   }
   /// Every field with its value, but for those that came `later` at their defaults; null if empty.
   Value value() const;
-  /// A copy with another value in one field. Throws Error(config) if it may not be, or there is no
-  /// such field.
-  AnyOptions with(std::string_view key, const Value& value) const;
   /// The struct, of a type that `table` knows; null if empty. Throws as as() does.
   const void* of(const Table& table) const;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 
@@ -36,6 +37,8 @@ struct CostVerdict {
   /// Above this Ta the inequality holds, the rest being as it is; 0: always, infinite: never.
   double turning_acquire = 0;
   bool pays() const { return baseline_seconds > active_seconds; }
+  /// Both sides within 5 %: as of errors, less is no difference.
+  bool even() const { return std::abs(baseline_seconds / active_seconds - 1.0) <= 0.05; }
 };
 /// Throws Error(config) unless E is above 0 and finite.
 CostVerdict judge_cost(const CostTerms& terms);

@@ -26,7 +26,6 @@ struct Sample {
   std::int64_t offset = -3;
   std::uint64_t seed = 1;
   double rate = 1e-3;
-  double anything = 0.0;
   std::string title = "a title";
   std::string norm = "l2";
   Limiter limiter = Limiter::none;
@@ -48,7 +47,6 @@ const Fields<Sample>& sample_fields() {
       {"offset", &Sample::offset, "any offset"},
       {"seed", &Sample::seed, "seed"},
       {"rate", &Sample::rate, "rate of change", above(0).at_most(1), "1/time"},
-      {"anything", &Sample::anything, "any number", any_number()},
       {"title", &Sample::title, "free text"},
       {"norm", &Sample::norm, "which norm", one_of({"l1", "l2"})},
       {"limiter", &Sample::limiter, "slope limiter",
@@ -85,7 +83,7 @@ std::string one_complaint(std::string_view text) {
 TEST(Fields, ReadsEveryType) {
   const Outcome outcome = parse_text(
       "{periodic: false, steps: 2.0, offset: -9, seed: 18446744073709551615, rate: 1, "
-      "anything: -.inf, title: \"12\", norm: l1, limiter: minmod, lengths: [3, 0.5], "
+      "title: \"12\", norm: l1, limiter: minmod, lengths: [3, 0.5], "
       "modes: [4, 8.0], inner: {depth: 7}}");
 
   const Sample& options = outcome.options;
@@ -95,7 +93,6 @@ TEST(Fields, ReadsEveryType) {
   EXPECT_EQ(options.offset, -9);
   EXPECT_EQ(options.seed, UINT64_MAX);
   EXPECT_EQ(options.rate, 1.0);
-  EXPECT_EQ(options.anything, -INFINITY);
   EXPECT_EQ(options.title, "12");
   EXPECT_EQ(options.norm, "l1");
   EXPECT_EQ(options.limiter, Sample::Limiter::minmod);
@@ -191,7 +188,6 @@ TEST(Fields, EffectiveConfigReadsBackEqual) {
   Sample options;
   options.seed = UINT64_MAX;
   options.rate = 0.1 + 0.2;
-  options.anything = -INFINITY;
   options.title = "true: # \"no\"\n";
   options.limiter = Sample::Limiter::minmod;
   options.lengths = {1.0 / 3.0};

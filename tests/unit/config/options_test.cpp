@@ -91,29 +91,8 @@ TEST(JoinedFields, AreReadAsOneMapAndComeApartAgain) {
   EXPECT_THROW(read(joined, parse_yaml("{depth: 0}", "t"), "pde"), Error);
 }
 
-TEST(JoinedFields, CopiesAreOfTheirOwn) {
-  const JoinedFields joined(wave_fields(), sea_fields());
-  const AnyOptions options = read(joined, parse_yaml("{speed: 2}", "t"), "pde");
-
-  const AnyOptions changed = options.with("speed", 3);
-
-  EXPECT_EQ(joined.first(changed).as(wave_fields()).speed, 3.0);
-  EXPECT_EQ(joined.first(options).as(wave_fields()).speed, 2.0);
-}
-
 TEST(JoinedFields, WithOneNameTwiceAreABug) {
   EXPECT_THROW(JoinedFields(wave_fields(), heat_fields()), Error);
-}
-
-TEST(AnyOptions, ChangeInACopy) {
-  const AnyOptions options = waves("{speed: 2}");
-
-  const AnyOptions changed = options.with("speed", 3);
-
-  EXPECT_EQ(changed.as(wave_fields()).speed, 3.0);
-  EXPECT_EQ(options.as(wave_fields()).speed, 2.0);
-  EXPECT_THROW(options.with("speed", 0), Error);
-  EXPECT_THROW(options.with("sped", 1), Error);
 }
 
 TEST(AnyOptions, BadOnesAreRefusedWithTheirPlace) {

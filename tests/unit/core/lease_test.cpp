@@ -115,6 +115,8 @@ TEST_F(LeaseTest, IsTakenFromWhoeverIsGoneOrSilent) {
   Owner another_start = us, restarted = us;
   another_start.start += "0";
   restarted.place = "boot-before/" + us.place.substr(us.place.find('/') + 1);
+  // In some containers nothing tells the machine or its start, and nobody is taken for dead then.
+  const Then known = us.place == "?" ? Then::held : Then::at_once;
   const std::string soon = ", \"silence\": 0.2";
   struct Case {
     const char* what;
@@ -125,9 +127,10 @@ TEST_F(LeaseTest, IsTakenFromWhoeverIsGoneOrSilent) {
   };
   const std::vector<Case> cases{
       {"a process that runs", signed_by(us), 1000, Then::held, us.text()},
-      {"its number given to another", signed_by(another_start), 0, Then::at_once, us.text()},
-      {"before a restart", signed_by(restarted), 0, Then::at_once, us.text()},
-      {"a copy", signed_by(us, ", \"device\": 1, \"inode\": 2"), 0, Then::at_once, us.text()},
+      {"its number given to another", signed_by(another_start), 0, known, us.text()},
+      {"before a restart", signed_by(restarted), 0, us.machine.empty() ? Then::held : known,
+       us.text()},
+      {"a copy", signed_by(us, ", \"device\": 1, \"inode\": 2"), 0, known, us.text()},
       {"elsewhere", signed_by(kElsewhere), 20, Then::held, "process 4711 on n7"},
       {"elsewhere, old by a clock that may have jumped", signed_by(kElsewhere), 1000, Then::held,
        "process 4711 on n7"},

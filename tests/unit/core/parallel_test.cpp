@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -84,6 +86,19 @@ TEST(ParallelFor, DoesWithoutThreadsThatCannotBeStarted) {
   const int status = test::wait_for(child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// Broken by: giving up at the first refusal, or taking any error for a lack of threads.
+TEST(StartThread, WaitsForThreadsThatTheSystemDoesNotGive) {
+  int tries = 0;
+
+  start_thread([&] {
+    if (++tries < 4) throw std::system_error(EAGAIN, std::generic_category());
+  });
+
+  EXPECT_EQ(tries, 4);
+  EXPECT_THROW(start_thread([] { throw std::system_error(EPERM, std::generic_category()); }),
+               std::system_error);
 }
 
 }  // namespace

@@ -117,6 +117,19 @@ TEST_P(ProcessTest, WhatCannotBeStartedSaysWhy) {
   EXPECT_TRUE(nobody_left());
 }
 
+// It may be whole in a moment. Broken by: an error of the program's.
+TEST_P(ProcessTest, AProgramThatIsBeingWrittenIsNotToBlame) {
+  const std::string program = folder_.path("program");
+  fs::copy_file("/bin/true", program);
+  const int writing = open(program.c_str(), O_WRONLY | O_CLOEXEC);
+  const Ending busy = run(launch({program}));
+  close(writing);
+
+  EXPECT_EQ(busy.start_error, 0);
+  EXPECT_TRUE(contains(busy.lack, "Text file busy; somebody has the program's file open"));
+  EXPECT_TRUE(run(launch({program})).good());
+}
+
 TEST_P(ProcessTest, NoProgramIsAnError) {
   EXPECT_THROW(Process{Launch{}}, Error);
 }

@@ -67,6 +67,13 @@ TEST(Cost, TurnsWhereBothSidesAreEqual) {
   EXPECT_FALSE(judge_cost(cns).pays());
 }
 
+TEST(Cost, WithinFivePerCentIsEven) {
+  for (const auto& [active, even] :
+       {std::pair{95.0, false}, {95.3, true}, {105.2, true}, {106, false}})
+    EXPECT_EQ((CostVerdict{.baseline_seconds = 100, .active_seconds = active}).even(), even)
+        << active;
+}
+
 TEST(Cost, NeverOrAlways) {
   CostTerms t{.initial = 10,
               .budget = 5,

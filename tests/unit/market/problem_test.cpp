@@ -119,6 +119,24 @@ TEST_F(ProblemTest, DataAreDrawnWarmedUpAndSolved) {
   EXPECT_EQ(problem.test->sha256, sha256_hex(std::as_bytes(problem.test->states.values())));
 }
 
+// As a plan counts them. Broken by: a warm-up that counts as one.
+TEST_F(ProblemTest, ProgressCountsTheStepsOfWarmUps) {
+  Recorder record;
+
+  make(study({"initial.warm_up=0.2"}), record);
+
+  for (const auto& [phase, steps] : {std::pair{"pool", 20u * 4u}, {"test set", 5u * (4u + 3u)}}) {
+    std::size_t last = 0;
+    for (const Recorder::Event& event : record.events)
+      if (event.phase == phase && event.unit == "solver steps") {
+        EXPECT_EQ(event.total, steps);
+        EXPECT_GE(event.done, last);
+        last = event.done;
+      }
+    EXPECT_EQ(last, steps) << phase;
+  }
+}
+
 TEST_F(ProblemTest, KnowsWhatItIs) {
   const Study of = study();
 

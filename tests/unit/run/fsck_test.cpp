@@ -255,66 +255,60 @@ TEST_F(FsckTest, NetworksOfAnEarlierFormatAreThoseThatAreMadeNow) {
   EXPECT_EQ(content(folder.metrics_file()), metrics);
 }
 
-// A run that an earlier version has begun and left in the middle of a stage.
-TEST_F(FsckTest, RunsWithNetworksOfAnEarlierFormatGoOn) {
-  config::Value document = small_document();
-  for (const char* setting : {"study.initial=3", "validation=0.3", "stages=3"})
-    apply_setting(document, setting);
-  document = make_study(document).effective;
-  struct Epochs : Observer {
-    void epoch_done(const EpochDone&) override { ++count; }
-    int count = 0;
-  } epochs;
-  run(document);
-  std::map<std::string, std::string> whole = files();
-  whole.erase("journal.jsonl");  // has seconds of answers
-  fs::remove_all(path());
-  ASSERT_EQ(drive({{"", document}}, path(), 1, epochs, [&] { return epochs.count >= 8; }),
-            LoopEnd::stopped);
-  ASSERT_TRUE(fs::exists(RunFolder(path()).stage_file(0)));
-  ASSERT_TRUE(fs::exists(RunFolder(path()).training_file(0)));
+// A run that is stopped in the middle of the second stage of round 0.
+class StoppedInAStage : public FsckTest {
+ protected:
+  // Files of the finished run, but for the journal, which has seconds of answers; then the run as
+  // it was when it was stopped.
+  std::map<std::string, std::string> finished_then_stopped() {
+    struct Epochs : Observer {
+      void epoch_done(const EpochDone&) override { ++count; }
+      int count = 0;
+    } epochs;
+    const std::map<std::string, std::string> whole = finished();
+    fs::remove_all(path());
+    EXPECT_EQ(drive({{"", document_}}, path(), 1, epochs, [&] { return epochs.count >= 8; }),
+              LoopEnd::stopped);
+    EXPECT_TRUE(fs::exists(stage_));
+    EXPECT_TRUE(fs::exists(RunFolder(path()).training_file(0)));
+    return whole;
+  }
+  std::map<std::string, std::string> finished() {
+    run(document_);
+    std::map<std::string, std::string> all = files();
+    all.erase("journal.jsonl");
+    return all;
+  }
+
+  const config::Value document_ = [] {
+    config::Value document = small_document();
+    for (const char* setting : {"study.initial=3", "validation=0.3", "stages=3"})
+      apply_setting(document, setting);
+    return make_study(document).effective;
+  }();
+  const fs::path stage_ = RunFolder(path()).stage_file(0);
+};
+
+TEST_F(StoppedInAStage, RunsWithNetworksOfAnEarlierFormatGoOn) {
+  const std::map<std::string, std::string> whole = finished_then_stopped();
   test::make_networks_older(path());
 
-  run(document);
-
-  std::map<std::string, std::string> after = files();
-  after.erase("journal.jsonl");
-  EXPECT_TRUE(after == whole);
+  EXPECT_TRUE(finished() == whole);
 }
 
 // Broken by: a file that is not looked at; one that is removed while what goes on from it is used.
-TEST_F(FsckTest, AStageThatIsDamagedIsTrainedAgain) {
-  config::Value document = small_document();
-  for (const char* setting : {"study.initial=3", "validation=0.3", "stages=3"})
-    apply_setting(document, setting);
-  document = make_study(document).effective;
-  struct Epochs : Observer {
-    void epoch_done(const EpochDone&) override { ++count; }
-    int count = 0;
-  } epochs;
-  run(document);
-  std::map<std::string, std::string> whole = files();
-  whole.erase("journal.jsonl");  // has seconds of answers
-  fs::remove_all(path());
-  // In the middle of the second stage of round 0.
-  ASSERT_EQ(drive({{"", document}}, path(), 1, epochs, [&] { return epochs.count >= 8; }),
-            LoopEnd::stopped);
-  const fs::path stage = RunFolder(path()).stage_file(0);
-  ASSERT_TRUE(fs::exists(stage));
-  ASSERT_TRUE(fs::exists(RunFolder(path()).training_file(0)));
+TEST_F(StoppedInAStage, AStageThatIsDamagedIsTrainedAgain) {
+  const std::map<std::string, std::string> whole = finished_then_stopped();
   ASSERT_TRUE(good());
-  change_bytes(stage, 997, [&] { return good(); });
-  fs::resize_file(stage, fs::file_size(stage) - 1);
+  change_bytes(stage_, 997, [&] { return good(); });
+  fs::resize_file(stage_, fs::file_size(stage_) - 1);
 
   const std::vector<RepairedFile> done = repaired();
 
   ASSERT_EQ(done.size(), 1u);
   EXPECT_TRUE(done[0].rebuilt) << done[0].how;
-  EXPECT_FALSE(fs::exists(stage));
-  run(document);
-  std::map<std::string, std::string> after = files();
-  after.erase("journal.jsonl");
-  EXPECT_TRUE(after == whole);
+  EXPECT_FALSE(fs::exists(stage_));
+  EXPECT_TRUE(finished() == whole);
 }
 
 TEST_F(FsckTest, RepairOfManyFilesAtOnce) {
@@ -367,6 +361,9 @@ class DamagedJournal : public FsckTest {
   static config::Value document() {
     config::Value document = small_document();
     apply_setting(document, "method=random");  // whole trajectories: steps that follow each other
+    // Where there is a GPU, a command that only buys makes its walks on the CPU all the same, and
+    // the manifest says so.
+    apply_setting(document, "device=cpu");
     return make_study(document).effective;
   }
   // The finished run's files, but for the journal and its answers; then the run as it was before.
