@@ -1,0 +1,1534 @@
+/*
+ * stap_model.c: see stap_model.h. Three parts: the reader of a file, which believes nothing; the
+ * arithmetic, of rows times columns in single precision; and the steps made of both.
+ *
+ * Fields are [points][channels], so that channels lie side by side in vector registers; channels
+ * are padded to panels of 16, whose pad stays zero. A Fourier transform is a product with a table
+ * of sines and cosines: few modes are kept, and the adjoint is a product, too.
+ */
+#include "stap_model.h"
+
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PANEL 16     /* channels of a panel */
+#define CHUNK 48     /* points whose hidden layer is held at a time: it stays in the cache */
+#define NAME_MOST 64 /* bytes of a tensor's name without its member */
+#define AXES 2
+
+#if FLT_RADIX != 2 || FLT_MANT_DIG != 24
+#error "stap_model.c needs IEEE single precision"
+#endif
+
+/* What a file may need of its reader, as its list `requires` names it. */
+enum { FNO = 1, TIME_INPUT = 2, POSITION_INPUT = 4, CONSERVED = 8, CLUSTER = 16 };
+static const struct {
+  const char* name;
+  unsigned bit;
+} known[] = {{"fno", FNO},
+             {"time_input", TIME_INPUT},
+             {"position_input", POSITION_INPUT},
+             {"conserved", CONSERVED},
+             {"cluster", CLUSTER}};
+
+/* One network. Weights [in][out] are in panels of 16 outputs, [out / 16][in][16]; `_t` are the
+ * same for the way back. */
+struct member {
+  float *mean, *deviation; /* of the channels */
+  float *lift1, *lift1_bias, *lift2, *lift2_bias, *project1, *project1_bias, *project2,
+      *project2_bias;
+  float *lift1_t, *lift2_t, *project1_t, *project2_t;
+  float** spectral; /* per layer: [mode][panels of [real, imaginary][in]] */
+  float **skip, **skip_t, **bias;
+};
+
+struct stap_model {
+  stap_model_info info;
+  char* text;           /* all strings of the file */
+  const char* channels; /* names, one after the other, each with its 0 */
+  size_t channel_names;
+  unsigned needs;
+  int delta;                /* the network says what is added to a state, not the state */
+  unsigned char* conserved; /* per channel of what a step gives: its mean stays */
+  size_t in, out;           /* channels of the network */
+  size_t points, kept[AXES], modes, width, lifting, projection, layers;
+  size_t field_ld, hidden_ld, wide; /* strides of a field and a hidden layer; the padded width */
+  /* Transforms: rows of real and imaginary parts, [2 kept][points], along the last axis; and
+   * [2 kept][2 points] along the first of two. `_t` are the ways back. */
+  float *along_y, *along_y_t, *along_x, *along_x_t;
+  float* position[AXES]; /* per axis: [sine, cosine][points] */
+  struct member* members;
+  float** layer_pieces;
+  float* numbers; /* where all of the above lie */
+};
+
+struct stap_work {
+  float *field, *next, *spectrum, *product, *half; /* half: transformed along one axis of two */
+  float *hidden, *slope, *input, *output, *rows;
+  float* slopes; /* per layer but the last: of GELU there, for the adjoint */
+  double *means, *made, *sum, *first, *square; /* per channel; states */
+  float* block;                                /* where all of the above lie */
+};
+
+/* --- sizes and memory ---------------------------------------------------------------------- */
+
+/* Sizes come from a file: what is too large stays SIZE_MAX. */
+static size_t times(size_t a, size_t b) {
+  return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
+static size_t plus(size_t a, size_t b) {
+  return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+static size_t padded(size_t n) {
+  return n > SIZE_MAX - PANEL ? SIZE_MAX : (n + PANEL - 1) / PANEL * PANEL;
+}
+
+/* An odd number of cache lines, so that a column of a field does not fall into a few of them. */
+static size_t stride(size_t channels) {
+  const size_t lines = padded(channels) / PANEL;
+  return (lines + 1 - lines % 2) * PANEL;
+}
+
+/* One block of memory that is given out in pieces; without it the pieces are counted. */
+struct pieces {
+  float* block;
+  size_t used;
+};
+static float* take(struct pieces* p, size_t n) {
+  float* piece = p->block == NULL ? NULL : p->block + p->used;
+  p->used = plus(p->used, padded(n));
+  return piece;
+}
+static float* take2(struct pieces* p, size_t n, size_t m) {
+  return take(p, times(n, m));
+}
+
+/* A block of zeros on a cache line's boundary; the pointer to free stands before it. */
+static float* zeros(size_t floats) {
+  const size_t bytes = plus(times(floats, sizeof(float)), 64 + sizeof(void*));
+  char *raw = bytes == SIZE_MAX ? NULL : calloc(bytes, 1), *block;
+  if (raw == NULL) return NULL;
+  block = raw + sizeof(void*);
+  block += (64 - (uintptr_t)block % 64) % 64;
+  memcpy(block - sizeof(void*), &raw, sizeof raw);
+  return (float*)(void*)block;
+}
+static void release(void* block) {
+  void* raw;
+  if (block == NULL) return;
+  memcpy(&raw, (char*)block - sizeof(void*), sizeof raw);
+  free(raw);
+}
+
+/* --- JSON ---------------------------------------------------------------------------------- */
+
+/* A place in a text. Once something is wrong it is at its end, and stays bad. */
+struct json {
+  const char *at, *end;
+  int bad;
+};
+
+static int json_fail(struct json* j) {
+  j->bad = 1;
+  j->at = j->end;
+  return 0;
+}
+
+static char json_peek(struct json* j) {
+  while (j->at < j->end && (*j->at == ' ' || *j->at == '\t' || *j->at == '\n' || *j->at == '\r'))
+    ++j->at;
+  return j->at < j->end ? *j->at : '\0';
+}
+
+static int json_take(struct json* j, char c) {
+  if (json_peek(j) != c || j->at == j->end) return 0;
+  ++j->at;
+  return 1;
+}
+
+static int json_hex(struct json* j, unsigned* code) {
+  int i;
+  if (j->end - j->at < 4) return json_fail(j);
+  for (*code = 0, i = 0; i < 4; ++i) {
+    const char c = *j->at++;
+    if (c >= '0' && c <= '9')
+      *code = *code * 16 + (unsigned)(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      *code = *code * 16 + (unsigned)(c - 'a') + 10;
+    else if (c >= 'A' && c <= 'F')
+      *code = *code * 16 + (unsigned)(c - 'A') + 10;
+    else
+      return json_fail(j);
+  }
+  return 1;
+}
+
+/* The code behind \u, also of two halves, as UTF-8 into up to 4 bytes; 0: it is none. */
+static size_t json_unicode(struct json* j, char* to) {
+  unsigned code, low;
+  if (!json_hex(j, &code)) return 0;
+  if (code >= 0xD800 && code < 0xDC00) {
+    if (j->end - j->at < 2 || j->at[0] != '\\' || j->at[1] != 'u') return 0;
+    j->at += 2;
+    if (!json_hex(j, &low) || low < 0xDC00 || low > 0xDFFF) return 0;
+    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+  }
+  if (code == 0 || (code >= 0xD800 && code < 0xE000)) return 0;
+  if (code < 0x80) return to[0] = (char)code, 1;
+  if (code < 0x800) return to[0] = (char)(0xC0 | code >> 6), to[1] = (char)(0x80 | (code & 63)), 2;
+  if (code < 0x10000)
+    return to[0] = (char)(0xE0 | code >> 12), to[1] = (char)(0x80 | (code >> 6 & 63)),
+           to[2] = (char)(0x80 | (code & 63)), 3;
+  return to[0] = (char)(0xF0 | code >> 18), to[1] = (char)(0x80 | (code >> 12 & 63)),
+         to[2] = (char)(0x80 | (code >> 6 & 63)), to[3] = (char)(0x80 | (code & 63)), 4;
+}
+
+/* A string without its escapes and with a 0 at its end, into `size` bytes; one that is longer is
+ * cut where `to` is NULL or `cut` is set, else it is bad. Its length without the 0. */
+static size_t json_string(struct json* j, char* to, size_t size, int cut) {
+  size_t n = 0, i, length;
+  char bytes[4];
+  if (!json_take(j, '"')) return json_fail(j), 0;
+  while (j->at < j->end && *j->at != '"') {
+    bytes[0] = *j->at++;
+    length = 1;
+    if ((unsigned char)bytes[0] < 0x20) return json_fail(j), 0;
+    if (bytes[0] == '\\') {
+      static const char codes[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+      const char* code = j->at < j->end && *j->at != '\0' ? strchr(codes, *j->at) : NULL;
+      if (code != NULL) {
+        ++j->at;
+        bytes[0] = plain[code - codes];
+      } else if (j->at < j->end && *j->at++ == 'u') {
+        length = json_unicode(j, bytes);
+      } else {
+        length = 0;
+      }
+      if (length == 0) return json_fail(j), 0;
+    }
+    for (i = 0; i < length && to != NULL; ++i) {
+      if (n + 1 < size)
+        to[n++] = bytes[i];
+      else if (!cut)
+        return json_fail(j), 0;
+    }
+  }
+  if (!json_take(j, '"')) return json_fail(j), 0;
+  if (to != NULL && size > 0) to[n] = '\0';
+  return n;
+}
+
+/* Elements of a list or members of a map:
+ *   for (first = 1; json_next(j, '[', ']', &first);) ... */
+static int json_next(struct json* j, char open, char close, int* first) {
+  if (*first) {
+    *first = 0;
+    if (!json_take(j, open)) return json_fail(j);
+    return !json_take(j, close) && (j->at < j->end || json_fail(j));
+  }
+  if (json_take(j, close)) return 0;
+  return json_take(j, ',') || json_fail(j);
+}
+static int json_key(struct json* j, int* first, char* key, size_t size) {
+  if (!json_next(j, '{', '}', first)) return 0;
+  json_string(j, key, size, 1);
+  return json_take(j, ':') || json_fail(j);
+}
+
+/* A number that is whole and not negative, written so: 1.0 and 1e3 are none. */
+static size_t json_count(struct json* j) {
+  size_t n = 0;
+  const char* start;
+  json_peek(j);
+  for (start = j->at; j->at < j->end && *j->at >= '0' && *j->at <= '9'; ++j->at)
+    n = plus(times(n, 10), (size_t)(*j->at - '0'));
+  if (j->at == start || n == SIZE_MAX || (*start == '0' && j->at - start > 1))
+    return json_fail(j), 0;
+  if (j->at < j->end && strchr(".eE", *j->at) != NULL && *j->at != '\0') return json_fail(j), 0;
+  return n;
+}
+
+/* Any number, by the rules of JSON whatever the program's locale: strtod would go by that. */
+static double json_real(struct json* j) {
+  long double value = 0.0L, power = 10.0L;
+  int negative, digits = 0, shift = 0, exponent = 0, minus;
+  json_peek(j);
+  negative = json_take(j, '-');
+  for (; j->at < j->end && *j->at >= '0' && *j->at <= '9'; ++j->at, ++digits)
+    value = value * 10.0L + (long double)(*j->at - '0');
+  if (digits == 0) return json_fail(j), 0.0;
+  if (j->at < j->end && *j->at == '.')
+    for (++j->at, digits = 0; j->at < j->end && *j->at >= '0' && *j->at <= '9'; ++j->at, ++digits) {
+      if (shift > -40) value = value * 10.0L + (long double)(*j->at - '0'), --shift;
+    }
+  if (digits == 0) return json_fail(j), 0.0;
+  if (j->at < j->end && (*j->at == 'e' || *j->at == 'E')) {
+    ++j->at;
+    minus = j->at < j->end && *j->at == '-';
+    if (j->at < j->end && (*j->at == '-' || *j->at == '+')) ++j->at;
+    for (digits = 0; j->at < j->end && *j->at >= '0' && *j->at <= '9'; ++j->at, ++digits)
+      if (exponent < 10000) exponent = exponent * 10 + (*j->at - '0');
+    if (digits == 0) return json_fail(j), 0.0;
+    shift += minus ? -exponent : exponent;
+  }
+  if (value == 0.0L) shift = 0;
+  minus = shift < 0;
+  for (shift = minus ? -shift : shift; shift > 0; shift /= 2, power *= power)
+    if (shift % 2 != 0) value = minus ? value / power : value * power;
+  return (double)(negative ? -value : value);
+}
+
+static int json_word(struct json* j, const char* word) {
+  const size_t n = strlen(word);
+  json_peek(j);
+  if ((size_t)(j->end - j->at) < n || memcmp(j->at, word, n) != 0) return 0;
+  j->at += n;
+  return 1;
+}
+static int json_boolean(struct json* j) {
+  if (json_word(j, "true")) return 1;
+  return json_word(j, "false") ? 0 : json_fail(j);
+}
+
+static void json_skip(struct json* j, int depth) {
+  int first = 1;
+  const char c = json_peek(j);
+  if (depth > 32)
+    json_fail(j);
+  else if (c == '{')
+    while (json_key(j, &first, NULL, 0)) json_skip(j, depth + 1);
+  else if (c == '[')
+    while (json_next(j, '[', ']', &first)) json_skip(j, depth + 1);
+  else if (c == '"')
+    json_string(j, NULL, 0, 1);
+  else if (!json_word(j, "true") && !json_word(j, "false") && !json_word(j, "null"))
+    json_real(j);
+}
+
+static struct json json_of(const char* text) {
+  struct json j;
+  j.at = text;
+  j.end = text + strlen(text);
+  j.bad = 0;
+  return j;
+}
+static int json_ended(struct json* j) {
+  return !j->bad && json_peek(j) == '\0' && j->at == j->end;
+}
+
+/* --- a file -------------------------------------------------------------------------------- */
+
+struct tensor {
+  const char* name;
+  size_t shape[5];
+  int rank;
+  size_t begin, end; /* bytes of the data */
+  int used;
+};
+
+struct file {
+  const unsigned char *bytes, *data;
+  size_t size, header_size, data_size;
+  struct tensor* tensors;
+  size_t tensor_count;
+  char* text; /* strings of the header, one after the other */
+  size_t text_used, text_size;
+  const char *format, *required, *spec, *steps, *cluster, *run, *round, *problem; /* or NULL */
+  int sealed;
+  const char* name;
+  char* why;
+  size_t why_size;
+  int bad;
+};
+
+/* Says what is wrong; the first one stays. */
+static int fail(struct file* f, const char* format, ...) {
+  va_list list;
+  char text[256], *c;
+  if (f->bad) return 0;
+  f->bad = 1;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  if (f->why == NULL || f->why_size == 0) return 0;
+  snprintf(f->why, f->why_size, "%.120s is not a usable model file: %s", f->name, text);
+  for (c = f->why; *c != '\0'; ++c)
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?'; /* names come from a file */
+  return 0;
+}
+
+static uint32_t bits_at(const unsigned char* p) {
+  return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* CRC-32C of bytes that follow others. */
+static uint32_t checksum(const uint32_t* table, uint32_t before, const unsigned char* p, size_t n) {
+  uint32_t c = ~before;
+  for (; n > 0; --n) c = table[(c ^ *p++) & 255] ^ c >> 8;
+  return ~c;
+}
+
+/* The seal: the checksum of the whole file with zeros for its own digits. */
+static int check_seal(struct file* f) {
+  static const char mark[] = "\"seal\":\"crc32c:";
+  const size_t length = sizeof mark - 1, header_end = 8 + f->header_size;
+  const unsigned char* digits = NULL;
+  uint32_t table[256], found = 0, sum;
+  size_t i;
+  int bit;
+  for (i = 8; digits == NULL && i + length + 8 <= header_end; ++i)
+    if (memcmp(f->bytes + i, mark, length) == 0) digits = f->bytes + i + length;
+  if (!f->sealed || digits == NULL) return fail(f, "it is damaged: it has no checksum");
+  for (i = 0; i < 8; ++i) {
+    const char* digit = strchr("0123456789abcdef", digits[i]);
+    if (digit == NULL || *digit == '\0') return fail(f, "it is damaged: its checksum is none");
+    found =
+        found * 16 + (uint32_t)(digit - strchr("0123456789abcdef", '0') > 9 ? digits[i] - 'a' + 10
+                                                                            : digits[i] - '0');
+  }
+  for (i = 0; i < 256; ++i)
+    for (table[i] = (uint32_t)i, bit = 0; bit < 8; ++bit)
+      table[i] = table[i] & 1 ? table[i] >> 1 ^ 0x82F63B78u : table[i] >> 1;
+  sum = checksum(table, 0, f->bytes, (size_t)(digits - f->bytes));
+  sum = checksum(table, sum, (const unsigned char*)"00000000", 8);
+  sum = checksum(table, sum, digits + 8, f->size - (size_t)(digits - f->bytes) - 8);
+  return sum == found || fail(f, "it is damaged: its checksum does not fit");
+}
+
+static const char* keep_string(struct file* f, struct json* j) {
+  char* text = f->text + f->text_used;
+  if (f->text_used >= f->text_size) return json_fail(j), "";
+  f->text_used += json_string(j, text, f->text_size - f->text_used, 0) + 1;
+  return text;
+}
+
+static void read_metadata(struct file* f, struct json* j) {
+  const struct {
+    const char* key;
+    const char** value;
+  } wanted[] = {{"format", &f->format}, {"requires", &f->required}, {"spec", &f->spec},
+                {"steps", &f->steps},   {"cluster", &f->cluster},   {"run", &f->run},
+                {"round", &f->round},   {"problem", &f->problem}};
+  char key[16];
+  size_t i;
+  int first = 1;
+  while (json_key(j, &first, key, sizeof key)) {
+    const char* value = keep_string(f, j);
+    if (strcmp(key, "seal") == 0) f->sealed = 1;
+    for (i = 0; i < sizeof wanted / sizeof *wanted; ++i)
+      if (strcmp(key, wanted[i].key) == 0) {
+        if (*wanted[i].value != NULL) json_fail(j); /* twice */
+        *wanted[i].value = value;
+      }
+  }
+}
+
+static void read_tensor(struct file* f, struct json* j, struct tensor* t) {
+  char key[16], type[8] = "";
+  size_t offsets[2] = {1, 0}, count = 0, values = 1;
+  int first = 1, inner;
+  t->rank = -1;
+  while (json_key(j, &first, key, sizeof key)) {
+    inner = 1;
+    if (strcmp(key, "dtype") == 0) {
+      json_string(j, type, sizeof type, 1);
+    } else if (strcmp(key, "shape") == 0) {
+      for (t->rank = 0; json_next(j, '[', ']', &inner); values = times(values, t->shape[t->rank++]))
+        if (t->rank < 5)
+          t->shape[t->rank] = json_count(j);
+        else
+          json_fail(j), t->rank = 0;
+    } else if (strcmp(key, "data_offsets") == 0) {
+      for (count = 0; json_next(j, '[', ']', &inner); ++count)
+        if (count < 2)
+          offsets[count] = json_count(j);
+        else
+          json_fail(j);
+    } else {
+      json_skip(j, 0);
+    }
+  }
+  if (j->bad) return;
+  t->begin = offsets[0];
+  t->end = offsets[1];
+  if (strcmp(type, "F32") != 0)
+    fail(f, "tensor %.60s has type '%s', expected F32", t->name, type);
+  else if (t->rank < 0 || count != 2 || t->begin > t->end || t->end - t->begin != times(values, 4))
+    fail(f, "tensor %.60s has offsets that do not fit its shape", t->name);
+}
+
+static int by_place(const void* a, const void* b) {
+  const struct tensor *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return x->end < y->end ? -1 : x->end > y->end;
+}
+static int by_name(const void* a, const void* b) {
+  return strcmp(((const struct tensor*)a)->name, ((const struct tensor*)b)->name);
+}
+
+/* Layout: 8 bytes with the header's length (little endian), the header (JSON), then the tensors'
+ * data without holes. */
+static int read_header(struct file* f) {
+  struct json j;
+  size_t i, room, next = 0;
+  int first = 1;
+  uint64_t length;
+  if (f->size < 8) return fail(f, "it is too short for a model file");
+  length = bits_at(f->bytes) | (uint64_t)bits_at(f->bytes + 4) << 32;
+  if (length > 100000000u || length > f->size - 8)
+    return fail(f, "it is no model file, or cut off: its header would have %llu bytes",
+                (unsigned long long)length);
+  f->header_size = (size_t)length;
+  f->data = f->bytes + 8 + f->header_size;
+  f->data_size = f->size - 8 - f->header_size;
+  room = f->header_size / 40 + 1; /* an entry is longer than that */
+  /* No string is longer than in the header, and those of `problem` are read once more from there.
+   */
+  f->text_size = 2 * f->header_size + 2;
+  f->text = malloc(f->text_size);
+  f->tensors = malloc(times(room, sizeof *f->tensors));
+  if (f->text == NULL || f->tensors == NULL)
+    return fail(f, "there is not enough memory to read it");
+  j.at = (const char*)f->bytes + 8;
+  j.end = j.at + f->header_size;
+  j.bad = 0;
+  while (!f->bad && json_next(&j, '{', '}', &first)) {
+    const char* name = keep_string(f, &j);
+    struct tensor* t = f->tensors + f->tensor_count;
+    if (!json_take(&j, ':'))
+      json_fail(&j);
+    else if (strcmp(name, "__metadata__") == 0)
+      read_metadata(f, &j);
+    else if (f->tensor_count == room)
+      json_fail(&j);
+    else {
+      memset(t, 0, sizeof *t);
+      t->name = name;
+      read_tensor(f, &j, t);
+      ++f->tensor_count;
+    }
+  }
+  if (f->bad) return 0;
+  if (!json_ended(&j)) return fail(f, "its header is not JSON as a model file has it");
+  qsort(f->tensors, f->tensor_count, sizeof *f->tensors, by_place);
+  for (i = 0; i < f->tensor_count; next = f->tensors[i++].end)
+    if (f->tensors[i].begin != next || f->tensors[i].end > f->data_size)
+      return fail(f, "the data of tensor %.60s overlap, leave a hole or go beyond the end",
+                  f->tensors[i].name);
+  if (next != f->data_size) return fail(f, "%zu bytes follow the last tensor", f->data_size - next);
+  qsort(f->tensors, f->tensor_count, sizeof *f->tensors, by_name);
+  for (i = 1; i < f->tensor_count; ++i)
+    if (strcmp(f->tensors[i - 1].name, f->tensors[i].name) == 0)
+      return fail(f, "there are two tensors %.60s", f->tensors[i].name);
+  return 1;
+}
+
+/* --- what a network is --------------------------------------------------------------------- */
+
+static int read_requires(struct file* f, struct stap_model* m) {
+  struct json j = json_of(f->required);
+  char name[64];
+  size_t i;
+  int first = 1;
+  while (json_next(&j, '[', ']', &first)) {
+    const size_t n = sizeof known / sizeof *known;
+    json_string(&j, name, sizeof name, 1);
+    for (i = 0; i < n && strcmp(known[i].name, name) != 0; ++i) continue;
+    if (!j.bad && i == n)
+      return fail(f,
+                  "it requires '%s', which this reader does not know: use the stap_model.c of the "
+                  "version of stap that wrote it",
+                  name);
+    if (i < n) m->needs |= known[i].bit;
+  }
+  if (!json_ended(&j)) return fail(f, "'requires' is no list of names");
+  return m->needs & FNO ? 1 : fail(f, "'requires' names no family of networks");
+}
+
+/* A count between 1 and `most`. */
+static size_t read_size(struct file* f, struct json* j, const char* what, size_t most) {
+  const size_t n = json_count(j);
+  if (!j->bad && (n == 0 || n > most)) fail(f, "%s is %zu, expected 1 to %zu", what, n, most);
+  return n;
+}
+
+static int read_sizes(struct file* f, struct json* j, const char* what, size_t most, size_t* to) {
+  int n = 0, first = 1;
+  while (json_next(j, '[', ']', &first)) {
+    const size_t size = read_size(f, j, what, most);
+    if (n < AXES) to[n] = size;
+    ++n;
+  }
+  if (!j->bad && (n < 1 || n > AXES)) fail(f, "%s has %d entries, expected 1 or 2", what, n);
+  return n;
+}
+
+/* The section `network`: what surrounds a network, and its family's options. */
+static void read_network(struct file* f, struct json* j, struct stap_model* m, size_t* modes,
+                         int* mode_axes, unsigned* said) {
+  char key[24], word[16];
+  int first = 1;
+  while (json_key(j, &first, key, sizeof key)) {
+    if (strcmp(key, "modes") == 0 && json_peek(j) == '[')
+      *mode_axes = read_sizes(f, j, key, 65536, modes);
+    else if (strcmp(key, "width") == 0)
+      m->width = read_size(f, j, key, 4096);
+    else if (strcmp(key, "lifting") == 0)
+      m->lifting = read_size(f, j, key, 65536);
+    else if (strcmp(key, "projection") == 0)
+      m->projection = read_size(f, j, key, 65536);
+    else if (strcmp(key, "layers") == 0)
+      m->layers = read_size(f, j, key, 256);
+    else if (strcmp(key, "time_input") == 0)
+      *said |= json_boolean(j) ? TIME_INPUT : 0u;
+    else if (strcmp(key, "position_input") == 0)
+      *said |= json_boolean(j) ? POSITION_INPUT : 0u;
+    else if (strcmp(key, "name") == 0) {
+      json_string(j, word, sizeof word, 1);
+      if (strcmp(word, "fno") == 0) *said |= FNO;
+    } else if (strcmp(key, "target") == 0) {
+      json_string(j, word, sizeof word, 1);
+      m->delta = strcmp(word, "delta") == 0;
+      if (!j->bad && !m->delta && strcmp(word, "state") != 0)
+        fail(f, "target is '%s', expected delta or state", word);
+    } else {
+      json_skip(j, 0);
+    }
+  }
+}
+
+static int read_spec(struct file* f, struct stap_model* m) {
+  struct json j = json_of(f->spec);
+  char key[24];
+  size_t modes[AXES] = {0, 0}, conserved[256], conserved_count = 0, i;
+  unsigned said = m->info.cluster > 1 ? CLUSTER : 0u;
+  int first = 1, axes = 0, lengths = 0, mode_axes = 0, inner, a;
+  while (!f->bad && json_key(&j, &first, key, sizeof key)) {
+    inner = 1;
+    if (strcmp(key, "channels") == 0)
+      m->out = read_size(f, &j, key, 4096);
+    else if (strcmp(key, "points") == 0)
+      axes = read_sizes(f, &j, key, (size_t)1 << 26, m->info.points);
+    else if (strcmp(key, "horizon") == 0)
+      m->info.horizon = (long)read_size(f, &j, key, LONG_MAX / 2);
+    else if (strcmp(key, "network") == 0)
+      read_network(f, &j, m, modes, &mode_axes, &said);
+    else if (strcmp(key, "lengths") == 0)
+      for (lengths = 0; json_next(&j, '[', ']', &inner); ++lengths) {
+        const double length = json_real(&j);
+        if (lengths < AXES) m->info.lengths[lengths] = length;
+      }
+    else if (strcmp(key, "conserved") == 0)
+      while (json_next(&j, '[', ']', &inner)) {
+        if (conserved_count == sizeof conserved / sizeof *conserved)
+          json_fail(&j);
+        else
+          conserved[conserved_count++] = json_count(&j);
+      }
+    else
+      json_skip(&j, 0);
+  }
+  if (f->bad) return 0;
+  if (!json_ended(&j)) return fail(f, "its spec is not JSON as a model file has it");
+  if (conserved_count > 0) said |= CONSERVED;
+  if (said != m->needs) return fail(f, "what it needs of a reader is not what it says");
+  if (m->out == 0 || axes == 0 || lengths != axes || mode_axes != axes || m->width == 0 ||
+      m->lifting == 0 || m->projection == 0 || m->layers == 0)
+    return fail(f,
+                "its spec is not complete: it says no channels, points, lengths, modes or sizes of "
+                "layers that fit");
+  if (m->out % (size_t)m->info.cluster != 0)
+    return fail(f, "%zu channels are not those of %d states", m->out, m->info.cluster);
+  if (said & TIME_INPUT && m->info.horizon == 0)
+    return fail(f,
+                "its networks are told the time, but it does not say over how many steps: write it "
+                "with 'stap export-model'");
+  m->info.axes = axes;
+  for (a = axes; a < AXES; ++a) m->info.points[a] = 1;
+  m->points = times(m->info.points[0], m->info.points[1]);
+  if (m->points > (size_t)1 << 26)
+    return fail(f, "its grid has %zu points, expected at most %zu", m->points, (size_t)1 << 26);
+  for (a = 0; a < axes; ++a)
+    if (modes[a] % 2 != 0 || modes[a] > m->info.points[a])
+      return fail(f, "it keeps %zu modes of %zu points, expected an even number of at most those",
+                  modes[a], m->info.points[a]);
+  m->kept[0] = axes == 1 ? 1 : modes[0];
+  m->kept[1] = modes[axes - 1] / 2 + 1;
+  m->modes = times(m->kept[0], m->kept[1]);
+  m->in = m->out + (said & TIME_INPUT ? 1 : 0) + (said & POSITION_INPUT ? 2 * (size_t)axes : 0);
+  m->info.channels = m->out / (size_t)m->info.cluster;
+  m->info.values = times(m->out, m->points);
+  m->wide = padded(m->width);
+  m->field_ld = stride(m->width);
+  m->hidden_ld = stride(m->lifting > m->projection ? m->lifting : m->projection);
+  m->conserved = calloc(m->out, 1);
+  if (m->conserved == NULL) return fail(f, "there is not enough memory for it");
+  for (i = 0; i < conserved_count; ++i) {
+    if (conserved[i] >= m->out || (i > 0 && conserved[i] <= conserved[i - 1]))
+      return fail(f, "its conserved channels are not some of its channels, rising");
+    m->conserved[conserved[i]] = 1;
+  }
+  return 1;
+}
+
+/* What the file says of itself: nothing that steps depend on, but the cluster and the members. */
+static int read_info(struct file* f, struct stap_model* m) {
+  struct json j;
+  char key[16];
+  int first = 1, inner;
+  m->info.problem = m->info.run = "";
+  m->info.round = -1;
+  m->info.cluster = 1;
+  if (f->cluster != NULL) {
+    j = json_of(f->cluster);
+    m->info.cluster = (int)read_size(f, &j, "cluster", 4096);
+    if (!json_ended(&j)) return fail(f, "its cluster is no number");
+  }
+  for (j = json_of(f->steps); json_next(&j, '[', ']', &first); ++m->info.members) json_count(&j);
+  if (!json_ended(&j) || m->info.members > 4096)
+    return fail(f, "its members' steps are no list of numbers");
+  if (m->info.members == 0) return fail(f, "it has no members");
+  if (f->run != NULL) m->info.run = f->run;
+  if (f->round != NULL) {
+    j = json_of(f->round);
+    m->info.round = (long)(json_count(&j) & LONG_MAX);
+    if (!json_ended(&j)) return fail(f, "its round is no number");
+  }
+  if (f->problem == NULL) return !f->bad;
+  j = json_of(f->problem);
+  for (first = 1; json_key(&j, &first, key, sizeof key);) {
+    inner = 1;
+    if (strcmp(key, "name") == 0)
+      m->info.problem = keep_string(f, &j);
+    else if (strcmp(key, "dt") == 0)
+      m->info.dt = json_real(&j);
+    else if (strcmp(key, "channels") == 0) {
+      m->channels = f->text + f->text_used;
+      for (m->channel_names = 0; json_next(&j, '[', ']', &inner); ++m->channel_names)
+        keep_string(f, &j);
+    } else
+      json_skip(&j, 0);
+  }
+  if (!json_ended(&j) || !(m->info.dt >= 0.0 && m->info.dt <= DBL_MAX))
+    return fail(f, "its problem is not JSON as a model file has it");
+  return !f->bad;
+}
+
+/* --- weights ------------------------------------------------------------------------------- */
+
+/* Where everything lies in the model's numbers; twice: to count, and to give out. */
+static void place(struct stap_model* m, struct pieces* p) {
+  const size_t wide = m->wide, high = padded(m->lifting), broad = padded(m->projection);
+  const size_t nx = m->info.axes == 2 ? m->info.points[0] : 1,
+               ny = m->info.points[m->info.axes - 1];
+  size_t l;
+  int i, a;
+  m->along_y = take2(p, 2 * m->kept[1], ny);
+  m->along_y_t = take2(p, 2 * m->kept[1], ny);
+  m->along_x = take2(p, 2 * m->kept[0], 2 * nx);
+  m->along_x_t = take2(p, 2 * m->kept[0], 2 * nx);
+  for (a = 0; a < m->info.axes; ++a)
+    m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, m->info.points[a]);
+  for (i = 0; i < m->info.members; ++i) {
+    struct member* w = m->members + i;
+    w->mean = take(p, m->out);
+    w->deviation = take(p, m->out);
+    w->lift1 = take2(p, m->in, high);
+    w->lift1_t = take2(p, m->lifting, padded(m->in));
+    w->lift1_bias = take(p, high);
+    w->lift2 = take2(p, m->lifting, wide);
+    w->lift2_t = take2(p, m->width, high);
+    w->lift2_bias = take(p, wide);
+    w->project1 = take2(p, m->width, broad);
+    w->project1_t = take2(p, m->projection, wide);
+    w->project1_bias = take(p, broad);
+    w->project2 = take2(p, m->projection, padded(m->out));
+    w->project2_t = take2(p, m->out, broad);
+    w->project2_bias = take(p, padded(m->out));
+    for (l = 0; l < m->layers; ++l) {
+      w->skip[l] = take2(p, m->width, wide);
+      w->skip_t[l] = take2(p, m->width, wide);
+      w->bias[l] = take(p, wide);
+      w->spectral[l] = take2(p, m->modes, times(2 * m->width, wide));
+    }
+  }
+}
+
+/* The data of member `i`'s tensor of this shape; NULL: there is none, and that is said, or there is
+ * nothing to write it to yet: sizes are checked before memory is taken. */
+static const unsigned char* find(struct file* f, const void* to, int i, const char* name, int rank,
+                                 const size_t* shape) {
+  char whole[NAME_MOST + 16];
+  struct tensor wanted, *t;
+  size_t at, values = 1;
+  int r;
+  snprintf(whole, sizeof whole, "%d/%s", i, name);
+  wanted.name = whole;
+  t = bsearch(&wanted, f->tensors, f->tensor_count, sizeof wanted, by_name);
+  if (t == NULL) return fail(f, "tensor %s is missing", whole), NULL;
+  for (r = 0; r < rank && t->rank == rank; ++r)
+    values = t->shape[r] == shape[r] ? times(values, shape[r]) : SIZE_MAX;
+  if (t->rank != rank || values == SIZE_MAX)
+    return fail(f, "tensor %s has a shape that does not fit", whole), NULL;
+  t->used = 1;
+  if (to != NULL) return f->data + t->begin;
+  for (at = t->begin; at < t->end; at += 4)
+    if ((bits_at(f->data + at) & 0x7F800000u) == 0x7F800000u)
+      return fail(f, "tensor %s has a value that is not finite", whole), NULL;
+  return NULL;
+}
+
+static float value_at(const unsigned char* data, size_t i) {
+  const uint32_t bits = bits_at(data + 4 * i);
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static void fill_vector(struct file* f, int i, const char* name, size_t n, float* to) {
+  const unsigned char* data = find(f, to, i, name, 1, &n);
+  size_t at;
+  for (at = 0; data != NULL && at < n; ++at) to[at] = value_at(data, at);
+}
+
+/* A pointwise layer [out][in], and the way back. */
+static void fill_dense(struct file* f, const struct stap_model* m, int i, const char* name,
+                       size_t out, size_t in, float* to, float* back) {
+  size_t shape[4] = {0, 0, 1, 1}, o, k;
+  const unsigned char* data;
+  shape[0] = out;
+  shape[1] = in;
+  data = find(f, to, i, name, 2 + m->info.axes, shape);
+  for (o = 0; data != NULL && o < out; ++o)
+    for (k = 0; k < in; ++k) {
+      const float value = value_at(data, o * in + k);
+      to[o / PANEL * in * PANEL + k * PANEL + o % PANEL] = value;
+      back[k / PANEL * out * PANEL + o * PANEL + k % PANEL] = value;
+    }
+}
+
+/* [in][out][modes...][2] -> [mode][out / 16][real, imaginary][in][16]; of two axes, modes of the
+ * last one come first here. */
+static void fill_spectral(struct file* f, const struct stap_model* m, int i, size_t layer,
+                          float* to) {
+  const size_t w = m->width, kx = m->kept[0], ky = m->kept[1], mode_size = 2 * w * m->wide;
+  size_t shape[5], in, out, a, b, part;
+  char name[NAME_MOST];
+  const unsigned char* data;
+  int rank = 0;
+  shape[rank++] = w;
+  shape[rank++] = w;
+  if (m->info.axes == 2) shape[rank++] = kx;
+  shape[rank++] = ky;
+  shape[rank++] = 2;
+  snprintf(name, sizeof name, "fno_blocks.convs.weight.%zu.tensor", layer);
+  data = find(f, to, i, name, rank, shape);
+  if (data == NULL) return;
+  for (in = 0; in < w; ++in)
+    for (out = 0; out < w; ++out)
+      for (a = 0; a < kx; ++a)
+        for (b = 0; b < ky; ++b)
+          for (part = 0; part < 2; ++part)
+            to[(b * kx + a) * mode_size + (out / PANEL * 2 * w + part * w + in) * PANEL +
+               out % PANEL] = value_at(data, (((in * w + out) * kx + a) * ky + b) * 2 + part);
+}
+
+static void fill_member(struct file* f, const struct stap_model* m, int i, struct member* w) {
+  char name[NAME_MOST];
+  size_t shape[4] = {0, 0, 1, 1}, l, c;
+  const unsigned char* data;
+  fill_vector(f, i, "mean", m->out, w->mean);
+  fill_vector(f, i, "deviation", m->out, w->deviation);
+  for (c = 0; w->deviation != NULL && !f->bad && c < m->out; ++c)
+    if (!(w->deviation[c] > 0.0f)) fail(f, "tensor %d/deviation is not above 0", i);
+  fill_dense(f, m, i, "lifting.fcs.0.weight", m->lifting, m->in, w->lift1, w->lift1_t);
+  fill_vector(f, i, "lifting.fcs.0.bias", m->lifting, w->lift1_bias);
+  fill_dense(f, m, i, "lifting.fcs.1.weight", m->width, m->lifting, w->lift2, w->lift2_t);
+  fill_vector(f, i, "lifting.fcs.1.bias", m->width, w->lift2_bias);
+  fill_dense(f, m, i, "projection.fcs.0.weight", m->projection, m->width, w->project1,
+             w->project1_t);
+  fill_vector(f, i, "projection.fcs.0.bias", m->projection, w->project1_bias);
+  fill_dense(f, m, i, "projection.fcs.1.weight", m->out, m->projection, w->project2, w->project2_t);
+  fill_vector(f, i, "projection.fcs.1.bias", m->out, w->project2_bias);
+  shape[0] = m->layers;
+  shape[1] = m->width;
+  data = find(f, w->bias[0], i, "fno_blocks.convs.bias", 2 + m->info.axes, shape);
+  for (l = 0; l < m->layers; ++l) {
+    for (c = 0; data != NULL && c < m->width; ++c) w->bias[l][c] = value_at(data, l * m->width + c);
+    snprintf(name, sizeof name, "fno_blocks.fno_skips.%zu.weight", l);
+    fill_dense(f, m, i, name, m->width, m->width, w->skip[l], w->skip_t[l]);
+    fill_spectral(f, m, i, l, w->spectral[l]);
+  }
+}
+
+/* Sine and cosine of a whole circle's part/whole, exact where they are 0 and 1. */
+static double turn(size_t part, size_t whole, int sine) {
+  const double angle = 8.0 * atan(1.0) * (double)(part % whole) / (double)whole;
+  if (4 * (part % whole) % whole == 0) { /* a quarter */
+    static const double quarters[] = {1.0, 0.0, -1.0, 0.0};
+    return quarters[(4 * (part % whole) / whole + (sine ? 3 : 0)) % 4];
+  }
+  return sine ? sin(angle) : cos(angle);
+}
+
+static void fill_tables(struct stap_model* m) {
+  const size_t kx = m->kept[0], ky = m->kept[1];
+  const size_t nx = m->info.axes == 2 ? m->info.points[0] : 1,
+               ny = m->info.points[m->info.axes - 1];
+  size_t a, b, i;
+  int part, axis;
+  /* Forward: e^(-i angle). Back: the last axis' zero and middle modes count once, others twice. */
+  for (b = 0; b < ky; ++b)
+    for (i = 0; i < ny; ++i)
+      for (part = 0; part < 2; ++part) {
+        const double value = part == 0 ? turn(b * i, ny, 0) : -turn(b * i, ny, 1);
+        const double counts = (b == 0 || 2 * b == ny ? 1.0 : 2.0) / (double)m->points;
+        m->along_y[(2 * b + (size_t)part) * ny + i] = (float)value;
+        m->along_y_t[i * 2 * ky + 2 * b + (size_t)part] = (float)(value * counts);
+      }
+  /* The first axis has waves -kx / 2 and up. */
+  for (a = 0; a < kx && m->info.axes == 2; ++a)
+    for (i = 0; i < nx; ++i) {
+      const size_t wave = a + nx - kx / 2; /* modulo nx */
+      const float c = (float)turn(wave * i, nx, 0), s = (float)turn(wave * i, nx, 1);
+      float* re = m->along_x + 2 * a * 2 * nx;
+      float* im = re + 2 * nx;
+      re[i] = im[nx + i] = c;
+      re[nx + i] = s;
+      im[i] = -s;
+      m->along_x_t[i * 2 * kx + 2 * a] = m->along_x_t[(nx + i) * 2 * kx + 2 * a + 1] = c;
+      m->along_x_t[(nx + i) * 2 * kx + 2 * a] = s;
+      m->along_x_t[i * 2 * kx + 2 * a + 1] = -s;
+    }
+  for (axis = 0; axis < m->info.axes && m->needs & POSITION_INPUT; ++axis)
+    for (i = 0; i < m->info.points[axis]; ++i) {
+      m->position[axis][i] = (float)turn(i, m->info.points[axis], 1);
+      m->position[axis][m->info.points[axis] + i] = (float)turn(i, m->info.points[axis], 0);
+    }
+}
+
+static void fill_members(struct file* f, const struct stap_model* m) {
+  int i;
+  for (i = 0; i < m->info.members && !f->bad; ++i) fill_member(f, m, i, m->members + i);
+}
+
+static int fill(struct file* f, struct stap_model* m) {
+  struct pieces p = {NULL, 0};
+  float** layers;
+  size_t i, per_member = 4 * m->layers, tables;
+  tables = plus(times(4 * m->kept[1], m->info.points[m->info.axes - 1]),
+                times(8 * m->kept[0], m->info.axes == 2 ? m->info.points[0] : 1));
+  if (tables > (size_t)1 << 27) return fail(f, "its modes and points are too many for this reader");
+  m->members = calloc((size_t)m->info.members, sizeof *m->members);
+  layers = m->layer_pieces = calloc((size_t)m->info.members * per_member, sizeof *layers);
+  if (m->members == NULL || layers == NULL) return fail(f, "there is not enough memory for it");
+  for (i = 0; i < (size_t)m->info.members; ++i, layers += per_member) {
+    m->members[i].spectral = layers;
+    m->members[i].skip = layers + m->layers;
+    m->members[i].skip_t = layers + 2 * m->layers;
+    m->members[i].bias = layers + 3 * m->layers;
+  }
+  place(m, &p);
+  fill_members(f, m);
+  for (i = 0; i < f->tensor_count && !f->bad; ++i)
+    if (!f->tensors[i].used) fail(f, "tensor %.60s belongs to no member", f->tensors[i].name);
+  if (f->bad) return 0;
+  m->numbers = zeros(p.used);
+  if (m->numbers == NULL)
+    return fail(f, "there is not enough memory for it: it needs %zu bytes", times(p.used, 4));
+  p.block = m->numbers;
+  p.used = 0;
+  place(m, &p);
+  fill_members(f, m);
+  fill_tables(m);
+  return !f->bad;
+}
+
+/* --- opening and closing ------------------------------------------------------------------- */
+
+static stap_model* read_model(struct file* f) {
+  stap_model* m = calloc(1, sizeof *m);
+  int good = 0;
+  if (m == NULL) {
+    fail(f, "there is not enough memory for it");
+  } else if (read_header(f) && check_seal(f)) {
+    if (f->format == NULL || strcmp(f->format, "model/4") != 0)
+      fail(f, "its format is '%.40s', expected model/4: write it with 'stap export-model'",
+           f->format ? f->format : "");
+    else if (f->required == NULL || f->spec == NULL || f->steps == NULL)
+      fail(f, "its metadata have no 'requires', 'spec' or 'steps'");
+    else
+      good = read_requires(f, m) && read_info(f, m) && read_spec(f, m) && fill(f, m);
+  }
+  free(f->tensors);
+  if (good)
+    m->text = f->text;
+  else
+    free(f->text);
+  if (good) return m;
+  stap_model_close(m);
+  return NULL;
+}
+
+stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size) {
+  struct file f;
+  memset(&f, 0, sizeof f);
+  f.bytes = bytes;
+  f.size = size;
+  f.name = "this";
+  f.why = why;
+  f.why_size = why_size;
+  return read_model(&f);
+}
+
+stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
+  struct file f;
+  FILE* in = fopen(path, "rb");
+  stap_model* model = NULL;
+  unsigned char* bytes = NULL;
+  long size = -1;
+  memset(&f, 0, sizeof f);
+  f.name = path;
+  f.why = why;
+  f.why_size = why_size;
+  if (in == NULL) {
+    fail(&f, "it cannot be opened: %s", strerror(errno));
+    return NULL;
+  }
+  if (fseek(in, 0, SEEK_END) == 0) size = ftell(in);
+  if (size < 0 || size == LONG_MAX || fseek(in, 0, SEEK_SET) != 0)
+    fail(&f, "it is no file whose size is known");
+  else if ((bytes = malloc((size_t)size + 1)) == NULL)
+    fail(&f, "there is not enough memory for its %ld bytes", size);
+  else if (fread(bytes, 1, (size_t)size, in) != (size_t)size)
+    fail(&f, "it cannot be read: %s", strerror(errno));
+  fclose(in);
+  if (!f.bad) {
+    f.bytes = bytes;
+    f.size = (size_t)size;
+    model = read_model(&f);
+  }
+  free(bytes);
+  return model;
+}
+
+void stap_model_close(stap_model* m) {
+  if (m == NULL) return;
+  release(m->numbers);
+  free(m->members);
+  free(m->layer_pieces);
+  free(m->conserved);
+  free(m->text);
+  free(m);
+}
+
+const stap_model_info* stap_model_about(const stap_model* model) {
+  return &model->info;
+}
+
+const char* stap_model_channel(const stap_model* model, size_t channel) {
+  const char* name = model->channels;
+  if (channel >= model->channel_names) return "";
+  for (; channel > 0; --channel) name += strlen(name) + 1;
+  return name;
+}
+
+/* --- arithmetic ---------------------------------------------------------------------------- */
+
+/* The registers of the machine it is compiled for; LANES 1, plain C, is what
+ * STAP_MODEL_PLAIN asks for. */
+#if defined(__AVX2__) && defined(__FMA__) && !defined(STAP_MODEL_PLAIN)
+#include <immintrin.h>
+typedef __m256 lanes;
+#define LANES 8
+#define LOAD(p) _mm256_loadu_ps(p)
+#define STORE(p, x) _mm256_storeu_ps(p, x)
+#define SPREAD(x) _mm256_set1_ps(x)
+#define ADD(x, y) _mm256_add_ps(x, y)
+#define MULTIPLY_ADD(x, y, z) _mm256_fmadd_ps(x, y, z)
+#define FUSED(x, y, z) fmaf(x, y, z)
+#elif defined(__SSE2__) && !defined(STAP_MODEL_PLAIN)
+#include <emmintrin.h>
+typedef __m128 lanes;
+#define LANES 4
+#define LOAD(p) _mm_loadu_ps(p)
+#define STORE(p, x) _mm_storeu_ps(p, x)
+#define SPREAD(x) _mm_set1_ps(x)
+#define ADD(x, y) _mm_add_ps(x, y)
+#define MULTIPLY_ADD(x, y, z) _mm_add_ps(_mm_mul_ps(x, y), z)
+#define FUSED(x, y, z) ((x) * (y) + (z))
+#else
+typedef float lanes;
+#define LANES 1
+#define LOAD(p) (*(p))
+#define STORE(p, x) (*(p) = (x))
+#define SPREAD(x) (x)
+#define ADD(x, y) ((x) + (y))
+#define MULTIPLY_ADD(x, y, z) ((x) * (y) + (z))
+#define FUSED(x, y, z) ((x) * (y) + (z))
+#endif
+
+/* c = a b (+ bias) (+ c): rows of a, [n] each, times b, whose row k stands at b + k ldb; two
+ * registers of columns. Sums stay in registers, and run over k in order. */
+#define TILE(ROWS)                                                                          \
+  static void tile_##ROWS(size_t n, const float* a, size_t lda, const float* b, size_t ldb, \
+                          const float* bias, int add, float* c, size_t ldc) {               \
+    lanes s[ROWS][2];                                                                       \
+    size_t k;                                                                               \
+    int r;                                                                                  \
+    for (r = 0; r < ROWS; ++r) {                                                            \
+      s[r][0] = bias != NULL ? LOAD(bias) : SPREAD(0.0f);                                   \
+      s[r][1] = bias != NULL ? LOAD(bias + LANES) : SPREAD(0.0f);                           \
+    }                                                                                       \
+    for (k = 0; k < n; ++k, b += ldb) {                                                     \
+      const lanes b0 = LOAD(b), b1 = LOAD(b + LANES);                                       \
+      for (r = 0; r < ROWS; ++r) {                                                          \
+        const lanes x = SPREAD(a[(size_t)r * lda + k]);                                     \
+        s[r][0] = MULTIPLY_ADD(x, b0, s[r][0]);                                             \
+        s[r][1] = MULTIPLY_ADD(x, b1, s[r][1]);                                             \
+      }                                                                                     \
+    }                                                                                       \
+    for (r = 0; r < ROWS; ++r, c += ldc) {                                                  \
+      STORE(c, add ? ADD(LOAD(c), s[r][0]) : s[r][0]);                                      \
+      STORE(c + LANES, add ? ADD(LOAD(c + LANES), s[r][1]) : s[r][1]);                      \
+    }                                                                                       \
+  }
+TILE(6)
+TILE(4)
+TILE(2)
+TILE(1)
+
+/* c[rows][ldc] = a[rows][lda] b for all `panels` of 16 columns, which stand `step` apart in b. */
+static void product(size_t rows, size_t n, size_t panels, const float* a, size_t lda,
+                    const float* b, size_t ldb, size_t step, const float* bias, int add, float* c,
+                    size_t ldc) {
+  size_t panel, part, r;
+  for (panel = 0; panel < panels; ++panel)
+    for (part = 0; part < PANEL; part += 2 * LANES) {
+      const size_t column = panel * PANEL + part;
+      const float *from = b + panel * step + part, *start = bias == NULL ? NULL : bias + column;
+      for (r = 0; r + 6 <= rows; r += 6)
+        tile_6(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
+      for (; r + 4 <= rows; r += 4)
+        tile_4(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
+      for (; r + 2 <= rows; r += 2)
+        tile_2(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
+      for (; r < rows; ++r)
+        tile_1(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
+    }
+}
+
+/* A pointwise layer of `rows` points: y = x W (+ bias) (+ y). */
+static void dense(size_t rows, size_t in, size_t out, const float* x, size_t ldx, const float* w,
+                  const float* bias, int add, float* y, size_t ldy) {
+  product(rows, in, padded(out) / PANEL, x, ldx, w, PANEL, in * PANEL, bias, add, y, ldy);
+}
+
+/* x Phi(x), in its place, and unless NULL its slope Phi(x) + x phi(x).
+ *
+ * With a = |x|: max(x, 0) - a q(a), q(a) = 1 - Phi(a) = exp(-a^2 / 2) R(a), and R is smooth: a
+ * polynomial of degree 10 on [0, 6], beyond which a q(a) is below 6e-9. exp is 2^k 2^r with a
+ * polynomial of degree 5. No branch, so compilers make vectors of it, loop by loop. */
+static void gelu(size_t n, float* x, float* slope) {
+  enum { BLOCK = 64 };
+  float in[BLOCK], a[BLOCK], e[BLOCK], q[BLOCK], scale[BLOCK];
+  int32_t bits[BLOCK];
+  size_t at, left;
+  int i;
+  for (at = 0; at < n; at += BLOCK) {
+    left = n - at < BLOCK ? n - at : BLOCK;
+    if (left < BLOCK) memset(in, 0, sizeof in);
+    memcpy(in, x + at, left * sizeof *in);
+    for (i = 0; i < BLOCK; ++i) a[i] = fabsf(in[i]);
+    for (i = 0; i < BLOCK; ++i) a[i] = a[i] < 6.0f ? a[i] : 6.0f; /* also where it is no number */
+    for (i = 0; i < BLOCK; ++i) {
+      const float y = a[i] * a[i] * -0.72134752044f;
+      const int32_t k = (int32_t)(y - 0.5f);
+      const float r = y - (float)k;
+      float p = 0.0013276408426463604f;
+      p = FUSED(p, r, 0.009675540961325169f);
+      p = FUSED(p, r, 0.05550713464617729f);
+      p = FUSED(p, r, 0.24022120237350464f);
+      p = FUSED(p, r, 0.6931469440460205f);
+      e[i] = FUSED(p, r, 1.0000001192092896f);
+      bits[i] = (k + 127) * 8388608;
+    }
+    memcpy(scale, bits, sizeof scale);
+    for (i = 0; i < BLOCK; ++i) {
+      float p = 1.2714087915810524e-06f;
+      p = FUSED(p, a[i], -2.8997110348427668e-05f);
+      p = FUSED(p, a[i], 0.00029518044902943075f);
+      p = FUSED(p, a[i], -0.0018014759989455342f);
+      p = FUSED(p, a[i], 0.007542031351476908f);
+      p = FUSED(p, a[i], -0.023763136938214302f);
+      p = FUSED(p, a[i], 0.06070199981331825f);
+      p = FUSED(p, a[i], -0.13230572640895844f);
+      p = FUSED(p, a[i], 0.24986961483955383f);
+      p = FUSED(p, a[i], -0.39893248677253723f);
+      p = FUSED(p, a[i], 0.49999988079071045f);
+      e[i] *= scale[i];
+      q[i] = p * e[i];
+    }
+    if (slope != NULL) {
+      for (i = 0; i < BLOCK; ++i)
+        scale[i] = FUSED(in[i] * 0.3989422804f, e[i], 0.5f + copysignf(0.5f - q[i], in[i]));
+      memcpy(slope + at, scale, left * sizeof *scale);
+    }
+    for (i = 0; i < BLOCK; ++i) in[i] = FUSED(-a[i], q[i], in[i] < 0.0f ? 0.0f : in[i]);
+    memcpy(x + at, in, left * sizeof *in);
+  }
+}
+static void gelu_rows(size_t rows, size_t n, float* x, float* slope, size_t ld) {
+  size_t r;
+  for (r = 0; r < rows; ++r) gelu(padded(n), x + r * ld, slope == NULL ? NULL : slope + r * ld);
+}
+
+/* A field's kept modes, [mode][real, imaginary][wide], and back. */
+static void transform(const stap_model* m, const stap_work* w, const float* field, float* modes) {
+  const size_t wide = m->wide, panels = wide / PANEL, ld = m->field_ld;
+  const size_t ny = m->info.points[m->info.axes - 1], nx = m->points / ny, kx = m->kept[0],
+               ky = m->kept[1];
+  size_t i, b;
+  if (m->info.axes == 1) {
+    product(2 * ky, ny, panels, m->along_y, ny, field, ld, PANEL, NULL, 0, modes, wide);
+    return;
+  }
+  for (i = 0; i < nx; ++i) /* half: [last axis' mode][part][point of the first axis] */
+    product(2 * ky, ny, panels, m->along_y, ny, field + i * ny * ld, ld, PANEL, NULL, 0,
+            w->half + i * wide, nx * wide);
+  for (b = 0; b < ky; ++b)
+    product(2 * kx, 2 * nx, panels, m->along_x, 2 * nx, w->half + b * 2 * nx * wide, wide, PANEL,
+            NULL, 0, modes + b * kx * 2 * wide, wide);
+}
+
+static void transform_back(const stap_model* m, const stap_work* w, const float* modes,
+                           float* field) {
+  const size_t wide = m->wide, panels = wide / PANEL, ld = m->field_ld;
+  const size_t ny = m->info.points[m->info.axes - 1], nx = m->points / ny, kx = m->kept[0],
+               ky = m->kept[1];
+  size_t i, b;
+  if (m->info.axes == 1) {
+    product(ny, 2 * ky, panels, m->along_y_t, 2 * ky, modes, wide, PANEL, NULL, 0, field, ld);
+    return;
+  }
+  for (b = 0; b < ky; ++b)
+    product(2 * nx, 2 * kx, panels, m->along_x_t, 2 * kx, modes + b * kx * 2 * wide, wide, PANEL,
+            NULL, 0, w->half + b * 2 * nx * wide, wide);
+  for (i = 0; i < nx; ++i)
+    product(ny, 2 * ky, panels, m->along_y_t, 2 * ky, w->half + i * wide, nx * wide, PANEL, NULL, 0,
+            field + i * ny * ld, ld);
+}
+
+/* Every mode times its complex matrix: two rows, (re, -im) and (im, re), times [real; imaginary].
+ */
+static void mix_modes(const stap_model* m, const stap_work* w, const float* weights,
+                      const float* from, float* to) {
+  const size_t n = m->width, wide = m->wide, mode_size = 2 * n * wide;
+  size_t mode, i;
+  for (mode = 0; mode < m->modes; ++mode, from += 2 * wide, to += 2 * wide) {
+    for (i = 0; i < n; ++i) {
+      w->rows[i] = w->rows[3 * n + i] = from[i];
+      w->rows[n + i] = -from[wide + i];
+      w->rows[2 * n + i] = from[wide + i];
+    }
+    product(2, 2 * n, wide / PANEL, w->rows, 2 * n, weights + mode * mode_size, PANEL,
+            2 * n * PANEL, NULL, 0, to, wide);
+  }
+}
+
+/* Every mode times the conjugate transpose of its matrix. */
+static void mix_modes_back(const stap_model* m, const float* weights, const float* from,
+                           float* to) {
+  const size_t n = m->width, wide = m->wide;
+  size_t mode, i, panel;
+  int l;
+  for (mode = 0; mode < m->modes; ++mode, from += 2 * wide, to += 2 * wide, weights += 2 * n * wide)
+    for (i = 0; i < n; ++i) {
+      float re[PANEL] = {0}, im[PANEL] = {0}, sum_re = 0.0f, sum_im = 0.0f;
+      for (panel = 0; panel < wide / PANEL; ++panel) {
+        const float *a = weights + (panel * 2 * n + i) * PANEL, *b = a + n * PANEL;
+        const float *x = from + panel * PANEL, *y = x + wide;
+        for (l = 0; l < PANEL; ++l) {
+          re[l] += a[l] * x[l] + b[l] * y[l];
+          im[l] += a[l] * y[l] - b[l] * x[l];
+        }
+      }
+      for (l = 0; l < PANEL; ++l) {
+        sum_re += re[l];
+        sum_im += im[l];
+      }
+      to[i] = sum_re;
+      to[wide + i] = sum_im;
+    }
+}
+
+/* --- a step -------------------------------------------------------------------------------- */
+
+/* What the network is given at `n` points from `first`: [n][in]. */
+static void fill_input(const stap_model* m, const struct member* k, const double* from, long step,
+                       size_t first, size_t n, float* input) {
+  const size_t ny = m->info.points[m->info.axes - 1];
+  size_t c, p, next = m->out;
+  int axis;
+  for (c = 0; c < m->out; ++c)
+    for (p = 0; p < n; ++p)
+      input[p * m->in + c] =
+          (float)((from[c * m->points + first + p] - k->mean[c]) / k->deviation[c]);
+  if (m->needs & TIME_INPUT) {
+    for (p = 0; p < n; ++p)
+      input[p * m->in + next] = (float)((double)step / (double)m->info.horizon);
+    ++next;
+  }
+  for (axis = 0; axis < m->info.axes && m->needs & POSITION_INPUT; ++axis, next += 2)
+    for (p = 0; p < n; ++p) {
+      const size_t i = axis + 1 == m->info.axes ? (first + p) % ny : (first + p) / ny;
+      input[p * m->in + next] = m->position[axis][i];
+      input[p * m->in + next + 1] = m->position[axis][m->info.points[axis] + i];
+    }
+}
+
+static size_t chunk(const stap_model* m, size_t first) {
+  return m->points - first < CHUNK ? m->points - first : CHUNK;
+}
+
+/* The network up to the field that the projection takes, which is returned; with `slopes` those of
+ * the layers are kept for the way back. */
+static float* run(const stap_model* m, stap_work* w, const struct member* k, long step,
+                  const double* from, int slopes) {
+  const size_t ld = m->field_ld;
+  float *field = w->field, *next = w->next, *other;
+  size_t first, n, l;
+  for (first = 0; first < m->points; first += n) {
+    n = chunk(m, first);
+    fill_input(m, k, from, step, first, n, w->input);
+    dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden,
+          m->hidden_ld);
+    gelu_rows(n, m->lifting, w->hidden, NULL, m->hidden_ld);
+    dense(n, m->lifting, m->width, w->hidden, m->hidden_ld, k->lift2, k->lift2_bias, 0,
+          field + first * ld, ld);
+  }
+  for (l = 0; l < m->layers; ++l) {
+    transform(m, w, field, w->spectrum);
+    mix_modes(m, w, k->spectral[l], w->spectrum, w->product);
+    transform_back(m, w, w->product, next);
+    for (first = 0; first < m->points; first += n) {
+      float* y = next + first * ld;
+      n = chunk(m, first);
+      dense(n, m->width, m->width, field + first * ld, ld, k->skip[l], k->bias[l], 1, y, ld);
+      if (l + 1 < m->layers)
+        gelu_rows(n, m->width, y, slopes ? w->slopes + (l * m->points + first) * ld : NULL, ld);
+    }
+    other = field;
+    field = next;
+    next = other;
+  }
+  return field;
+}
+
+static double mean_of(const double* values, size_t n) {
+  double sum = 0.0;
+  size_t i;
+  for (i = 0; i < n; ++i) sum += values[i];
+  return sum / (double)n;
+}
+
+/* One member's step; `to` is not `from`. */
+static void advance(const stap_model* m, stap_work* w, const struct member* k, long step,
+                    const double* from, double* to) {
+  const size_t ldo = padded(m->out);
+  const float* field = run(m, w, k, step, from, 0);
+  size_t first, n, c, p;
+  for (first = 0; first < m->points; first += n) {
+    n = chunk(m, first);
+    dense(n, m->width, m->projection, field + first * m->field_ld, m->field_ld, k->project1,
+          k->project1_bias, 0, w->hidden, m->hidden_ld);
+    gelu_rows(n, m->projection, w->hidden, NULL, m->hidden_ld);
+    dense(n, m->projection, m->out, w->hidden, m->hidden_ld, k->project2, k->project2_bias, 0,
+          w->output, ldo);
+    for (c = 0; c < m->out; ++c)
+      for (p = 0; p < n; ++p) {
+        const size_t at = c * m->points + first + p;
+        to[at] = (m->delta ? from[at] : (double)k->mean[c]) +
+                 (double)k->deviation[c] * (double)w->output[p * ldo + c];
+      }
+  }
+  for (c = 0; c < m->out; ++c)
+    if (m->conserved[c]) {
+      double* values = to + c * m->points;
+      const double shift = mean_of(from + c * m->points, m->points) - mean_of(values, m->points);
+      for (p = 0; p < m->points; ++p) values[p] += shift;
+    }
+}
+
+/* Adds one member's gradient to `sum`. */
+static void add_adjoint(const stap_model* m, stap_work* w, const struct member* k, long step,
+                        const double* from, const double* weights, double* sum) {
+  const size_t ld = m->field_ld, high = m->hidden_ld, ldo = padded(m->out), ldi = padded(m->in);
+  float *field = run(m, w, k, step, from, 1), *d = field == w->field ? w->next : w->field, *other;
+  size_t first, n, c, p, l, i;
+  /* A mean that is kept takes the place of the network's: its part of the gradient goes past it. */
+  for (c = 0; c < m->out; ++c)
+    w->means[c] = m->conserved[c] ? mean_of(weights + c * m->points, m->points) : 0.0;
+  for (c = 0; c < m->out; ++c)
+    for (p = c * m->points; p < (c + 1) * m->points; ++p)
+      sum[p] += m->delta ? weights[p] : w->means[c];
+  for (first = 0; first < m->points; first += n) {
+    n = chunk(m, first);
+    dense(n, m->width, m->projection, field + first * ld, ld, k->project1, k->project1_bias, 0,
+          w->hidden, high);
+    gelu_rows(n, m->projection, w->hidden, w->slope, high);
+    for (c = 0; c < m->out; ++c)
+      for (p = 0; p < n; ++p)
+        w->output[p * ldo + c] =
+            (float)((double)k->deviation[c] * (weights[c * m->points + first + p] - w->means[c]));
+    dense(n, m->out, m->projection, w->output, ldo, k->project2_t, NULL, 0, w->hidden, high);
+    for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
+    dense(n, m->projection, m->width, w->hidden, high, k->project1_t, NULL, 0, d + first * ld, ld);
+  }
+  for (l = m->layers; l-- > 0;) { /* d: of what layer l makes, before its GELU */
+    transform(m, w, d, w->spectrum);
+    mix_modes_back(m, k->spectral[l], w->spectrum, w->product);
+    transform_back(m, w, w->product, field);
+    dense(m->points, m->width, m->width, d, ld, k->skip_t[l], NULL, 1, field, ld);
+    for (i = 0; l > 0 && i < m->points * ld; ++i)
+      field[i] *= w->slopes[(l - 1) * m->points * ld + i];
+    other = d;
+    d = field;
+    field = other;
+  }
+  for (first = 0; first < m->points; first += n) {
+    n = chunk(m, first);
+    fill_input(m, k, from, step, first, n, w->input);
+    dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden, high);
+    gelu_rows(n, m->lifting, w->hidden, w->slope, high);
+    dense(n, m->width, m->lifting, d + first * ld, ld, k->lift2_t, NULL, 0, w->hidden, high);
+    for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
+    dense(n, m->lifting, m->in, w->hidden, high, k->lift1_t, NULL, 0, w->input, ldi);
+    for (c = 0; c < m->out; ++c)
+      for (p = 0; p < n; ++p)
+        sum[c * m->points + first + p] += (double)w->input[p * ldi + c] / (double)k->deviation[c];
+  }
+}
+
+/* --- what programs call -------------------------------------------------------------------- */
+
+static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
+  const size_t field = times(m->points, m->field_ld), modes = times(2 * m->modes, m->wide);
+  const size_t values = times(2, m->info.values); /* doubles, in floats */
+  w->field = take(p, field);
+  w->next = take(p, field);
+  w->slopes = take2(p, field, m->layers - 1);
+  w->spectrum = take(p, modes);
+  w->product = take(p, modes);
+  w->half = take2(p, m->info.axes == 2 ? 2 * m->kept[1] : 0, times(m->info.points[0], m->wide));
+  w->hidden = take2(p, CHUNK, m->hidden_ld);
+  w->slope = take2(p, CHUNK, m->hidden_ld);
+  w->input = take2(p, CHUNK, padded(m->in));
+  w->output = take2(p, CHUNK, padded(m->out));
+  w->rows = take(p, 4 * m->width);
+  w->means = (double*)(void*)take(p, 2 * m->out);
+  w->made = (double*)(void*)take(p, values);
+  w->sum = (double*)(void*)take(p, values);
+  w->first = (double*)(void*)take(p, values);
+  w->square = (double*)(void*)take(p, values);
+}
+
+stap_work* stap_model_work(const stap_model* model) {
+  stap_work* work = calloc(1, sizeof *work);
+  struct pieces p = {NULL, 0};
+  if (work == NULL) return NULL;
+  place_work(model, work, &p);
+  work->block = p.block = zeros(p.used);
+  p.used = 0;
+  if (p.block != NULL) {
+    place_work(model, work, &p);
+    return work;
+  }
+  free(work);
+  return NULL;
+}
+
+void stap_work_free(stap_work* work) {
+  if (work == NULL) return;
+  release(work->block);
+  free(work);
+}
+
+/* The members that `member` means: from *first, so many; 0: there are none, or no such step. */
+static int members_of(const stap_model* m, int member, long step, int* first) {
+  if (step < 0 || member < STAP_MODEL_MEAN || member >= m->info.members) return 0;
+  *first = member == STAP_MODEL_MEAN ? 0 : member;
+  return member == STAP_MODEL_MEAN ? m->info.members : 1;
+}
+
+int stap_model_step(const stap_model* m, stap_work* w, int member, long step, const double* from,
+                    double* to) {
+  int first, i;
+  const int count = members_of(m, member, step, &first);
+  size_t v;
+  if (count == 0) return -1;
+  for (i = 0; i < count; ++i) {
+    advance(m, w, m->members + first + i, step, from, i == 0 ? w->sum : w->made);
+    for (v = 0; i > 0 && v < m->info.values; ++v) w->sum[v] += w->made[v];
+  }
+  for (v = 0; v < m->info.values; ++v) to[v] = w->sum[v] / count;
+  return 0;
+}
+
+int stap_model_rollout(const stap_model* m, stap_work* w, int member, long step, long steps,
+                       const double* from, double* states) {
+  int first;
+  long i;
+  if (members_of(m, member, step, &first) == 0 || steps < 0 || step > LONG_MAX - steps) return -1;
+  for (i = 0; i < steps; ++i, from = states, states += m->info.values)
+    stap_model_step(m, w, member, step + i, from, states);
+  return 0;
+}
+
+int stap_model_members(const stap_model* m, stap_work* w, long step, const double* from,
+                       double* average, double* each, double* spread) {
+  const size_t values = m->info.values;
+  const int count = m->info.members;
+  size_t v;
+  int i;
+  if (step < 0) return -1;
+  for (i = 0; i < count; ++i) {
+    double* made = i == 0 ? w->first : w->made;
+    advance(m, w, m->members + i, step, from, made);
+    if (each != NULL) memcpy(each + (size_t)i * values, made, values * sizeof *each);
+    for (v = 0; v < values; ++v) {
+      const double d =
+          made[v] - w->first[v]; /* squares of what differs: of whole states they cancel */
+      w->sum[v] = i == 0 ? made[v] : w->sum[v] + made[v];
+      w->square[v] = i == 0 ? 0.0 : w->square[v] + d * d;
+    }
+  }
+  for (v = 0; v < values; ++v) {
+    const double shift = w->sum[v] / count - w->first[v],
+                 variance = w->square[v] / count - shift * shift;
+    if (average != NULL) average[v] = w->sum[v] / count;
+    if (spread != NULL)
+      spread[v] = variance > 0.0 ? sqrt(variance) : variance != variance ? variance : 0.0;
+  }
+  return 0;
+}
+
+int stap_model_adjoint(const stap_model* m, stap_work* w, int member, long step, const double* from,
+                       const double* weights, double* gradient) {
+  int first, i;
+  const int count = members_of(m, member, step, &first);
+  size_t v;
+  if (count == 0) return -1;
+  memset(w->sum, 0, m->info.values * sizeof *w->sum);
+  for (i = 0; i < count; ++i)
+    add_adjoint(m, w, m->members + first + i, step, from, weights, w->sum);
+  for (v = 0; v < m->info.values; ++v) gradient[v] = w->sum[v] / count;
+  return 0;
+}

@@ -1,0 +1,91 @@
+/*
+ * stap_model.h: a trained surrogate in your C, C++ or Fortran program. Two files, stap_model.h and
+ * stap_model.c, in C99; nothing but the C library and libm.
+ *
+ *   char why[STAP_MODEL_MESSAGE];
+ *   stap_model* model = stap_model_open("model.safetensors", why, sizeof why);
+ *   if (model == NULL) { fprintf(stderr, "%s\n", why); exit(1); }
+ *   stap_work* work = stap_model_work(model);       (one per thread)
+ *   for (long i = 0; i < steps; ++i) stap_model_step(model, work, STAP_MODEL_MEAN, i, u, u);
+ *   stap_work_free(work);
+ *   stap_model_close(model);
+ *
+ * The file is that of `stap export-model RUN --out model.safetensors`: all networks of a committee
+ * with what surrounds them. States are doubles [channel][x][y] in C order, stap_model_about() says
+ * how many; networks compute in single precision.
+ *
+ * A model never changes once it is open: threads share it, each with a work area of its own. Steps
+ * allocate nothing, print nothing and take the same bits to the same bits. Compile stap_model.c
+ * with -O3 -mavx2 -mfma (or -march=native) where the machine has them: it is three times as fast.
+ */
+#ifndef STAP_MODEL_H
+#define STAP_MODEL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define STAP_MODEL_MEAN (-1)   /* the averaged model, in the place of a member */
+#define STAP_MODEL_MESSAGE 400 /* bytes that hold every message */
+
+typedef struct stap_model stap_model;
+typedef struct stap_work stap_work;
+
+typedef struct {
+  int axes;            /* 1 or 2 */
+  size_t points[2];    /* per axis; 1 beyond the last one */
+  double lengths[2];   /* of the periodic domain, in the problem's unit; 0 beyond the last axis */
+  size_t channels;     /* of one state */
+  size_t values;       /* of what a step takes and gives: cluster x channels x points */
+  int members;         /* networks in the committee */
+  int cluster;         /* states that a step takes and gives, one after the other; mostly 1 */
+  double dt;           /* between two states; 0: the file does not say */
+  long horizon;        /* steps that networks with a time input have learned; 0: they have none */
+  const char* problem; /* its name; "" where the file does not say, here and below */
+  const char* run;     /* where it was trained: 16 digits that name the run */
+  long round;          /* of that run, from 0; -1: the file does not say */
+} stap_model_info;
+
+/* Opens a model file; NULL: it could not be read, is damaged, or needs what this reader does not
+ * know, and `why` says so. Files are checked whole (sizes, checksum, names) before they are used.
+ */
+stap_model* stap_model_open(const char* path, char* why, size_t why_size);
+/* The same of a file's content, which is copied. */
+stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size);
+void stap_model_close(stap_model* model);
+
+/* Valid as long as the model is open. */
+const stap_model_info* stap_model_about(const stap_model* model);
+/* The name of a channel, such as "u"; "" if the file does not say, or there is no such channel. */
+const char* stap_model_channel(const stap_model* model, size_t channel);
+
+/* The memory that steps need, for one thread; NULL without memory. */
+stap_work* stap_model_work(const stap_model* model);
+void stap_work_free(stap_work* work);
+
+/* What follows takes a member (0, 1, ...) or STAP_MODEL_MEAN, and the number of the step: 0 from
+ * the first state of a trajectory. Only networks with a time input look at the step. It returns 0,
+ * or -1 and does nothing where there is no such member or step. */
+
+/* The state after `from`; `to` may be the same array. STAP_MODEL_MEAN: the members' average. */
+int stap_model_step(const stap_model* model, stap_work* work, int member, long step,
+                    const double* from, double* to);
+/* `steps` steps, the first of this number: [steps][values] into `states`. */
+int stap_model_rollout(const stap_model* model, stap_work* work, int member, long step, long steps,
+                       const double* from, double* states);
+/* One step of all members at once: the average [values], each member's state [members][values],
+ * and by how much members differ there [values], the standard deviation (of the members
+ * themselves: divided by their number). Those that are NULL are left out; none may be `from`. */
+int stap_model_members(const stap_model* model, stap_work* work, long step, const double* from,
+                       double* average, double* each, double* spread);
+/* The adjoint of a step: gradient[j] = sum over i of weights[i] * d to[i] / d from[j]. `gradient`
+ * may be `weights`, not `from`. */
+int stap_model_adjoint(const stap_model* model, stap_work* work, int member, long step,
+                       const double* from, const double* weights, double* gradient);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
