@@ -141,7 +141,13 @@ void parse(const Table& table, const Value& value, const std::string& path, void
 
 Value to_value(const Table& table, const void* options) {
   Value result{Value::Map{}};
-  for (const FieldInfo& field : table.fields()) result.set(field.name, field.get(options));
+  const std::shared_ptr<void> defaults = table.make();
+  for (const FieldInfo& field : table.fields()) {
+    Value value = field.get(options);
+    if (field.later && value == field.get(defaults.get())) continue;
+    if (field.section != nullptr && value.map()->empty()) continue;
+    result.set(field.name, std::move(value));
+  }
   return result;
 }
 

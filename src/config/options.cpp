@@ -9,11 +9,7 @@ AnyOptions::AnyOptions(const Table& table, std::shared_ptr<const void> options)
 
 Value AnyOptions::value() const {
   if (!options_) return {};
-  Value all = to_value(*table_, options_.get());
-  const std::shared_ptr<void> defaults = table_->make();
-  for (const FieldInfo& field : table_->fields())
-    if (field.later && *all.find(field.name) == field.get(defaults.get())) all.erase(field.name);
-  return all;
+  return to_value(*table_, options_.get());
 }
 
 const void* AnyOptions::of(const Table& table) const {

@@ -85,6 +85,12 @@ class Parser {
     check_permutation(map_.parameters, "parameter");
     for (std::size_t a = 0; a < grid_.axes(); ++a) {
       const std::size_t from = map_.axes[a].from;
+      if (grid_.end(a) != grid_.end(from))
+        complain(
+            fmt::format("{} and {} end differently, so that they cannot stand in each other's "
+                        "place: one has walls where the other is periodic, or other points",
+                        kAxisNames[a], kAxisNames[from]));
+      if (grid_.end(a) != Boundary::periodic) check_walls(a);
       if (grid_.points[a] != grid_.points[from] || grid_.lengths[a] != grid_.lengths[from])
         complain(
             fmt::format("{} has {} points over {:g} and {} {} over {:g}, so that they cannot "
@@ -187,6 +193,18 @@ class Parser {
       complain(fmt::format("there is no {0} {1}; {0}s may only be swapped and change their signs",
                            what, name));
     to = {*from, minus};
+  }
+
+  // Walls stay where they are: of mirrors there is the one about the middle, which x -> -x means.
+  void check_walls(std::size_t a) {
+    Symmetry::Axis& to = map_.axes[a];
+    const std::size_t middle = grid_.points[a] - 1;
+    if (to.minus && to.shift == 0) to.shift = middle;
+    if (to.shift != (to.minus ? middle : 0))
+      complain(
+          fmt::format("{} has walls, which a shift would move; its one mirror is {} -> -{}, "
+                      "about the middle between them",
+                      kAxisNames[a], kAxisNames[a], kAxisNames[to.from]));
   }
 
   template <class Part>

@@ -101,6 +101,7 @@ std::string problem_id(const Outline& outline) {
   digest.number<std::uint64_t>(outline.grid.points.size());
   for (const std::size_t points : outline.grid.points) digest.number<std::uint64_t>(points);
   digest.numbers(outline.grid.lengths).number(outline.dt);
+  for (const std::string& end : wall_names(outline.grid)) digest.text(end);
   digest.numbers(outline.guard_min).numbers(outline.guard_max);
   for (const Parameter& parameter : outline.parameters) {
     digest.text(parameter.name).number(parameter.value);

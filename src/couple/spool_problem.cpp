@@ -56,6 +56,7 @@ Value to_value(const Outline& outline) {
   value.set("channels", list_of(outline.channels));
   value.set("points", list_of(outline.grid.points));
   value.set("lengths", list_of(outline.grid.lengths));
+  if (outline.grid.walled()) value.set("walls", list_of(wall_names(outline.grid)));
   value.set("dt", outline.dt);
   value.set("guard_min", list_of(outline.guard_min));
   value.set("guard_max", list_of(outline.guard_max));
@@ -87,6 +88,8 @@ Outline read_outline(const Value& value, const fs::path& file) {
   }
   outline.grid =
       make_grid(outline.channels.size(), std::move(sizes), reals_in(value, "lengths", file));
+  if (value.find("walls") != nullptr)
+    outline.grid = with_walls(std::move(outline.grid), config::texts_in(value.find("walls")));
   outline.dt = field<double>(value, "dt", file);
   outline.guard_min = reals_in(value, "guard_min", file);
   outline.guard_max = reals_in(value, "guard_max", file);

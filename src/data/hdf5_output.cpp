@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "stap/core/error.h"
 
@@ -102,6 +103,8 @@ void Output::describe(const StateInfo& info) const {
   write_attribute(*this, file(), "channels", H5T_STD_I64LE, H5T_NATIVE_INT64, space({}), &channels);
   attribute(file(), "points", points);
   attribute(file(), "lengths", info.grid.lengths);
+  if (info.grid.walled())
+    attribute(file(), "walls", fmt::format("{}", fmt::join(wall_names(info.grid), ",")));
   if (info.dt > 0) attribute(file(), "dt", info.dt);
 }
 

@@ -78,6 +78,17 @@ class RowsDataset {
   std::vector<std::size_t> shape_;
 };
 
+// "centres,periodic", apart.
+std::vector<std::string> names_in(const std::string& text) {
+  std::vector<std::string> names{""};
+  for (const char c : text)
+    if (c == ',')
+      names.emplace_back();
+    else
+      names.back() += c;
+  return names;
+}
+
 }  // namespace
 
 StateInfo read_state_info(const fs::path& path) {
@@ -103,6 +114,9 @@ StateInfo read_state_info(const fs::path& path) {
     if (channels.size() != 1) fail("its attribute 'channels' is not one number");
     try {
       info.grid = make_grid(channels[0], sizes("points"), numbers("lengths"));
+      if (has_attribute(path, "/", "walls"))
+        info.grid =
+            with_walls(std::move(info.grid), names_in(read_text_attribute(path, "/", "walls")));
     } catch (const Error& failure) {
       fail(failure.what());
     }

@@ -132,7 +132,9 @@ struct WellWriter::File {
     for (std::size_t axis = 0; axis < info.grid.axes(); ++axis) {
       std::vector<double> places;
       for (std::size_t i = 0; i < info.grid.points[axis]; ++i)
-        places.push_back(static_cast<double>(i) * info.grid.spacing(axis));
+        places.push_back(
+            (static_cast<double>(i) + (info.grid.end(axis) == Boundary::centres ? 0.5 : 0.0)) *
+            info.grid.spacing(axis));
       Handle coordinate =
           values(output, fmt::format("dimensions/{}", kAxes[axis]), {places.size()}, places);
       varying(coordinate, false, false);
@@ -143,18 +145,20 @@ struct WellWriter::File {
   void write_boundaries() const {
     group(output, "boundary_conditions");
     for (std::size_t axis = 0; axis < info.grid.axes(); ++axis) {
-      const std::string name = fmt::format("boundary_conditions/{}_periodic", kAxes[axis]);
+      const std::string type = info.grid.end(axis) == Boundary::periodic ? "periodic" : "wall";
+      const std::string name = fmt::format("boundary_conditions/{}_{}", kAxes[axis], type);
       const Handle boundary = group(output, name);
       texts(output, boundary, "associated_dims", {kAxes[axis]});
       texts(output, boundary, "associated_fields", {});
-      text(output, boundary, "bc_type", "periodic");
+      text(output, boundary, "bc_type", type);
       varying(boundary, false, false);
       std::vector<std::int8_t> mask(info.grid.points[axis], 0);
       mask.front() = mask.back() = 1;
-      const Handle type = truth_type(output);
-      Handle dataset = output.dataset(name + "/mask", type.get(), output.space({mask.size()}),
+      const Handle stored = truth_type(output);
+      Handle dataset = output.dataset(name + "/mask", stored.get(), output.space({mask.size()}),
                                       output.dataset_creation());
-      output.check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, mask.data()));
+      output.check(
+          H5Dwrite(dataset.get(), stored.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, mask.data()));
       output.close(dataset);
     }
   }

@@ -21,6 +21,7 @@ void travel(Wire& wire, Grid& grid) {
   travel(wire, grid.channels);
   travel(wire, grid.points);
   travel(wire, grid.lengths);
+  travel(wire, grid.ends);
 }
 
 void travel(Wire& wire, StateInfo& info) {

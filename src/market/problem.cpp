@@ -21,7 +21,9 @@ namespace fs = std::filesystem;
 
 void check_solver(const Study& study, const Solver& solver) {
   const auto text = [](const Grid& grid) {
-    return fmt::format("{} on lengths [{}]", grid.shape_text(), fmt::join(grid.lengths, ", "));
+    return fmt::format(
+        "{} on lengths [{}]{}", grid.shape_text(), fmt::join(grid.lengths, ", "),
+        grid.walled() ? fmt::format(" with walls [{}]", fmt::join(wall_names(grid), ", ")) : "");
   };
   if (!(solver.grid() == study.grid))
     throw Error(ErrorKind::config,

@@ -46,7 +46,7 @@ config::AnyOptions fitted_dilated(const NetworkSpec& spec) {
                 fmt::format("a dilated network of width {}, {} blocks and {} dilations, expected "
                             "at least 1 of each, and no dilation of 0",
                             options.width, options.blocks, options.dilations.size()));
-  check_reach(options, spec.grid);
+  check_reach(options, spec.body_grid());
   return any_options(dilated_fields(), options);
 }
 

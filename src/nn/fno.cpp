@@ -13,6 +13,7 @@
 namespace stap {
 namespace {
 
+// `grid` is the body's.
 void check_modes(const FnoOptions& options, const Grid& grid) {
   if (options.modes.size() != grid.axes())
     throw Error(
@@ -37,7 +38,7 @@ void check_modes(const FnoOptions& options, const Grid& grid) {
 
 config::AnyOptions fitted(const NetworkSpec& spec) {
   FnoOptions options = spec.family.options.as(fno_fields());
-  const Grid& grid = spec.grid;
+  const Grid grid = spec.body_grid();
   if (options.modes.empty())
     for (std::size_t points : grid.points)
       options.modes.push_back(std::min<std::size_t>(grid.axes() == 1 ? 32 : 16, points / 2 * 2));

@@ -35,6 +35,8 @@ std::vector<std::string> required(const Model& model) {
   add("conserved", !model.spec.conserved.empty());
   add("parameters", !model.spec.parameters.empty());
   add("shifts", model.spec.shifts() > 0);
+  add("walls", model.spec.grid.walled());
+  add("padding", model.spec.grid.points != model.spec.body_grid().points);
   add("cluster", model.cluster > 1);
   return names;
 }
@@ -42,7 +44,8 @@ std::vector<std::string> required(const Model& model) {
 void check_known(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
-        name != "conserved" && name != "parameters" && name != "shifts" && name != "cluster")
+        name != "conserved" && name != "parameters" && name != "shifts" && name != "walls" &&
+        name != "padding" && name != "cluster")
       throw Error(ErrorKind::data,
                   fmt::format("it requires '{}', which this program does not know: use the version "
                               "of stap or the program that wrote it",
@@ -88,7 +91,8 @@ json spec_to_json(const NetworkSpec& spec) {
   config::Value common =
       to_value(network_fields(), NetworkOptions{.target = spec.target,
                                                 .time_input = spec.inputs.time,
-                                                .position_input = spec.inputs.position});
+                                                .position_input = spec.inputs.position,
+                                                .padding = spec.padding_options()});
   common.erase("conserve");  // said by channel, not by name
   common.erase("parameter_input");
   if (spec.shifts() > 0) common.set("parameter_input", "shifts");
@@ -100,6 +104,7 @@ json spec_to_json(const NetworkSpec& spec) {
          {"network", json::parse(config::json_text(network, 0))}};
   if (spec.horizon > 0) j["horizon"] = spec.horizon;
   if (!spec.parameters.empty()) j["parameters"] = parameters_to_json(spec.parameters);
+  if (spec.grid.walled()) j["walls"] = wall_names(spec.grid);
   return j;
 }
 
@@ -108,11 +113,13 @@ NetworkSpec spec_from_json(const json& j) {
   config::Complaints complaints;
   const auto read = read_section(network_family(), section, complaints);
   complaints.throw_if_any();
-  NetworkSpec spec = make_network(
-      make_grid(j.at("channels").get<std::size_t>(), j.at("points").get<std::vector<std::size_t>>(),
-                j.at("lengths").get<std::vector<double>>()),
-      network_options(*read), {}, j.value("horizon", std::size_t{0}),
-      parameters_from_json(j.value("parameters", json::array())));
+  NetworkSpec spec =
+      make_network(with_walls(make_grid(j.at("channels").get<std::size_t>(),
+                                        j.at("points").get<std::vector<std::size_t>>(),
+                                        j.at("lengths").get<std::vector<double>>()),
+                              j.value("walls", std::vector<std::string>{})),
+                   network_options(*read), {}, j.value("horizon", std::size_t{0}),
+                   parameters_from_json(j.value("parameters", json::array())));
   spec.conserved = j.value("conserved", std::vector<std::size_t>{});
   for (std::size_t i = 0; i < spec.conserved.size(); ++i)
     if (spec.conserved[i] >= spec.grid.channels ||

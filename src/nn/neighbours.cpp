@@ -6,17 +6,17 @@ namespace stap {
 namespace {
 
 // The point of an axis of n that stands at i, which lies at most n - 1 beyond an end; n for none.
-std::size_t wrapped(std::ptrdiff_t i, std::ptrdiff_t n, Padding padding) {
+std::size_t wrapped(std::ptrdiff_t i, std::ptrdiff_t n, Beyond padding) {
   const bool inside = i >= 0 && i < n;
-  if (!inside && padding == Padding::zero) return static_cast<std::size_t>(n);
-  if (!inside && padding == Padding::periodic) i += i < 0 ? n : -n;
-  if (!inside && padding == Padding::mirror) i = i < 0 ? -1 - i : 2 * n - 1 - i;
+  if (!inside && padding == Beyond::zero) return static_cast<std::size_t>(n);
+  if (!inside && padding == Beyond::periodic) i += i < 0 ? n : -n;
+  if (!inside && padding == Beyond::mirror) i = i < 0 ? -1 - i : 2 * n - 1 - i;
   return static_cast<std::size_t>(i);
 }
 
 }  // namespace
 
-Neighbours neighbours(std::span<const std::size_t> points, std::span<const Padding> padding,
+Neighbours neighbours(std::span<const std::size_t> points, std::span<const Beyond> padding,
                       std::size_t taps, std::size_t dilation) {
   Neighbours result;
   result.points = 1;

@@ -10,7 +10,7 @@ namespace stap {
 
 /// How an axis goes on beyond its ends: from the other one, with zeros, or mirrored (point -1 is
 /// point 0 again).
-enum class Padding { periodic, zero, mirror };
+enum class Beyond { periodic, zero, mirror };
 
 /// Entry e adds to point p what tap[e]'s weights make of point source[e * points + p]; `points`
 /// stands for none, where fields have a point of zeros.
@@ -23,7 +23,7 @@ struct Neighbours {
 
 /// Of a convolution with so many taps per axis (odd), entry e of which is tap e, the last axis
 /// contiguous. Taps reach less far than any axis has points.
-Neighbours neighbours(std::span<const std::size_t> points, std::span<const Padding> padding,
+Neighbours neighbours(std::span<const std::size_t> points, std::span<const Beyond> padding,
                       std::size_t taps, std::size_t dilation);
 /// Of its adjoint: who has read a point, by which tap. Taps rise; one has several entries where a
 /// mirror makes it read a point more than once.

@@ -8,6 +8,20 @@ const config::Fields<NetworkOptions>& network_fields() {
   using config::later;
   using Target = NetworkOptions::Target;
   using ParameterInput = NetworkOptions::ParameterInput;
+  using PaddingOptions = NetworkOptions::PaddingOptions;
+  static const config::Fields<PaddingOptions> padding_fields{
+      later<PaddingOptions>(
+          {"share", &PaddingOptions::share,
+           "points that are added behind the end of an axis with walls, as a part of its own: one "
+           "value, or one per axis (0 where there are no walls); none: 0.25",
+           config::between(0, 1).length(0, 2)}),
+      later<PaddingOptions>(
+          {"kind", &PaddingOptions::kind,
+           "what stands there, in one word or one per axis: blended (from the value at one end to "
+           "that at the other), zero, or the field's odd or even mirror image in each wall; none: "
+           "blended",
+           config::length(0, 2)}),
+  };
   static const config::Fields<NetworkOptions> fields{
       {"target", &NetworkOptions::target,
        "what the network predicts: the change over one step, or the next state itself",
@@ -28,6 +42,9 @@ const config::Fields<NetworkOptions>& network_fields() {
        "channels whose mean over the grid the solver never changes, [u] say: what a network makes "
        "is shifted so that it does not either",
        config::length(0, 1024)},
+      {"padding", &NetworkOptions::padding,
+       "how an axis with walls goes on behind its end, since networks assume rings",
+       padding_fields},
   };
   return fields;
 }

@@ -72,6 +72,11 @@ const config::Fields<ExternalOptions>& external_fields() {
       {"points", &O::points, "grid points per axis", config::between(1, 1 << 24).length(1, 2)},
       {"lengths", &O::lengths, "length of the domain per axis; none: 1", config::above(0),
        "length"},
+      config::later<O>(
+          {"walls", &O::walls,
+           "how each axis ends: periodic, or between two walls with points at centres of cells "
+           "(centres) or from wall to wall (points); none: all periodic",
+           config::length(0, 2)}),
       {"dt", &O::dt, "length of one learned step", config::above(0), "time"},
       {"guard", &O::guard, "states that the solver must not be asked about", guard_fields},
       {"parameters", &O::parameters,
@@ -92,6 +97,11 @@ Outline outline_of(const ExternalOptions& options) {
   std::vector<double> lengths = options.lengths;
   if (lengths.empty()) lengths.assign(options.points.size(), 1.0);
   outline.grid = make_grid(options.channels.size(), options.points, std::move(lengths));
+  try {
+    outline.grid = with_walls(std::move(outline.grid), options.walls);
+  } catch (const Error& error) {
+    refuse(fmt::format("walls: {}", error.what()));
+  }
   outline.dt = options.dt;
   outline.guard_min = spread(options.guard.min, options.channels.size(), "min");
   outline.guard_max = spread(options.guard.max, options.channels.size(), "max");

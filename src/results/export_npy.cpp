@@ -90,7 +90,7 @@ std::string readme(const TrainingData& data) {
          fmt::format(
              "transitions of {}, a state and the solver's answer to it.\n"
              "\n"
-             "n = {} transitions; channels {}; {} points on a periodic domain of lengths {}; a "
+             "n = {} transitions; channels {}; {} points on a {} domain of lengths {}; a "
              "step is "
              "{:g}.\n"
              "Parameters:{}\n"
@@ -108,8 +108,11 @@ std::string readme(const TrainingData& data) {
              "members), not "
              "by the solver\n",
              data.problem, set.count(), fmt::join(data.channels, ", "),
-             fmt::join(data.grid.points, " x "), fmt::join(data.grid.lengths, " x "), set.dt,
-             parameters.empty() ? " none" : parameters, cluster);
+             fmt::join(data.grid.points, " x "),
+             data.grid.walled() ? fmt::format("walled ({})", fmt::join(wall_names(data.grid), ", "))
+                                : "periodic",
+             fmt::join(data.grid.lengths, " x "), set.dt, parameters.empty() ? " none" : parameters,
+             cluster);
 }
 
 }  // namespace

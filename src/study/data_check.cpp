@@ -54,6 +54,12 @@ std::string check_described(const fs::path& file, const Grid& grid, double dt,
     throw Error(ErrorKind::data, fmt::format("{} is of a domain of length {:g}, but {}'s is {:g}",
                                              file.string(), fmt::join(info.grid.lengths, " x "),
                                              whose, fmt::join(grid.lengths, " x ")));
+  if (info.grid.walled() && info.grid.ends != grid.ends)
+    throw Error(ErrorKind::data,
+                fmt::format("{} is of axes that end [{}], but {}'s end [{}]", file.string(),
+                            fmt::join(wall_names(info.grid), ", "), whose,
+                            grid.walled() ? fmt::format("{}", fmt::join(wall_names(grid), ", "))
+                                          : "periodic"));
   return info.equation;
 }
 

@@ -8,6 +8,7 @@ config::Value to_value(const Identity& identity) {
   value.set("channels", config::list_of(identity.channels));
   value.set("points", config::list_of(identity.grid.points));
   value.set("lengths", config::list_of(identity.grid.lengths));
+  if (identity.grid.walled()) value.set("walls", config::list_of(wall_names(identity.grid)));
   value.set("dt", identity.dt);
   value.set("steps", identity.steps);
   value.set("cluster", identity.cluster);

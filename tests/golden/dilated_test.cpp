@@ -135,7 +135,7 @@ TEST(DilatedGolden, GradientsBetweenWalls) {
     const auto inputs = file.states("x"), targets = file.states("y");
     const std::size_t points = file.spec.grid.points_total(), channels = file.spec.grid.channels;
     const cpu::dilated::DilatedBody body(file.spec, file.spec.family.options.as(dilated_fields()),
-                                         std::vector<Padding>(file.spec.grid.axes(), Padding::zero),
+                                         std::vector<Beyond>(file.spec.grid.axes(), Beyond::zero),
                                          active_isa());
     std::vector<float> packed(body.size());
     body.pack(file.weights, packed.data());

@@ -13,13 +13,13 @@ namespace stap::reference {
 
 class Dilated final : public Network {
  public:
-  /// Padding per axis; none: all periodic.
+  /// Beyond per axis; none: all periodic.
   Dilated(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling,
-          std::vector<Padding> padding = {})
+          std::vector<Beyond> padding = {})
       : Network(shape, weights, scaling),
         options_(shape.family.options.as(dilated_fields())),
         padding_(std::move(padding)) {
-    padding_.resize(shape.grid.axes(), Padding::periodic);
+    padding_.resize(shape.grid.axes(), Beyond::periodic);
   }
 
   Field body(Field x, std::span<const float>, Field* hidden) const override {
@@ -41,13 +41,13 @@ class Dilated final : public Network {
   double at(const std::vector<double>& channel, long i, long j) const {
     const bool two = shape_.grid.axes() == 2;
     const long nx = two ? long(shape_.grid.points[0]) : 1, ny = long(shape_.grid.points.back());
-    const auto inside = [](long k, long n, Padding padding) {
+    const auto inside = [](long k, long n, Beyond padding) {
       if (k >= 0 && k < n) return k;
-      if (padding == Padding::zero) return -1L;
-      if (padding == Padding::periodic) return (k + n) % n;
+      if (padding == Beyond::zero) return -1L;
+      if (padding == Beyond::periodic) return (k + n) % n;
       return k < 0 ? -k - 1 : 2 * n - k - 1;  // the mirror stands between two points
     };
-    i = inside(i, nx, two ? padding_[0] : Padding::periodic);
+    i = inside(i, nx, two ? padding_[0] : Beyond::periodic);
     j = inside(j, ny, padding_.back());
     return i < 0 || j < 0 ? 0.0 : channel[std::size_t(i * ny + j)];
   }
@@ -71,7 +71,7 @@ class Dilated final : public Network {
   }
 
   const DilatedOptions options_;
-  std::vector<Padding> padding_;
+  std::vector<Beyond> padding_;
 };
 
 /// The twin of a network of one of our families.

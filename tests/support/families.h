@@ -49,6 +49,7 @@ inline std::vector<NetworkCase> networks_of_families(std::size_t line, std::size
     };
     add("line", make_grid(channels, {line}, {1.0}), on_line);
     add("plane", make_grid(1, plane, {1.0, 1.0}), on_plane);
+    add("walls", with_walls(make_grid(1, plane, {1.0, 1.0}), {"centres", "points"}), on_plane);
   }
   return cases;
 }

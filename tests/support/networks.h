@@ -56,6 +56,29 @@ inline MemberState shifted(MemberState member) {
   return member;
 }
 
+/// The same network between walls, which are padded as these options say.
+inline NetworkSpec with_padding(const NetworkSpec& shape, const std::vector<std::string>& walls,
+                                std::vector<double> share, std::vector<std::string> kind = {},
+                                SharedFixedFields fixed = {}) {
+  NetworkSpec made = make_network(with_walls(shape.grid, walls),
+                                  {.target = shape.target,
+                                   .time_input = shape.inputs.time,
+                                   .position_input = shape.inputs.position,
+                                   .padding = {std::move(share), std::move(kind)},
+                                   .family = shape.family},
+                                  {}, shape.horizon, shape.parameters, std::move(fixed));
+  made.inputs = shape.inputs;
+  return made;
+}
+/// A hole of a third of the points, or a few of them.
+inline SharedFixedFields with_hole(const Grid& grid, std::size_t static_channels = 0) {
+  FixedFields fields;
+  for (std::size_t p = 0; p < grid.points_total(); ++p) fields.mask.push_back(p % 3 != 1);
+  for (std::size_t v = 0; v < static_channels * grid.points_total(); ++v)
+    fields.channels.push_back(static_cast<float>(Rng(77).normal(v)));
+  return make_fixed_fields(grid, std::move(fields));
+}
+
 /// Normal values: smooth data would hide errors in high modes.
 inline States<float> random_states(const Grid& grid, std::size_t count, const Rng& rng) {
   States<float> states(grid, count);

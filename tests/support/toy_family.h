@@ -35,7 +35,7 @@ struct ToyBody final : cpu::Body {
       : in(spec.in_channels()),
         out(spec.out_channels()),
         width(spec.family.options.as(toy_fields()).width),
-        points(spec.grid.points_total()) {}
+        points(spec.body_grid().points_total()) {}
 
   std::size_t size() const override { return (bias2() + out + 15) / 16 * 16; }
   std::size_t hidden_channels() const override { return width; }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "stap/core/fixed_fields.h"
 #include "stap/core/grid.h"
 #include "stap/core/query.h"
 
@@ -27,6 +28,7 @@ struct Outline {
   /// no such limit.
   std::vector<double> guard_min, guard_max;
   std::vector<Parameter> parameters;
+  SharedFixedFields fixed{};  ///< null: none
 };
 
 /// Names of the parameters that vary, as a query has their values.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stap/core/fixed_fields.h"
 #include "stap/core/grid.h"
 #include "stap/core/query.h"
 
@@ -38,6 +39,8 @@ class Solver {
   virtual std::vector<std::string> channels() const;
   /// Names of the parameters that vary: every query must have a value for each.
   virtual std::vector<std::string> parameters() const { return {}; }
+  /// What all states have in common; null: nothing. Answers are 0 where there is no state.
+  virtual SharedFixedFields fixed() const { return nullptr; }
   /// Those of this process fail for reasons of mathematics only, so they have none.
   virtual FailurePolicy failure_policy() const { return {}; }
   /// Whether a call is so expensive that two equal questions should be one.

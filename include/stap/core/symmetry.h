@@ -44,8 +44,9 @@ inline constexpr std::size_t kMostSymmetries = 64;
 
 /// "x -> -x, u -> -u": what stands in the place of what, for axes (x, y), channels and parameters
 /// that vary (by name) and time (t -> -t); what is not named stays. An axis may be shifted by a
-/// part of its length that is a whole number of points: "x -> 1/4 - x". Throws Error(config) for
-/// what is no map of these states.
+/// part of its length that is a whole number of points: "x -> 1/4 - x". Between walls x -> -x is
+/// the mirror about the middle, and there is no other. Throws Error(config) for what is no map of
+/// these states.
 Symmetry parse_symmetry(std::string_view text, const Grid& grid,
                         const std::vector<std::string>& channels,
                         const std::vector<std::string>& parameters = {});

@@ -23,7 +23,7 @@ struct WellInfo {
 
 /// Writes trajectories in the layout of The Well (polymathic-ai.org/the_well/data_format), in
 /// single precision: `t0_fields` with a dataset [B, T, X...] for every channel, `dimensions`,
-/// `boundary_conditions` (periodic on every axis), `scalars`, and the attributes it asks for. Texts
+/// `boundary_conditions` (periodic or wall), `scalars`, and the attributes it asks for. Texts
 /// and truths are of the types that h5py gives as str and bool. All of it goes to a file beside
 /// `path`; every function throws Error(storage) with the path and the cause.
 class WellWriter {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stap/core/condition.h"
+#include "stap/core/fixed_fields.h"
 #include "stap/core/grid.h"
 #include "stap/core/rng.h"
 #include "stap/nn/options.h"
@@ -19,6 +20,18 @@ struct NetworkInputs {
   bool shifts = false;    ///< parameters are no channels, but shift the layers of the body
 
   bool operator==(const NetworkInputs&) const = default;
+};
+
+/// How an axis with walls goes on behind its end until it begins again, since bodies take axes for
+/// rings: the end's value blended into that of the beginning, zero, or the field's mirror image in
+/// each wall, one blended into the other, with the other sign (odd) or the same (even).
+struct Padding {
+  enum class Kind { blended, zero, odd, even };
+
+  double share = 0.0;  ///< of the axis's points; they are rounded
+  Kind kind = Kind::blended;
+
+  bool operator==(const Padding&) const = default;
 };
 
 /// A network: what surrounds it, and the family that it is of.
@@ -35,18 +48,32 @@ struct NetworkSpec {
   /// Those of the problem that vary, with the ranges that they are told by: not by data, so no
   /// member has its own.
   std::vector<ParameterDraw> parameters{};
+  std::vector<Padding> padding{};  ///< per axis; empty where no axis has walls
+  SharedFixedFields fixed{};       ///< of the problem: inputs, and where outputs count
   /// With its own options; what follows from the grid is in them.
   config::Choice<FamilyRow> family{};
 
-  /// The state's channels, then what a row is told of its condition but for shifts, then positions.
+  /// The state's channels, then what a row is told of its condition but for shifts, then positions,
+  /// then fixed fields.
   std::size_t in_channels() const {
-    return grid.channels + told_channels() - shifts() + position_channels();
+    return grid.channels + told_channels() - shifts() + placed_channels();
   }
   /// Of what a row is told the last so many shift the body's layers.
   std::size_t shifts() const { return inputs.shifts ? parameters.size() : 0; }
   std::size_t told_channels() const { return (inputs.time ? 1 : 0) + parameters.size(); }
+  /// Those that say what is at a point: position_inputs().
+  std::size_t placed_channels() const { return position_channels() + fixed_channels(); }
   std::size_t position_channels() const { return inputs.position ? 2 * grid.axes() : 0; }
+  /// The mask, if there is one, and the static channels.
+  std::size_t fixed_channels() const {
+    return fixed == nullptr ? 0 : (fixed->mask.empty() ? 0 : 1) + fixed->count(grid);
+  }
   std::size_t out_channels() const { return grid.channels; }
+  /// Points of padding behind an axis.
+  std::size_t padded(std::size_t axis) const;
+  /// What a body works on: the grid with its padding, a ring in every axis.
+  Grid body_grid() const;
+  NetworkOptions::PaddingOptions padding_options() const;  ///< that `padding` follows from
   /// What a row is told of its condition: channels that are constant in space.
   ConditionInputs told() const { return {inputs.time, horizon, parameters}; }
 
@@ -59,13 +86,16 @@ struct NetworkSpec {
 /// options that do not fit the grid or each other, and for what is conserved and no channel.
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,
                          std::span<const std::string> channels = {}, std::size_t steps = 0,
-                         std::vector<ParameterDraw> parameters = {});
+                         std::vector<ParameterDraw> parameters = {}, SharedFixedFields fixed = {});
 
 /// What rows in these conditions are told, [rows][told_channels()]: TransitionsView::told.
 std::vector<float> told_rows(const NetworkSpec& spec, ConditionsView conditions, std::size_t rows);
 
-/// Channels [position_channels][points]: per axis of N points the sine and the cosine of 2 pi i /
-/// N. They go round with the grid, as the Fourier modes do, and tell all of its points apart.
+/// Channels [placed_channels][points of the body's grid], positions before fixed fields. Per axis
+/// the sine and the cosine of an angle that goes once round its ring and tells all points apart. On
+/// a periodic axis of N points it is 2 pi i / N; on one of length L with walls it is pi x / L at x
+/// in [0, L], the other half of the ring is the padding's. Fixed fields are continued there as
+/// states are, but never with another sign, and are 0 under the mask.
 std::vector<float> position_inputs(const NetworkSpec& spec);
 
 /// A named array, as it stands in a model file.

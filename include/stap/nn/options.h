@@ -15,6 +15,11 @@ struct FamilyRow;
 struct NetworkOptions {
   enum class Target { delta, state };
   enum class ParameterInput { channels, shifts };
+  /// Of axes with walls: one value per axis of the grid, or one for all; none: the default.
+  struct PaddingOptions {
+    std::vector<double> share{};
+    std::vector<std::string> kind{};
+  };
 
   Target target = Target::delta;  ///< what the network predicts
   bool time_input = false;        ///< NetworkInputs
@@ -23,6 +28,7 @@ struct NetworkOptions {
   /// Names of channels whose mean over the grid no step changes; NetworkSpec::conserved are the
   /// channels.
   std::vector<std::string> conserve{};
+  PaddingOptions padding{};  ///< Padding
   /// The family with its own options (stap/nn/family.h); nothing: what sections mean that name
   /// none.
   config::Choice<FamilyRow> family{};

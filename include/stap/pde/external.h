@@ -20,6 +20,7 @@ struct ExternalOptions {
   std::vector<std::string> channels = {"u"};  ///< their names
   std::vector<std::size_t> points = {64};     ///< per axis: 1 or 2
   std::vector<double> lengths;                ///< per axis; none: 1 for all
+  std::vector<std::string> walls;             ///< with_walls(); none: all axes are periodic
   double dt = 1.0;                            ///< one learned step
   Guard guard;
   config::Quantities parameters;

@@ -48,7 +48,8 @@ struct Study {
 
   Grid grid;                          ///< of the equation's states, one at a time
   double dt = 0.0;                    ///< its learned step
-  std::vector<std::string> channels;  ///< their names; all three are set where a solver was made
+  std::vector<std::string> channels;  ///< their names; all of these are set where a solver was made
+  SharedFixedFields fixed;            ///< of all states
 
   bool has_method() const { return planner || (base && steps); }
   /// Whether nothing is missing that a run needs.

@@ -204,8 +204,10 @@ class CpuCommittee final : public Committee {
     if (!sketches.empty())
       sink = [&](std::size_t row, std::size_t first, std::size_t n, const float* hidden,
                  std::size_t ld) {
-        sketches[member]->add(first, n, hidden, ld,
-                              features.subspan(task[row].row * kSketchSize, kSketchSize));
+        const std::span<double> into = features.subspan(task[row].row * kSketchSize, kSketchSize);
+        net_.for_runs(first, n, [&](std::size_t run, std::size_t place, std::size_t length) {
+          sketches[member]->add(place, length, hidden + run * ld, ld, into);
+        });
       };
     forward(net_, members_[member]->view(), {from.data(), task.size()}, {told.data(), task.size()},
             {to.data(), task.size()}, memory, sink ? &sink : nullptr);

@@ -19,7 +19,7 @@ GradientPass::GradientPass(const Network& network, std::size_t batches, int thre
     };
     rows_[b].output = [asked](std::size_t row, std::size_t first, std::size_t n, float* output) {
       const Batch& batch = *asked->batch;
-      const std::size_t values = batch.rows * asked->network.spec.grid.values();
+      const std::size_t values = batch.rows * asked->network.counted_values;
       asked->squares[row] = asked->network.loss_gradient(
           batch.member, batch.inputs[row], batch.targets[row], 2.0f / static_cast<float>(values),
           first, n, output, asked->squares[row]);
@@ -41,7 +41,7 @@ double GradientPass::loss(std::size_t batch) const {
   const Asked& asked = asked_[batch];
   double sum = 0.0;
   for (std::size_t r = 0; r < rows_[batch].count; ++r) sum += asked.squares[r];
-  return sum / static_cast<double>(rows_[batch].count * net_.spec.grid.values());
+  return sum / static_cast<double>(rows_[batch].count * net_.counted_values);
 }
 
 }  // namespace stap::cpu

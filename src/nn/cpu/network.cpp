@@ -5,13 +5,26 @@
 #include "stap/core/error.h"
 
 namespace stap::cpu {
+namespace {
+
+float gathered(const BodyPoint& point, const float* values) {
+  float sum = 0.0f;
+  for (std::int32_t s = 0; s < point.sources; ++s) sum += point.weight[s] * values[point.from[s]];
+  return sum;
+}
+
+}  // namespace
 
 Network::Network(const NetworkSpec& s, Isa isa)
     : spec(s),
       body(s.family.row->cpu(s, isa)),
       kernels(cpu::kernels(isa)),
       points(s.grid.points_total()),
-      positions(position_inputs(s)) {
+      body_points(s.body_grid().points_total()),
+      table(stap::body_points(s)),
+      positions(position_inputs(s)),
+      mask(s.fixed ? s.fixed->mask : std::vector<std::uint8_t>()),
+      counted_values(s.grid.channels * counted_points(s.grid, s.fixed.get())) {
   if (body->size() % kPanel != 0)
     throw Error(ErrorKind::internal, "packed weights of a family do not come in whole panels");
 }
@@ -21,15 +34,18 @@ void Network::scale_input(const MemberView& member, const float* state, const fl
   const std::size_t in = spec.in_channels(), out = spec.out_channels();
   for (std::size_t c = 0; c < out; ++c) {
     const float mean = member.scaling->mean[c], inverse = 1.0f / member.scaling->deviation[c];
-    for (std::size_t p = 0; p < points; ++p)
-      input[p * in + c] = (state[c * points + p] - mean) * inverse;
+    const float* values = state + c * points;
+    if (table.empty())
+      for (std::size_t p = 0; p < points; ++p) input[p * in + c] = (values[p] - mean) * inverse;
+    for (std::size_t p = 0; p < table.size(); ++p)
+      input[p * in + c] = (gathered(table[p], values) - mean) * inverse;
   }
-  const std::size_t placed = in - spec.position_channels();
+  const std::size_t placed = in - spec.placed_channels();
   for (std::size_t c = out; c < placed; ++c)
-    for (std::size_t p = 0; p < points; ++p) input[p * in + c] = told[c - out];
+    for (std::size_t p = 0; p < body_points; ++p) input[p * in + c] = told[c - out];
   for (std::size_t c = placed; c < in; ++c)
-    for (std::size_t p = 0; p < points; ++p)
-      input[p * in + c] = positions[(c - placed) * points + p];
+    for (std::size_t p = 0; p < body_points; ++p)
+      input[p * in + c] = positions[(c - placed) * body_points + p];
 }
 
 void Network::unscale(const MemberView& member, const float* state, std::size_t first_point,
@@ -39,7 +55,10 @@ void Network::unscale(const MemberView& member, const float* state, std::size_t 
   for (std::size_t c = 0; c < out; ++c) {
     const float mean = member.scaling->mean[c], deviation = member.scaling->deviation[c];
     for (std::size_t p = 0; p < n; ++p) {
-      const std::size_t at = c * points + first_point + p;
+      const std::ptrdiff_t there = place(first_point + p);
+      if (there < -1) advanced[c * points + static_cast<std::size_t>(-2 - there)] = 0.0f;
+      if (there < 0) continue;
+      const std::size_t at = c * points + static_cast<std::size_t>(there);
       const float base = delta ? state[at] : mean;
       advanced[at] = base + deviation * output[p * out + c];
     }
@@ -55,7 +74,12 @@ double Network::loss_gradient(const MemberView& member, const float* state, cons
     const float mean = member.scaling->mean[c], deviation = member.scaling->deviation[c];
     const float factor = member.loss_factors[c], slope = weight * (deviation * factor);
     for (std::size_t p = 0; p < n; ++p) {
-      const std::size_t at = c * points + first_point + p;
+      const std::ptrdiff_t there = place(first_point + p);
+      if (there < 0) {
+        output[p * out + c] = 0.0f;
+        continue;
+      }
+      const std::size_t at = c * points + static_cast<std::size_t>(there);
       const float base = delta ? state[at] : mean;
       const float error = (base + deviation * output[p * out + c] - target[at]) * factor;
       squares += static_cast<double>(error) * static_cast<double>(error);
@@ -65,20 +89,26 @@ double Network::loss_gradient(const MemberView& member, const float* state, cons
   return squares;
 }
 
+double Network::mean_of(const float* values) const {
+  const auto counted = static_cast<double>(counted_values / spec.grid.channels);
+  if (mask.empty()) return std::accumulate(values, values + points, 0.0) / counted;
+  double sum = 0.0;
+  for (std::size_t p = 0; p < points; ++p)
+    if (mask[p] != 0) sum += static_cast<double>(values[p]);
+  return sum / counted;
+}
+
 void Network::conserved_means(const float* state, double* means) const {
-  for (const std::size_t c : spec.conserved) {
-    const float* values = state + c * points;
-    *means++ = std::accumulate(values, values + points, 0.0) / static_cast<double>(points);
-  }
+  for (const std::size_t c : spec.conserved) *means++ = mean_of(state + c * points);
 }
 
 void Network::restore_means(const double* means, float* state) const {
   for (std::size_t i = 0; i < spec.conserved.size(); ++i) {
     float* values = state + spec.conserved[i] * points;
-    const double shift =
-        means[i] - std::accumulate(values, values + points, 0.0) / static_cast<double>(points);
+    const double shift = means[i] - mean_of(values);
     for (std::size_t p = 0; p < points; ++p)
-      values[p] = static_cast<float>(static_cast<double>(values[p]) + shift);
+      if (mask.empty() || mask[p] != 0)
+        values[p] = static_cast<float>(static_cast<double>(values[p]) + shift);
   }
 }
 

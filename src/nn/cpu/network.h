@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "nn/body_points.h"
 #include "nn/cpu/kernels.h"
 #include "stap/nn/cpu_body.h"
 #include "stap/nn/family.h"
@@ -29,21 +30,43 @@ class Network {
   NetworkSpec spec;
   std::unique_ptr<Body> body;
   const Kernels& kernels;
-  std::size_t points;
+  std::size_t points;            ///< of a state
+  std::size_t body_points;       ///< of the body's grid
+  std::vector<BodyPoint> table;  ///< body_points(); empty: they are the same
   std::vector<float> positions;  ///< position_inputs()
 
-  /// State [C][points], what its row is told and positions -> scaled network input [points][in].
+  std::vector<std::uint8_t> mask;  ///< FixedFields::mask
+  std::size_t counted_values;      ///< of a state, where there is no mask
+
+  /// BodyPoint::place; below 0, the output is nothing.
+  std::ptrdiff_t place(std::size_t body_point) const {
+    return table.empty() ? static_cast<std::ptrdiff_t>(body_point) : table[body_point].place;
+  }
+  /// call(which of them, its place in a state, how many) for the runs of n of the body's points
+  /// that follow each other in a state, too.
+  template <class Call>
+  void for_runs(std::size_t first_point, std::size_t n, const Call& call) const {
+    for (std::size_t p = 0, end; p < n; p = end) {
+      const std::ptrdiff_t there = place(first_point + p);
+      for (end = p + 1; end < n; ++end)
+        if (there < 0 || place(first_point + end) != there + static_cast<std::ptrdiff_t>(end - p))
+          break;
+      if (there >= 0) call(p, static_cast<std::size_t>(there), end - p);
+    }
+  }
+  /// State [C][points], what its row is told and what is at its points -> scaled network input
+  /// [body_points][in].
   void scale_input(const MemberView& member, const float* state, const float* told,
                    float* input) const;
   /// Of what a row is told: what shifts the layers of the body.
   const float* shifts_of(const float* told) const {
     return told + (spec.told_channels() - spec.shifts());
   }
-  /// Network output [n][C] of some points -> advanced state there.
+  /// Network output [n][C] of some of the body's points -> advanced state there.
   void unscale(const MemberView& member, const float* state, std::size_t first_point, std::size_t n,
                const float* output, float* advanced) const;
-  /// Network output of some points -> the gradient of `weight` / 2 times the squared errors of
-  /// these points, in its place. Returns `squares` and those errors.
+  /// Network output of some of the body's points -> the gradient of `weight` / 2 times the squared
+  /// errors there, in its place. Returns `squares` and those errors.
   double loss_gradient(const MemberView& member, const float* state, const float* target,
                        float weight, std::size_t first_point, std::size_t n, float* output,
                        double squares) const;
@@ -51,6 +74,9 @@ class Network {
   void conserved_means(const float* state, double* means) const;
   /// Shifts these channels of a state so that they have the means again.
   void restore_means(const double* means, float* state) const;
+
+ private:
+  double mean_of(const float* channel) const;
 };
 
 /// Memory of one thread for forward().

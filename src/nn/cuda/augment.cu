@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kAugmentThreads)
                    float* targets) {
   const DeviceJob& job = jobs[blockIdx.y];
   BundleRows& rows = all[blockIdx.y];
-  const int r = int(blockIdx.x), values = net.out * net.points;
+  const int r = int(blockIdx.x), values = net.out * net.state_points;
   if ((job.noise == 0.0 && job.images == nullptr) || r >= rows.rows) return;
   const std::uint64_t place = std::uint64_t(*step) * job.batch + r;
   const float *in = rows.in[r], *target = rows.target[r];
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kAugmentThreads)
     float value = image(map, in, v);
     if (job.noise > 0.0) {
       const double deviation =
-          job.noise * double(net.deviation[job.member * kChannels + v / net.points]);
+          job.noise * double(net.deviation[job.member * kChannels + v / net.state_points]);
       value = float(double(value) + deviation * normal(job.noise_key, place * values + v));
     }
     inputs[at + v] = value;

@@ -319,11 +319,12 @@ class CudaCommittee final : public Committee {
       const Bundle& bundle = bundles_[s];
       auto found = lists_.find({step, bundle.member});
       if (found == lists_.end()) {
-        found = lists_
-                    .emplace(std::pair{step, bundle.member},
-                             make_sketch_lists(device_.net, device_.body->hidden_channels(),
-                                               bundle.member, step))
-                    .first;
+        found =
+            lists_
+                .emplace(std::pair{step, bundle.member},
+                         make_sketch_lists(device_.net, body_points(device_.spec),
+                                           device_.body->hidden_channels(), bundle.member, step))
+                .first;
         list_bytes_ += found->second.bytes();
       }
       sketches[s] = {found->second.first.data(), found->second.fours(), {}};

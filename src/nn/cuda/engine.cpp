@@ -95,6 +95,8 @@ class CudaEngine final : public Engine, public Gradients {
         deviation_(static_cast<std::size_t>(members * kChannels)),
         loss_factors_(static_cast<std::size_t>(members * kChannels)),
         positions_(position_inputs(spec)),
+        mask_(spec.fixed ? std::span(spec.fixed->mask) : std::span<const std::uint8_t>()),
+        table_(body_points(spec)),
         scalings_(static_cast<std::size_t>(members), unit_scaling(spec.out_channels())),
         steps_(static_cast<std::size_t>(members)),
         averaged_(static_cast<std::size_t>(members)) {
@@ -107,6 +109,8 @@ class CudaEngine final : public Engine, public Gradients {
     net.deviation = deviation_.data();
     net.loss_factors = loss_factors_.data();
     net.positions = positions_.data();
+    if (mask_.size() > 0) net.mask = mask_.data();
+    if (table_.size() > 0) net.table = table_.data();
     net.fragments = fragments_.data();
     device_ = {spec, net, body_.get(), exact, stream_};
     for (int m = 0; m < members; ++m) put_scaling(m);
@@ -145,10 +149,14 @@ class CudaEngine final : public Engine, public Gradients {
     body_->unpack(host, gradient);
     double sum = 0.0;
     squares.get({&sum, 1});
-    return sum / static_cast<double>(batch.count() * values);
+    return sum / static_cast<double>(batch.count() * counted_values());
   }
 
  private:
+  std::size_t counted_values() const {
+    return spec().grid.channels * counted_points(spec().grid, spec().fixed.get());
+  }
+
   void do_fit(std::span<FitJob> jobs, Observer& observer, const StopAsked& stop) override {
     Data data;
     std::vector<FitJob*> open;
@@ -380,7 +388,7 @@ class CudaEngine final : public Engine, public Gradients {
       const FitLength length = job.length();
       const int epoch = job.epochs_done++;
       observer.epoch_done({job.member, epoch, length.epochs,
-                           squares[s] / static_cast<double>(rows[s] * spec().grid.values()),
+                           squares[s] / static_cast<double>(rows[s] * counted_values()),
                            learning_rate(job.options, epoch, length.steps_after(epoch))});
     }
   }
@@ -403,6 +411,8 @@ class CudaEngine final : public Engine, public Gradients {
   std::size_t size_;
   DeviceArray<float> weights_, moment1_, moment2_, fragments_, mean_, deviation_, loss_factors_,
       positions_;
+  DeviceArray<std::uint8_t> mask_;
+  DeviceArray<BodyPoint> table_;
   DeviceArray<float> average_;  // empty until a member has one
   std::vector<Scaling> scalings_;
   std::vector<std::int64_t> steps_;

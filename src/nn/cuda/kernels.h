@@ -11,6 +11,8 @@
 
 #include <cuda_runtime.h>
 
+#include "nn/body_points.h"
+
 namespace stap::cuda {
 
 inline constexpr int kRows = 32;
@@ -86,7 +88,10 @@ struct DeviceJob {
 
 /// All networks of an engine.
 struct Net {
-  int points, in, out, layers, modes;
+  int points;        ///< of the body's grid
+  int state_points;  ///< of a state
+  int counted;       ///< of these, those that are not masked
+  int in, out, layers, modes;
   int told;        ///< behind the state's channels come so many that rows are told,
   int placed;      ///< and from this channel on `positions`
   int projection;  ///< channels of the projection's hidden layer, rounded up to a multiple of 64
@@ -99,6 +104,8 @@ struct Net {
   const float *mean, *deviation;  ///< [member][16]
   const float* loss_factors;      ///< likewise (FitJob); training only
   const float* positions;         ///< position_inputs() [in - placed][points]
+  const std::uint8_t* mask;       ///< FixedFields::mask [state_points], or null
+  const BodyPoint* table;         ///< body_points() [points], or null: both grids are one
 
   __host__ __device__ int tiles() const { return (kRows * points + kTilePoints - 1) / kTilePoints; }
   __host__ __device__ int field_points() const { return tiles() * kTilePoints; }

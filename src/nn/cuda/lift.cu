@@ -8,6 +8,15 @@
 namespace stap::cuda {
 namespace {
 
+// The state's channel `values` at a point of the body's grid.
+__device__ float gathered(const Net& net, const float* values, int point) {
+  if (net.table == nullptr) return values[point];
+  const BodyPoint& made = net.table[point];
+  float sum = 0.0f;
+  for (int s = 0; s < made.sources; ++s) sum += made.weight[s] * values[made.from[s]];
+  return sum;
+}
+
 // The scaled network input of the warp's 16 points, into its thin[16][kThinStride]: channels
 // 0 .. in-1, zeros, and 1 in channel 15.
 __device__ void load_input(const Net& net, const BundleRows& rows, int first, float* thin) {
@@ -22,7 +31,8 @@ __device__ void load_input(const Net& net, const BundleRows& rows, int first, fl
       const float* mean = net.mean + rows.member * kChannels;
       const float* deviation = net.deviation + rows.member * kChannels;
       for (int c = 0; c < net.out; ++c)
-        to[c] = (rows.in[row][c * net.points + point] - mean[c]) * (1.0f / deviation[c]);
+        to[c] = (gathered(net, rows.in[row] + c * net.state_points, point) - mean[c]) *
+                (1.0f / deviation[c]);
       for (int c = 0; c < net.told; ++c) to[net.out + c] = rows.told[row][c];
       for (int c = net.placed; c < net.in; ++c)
         to[c] = net.positions[(c - net.placed) * net.points + point];

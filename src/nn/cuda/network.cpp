@@ -159,13 +159,15 @@ unsigned bits_of(const std::vector<std::size_t>& channels) {
 }  // namespace
 
 Net make_net(const NetworkSpec& spec) {
-  return {.points = static_cast<int>(spec.grid.points_total()),
+  return {.points = static_cast<int>(spec.body_grid().points_total()),
+          .state_points = static_cast<int>(spec.grid.points_total()),
+          .counted = static_cast<int>(counted_points(spec.grid, spec.fixed.get())),
           .in = static_cast<int>(spec.in_channels()),
           .out = static_cast<int>(spec.out_channels()),
           .layers = static_cast<int>(options_of(spec).layers),
           .modes = static_cast<int>(options_of(spec).kept_total()),
           .told = static_cast<int>(spec.told_channels()),
-          .placed = static_cast<int>(spec.in_channels() - spec.position_channels()),
+          .placed = static_cast<int>(spec.in_channels() - spec.placed_channels()),
           .projection = static_cast<int>((options_of(spec).projection + 63) / 64 * 64),
           .delta = spec.target == NetworkOptions::Target::delta,
           .conserved = bits_of(spec.conserved),
@@ -178,12 +180,14 @@ Net make_net(const NetworkSpec& spec) {
           .mean = nullptr,
           .deviation = nullptr,
           .loss_factors = nullptr,
-          .positions = nullptr};
+          .positions = nullptr,
+          .mask = nullptr,
+          .table = nullptr};
 }
 
 std::size_t half_size(const NetworkSpec& spec) {
   if (spec.grid.axes() == 1) return 0;
-  return kRows * spec.grid.points[0] * options_of(spec).kept()[1] * 128;
+  return kRows * spec.body_grid().points[0] * options_of(spec).kept()[1] * 128;
 }
 
 void check_limits(const NetworkSpec& spec) {
@@ -204,7 +208,7 @@ void check_limits(const NetworkSpec& spec) {
   need("network.projection", o.projection, kHidden);
   need("the number of parameters that vary", spec.parameters.size(), kTold - 1);
   need("the number of input channels", spec.in_channels(), kChannels - 1);
-  need("the number of grid points", spec.grid.points_total(), 1 << 18);
+  need("the number of grid points", spec.body_grid().points_total(), 1 << 18);
 }
 
 std::size_t member_size(const NetworkSpec& spec) {
@@ -240,7 +244,7 @@ Transform::Transform(const NetworkSpec& spec, bool exact) {
     passes_[static_cast<std::size_t>(kind)].push_back(std::move(m));
   };
   const std::vector<std::size_t> kept = options_of(spec).kept();
-  const std::vector<std::size_t>& points = spec.grid.points;
+  const std::vector<std::size_t> points = spec.body_grid().points;
   const auto to_int = [](std::size_t n) { return static_cast<int>(n); };
   const Net net = make_net(spec);
 

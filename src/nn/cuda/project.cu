@@ -10,6 +10,12 @@
 namespace stap::cuda {
 namespace {
 
+// BodyPoint::place of point q of a bundle.
+__device__ int place_of(const Net& net, int q) {
+  const int point = q % net.points;
+  return net.table == nullptr ? point : net.table[point].place;
+}
+
 // A chunk's share of the network's output, where lane groups hold GELU(hidden) in tiles: take(row,
 // channel, share) for each row of the warp's tile and channel. weights2 is that chunk's
 // [out][stride] in shared memory.
@@ -82,9 +88,13 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     __syncwarp();
     for (int i = lane_index(); i < 16 * net.out; i += kWarp) {
-      const int c = i / 16, q = first + i % 16, row = q / net.points, point = q % net.points;
-      if (row >= rows.rows) continue;
-      const int at = c * net.points + point;
+      const int c = i / 16, q = first + i % 16, row = q / net.points, place = place_of(net, q);
+      if (row >= rows.rows || place == -1) continue;
+      if (place < 0) {
+        rows.out[row][c * net.state_points - 2 - place] = 0.0f;
+        continue;
+      }
+      const int at = c * net.state_points + place;
       const float base = net.delta ? rows.in[row][at] : mean[c];
       rows.out[row][at] = base + deviation[c] * thin[i % 16 * kThinStride + c];
     }
@@ -172,7 +182,7 @@ __global__ void __cluster_dims__(kChunks, 1, 1) __launch_bounds__(kThreads, 2)
   const float* deviation = net.deviation + rows.member * kChannels;
   const float* factors = net.loss_factors + rows.member * kChannels;
   const int points = rows.rows * net.points;  // those of rows that there are
-  const float weight = 2.0f / float(points * net.out);
+  const float weight = 2.0f / float(rows.rows * net.counted * net.out);
   float* my_d_out = d_out + warp_index() * 16 * kStride;
   OuterShare d_weights1 = {};
   float d_weights2[kSingle ? 2 : 4] = {}, d_bias1[2] = {};
@@ -200,8 +210,9 @@ __global__ void __cluster_dims__(kChunks, 1, 1) __launch_bounds__(kThreads, 2)
     // What is known of the errors: what is added to the network's output, less the target.
     for (int i = threadIdx.x; i < net.out * kTilePoints; i += kThreads) {
       const int c = i / kTilePoints, p = i % kTilePoints, q = int(first) + p;
-      if (q >= points) continue;
-      const int row = q / net.points, at = c * net.points + q % net.points;
+      const int place = place_of(net, q);
+      if (q >= points || place < 0) continue;
+      const int row = q / net.points, at = c * net.state_points + place;
       d_out[p * kStride + c] = (net.delta ? rows.in[row][at] : mean[c]) - rows.target[row][at];
     }
     wait_for_cluster();  // all shares are there; all have read the gradients of the round before
@@ -209,7 +220,7 @@ __global__ void __cluster_dims__(kChunks, 1, 1) __launch_bounds__(kThreads, 2)
       const int c = i / kTilePoints, p = i % kTilePoints;
       float& place = d_out[p * kStride + c];
       float error = 0.0f;
-      if (int(first) + p < points) {
+      if (int(first) + p < points && place_of(net, int(first) + p) >= 0) {
         float sum = dense[kProject2Bias + c];
 #pragma unroll
         for (int j = 0; j < kChunks; ++j) sum += read_in_block(shares + i, j);

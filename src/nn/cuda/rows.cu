@@ -106,13 +106,17 @@ __global__ void __launch_bounds__(kSumThreads)
   if (threadIdx.x < n) out[first + threadIdx.x] = sum / members;
 }
 
-// The mean of some values, to all threads of a block; the order of the sum depends on how many they
-// are and on nothing else.
+// The mean of a channel, to all threads of a block; the order of the sum depends on how many points
+// there are and on nothing else.
 constexpr int kMeanThreads = 128;
-__device__ double mean_of(const float* values, int count) {
+__device__ bool is_open(const Net& net, int point) {
+  return net.mask == nullptr || net.mask[point] != 0;
+}
+__device__ double mean_of(const Net& net, const float* values) {
   __shared__ double parts[kMeanThreads / kWarp];
   double sum = 0.0;
-  for (int v = threadIdx.x; v < count; v += kMeanThreads) sum += double(values[v]);
+  for (int v = threadIdx.x; v < net.state_points; v += kMeanThreads)
+    if (is_open(net, v)) sum += double(values[v]);
 #pragma unroll
   for (int lanes = kWarp / 2; lanes > 0; lanes /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
@@ -121,7 +125,7 @@ __device__ double mean_of(const float* values, int count) {
   sum = 0.0;
   for (const double part : parts) sum += part;
   __syncthreads();  // all have read the parts, and the values
-  return sum / count;
+  return sum / net.counted;
 }
 
 // A block a row. work(first value of a conserved channel, its place among the means).
@@ -129,7 +133,7 @@ template <class Work>
 __device__ void for_conserved(const Net& net, Work work) {
   for (unsigned left = net.conserved; left != 0; left &= left - 1) {
     const std::size_t c = std::size_t(__ffs(int(left)) - 1);
-    work(c * net.points, (std::size_t(blockIdx.y) * kRows + blockIdx.x) * kChannels + c);
+    work(c * net.state_points, (std::size_t(blockIdx.y) * kRows + blockIdx.x) * kChannels + c);
   }
 }
 
@@ -138,7 +142,7 @@ __global__ void __launch_bounds__(kMeanThreads)
   const BundleRows& rows = bundle_rows(all);
   if (int(blockIdx.x) >= rows.rows) return;
   for_conserved(net, [&](std::size_t first, std::size_t at) {
-    const double mean = mean_of(rows.in[blockIdx.x] + first, net.points);
+    const double mean = mean_of(net, rows.in[blockIdx.x] + first);
     if (threadIdx.x == 0) means[at] = mean;
   });
 }
@@ -149,8 +153,9 @@ __global__ void __launch_bounds__(kMeanThreads)
   if (int(blockIdx.x) >= rows.rows) return;
   for_conserved(net, [&](std::size_t first, std::size_t at) {
     float* x = rows.out[blockIdx.x] + first;
-    const double shift = means[at] - mean_of(x, net.points);
-    for (int p = threadIdx.x; p < net.points; p += kMeanThreads) x[p] = float(double(x[p]) + shift);
+    const double shift = means[at] - mean_of(net, x);
+    for (int p = threadIdx.x; p < net.state_points; p += kMeanThreads)
+      if (is_open(net, p)) x[p] = float(double(x[p]) + shift);
   });
 }
 

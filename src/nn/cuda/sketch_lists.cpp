@@ -19,17 +19,17 @@ using Lengths = std::array<std::uint32_t, kSketchSize>;
 
 }  // namespace
 
-SketchLists make_sketch_lists(const Net& net, std::size_t channels, std::size_t member,
-                              std::size_t step) {
+SketchLists make_sketch_lists(const Net& net, std::span<const BodyPoint> table,
+                              std::size_t channels, std::size_t member, std::size_t step) {
   const auto stride = static_cast<std::size_t>(net.projection);
   const std::size_t activations = static_cast<std::size_t>(net.points) * stride;
   const std::size_t parts = (activations + kPart - 1) / kPart;
   std::vector<std::array<std::uint16_t, 4>> targets(activations);
   std::vector<std::uint32_t> first(parts * kSlices + 1);
-  // f(activation) for those of a part that are no padding.
+  // f(activation) for those of a part that are no padding, of channels or of the grid.
   const auto for_each = [&](std::size_t part, const auto& f) {
     for (std::size_t a = part * kPart; a < std::min((part + 1) * kPart, activations); ++a)
-      if (a % stride < channels) f(a);
+      if (a % stride < channels && (table.empty() || table[a / stride].place >= 0)) f(a);
   };
   const int threads = thread_count(0);
 
@@ -37,7 +37,10 @@ SketchLists make_sketch_lists(const Net& net, std::size_t channels, std::size_t 
   parallel_for(threads, parts, [&](std::size_t part, int) {
     Lengths lengths{};
     for_each(part, [&](std::size_t a) {
-      targets[a] = sketch_targets(member, step, a % stride, a / stride);
+      const std::size_t point = a / stride;
+      const std::size_t place =
+          table.empty() ? point : static_cast<std::size_t>(table[point].place);
+      targets[a] = sketch_targets(member, step, a % stride, place);
       for (const std::uint16_t target : targets[a]) ++lengths[target & (kSketchMinus - 1u)];
     });
     for (std::size_t s = 0; s < kSlices; ++s) {

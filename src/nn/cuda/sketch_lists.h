@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "nn/cuda/device_array.h"
 #include "nn/cuda/kernels.h"
@@ -19,8 +20,8 @@ struct SketchLists {
     return first.size() * sizeof(std::uint32_t) + entries.size() * sizeof(std::uint16_t);
   }
 };
-/// `channels` of the Net::projection activations of a point are real ones.
-SketchLists make_sketch_lists(const Net& net, std::size_t channels, std::size_t member,
-                              std::size_t step);
+/// `channels` of the Net::projection activations of a point are real ones; `table`: body_points().
+SketchLists make_sketch_lists(const Net& net, std::span<const BodyPoint> table,
+                              std::size_t channels, std::size_t member, std::size_t step);
 
 }  // namespace stap::cuda

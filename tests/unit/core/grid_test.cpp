@@ -7,6 +7,8 @@
 #include "core/sizes.h"
 #include "stap/core/error.h"
 #include "stap/core/states.h"
+#include "support/contains.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -46,6 +48,31 @@ TEST(Grid, RefusesWhatIsNoGrid) {
   EXPECT_THROW(make_grid(4, {std::size_t{1} << 31, std::size_t{1} << 31}, {1, 1}), Error);
   EXPECT_THROW(make_grid(1, {8}, {0}), Error);
   EXPECT_THROW(make_grid(1, {8}, {inf}), Error);
+}
+
+TEST(Grid, HasWallsByName) {
+  const Grid plane = make_grid(2, {8, 5}, {4.0, 2.0});
+
+  const Grid walled = with_walls(plane, {"centres", "points"});
+
+  EXPECT_EQ(walled.end(0), Boundary::centres);
+  EXPECT_EQ(walled.end(1), Boundary::points);
+  EXPECT_EQ(walled.spacing(0), 0.5);
+  EXPECT_EQ(walled.spacing(1), 0.5);  // four cells from wall to wall
+  EXPECT_EQ(wall_names(walled), (std::vector<std::string>{"centres", "points"}));
+  EXPECT_NE(walled, plane);
+  EXPECT_EQ(with_walls(walled, {"periodic", "periodic"}), plane);
+  EXPECT_EQ(with_walls(walled, {}), plane);
+  for (const auto& [names, why] : {
+           std::pair(std::vector<std::string>{"centres"}, "say how each ends"),
+           {{"centres", "wall"}, "an axis ends 'wall', expected periodic, or"},
+       })
+    EXPECT_TRUE(test::contains(
+        test::error_text(ErrorKind::config, [&] { with_walls(plane, names); }), why));
+  EXPECT_TRUE(
+      test::contains(test::error_text(ErrorKind::config,
+                                      [&] { with_walls(make_grid(1, {1}, {1.0}), {"points"}); }),
+                     "one point between its walls"));
 }
 
 TEST(States, RowsLieOneAfterTheOther) {

@@ -6,6 +6,7 @@
 
 #include "stap/core/error.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -69,6 +70,32 @@ TEST(Symmetry, TurnsASquareAndItsVelocities) {
       EXPECT_EQ(to[16 + x * 4 + y], at(2, 5 - y, x));
       EXPECT_EQ(to[32 + x * 4 + y], -at(1, 5 - y, x));
     }
+}
+
+// Mutation: a mirror about point 0, as on a ring; a shift that moves walls.
+TEST(Symmetry, BetweenWallsMirrorsAreAboutTheMiddle) {
+  for (const char* end : {"centres", "points"}) {
+    const Grid line = with_walls(make_grid(1, {4}, {1.0}), {end});
+    const std::vector<float> state{1, 2, 3, 4};
+    std::vector<float> image(4);
+
+    map_state(make_state_map(parse_symmetry("x -> -x, u -> -u", line, {"u"}), line), state.data(),
+              image.data());
+
+    EXPECT_EQ(image, (std::vector<float>{-4, -3, -2, -1}));
+    EXPECT_EQ(parse_symmetry("x -> -1/4 - x", line, {"u"}), parse_symmetry("x -> -x", line, {"u"}));
+    EXPECT_EQ(parse_symmetries({"x -> -x"}, line, {"u"}).size(), 2u);
+    for (const char* moved : {"x -> x + 1/4", "x -> 1/4 - x"})
+      EXPECT_TRUE(test::contains(
+          test::error_text(ErrorKind::config, [&] { parse_symmetry(moved, line, {"u"}); }),
+          "x has walls, which a shift would move"))
+          << moved;
+  }
+  const Grid pipe = with_walls(make_grid(1, {4, 4}, {1.0, 1.0}), {"periodic", "centres"});
+  EXPECT_NO_THROW(parse_symmetry("x -> x + 1/2, y -> -y", pipe, {"u"}));
+  EXPECT_TRUE(test::contains(
+      test::error_text(ErrorKind::config, [&] { parse_symmetry("x -> y, y -> x", pipe, {"u"}); }),
+      "x and y end differently"));
 }
 
 TEST(Symmetry, TimeTurnsTheFramesOfAClusterRound) {

@@ -165,6 +165,7 @@ std::vector<double> stated_sketch(const NetworkSpec& shape, const MemberState& s
   std::vector<double> expected(kSketchSize, 1.0);
   for (std::uint32_t c = 0; c < hidden.size(); ++c)
     for (std::uint32_t p = 0; p < hidden[c].size(); ++p) {
+      if (shape.fixed && shape.fixed->mask[p] == 0) continue;
       const auto bits =
           philox({c, p, static_cast<std::uint32_t>(step + 1), static_cast<std::uint32_t>(member)},
                  {0x736b6574, 0x63683531});
@@ -196,8 +197,16 @@ TEST_F(CommitteeTest, SketchIsTheStatedMapOfTheHiddenActivations) {
 }
 
 // float sums of parts of 100 x 71 activations (a GPU makes four): 1e-5 of the sketch's norm.
-TEST(CommitteeSketch, OfManyActivationsIsTheStatedMap) {
-  const NetworkSpec shape = small_shape({100}, {6}, 2, 5, 70);
+class CommitteeSketch : public testing::TestWithParam<NetworkSpec> {};
+const NetworkSpec many_activations = small_shape({100}, {6}, 2, 5, 70);
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, CommitteeSketch,
+    testing::Values(many_activations, test::with_padding(many_activations, {"centres"}, {0.3}),
+                    test::with_padding(many_activations, {"points"}, {0.3}, {"odd"},
+                                       test::with_hole(many_activations.grid))));
+// Mutation: activations of padding, or of masked points; places in the body's grid.
+TEST_P(CommitteeSketch, OfManyActivationsIsTheStatedMap) {
+  const NetworkSpec& shape = GetParam();
   const auto states = test::random_states(shape.grid, 6, Rng(2));
   const auto engine = test::make_engine_under_test(shape, 1, 2);
   const MemberState state = fresh_member(shape, test::some_scaling(2), Rng(3));

@@ -55,20 +55,20 @@ TEST(Dilated, HasAsManyWeightsAsStated) {
 struct Walls {
   std::string name;
   std::vector<std::size_t> points;
-  std::vector<Padding> padding;
+  std::vector<Beyond> padding;
 };
 
 class DilatedBetween : public testing::TestWithParam<Walls> {};
 
 INSTANTIATE_TEST_SUITE_P(Walls, DilatedBetween,
                          testing::ValuesIn(std::vector<Walls>{
-                             {"Zeros", {13}, {Padding::zero}},
-                             {"Mirrors", {13}, {Padding::mirror}},
-                             {"MirrorsThatMeet", {5}, {Padding::mirror}},
-                             {"AChannel", {6, 7}, {Padding::periodic, Padding::zero}},
-                             {"AMirroredChannel", {6, 7}, {Padding::mirror, Padding::periodic}},
-                             {"ACorner", {6, 7}, {Padding::mirror, Padding::mirror}},
-                             {"BothKinds", {5, 7}, {Padding::zero, Padding::mirror}},
+                             {"Zeros", {13}, {Beyond::zero}},
+                             {"Mirrors", {13}, {Beyond::mirror}},
+                             {"MirrorsThatMeet", {5}, {Beyond::mirror}},
+                             {"AChannel", {6, 7}, {Beyond::periodic, Beyond::zero}},
+                             {"AMirroredChannel", {6, 7}, {Beyond::mirror, Beyond::periodic}},
+                             {"ACorner", {6, 7}, {Beyond::mirror, Beyond::mirror}},
+                             {"BothKinds", {5, 7}, {Beyond::zero, Beyond::mirror}},
                          }),
                          [](const auto& test) { return test.param.name; });
 

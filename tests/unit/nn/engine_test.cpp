@@ -12,7 +12,9 @@
 #include "nn/gradients.h"
 #include "stap/core/error.h"
 #include "stap/nn/fno.h"
+#include "support/contains.h"
 #include "support/families.h"
+#include "support/refusals.h"
 
 // Counts what the program allocates, for NoAllocationInsideTheStepLoop. Not inlined: the compiler
 // would otherwise see malloc and free on their own and warn of a mismatch.
@@ -577,6 +579,34 @@ TEST(NetworkSpec, RefusesImpossibleNetworks) {
 }
 
 // A cluster has each channel once for every state; a name that is stated twice counts once.
+TEST(NetworkSpec, PadsWallsAlone) {
+  const Grid plane = make_grid(1, {32, 7}, {1.0, 2.0});
+  const Grid pipe = with_walls(plane, {"centres", "periodic"});
+  const auto with = [](std::vector<double> share, std::vector<std::string> kind = {}) {
+    return NetworkOptions{.padding = {std::move(share), std::move(kind)}};
+  };
+
+  EXPECT_EQ(make_network(plane, {}).body_grid(), plane);
+  EXPECT_EQ(make_network(pipe, {}).body_grid(), make_grid(1, {40, 7}, {1.25, 2.0}));
+  EXPECT_EQ(make_network(pipe, with({1.0})).body_grid().points, (std::vector<std::size_t>{64, 7}));
+  EXPECT_EQ(make_network(pipe, with({0.0})).body_grid().points, plane.points);
+  EXPECT_EQ(make_network(with_walls(plane, {"periodic", "points"}), with({0, 0.5}, {"odd"}))
+                .body_grid()
+                .points,
+            (std::vector<std::size_t>{32, 11}));
+
+  const auto why = [](const Grid& grid, const NetworkOptions& options) {
+    return test::error_text(ErrorKind::config, [&] { make_network(grid, options); });
+  };
+  EXPECT_TRUE(test::contains(why(plane, with({0.25})),
+                             "network.padding.share is given, but all axes are periodic"));
+  EXPECT_TRUE(test::contains(why(plane, with({}, {"odd"})), "network.padding.kind is given"));
+  EXPECT_TRUE(test::contains(why(pipe, with({0.25, 0.25})), "for axis 2, which is periodic"));
+  EXPECT_TRUE(test::contains(why(pipe, with({1.5})), "share is 1.5, expected 0 to 1"));
+  EXPECT_TRUE(test::contains(why(pipe, with({0.1, 0, 0})), "has 3 values"));
+  EXPECT_TRUE(test::contains(why(pipe, with({}, {"mirror"})), "padding.kind has 'mirror'"));
+}
+
 TEST(NetworkSpec, FindsWhatItConservesByName) {
   const std::vector<std::string> channels = {"density", "vx", "pressure"};
   const Grid cluster = make_grid(6, {16}, {1.0});

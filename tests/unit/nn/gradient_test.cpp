@@ -67,6 +67,31 @@ std::vector<Case> cases() {
            test::with_positions(small_shape({5, 7}, {4, 6}, 2, 19, 5, true)), 3)),
        6},
   };
+  // Walls: odd sizes and shares, each kind, an axis between walls beside one without.
+  using test::with_padding, test::with_positions;
+  const NetworkSpec line = with_positions(small_shape({9}, {4}, 2)), wide = small_shape({7}, {4});
+  const NetworkSpec plane = with_positions(small_shape({5, 7}, {4, 6}, 2, 3, 5, true));
+  const NetworkSpec turned = small_shape({6, 5}, {2, 4}, 1, 5, 7, false, Target::state);
+  for (const char* kind : {"blended", "zero", "odd", "even"}) {
+    list.push_back(
+        {std::string("Line_") + kind, with_padding(line, {"centres"}, {0.5}, {kind}), 3});
+    list.push_back({std::string("Wall_") + kind, with_padding(wide, {"points"}, {1.0}, {kind}), 2});
+  }
+  list.push_back({"LineUnpadded", with_padding(line, {"points"}, {0.0}), 2});
+  list.push_back({"PlaneWalls",
+                  with_padding(plane, {"centres", "points"}, {0.3, 0.6}, {"even", "blended"}), 5});
+  list.push_back({"Channel", with_padding(turned, {"periodic", "centres"}, {}, {"odd"}), 2});
+  list.push_back({"Pipe", with_padding(turned, {"centres", "periodic"}, {0.5, 0.0}), 1});
+  // Fixed fields, without walls and with them.
+  list.push_back({"Hole", with_padding(plane, {}, {}, {}, test::with_hole(plane.grid)), 2});
+  list.push_back(
+      {"HoleAtWalls",
+       with_padding(plane, {"points", "centres"}, {0.4}, {"odd"}, test::with_hole(plane.grid, 2)),
+       5});
+  list.push_back({"Static",
+                  with_padding(line, {}, {}, {},
+                               make_fixed_fields(line.grid, {{}, std::vector<float>(9, 0.4f)})),
+                  2});
   if (test::testing_cuda()) std::erase_if(list, [](const Case& c) { return c.shape.shifts() > 0; });
   FnoOptions one = *fno_options(small_shape({8}, {4}).family);
   one.layers = 1;

@@ -80,6 +80,28 @@ TEST(ModelFile, ComesBackBitForBit) {
   EXPECT_EQ(back.members, model.members);
 }
 
+// Mutation: a share or kind of padding, or an axis's ends, that are not in the file; what a reader
+// must know not said.
+TEST(ModelFile, OfWallsComesBack) {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
+  const NetworkSpec plane = test::small_shape({6, 10}, {4, 6}, 2);
+  for (const double share : {0.5, 0.0}) {
+    const NetworkSpec spec =
+        test::with_padding(plane, {"points", "centres"}, {share, 0.0}, {"odd"});
+    const Model model{spec, {fresh_member(spec, test::some_scaling(2), Rng(1))}};
+
+    write_model(path, model);
+
+    EXPECT_EQ(read_model(path).spec, spec);
+    EXPECT_EQ(read_model(path).spec.body_grid().points,
+              (std::vector<std::size_t>{share > 0 ? 9u : 6u, 10}));
+    EXPECT_NE(content(path).find(share > 0 ? R"(requires":"[\"fno\",\"walls\",\"padding\"]")"
+                                           : R"(requires":"[\"fno\",\"walls\"]")"),
+              std::string::npos);
+  }
+}
+
 // Mutation: options of a family that are not in the file.
 TEST(ModelFile, OfEveryFamilyComesBack) {
   const test::TemporaryFolder folder;

@@ -27,9 +27,9 @@ void for_each_weight(const DilatedBody& body, const Visit& visit) {
 }  // namespace
 
 DilatedBody::DilatedBody(const NetworkSpec& spec, const DilatedOptions& o,
-                         const std::vector<Padding>& padding, Isa isa)
+                         const std::vector<Beyond>& padding, Isa isa)
     : options(o),
-      points(spec.grid.points_total()),
+      points(spec.body_grid().points_total()),
       taps(1),
       in(spec.in_channels()),
       out(spec.out_channels()),
@@ -52,7 +52,7 @@ DilatedBody::DilatedBody(const NetworkSpec& spec, const DilatedOptions& o,
     const auto table = static_cast<std::size_t>(found - dilations.begin());
     if (found == dilations.end()) {
       dilations.push_back(dilation);
-      forward_.push_back(neighbours(spec.grid.points, padding, o.taps, dilation));
+      forward_.push_back(neighbours(spec.body_grid().points, padding, o.taps, dilation));
       adjoint_.push_back(adjoint(forward_.back()));
     }
     Layer layer{from, to, 0, 0, 0, table};
@@ -143,7 +143,7 @@ void DilatedBody::add_gradients(const Layer& layer, const float* x, const float*
 
 std::unique_ptr<Body> make_dilated(const NetworkSpec& spec, Isa isa) {
   // So far every axis goes round.
-  const std::vector<Padding> padding(spec.grid.axes(), Padding::periodic);
+  const std::vector<Beyond> padding(spec.grid.axes(), Beyond::periodic);
   return std::make_unique<dilated::DilatedBody>(spec, spec.family.options.as(dilated_fields()),
                                                 padding, isa);
 }

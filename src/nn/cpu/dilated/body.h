@@ -25,9 +25,9 @@ struct Layer {
 
 class DilatedBody final : public Body {
  public:
-  /// Padding per axis.
+  /// Beyond per axis.
   DilatedBody(const NetworkSpec& spec, const DilatedOptions& options,
-              const std::vector<Padding>& padding, Isa isa);
+              const std::vector<Beyond>& padding, Isa isa);
 
   std::size_t size() const override { return size_; }
   std::size_t hidden_channels() const override { return options.width; }

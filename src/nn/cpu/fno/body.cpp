@@ -9,7 +9,7 @@ namespace fno {
 
 FnoBody::FnoBody(const NetworkSpec& spec, const FnoOptions& options, Isa isa)
     : layout(spec, options),
-      transform(spec.grid, options),
+      transform(spec.body_grid(), options),
       kernels(cpu::kernels(isa)),
       field_ld(field_stride(options.width)),
       hidden_ld(field_stride(std::max(options.lifting, options.projection))) {}

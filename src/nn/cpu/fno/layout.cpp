@@ -62,7 +62,7 @@ Layout::Layout(const NetworkSpec& spec, const FnoOptions& options)
       projection(options.projection),
       layers(options.layers),
       shifts(spec.shifts()),
-      points(spec.grid.points_total()),
+      points(spec.body_grid().points_total()),
       modes(options.kept_total()),
       width_padded(padded(width)),
       lifting_padded(padded(lifting)),
