@@ -45,8 +45,8 @@ struct Leg {
   std::size_t zero;        ///< number of the state at time 0, for those after the first
 
   double time_of(std::size_t number) const {
-    const double steps = static_cast<double>(number) - static_cast<double>(zero);
-    return number == begin ? time : steps * solver->dt();
+    const double after = static_cast<double>(number) - static_cast<double>(zero);
+    return number == begin ? time : after * solver->dt();
   }
 };
 

@@ -117,11 +117,10 @@ std::string guess_text(const ProblemTable& table, const std::string& mine,
   const Comparison c = compare_rows(row->of(whose), its->of(whose), comparisons_of(ranked));
   if (c.verdict() == Verdict::lower || c.verdict() == Verdict::higher) return {};
   const std::size_t seeds = row->of(whose).seeds.size();
-  return fmt::format(
-      c.verdict() == Verdict::same
-          ? "its error is the same as that of {} within 5 %, with {} seed{}"
-          : "its error is not significantly different from that of {} with {} seed{}",
-      shown, seeds, seeds == 1 ? "" : "s");
+  const std::string with = fmt::format("with {} seed{}", seeds, seeds == 1 ? "" : "s");
+  if (c.verdict() == Verdict::same)
+    return fmt::format("its error is the same as that of {} within 5 %, {}", shown, with);
+  return fmt::format("its error is not significantly different from that of {} {}", shown, with);
 }
 
 double welch_half_95(const Summary& a, const Summary& b) {
