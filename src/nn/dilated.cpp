@@ -99,6 +99,7 @@ FamilyRow dilated_row() {
           &cpu::make_dilated,
           {},
           &fitted_dilated,
+          false,
           nullptr};
 }
 

@@ -9,6 +9,7 @@
 
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
+#include "support/changed_options.h"
 
 namespace stap {
 namespace {
@@ -128,9 +129,12 @@ TEST_P(SamplerLaws, StatesVaryInSpace) {
 TEST_P(SamplerLaws, WarmUpIsAnOption) {
   const config::AnyOptions options = config::read(*entry().fields, {}, "initial");
 
-  EXPECT_EQ(entry().make(options.with("warm_up", 0.125), {.grid = &the_case().grid})->warm_up(),
+  EXPECT_EQ(entry()
+                .make(test::changed(*entry().fields, options, "warm_up", 0.125),
+                      {.grid = &the_case().grid})
+                ->warm_up(),
             0.125);
-  EXPECT_THROW(options.with("warm_up", -1.0), Error);
+  EXPECT_THROW(test::changed(*entry().fields, options, "warm_up", -1.0), Error);
 }
 
 TEST_P(SamplerLaws, SaysItsNameAndGridAndRefusesOthers) {

@@ -54,9 +54,10 @@ std::vector<double> doubles(std::span<const float> values) {
 
 // One step of the twin, with its kept means.
 std::vector<double> twin_step(const NetworkSpec& shape, const reference::DoubleParameters& weights,
-                              const Scaling& scaling, std::span<const float> state, double time) {
+                              const Scaling& scaling, std::span<const float> state,
+                              std::span<const float> told) {
   const std::size_t points = shape.grid.points_total();
-  std::vector<double> out = reference::Fno(shape, weights, scaling).advance(state, time);
+  std::vector<double> out = reference::Fno(shape, weights, scaling).advance(state, told);
   for (const std::size_t c : shape.conserved) {
     double shift = 0.0;
     for (std::size_t p = c * points; p < (c + 1) * points; ++p) shift += double(state[p]) - out[p];
@@ -95,8 +96,8 @@ TEST_P(CModelTest, AStepIsThatOfTheEngine) {
     States<float> out(shape.grid, 1);
     committee->get(rows, 0, out.view());
     const reference::DoubleParameters weights(member.weights);
-    const double time = shape.horizon > 0 ? double(shape.input_time(number)) : 0.0;
-    const auto exact = twin_step(shape, weights, member.scaling, in.row(0), time);
+    const auto told = told_rows(shape, {.steps = std::span(&number, 1)}, 1);
+    const auto exact = twin_step(shape, weights, member.scaling, in.row(0), told);
     const CModel model(library_, written({shape, {member}}));
 
     const auto made = model.step(0, number, doubles(in.row(0)));
@@ -133,8 +134,10 @@ TEST_P(CModelTest, TheAdjointIsThatOfTheTwinsDerivative) {
     // Fourth order, so that steps this large do: (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12 h, with
     // the directions as they are rounded taken into account by the tolerance.
     std::vector<std::vector<double>> at;
+    const std::uint32_t number = 300;
+    const auto told = told_rows(shape, {.steps = std::span(&number, 1)}, 1);
     for (const float h : {kStep, -kStep, 2 * kStep, -2 * kStep})
-      at.push_back(twin_step(shape, weights, member.scaling, moved(h), 0.3));
+      at.push_back(twin_step(shape, weights, member.scaling, moved(h), told));
     for (std::size_t i = 0; i < values; ++i) {
       const double slope = (8 * (at[0][i] - at[1][i]) - (at[2][i] - at[3][i])) / (12.0 * kStep);
       forward += w[i] * slope;
@@ -142,7 +145,7 @@ TEST_P(CModelTest, TheAdjointIsThatOfTheTwinsDerivative) {
     }
     const CModel model(library_, written({shape, {member}}));
 
-    const auto gradient = model.adjoint(0, 300, doubles(in.row(0)), w);
+    const auto gradient = model.adjoint(0, number, doubles(in.row(0)), w);
 
     const double back = std::inner_product(v.begin(), v.end(), gradient.begin(), 0.0);
     // Rounding of states moved by h (6e-8 / h relative) and h^4 of the differences, both of the

@@ -9,6 +9,7 @@
 #include "stap/core/error.h"
 #include "stap/ic/ic.h"
 #include "stap/pde/pde.h"
+#include "support/changed_options.h"
 #include "support/ins_flows.h"
 #include "support/solving.h"
 
@@ -209,7 +210,8 @@ TEST_P(PdeLaws, WithAnotherStepItIsTheEntryWithThatDt) {
   const Case c = the_case();
   const auto solver = c.make(2);
   const std::vector<Row> rows = c.rows(9);
-  const auto entry = c.entry.make(c.options.with("dt", 3 * solver->dt()), {.threads = 1});
+  const auto entry = c.entry.make(test::changed(*c.entry.fields, c.options, "dt", 3 * solver->dt()),
+                                  {.threads = 1});
 
   const auto other = solver->with_step(3 * solver->dt());
 

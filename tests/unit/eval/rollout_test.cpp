@@ -12,6 +12,7 @@
 #include "stap/eval/calibration.h"
 #include "stap/eval/metrics.h"
 #include "stap/nn/engine.h"
+#include "support/engine_under_test.h"
 #include "support/function_committee.h"
 #include "support/networks.h"
 #include "support/refusals.h"
