@@ -7,7 +7,10 @@
 #include "nn/gradients.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
+#include "stap/nn/family.h"
+#include "support/contains.h"
 #include "support/networks.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -43,7 +46,9 @@ std::vector<NetworkSpec> paper_shapes() {
           shape(2, {600}, {40}),
           shape(9, {100}, {20}),
           shape(1, {32, 32}, {16, 16}, false, true),
-          shape(4, {32, 32}, {32, 32}, true, true)};
+          shape(4, {32, 32}, {32, 32}, true, true),
+          test::with_parameters(shape(1, {256}, {32}), 2),
+          test::with_parameters(shape(2, {32, 32}, {16, 16}, true, true), 8)};
 }
 
 double relative(std::span<const float> a, std::span<const float> b) {
@@ -99,8 +104,10 @@ TEST_F(Cuda, StatesAndSketchesAgreeWithTheCpu) {
         engine.load(0, state);
         const auto committee = engine.committee({0});
         const RowsId rows = committee->rows(kCount);
-        const std::vector<std::uint32_t> steps(kCount, kSteps / 2);
-        committee->put(rows, 0, in.view(), {steps});
+        Conditions conditions;
+        for (std::size_t r = 0; r < kCount; ++r)
+          conditions.add(kSteps / 2, draw_parameters(shape.parameters, Rng(7), r));
+        committee->put(rows, 0, in.view(), conditions.view());
         committee->sketch(rows, all, std::vector<int>(kCount, 0), 1, rows, all, features);
         States<float> out(shape.grid, kCount);
         committee->get(rows, 0, out.view());
@@ -133,6 +140,23 @@ TEST_F(Cuda, DistancesAndSpreadsHaveTheBitsOfTheCpu) {
   };
   EXPECT_EQ(measured(*make_cuda_engine(shape, 2, Precision::fp32)),
             measured(*make_cpu_engine(shape, 2)));
+}
+
+// Known without a GPU.
+TEST(CudaEngine, RefusesWhatItsKernelsDoNotHold) {
+  const auto refused = [](const NetworkSpec& spec) {
+    return test::error_text(ErrorKind::config, [&] { make_cuda_engine(spec, 1, Precision::fp32); });
+  };
+  if (!family_table().find("fno")->cuda) GTEST_SKIP() << "built without CUDA";
+  const NetworkSpec told = test::with_parameters(test::small_shape({16}, {6}), 2);
+
+  EXPECT_TRUE(
+      test::contains(refused(test::with_shifts(told)), "network.parameter_input is shifts"));
+  EXPECT_TRUE(
+      test::contains(refused(test::with_parameters(test::small_shape({16}, {6}, 7, 5, 7, true), 8)),
+                     "the number of input channels is 16, but the GPU kernels hold at most 15"));
+  EXPECT_TRUE(test::contains(refused(test::with_parameters(test::small_shape({16}, {6}), 9)),
+                             "the number of parameters that vary is 9"));
 }
 
 TEST(CudaEngine, SaysWhyThereIsNone) {
