@@ -89,7 +89,7 @@ TEST_F(ReportProgram, ADamagedRunOfASweepIsListedAndTheRestIsShown) {
   const std::string other = folder_.path("<b>other.html");
 
   const Finished report = run_stap({"report", folder_.path("s"), "--out", other});
-  const Finished json = run_stap({"report", folder_.path("s"), "--json"});
+  const Finished as_json = run_stap({"report", folder_.path("s"), "--json"});
   const Finished csv = run_stap({"report", folder_.path("s"), "--csv"});
 
   ASSERT_EQ(report.exit_code, 0) << report.err;
@@ -101,7 +101,7 @@ TEST_F(ReportProgram, ADamagedRunOfASweepIsListedAndTheRestIsShown) {
   // The same folders give the same bytes.
   ASSERT_EQ(run_stap({"report", folder_.path("s"), "--out", other}).exit_code, 0);
   EXPECT_EQ(content(other), page);
-  const config::Value value = config::parse_json(json.out, "report");
+  const config::Value value = config::parse_json(as_json.out, "report");
   EXPECT_EQ(*value.find("format")->text(), "report/1");
   EXPECT_EQ(value.find("runs")->list()->size(), 4u);
   EXPECT_EQ(std::ranges::count_if(

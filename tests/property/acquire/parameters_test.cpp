@@ -109,6 +109,50 @@ TEST(ParameterLaws, AParameterIsChosenAmongLikeAValueThatStays) {
                   [&](const auto& plan) { EXPECT_EQ(plan(told), plan(stays)); });
 }
 
+// More rows than a block of gradients has, cut by batches of an odd size.
+// Mutations: sums for shifts are made by thread; a row is shifted by another row's parameters where
+// rows of a batch are worked on together.
+TEST(ParameterLaws, ShiftsDependOnNoThreadsAndNoMates) {
+  const NetworkSpec spec =
+      test::with_shifts(test::with_parameters(test::small_shape({9}, {4}, 2, 19, 7, true), 2));
+  const test::Transitions data(spec, 23, Rng(4));
+  const auto trained = [&](int members, int threads) {
+    const auto engine = make_cpu_engine(spec, members, threads);
+    std::vector<FitJob> jobs;
+    for (int m = 0; m < members; ++m) {
+      engine->load(m, test::shifted(fresh_member(spec, test::some_scaling(2), Rng(1))));
+      jobs.push_back({m, data.view()});
+      jobs.back().options.epochs = 3;
+      jobs.back().options.batch = 7;
+    }
+    Observer nobody;
+    engine->fit(jobs, nobody);
+    return engine->save(members - 1);
+  };
+
+  const MemberState alone = trained(1, 1);
+
+  EXPECT_EQ(trained(1, 3), alone);
+  EXPECT_EQ(trained(3, 2), alone);
+  const auto engine = make_cpu_engine(spec, 1, 2);
+  engine->load(0, alone);
+  const auto committee = engine->committee({0});
+  const RowsId rows = committee->rows(23), single = committee->rows(1);
+  committee->put(rows, 0, data.inputs.view(), data.conditions.view());
+  std::vector<std::size_t> all(23);
+  for (std::size_t r = 0; r < all.size(); ++r) all[r] = r;
+  committee->advance(rows, all, std::vector<int>(23, 0), rows, all);
+  States<float> together(spec.grid, 23), one(spec.grid, 1);
+  committee->get(rows, 0, together.view());
+  for (std::size_t r = 0; r < 23; ++r) {
+    committee->put(single, 0, data.inputs.view().rows(r, 1), data.conditions.view().part(r, 1));
+    committee->advance(single, std::vector<std::size_t>{0}, std::vector<int>{0}, single,
+                       std::vector<std::size_t>{0});
+    committee->get(single, 0, one.view());
+    EXPECT_TRUE(std::ranges::equal(one.row(0), std::as_const(together).row(r))) << r;
+  }
+}
+
 // Mutation: weights, or places of inputs, go by the order of the configuration.
 TEST(ParameterLaws, TheirOrderChangesNoNetwork) {
   NetworkSpec there = test::with_parameters(test::small_shape({9}, {4}, 1, 5, 7, true), 3);
