@@ -119,7 +119,7 @@ TEST_F(NpyData, ValuesThatAreNotFiniteAreNamed) {
 }
 
 // Two trajectories of five steps and one step of a third, as a file of transitions has them.
-void write_first(const std::string& path, const Grid& grid) {
+void write_first(const std::string& path, const Grid& grid, RowParameters parameters = {}) {
   TransitionSet set{.grid = grid, .equation = "mine", .dt = 0.5, .acquisitions = 2};
   for (std::size_t candidate : {7u, 3u})
     for (std::size_t step = 0; step < 5; ++step) set.origins.push_back({0, candidate, step});
@@ -127,6 +127,7 @@ void write_first(const std::string& path, const Grid& grid) {
   set.inputs = counting(11 * grid.values());
   set.outputs = counting(11 * grid.values());
   for (double& value : set.outputs) value += 0.5;
+  set.parameters = std::move(parameters);
   write_transitions(path, set);
 }
 
@@ -142,6 +143,31 @@ TEST_F(NpyData, FirstTransitionsAreNumberedBehindThePool) {
   EXPECT_EQ(first.set.inputs, counting(33));
   EXPECT_EQ(first.set.acquisitions, 0u);
   EXPECT_EQ(first.left_out, 0u);
+}
+
+// Broken by: columns in the order of the file, or the rows of transitions that are left out.
+TEST_F(NpyData, FirstTransitionsHaveTheParametersOfTheProblem) {
+  const std::string file = folder_.path("t.h5"), without = folder_.path("without.h5");
+  RowParameters own{{"k", "nu"}, {}};
+  for (std::size_t i = 0; i < 11; ++i) {
+    own.values.push_back(10.0 + static_cast<double>(i));
+    own.values.push_back(0.5 * static_cast<double>(i));
+  }
+  write_first(file, line_, own);
+  write_first(without, line_);
+  const auto read = [&](const std::string& path, const std::vector<std::string>& names) {
+    return read_first(path, line_, 1, 3, 10, true, names);
+  };
+
+  const FirstTransitions first = read(file, {"nu", "k"});
+
+  ASSERT_EQ(first.set.count(), 7u);
+  EXPECT_EQ(first.set.parameters.names, (std::vector<std::string>{"nu", "k"}));
+  EXPECT_EQ(first.set.parameters.row(2)[0], 1.0);
+  EXPECT_EQ(first.set.parameters.row(3)[0], 2.5);  // the sixth of the file
+  EXPECT_EQ(first.set.parameters.row(3)[1], 15.0);
+  EXPECT_TRUE(contains(data_error([&] { read(file, {"nu"}); }), "has rows with their own k, nu"));
+  EXPECT_TRUE(contains(data_error([&] { read(without, {"nu"}); }), "does not say the parameters"));
 }
 
 // A trajectory that is longer than the study's is two; where networks know the time, it ends.
