@@ -237,7 +237,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   try {
     NetworkOptions network = study.network;
     network.conserve.clear();  // looked at below
-    make_network(study.grid, network);
+    make_network(study.grid, network, {}, 0, varied_parameters(study.pde));
   } catch (const Error& error) {  // its message names the key
     complaints.add("", error.what(), origin_of(study.given, {"network.modes", "pde"}));
   }

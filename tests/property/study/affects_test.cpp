@@ -81,6 +81,7 @@ const std::map<std::string, Texts> kBefore{
       "'{files}/here/state.npy', '{output}']}"}},
     {"test", {"test.name=file", "test.path={files}/here/test.h5"}},
     {"first", {"first={name: file, path: '{files}/here/transitions.h5'}"}},
+    {"network.fno.parameter_input", {"pde.viscosity={between: [0.003, 0.03], draw: log}"}},
     {"study.cluster", {"initial.warm_up=0.4", "study.budget=8"}},
     {"study.stages", {"study.validation=0.3", "study.initial=6"}},
     {"study.validation", {"study.initial=6"}},

@@ -55,6 +55,25 @@ TEST(NetworkFamilies, HaveOptionsOfTheirOwn) {
                "network.modes is not known"));
 }
 
+// Known before anything is made. Networks of a family that says nothing of shifts take channels.
+TEST(NetworkFamilies, MayTakeParametersAsChannelsOnly) {
+  test::add_toy_family();
+  const auto study = [](const std::string& network) {
+    Value document = with_network(network);
+    apply_setting(document, "pde.viscosity={between: [0.003, 0.03], draw: log}");
+    return make_study(std::move(document));
+  };
+
+  EXPECT_TRUE(contains(
+      test::error_text(ErrorKind::config, [&] { study("{name: toy, parameter_input: shifts}"); }),
+      "networks of the family toy take parameters as channels only"));
+  EXPECT_EQ(study_network(study("{name: toy}")).in_channels(), 2u);
+  EXPECT_EQ(study_network(study("{parameter_input: shifts}")).in_channels(), 1u);
+  // At its default the key is in no effective document: runs from before it are what they were.
+  const Value effective = study("{parameter_input: channels}").effective;
+  EXPECT_EQ(effective.find("network")->find("parameter_input"), nullptr);
+}
+
 // Two families in one sweep: both learn, are told apart by name, and are read from their files.
 // Broken by: a label that leaves out what no name means.
 TEST(NetworkFamilies, AreComparedInASweep) {
