@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "stap/nn/family.h"
 #include "stap/results/run_result.h"
 #include "stap/study/affecting.h"
 #include "stap/study/study.h"
@@ -29,26 +30,42 @@ void leaves(const Value& value, const std::string& path, std::map<std::string, s
 
 std::vector<std::string> what_differs(const std::vector<const Value*>& documents) {
   std::map<std::string, std::set<std::string>> values;
+  std::map<std::string, std::size_t> found, of_owner;
   std::vector<std::map<std::string, std::string>> all;
+  std::vector<std::string> owners;  // what no name means is a choice, too
   // The method has its name, and seeds are those of one row.
   using enum config::Affects;
+  const config::Family network = network_family();
   for (const Value* document : documents) {
     Value part = not_affecting(*document, {method, seed, record, solver, machine});
-    for (const config::Family& family : study_families())  // what no name means is a choice, too
-      if (Value* section = part.find(family.name);
-          section != nullptr && !family.preset.empty() && section->find("name") == nullptr)
-        section->set("name", family.preset);
+    if (Value* section = part.find(network.name);
+        section != nullptr && section->find("name") == nullptr)
+      section->set("name", network.preset);
     leaves(part, "", all.emplace_back());
+    const Value* name = config::find_path(part, network.name + ".name");
+    owners.push_back(name != nullptr && name->text() != nullptr ? *name->text() : "");
+    ++of_owner[owners.back()];
   }
-  for (const auto& one : all)
-    for (const auto& [path, text] : one) values[path].insert(text);
+  // Options of one family of networks are compared with those of the same family.
+  const auto owner = [&](std::size_t i, const std::string& path) {
+    const std::string key = path.substr(path.find('.') + 1);
+    const bool own =
+        path.starts_with(network.name + ".") && key != "name" &&
+        std::ranges::count(network.shared->fields(), key, &config::FieldInfo::name) == 0;
+    return own ? owners[i] + " " : std::string();
+  };
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const auto& [path, text] : all[i]) {
+      values[owner(i, path) + path].insert(text);
+      ++found[owner(i, path) + path];
+    }
   std::vector<std::string> texts(documents.size());
   for (std::size_t i = 0; i < documents.size(); ++i)
-    for (const auto& [path, found] : values) {
-      const bool everywhere =
-          std::ranges::all_of(all, [&](const auto& one) { return one.contains(path); });
-      if ((found.size() > 1 || !everywhere) && all[i].contains(path))
-        texts[i] += fmt::format(" {}={}", path, all[i][path]);
+    for (const auto& [path, text] : all[i]) {
+      const std::string of = owner(i, path);
+      const std::size_t could = of.empty() ? documents.size() : of_owner[owners[i]];
+      if (values[of + path].size() > 1 || found[of + path] < could)
+        texts[i] += fmt::format(" {}={}", path, text);
     }
   return texts;
 }

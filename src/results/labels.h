@@ -8,7 +8,7 @@
 namespace stap {
 
 /// For each document " key=value" of every leaf that is not the same in all of them, but those that
-/// the method and the seed set.
+/// the method and the seed set; of an option of a family of networks: in all of that family.
 std::vector<std::string> what_differs(const std::vector<const config::Value*>& documents);
 
 }  // namespace stap
