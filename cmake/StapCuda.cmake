@@ -49,7 +49,7 @@ function(stap_choose_cuda_sources list)
   set(sources ${${list}})
   if(STAP_HAVE_CUDA)
     list(FILTER sources EXCLUDE REGEX "/nn/no_cuda\\.cpp$")
-    file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/nn/cuda/*.cu)
+    file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/nn/cuda/*.cu)
     add_library(stap_cuda_kernels OBJECT ${kernels})
     target_include_directories(stap_cuda_kernels PRIVATE
       ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

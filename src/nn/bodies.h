@@ -15,5 +15,6 @@ std::unique_ptr<Body> make_dilated(const NetworkSpec& spec, Isa isa);
 }  // namespace cpu
 /// Nothing in builds without CUDA.
 std::function<std::unique_ptr<cuda::Body>(const NetworkSpec&, bool exact)> cuda_fno();
+std::function<std::unique_ptr<cuda::Body>(const NetworkSpec&, bool exact)> cuda_dilated();
 
 }  // namespace stap

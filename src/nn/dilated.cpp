@@ -97,7 +97,7 @@ FamilyRow dilated_row() {
   return {{"dilated", "a residual network of dilated convolutions", &dilated_fields()},
           &dilated_tensors,
           &cpu::make_dilated,
-          {},
+          cuda_dilated(),
           &fitted_dilated,
           false,
           nullptr};

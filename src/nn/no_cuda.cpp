@@ -18,6 +18,10 @@ std::function<std::unique_ptr<cuda::Body>(const NetworkSpec&, bool exact)> cuda_
   return {};
 }
 
+std::function<std::unique_ptr<cuda::Body>(const NetworkSpec&, bool exact)> cuda_dilated() {
+  return {};
+}
+
 std::size_t cuda_training_bytes(const NetworkSpec&, int, bool) {
   return 0;
 }
