@@ -96,15 +96,17 @@ Ceilings measure_ceilings() {
 }
 
 double least_bytes(const NetworkSpec& shape) {
-  const FnoOptions options = *fno_options(shape.family);
+  const std::optional<FnoOptions> fno = fno_options(shape.family);
+  const DilatedOptions dilated = fno ? DilatedOptions{} : shape.family.options.as(dilated_fields());
+  const std::size_t width = fno ? fno->width : dilated.width;
+  const std::size_t layers = fno ? fno->layers : dilated.layers();
   const auto parameters = double(parameter_count(shape));
-  const double field = double(kBatchRows * shape.grid.points_total() * options.width);
-  return 4.0 * (7.0 * parameters + 5.0 * double(options.layers) * field);
+  const double field = double(kBatchRows * shape.grid.points_total() * width);
+  return 4.0 * (7.0 * parameters + 5.0 * double(layers) * field);
 }
 
-void measure(const bench::Problem& problem, int members, ComputeOptions::Precision precision,
-             const Ceilings& ceilings) {
-  const NetworkSpec shape = bench::shape_of(problem);
+void measure(const std::string& name, const NetworkSpec& shape, int members,
+             ComputeOptions::Precision precision, const Ceilings& ceilings) {
   const auto engine = make_cuda_engine(shape, members, precision);
   constexpr std::size_t kSteps = 20;
   States<float> inputs(shape.grid, kSteps * kBatchRows), targets(shape.grid, kSteps * kBatchRows);
@@ -112,7 +114,7 @@ void measure(const bench::Problem& problem, int members, ComputeOptions::Precisi
     inputs.values()[i] = float(Rng(2).normal(i));
     targets.values()[i] = float(Rng(3).normal(i));
   }
-  const MemberState state = fresh_member(shape, unit_scaling(problem.channels), Rng(1));
+  const MemberState state = fresh_member(shape, unit_scaling(shape.grid.channels), Rng(1));
   std::vector<FitJob> jobs(std::size_t(members), FitJob{});
   for (int m = 0; m < members; ++m) {
     engine->load(m, state);
@@ -130,7 +132,7 @@ void measure(const bench::Problem& problem, int members, ComputeOptions::Precisi
   fmt::print(
       R"({{"bench":"cuda","name":"{}","members":{},"precision":"{}","ms_per_step_and_member":{:.4g},"useful_tflops":{:.4g},"share_of_copy_rate":{:.3f},"share_of_tf32_rate":{:.3f}}})"
       "\n",
-      problem.name, members, precision == ComputeOptions::Precision::fp32 ? "fp32" : "tf32", ms,
+      name, members, precision == ComputeOptions::Precision::fp32 ? "fp32" : "tf32", ms,
       flops / ms * 1e-9, ceilings.copy > 0 ? least_bytes(shape) / ms * 1e3 / ceilings.copy : 0.0,
       ceilings.tf32 > 0 ? flops / ms * 1e3 / ceilings.tf32 : 0.0);
   std::fflush(stdout);
@@ -162,6 +164,14 @@ int main(int argc, char** argv) {
   for (const auto precision :
        {stap::ComputeOptions::Precision::tf32, stap::ComputeOptions::Precision::fp32})
     for (const stap::bench::Problem& problem : stap::bench::paper_networks())
-      if (names.empty() || std::find(names.begin(), names.end(), problem.name) != names.end())
-        for (int e : members) stap::measure(problem, e, precision, ceilings);
+      for (const bool fno : {true, false}) {
+        const std::string name = (fno ? "" : "dilated-") + problem.name;
+        const auto shape = fno ? stap::bench::shape_of(problem) : stap::bench::dilated_on(problem);
+        // Burgers' grid is that of KdV and KS.
+        const bool wanted = names.empty()
+                                ? fno || (problem.name != "kdv" && problem.name != "ks")
+                                : std::find(names.begin(), names.end(), name) != names.end();
+        if (wanted)
+          for (int e : members) stap::measure(name, shape, e, precision, ceilings);
+      }
 }
