@@ -1,4 +1,5 @@
-// Training steps of the five paper-size networks on the GPU, E members stacked: ms per step and
+// Training steps of the five paper-size networks, and of dilated ones on the same grids
+// (dilated-NAME), on the GPU, E members stacked: ms per step and
 // member. Beside it, measured in the same run, the share of the device's copy bandwidth that the
 // bytes a step cannot avoid take (weights and moments read and written once and the weights once
 // more; every layer's field written, read by the next layer and on the way back; its gradient
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 

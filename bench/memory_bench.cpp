@@ -102,7 +102,7 @@ void memory_after(const Sizes& sizes, const fs::path& folder) {
     fmt::print(R"({{"bench":"memory","name":"{} states of {}","training_set_megabytes":{:.4g},)"
                R"("megabytes_beyond_it":{:.4g},"at_the_peak":{:.4g}}})"
                "\n",
-               done.transitions.count(), done.shape.grid.shape_text(), training,
+               done.transitions.count(), done.network.grid.shape_text(), training,
                resident - training, megabytes("VmHWM:") - training);
   });
 }
@@ -114,7 +114,7 @@ void recording(const Sizes& sizes, const fs::path& folder) {
         fmt::print(R"({{"bench":"recording","name":"{} answers of {} through the loop",)"
                    R"("seconds":{:.4g}}})"
                    "\n",
-                   done.transitions.count(), done.shape.grid.shape_text(), timing.seconds);
+                   done.transitions.count(), done.network.grid.shape_text(), timing.seconds);
   });
 }
 

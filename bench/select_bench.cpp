@@ -42,6 +42,7 @@
 #include "stap/acquire/planner.h"
 #include "stap/core/resident_rows.h"
 #include "stap/nn/engine.h"
+#include "stap/nn/fno.h"
 
 namespace stap {
 namespace {
