@@ -62,12 +62,6 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Forces a folder to disk; errno says why it failed.
-bool sync_folder(const fs::path& path) {
-  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return folder.number() >= 0 && fsync(folder.number()) == 0;
-}
-
 }  // namespace
 
 PendingFile::PendingFile(fs::path target, mode_t most) : target_(std::move(target)) {
@@ -157,7 +151,8 @@ void remove_leftovers_of(const fs::path& target) {
 }
 
 void sync_names(const fs::path& target) {
-  if (!sync_folder(folder_of(target))) fail(target, std::strerror(errno));
+  const Descriptor folder(open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.number() < 0 || fsync(folder.number()) != 0) fail(target, std::strerror(errno));
 }
 
 std::string pending_target(const std::string& name) {

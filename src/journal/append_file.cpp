@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/descriptors.h"
+#include "core/pending_file.h"
 #include "core/whole_file.h"
 #include "stap/core/error.h"
 
@@ -25,16 +26,6 @@ namespace fs = std::filesystem;
 
 std::string cannot(const char* verb, const fs::path& path, std::string_view why) {
   return fmt::format("cannot {} {}: {}", verb, path.string(), why);
-}
-
-// A new file's name must be on disk as well.
-void sync_folder_of(const fs::path& path) {
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = file >= 0 && fsync(file) == 0;
-  const int error = errno;
-  if (file >= 0) close(file);
-  if (!synced) throw Error(ErrorKind::storage, cannot("write", path, std::strerror(error)));
 }
 
 std::atomic<std::size_t> open_now{0};
@@ -68,53 +59,42 @@ int open_again(const fs::path& path, int how) {
 AppendFile::AppendFile(fs::path path, bool only_read)
     : path_(std::move(path)), only_read_(only_read) {
   const int how = only_read ? O_RDONLY : O_RDWR | O_CREAT | O_NOFOLLOW;
-  file_ = open(path_.c_str(), how | O_CLOEXEC | O_NONBLOCK, 0666);
+  file_ = Descriptor(open(path_.c_str(), how | O_CLOEXEC | O_NONBLOCK, 0666));
   struct stat status {};
-  if (file_ < 0 || fstat(file_, &status) != 0) {
-    const int error = errno;
-    if (file_ >= 0) close(file_);
-    throw Error(only_read ? kind_of_read_error(error, ErrorKind::storage) : ErrorKind::storage,
-                cannot(only_read ? "read" : "write", path_, std::strerror(error)));
-  }
-  try {
-    if (!S_ISREG(status.st_mode))
-      throw Error(ErrorKind::storage, cannot("write", path_, "it exists and is not a file"));
-    size_ = static_cast<std::uint64_t>(status.st_size);
-    if (size_ == 0 && !only_read) sync_folder_of(path_);
-  } catch (...) {
-    close(file_);
-    throw;
-  }
+  if (file_.number() < 0 || fstat(file_.number(), &status) != 0)
+    throw Error(only_read ? kind_of_read_error(errno, ErrorKind::storage) : ErrorKind::storage,
+                cannot(only_read ? "read" : "write", path_, std::strerror(errno)));
+  if (!S_ISREG(status.st_mode))
+    throw Error(ErrorKind::storage, cannot("write", path_, "it exists and is not a file"));
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  if (size_ == 0 && !only_read) sync_names(path_);  // also that of a new file
   device_ = status.st_dev;
   inode_ = status.st_ino;
   ++open_now;
 }
 
 AppendFile::~AppendFile() {
-  if (file_ < 0) return;
-  close(file_);
-  --open_now;
+  if (file_.number() >= 0) --open_now;
 }
 
 // The same file again: by its name another may be there by now.
 int AppendFile::opened() const {
-  if (file_ >= 0) return file_;
-  const int file = open_again(path_, only_read_ ? O_RDONLY : O_RDWR | O_NOFOLLOW);
+  if (file_.number() >= 0) return file_.number();
+  Descriptor file(open_again(path_, only_read_ ? O_RDONLY : O_RDWR | O_NOFOLLOW));
   struct stat status {};
-  if (file < 0 || fstat(file, &status) != 0 || status.st_dev != device_ ||
-      status.st_ino != inode_) {
-    const std::string why = file < 0 ? std::strerror(errno) : "it is another file now";
-    if (file >= 0) close(file);
-    throw Error(ErrorKind::storage, cannot("open", path_, why));
-  }
-  file_ = file;
+  if (file.number() < 0 || fstat(file.number(), &status) != 0 || status.st_dev != device_ ||
+      status.st_ino != inode_)
+    throw Error(
+        ErrorKind::storage,
+        cannot("open", path_, file.number() < 0 ? std::strerror(errno) : "it is another file now"));
+  file_ = std::move(file);
   ++open_now;
-  return file_;
+  return file_.number();
 }
 
 void AppendFile::rest() const {
-  if (file_ < 0 || dirty_ || open_now <= most_logs_open()) return;
-  close(std::exchange(file_, -1));
+  if (file_.number() < 0 || dirty_ || open_now <= most_logs_open()) return;
+  file_ = Descriptor();
   --open_now;
   keep_spares();
 }

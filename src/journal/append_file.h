@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/descriptor.h"
+
 namespace stap {
 
 /// After a write or a sync that failed nobody knows what is on disk: every later one fails, too.
@@ -51,7 +53,7 @@ class AppendFile {
   std::filesystem::path path_;
   bool only_read_;
   mutable std::mutex mutex_;  // one thread reads while another forces it to disk
-  mutable int file_ = -1;     // -1 while it rests
+  mutable Descriptor file_;   // none while it rests
   std::uint64_t device_ = 0, inode_ = 0;
   std::uint64_t size_ = 0;
   bool cut_ = false;     // the file is longer than that

@@ -31,6 +31,13 @@ inline std::string error_text(ErrorKind kind, const std::function<void()>& call)
   return error->what();
 }
 
+/// The kind of the Error that `call` must throw.
+inline ErrorKind error_kind(const std::function<void()>& call) {
+  const std::optional<Error> error = error_of(call);
+  if (!error) ADD_FAILURE() << "nothing was thrown";
+  return error ? error->kind() : ErrorKind::internal;
+}
+
 /// Expects an Error of this kind whose message says `part`.
 inline void expect_error(ErrorKind kind, const std::string& part,
                          const std::function<void()>& call) {

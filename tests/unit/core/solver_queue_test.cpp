@@ -29,17 +29,6 @@ test::Decide one_is(std::size_t candidate, std::size_t step, Fate fate) {
       [=](std::size_t c, std::size_t s) { return c == candidate && s == step ? fate : Fate::ok; };
 }
 
-template <class Act>
-ErrorKind kind_of(Act act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorKind::internal;
-}
-
 // --- in process ---------------------------------------------------------------------------------
 
 TEST(BatchQueue, SolvesWhatIsOpenAsOneBatchInOrder) {
@@ -166,17 +155,23 @@ TEST(CheckedQueue, WhatIsRefusedNeverReachesTheSolver) {
 TEST(CheckedQueue, MisuseIsABug) {
   const FakeSolver solver(kGrid, kDt, one_is(2, 0, Fate::refused));
   const auto queue = solver.open();
-  EXPECT_EQ(kind_of([&] { queue->next(SolverQueue::Clock::now()); }), ErrorKind::internal);
+  EXPECT_EQ(test::error_kind([&] { queue->next(SolverQueue::Clock::now()); }), ErrorKind::internal);
   queue->submit({.id = 1, .state = {1.0, 0.0}});
   queue->submit({.id = 2, .state = {2.0, 0.0}});  // refused, and open until the reply is taken
 
-  EXPECT_EQ(kind_of([&] { queue->submit({.id = 1, .state = {1.0, 0.0}}); }), ErrorKind::internal);
-  EXPECT_EQ(kind_of([&] { queue->submit({.id = 2, .state = {1.0, 0.0}}); }), ErrorKind::internal);
-  EXPECT_EQ(kind_of([&] {
+  EXPECT_EQ(test::error_kind([&] {
+              queue->submit({.id = 1, .state = {1.0, 0.0}});
+            }),
+            ErrorKind::internal);
+  EXPECT_EQ(test::error_kind([&] {
+              queue->submit({.id = 2, .state = {1.0, 0.0}});
+            }),
+            ErrorKind::internal);
+  EXPECT_EQ(test::error_kind([&] {
               queue->submit({.id = 3, .state = {1.0, 0.0}, .steps = 0});
             }),
             ErrorKind::internal);
-  EXPECT_EQ(kind_of([&] { queue->submit({.id = 3, .state = {1.0}}); }), ErrorKind::data);
+  EXPECT_EQ(test::error_kind([&] { queue->submit({.id = 3, .state = {1.0}}); }), ErrorKind::data);
   EXPECT_EQ(queue->open(), 2u);
 }
 
@@ -496,7 +491,7 @@ TEST(CheckedQueue, AReplyToNobodyIsABug) {
   const auto queue = solver.open();
   queue->submit({.id = 1, .state = {0, 0}});
 
-  EXPECT_EQ(kind_of([&] { queue->next(SolverQueue::Clock::now()); }), ErrorKind::internal);
+  EXPECT_EQ(test::error_kind([&] { queue->next(SolverQueue::Clock::now()); }), ErrorKind::internal);
 }
 
 // Answers come out as they come in, whoever was asked first, and belong to who asked.

@@ -149,26 +149,17 @@ TEST_F(Command, AProgramThatIsNotToldAParameterIsRefused) {
 TEST_F(Command, AnUnknownPlaceholderIsAConfigurationError) {
   options_.argv.words = {"cp", "{inptu}", "{output}"};
 
-  try {
-    solver();
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-    EXPECT_TRUE(contains(error.what(), "{inptu}"));
-    EXPECT_TRUE(contains(error.what(), "did you mean 'input'"));
-  }
+  const std::string text = error_text(ErrorKind::config, [&] { solver(); });
+
+  EXPECT_TRUE(contains(text, "{inptu}"));
+  EXPECT_TRUE(contains(text, "did you mean 'input'"));
 }
 
 TEST_F(Command, OptionsThatCannotWorkAreConfigurationErrors) {
   const auto refused = [&](auto change) {
     const CommandOptions kept = options_;
     change();
-    try {
-      solver();
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::config) << error.what();
-    }
+    error_text(ErrorKind::config, [&] { solver(); });
     options_ = kept;
   };
   refused([&] { options_.argv.words = {}; });
@@ -741,12 +732,7 @@ TEST(Scratch, APlaceThatCannotBeMadeIsAStorageError) {
   const TemporaryFolder folder;
   folder.file("file", "in the way");
 
-  try {
-    const Scratch scratch(folder.path("file/below"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::storage);
-  }
+  EXPECT_EQ(error_kind([&] { Scratch(folder.path("file/below")); }), ErrorKind::storage);
 }
 
 // As a user without special rights, whom a folder of mode 0 keeps out.

@@ -10,22 +10,12 @@
 #include "stap/ic/gaussian_field.h"
 #include "stap/ic/ic.h"
 #include "stap/ic/sines.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
 
 const Grid kLine = make_grid(1, {64}, {1.0});
-
-template <class Act>
-ErrorKind refusal_of(Act act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return ErrorKind::internal;
-}
 
 TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
   const Grid square = make_grid(1, {8, 8}, {1, 1}), two = make_grid(2, {8}, {1});
@@ -40,16 +30,16 @@ TEST(Sampler, RefusesGridsAndOptionsThatDoNotFit) {
   backwards.warm_up = -1;
   blunt.window_width = 0;
 
-  EXPECT_EQ(refusal_of([&] { make_sines({}, square); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded({}, two); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_sines(no_terms, kLine); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_sines(upside_down, kLine); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_gaussian_field({}, two); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_gaussian_field(no_shift, kLine); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_gaussian_field(half, square); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded(unlikely, kLine); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded(backwards, kLine); }), ErrorKind::config);
-  EXPECT_EQ(refusal_of([&] { make_burgers_as_coded(blunt, kLine); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_sines({}, square); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_burgers_as_coded({}, two); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_sines(no_terms, kLine); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_sines(upside_down, kLine); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_gaussian_field({}, two); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_gaussian_field(no_shift, kLine); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_gaussian_field(half, square); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_burgers_as_coded(unlikely, kLine); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_burgers_as_coded(backwards, kLine); }), ErrorKind::config);
+  EXPECT_EQ(test::error_kind([&] { make_burgers_as_coded(blunt, kLine); }), ErrorKind::config);
 }
 
 // The benchmark page's values.
@@ -68,7 +58,7 @@ TEST(SamplerTable, EveryEntryIsMadeFromItsDefaultsAndRefusesUnknownKeys) {
 
     EXPECT_EQ(row.make({}, {.grid = &grid})->name(), row.name);
     EXPECT_FALSE(row.text.empty());
-    EXPECT_EQ(refusal_of([&] { config::read(*row.fields, misspelt, "initial"); }),
+    EXPECT_EQ(test::error_kind([&] { config::read(*row.fields, misspelt, "initial"); }),
               ErrorKind::config)
         << row.name;
   }

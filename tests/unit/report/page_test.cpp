@@ -143,6 +143,9 @@ TEST(ReportPage, CostSaysWhatIsAGuessAndHasOneUnitAColumn) {
       "not certain, as its error is not significantly different from that of random with 3 seeds.";
 
   EXPECT_TRUE(contains(page({-0.1, 0.1, -0.05}), guess));
+  // Its 95 % interval is 0.001 ± 0.027.
+  EXPECT_TRUE(contains(page({-0.01, 0.012, 0.002}),
+                       "not certain, as its error is the same as that of random within"));
   const std::string sure = page({-0.5, -0.52, -0.48});
   EXPECT_FALSE(contains(sure, guess));
   EXPECT_TRUE(contains(sure, ">solver, per step (ms)</th>"));

@@ -260,14 +260,12 @@ TEST(OnlyRun, AxesOfOneValueNeedNoSettling) {
 }
 
 TEST(OnlyRun, SaysWhichAxesAreOpenAndHowToSettleThem) {
-  try {
-    only("studies/small-burgers", {"method=qbc"});
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "studies/small-burgers is a sweep of 5 runs, expected one: settle seed (5 "
-                 "values), as in seed=0, or use 'stap sweep studies/small-burgers'");
-  }
+  const std::string text =
+      test::error_text(ErrorKind::config, [] { only("studies/small-burgers", {"method=qbc"}); });
+
+  EXPECT_EQ(text,
+            "studies/small-burgers is a sweep of 5 runs, expected one: settle seed (5 "
+            "values), as in seed=0, or use 'stap sweep studies/small-burgers'");
 }
 
 // A study of a user's own: a file that extends a built-in one and replaces one of its axes.
@@ -291,12 +289,8 @@ TEST(Axes, AWrongValueOfAFileNamesItsLine) {
   const auto axes = take_axes(document, {}, {});
   const auto runs = expand_grid(document, axes);
 
-  try {
-    make_study(runs.at(1).document);
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_TRUE(contains(error.what(), "test:2:3, network.width=-3: network.width"));
-  }
+  test::expect_error(ErrorKind::config, "test:2:3, network.width=-3: network.width",
+                     [&] { make_study(runs.at(1).document); });
 }
 
 }  // namespace

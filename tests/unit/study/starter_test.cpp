@@ -5,6 +5,7 @@
 #include "stap/core/error.h"
 #include "study/starter_sources.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -46,14 +47,8 @@ TEST(Starter, EveryVariantIsWholeAndFilledIn) {
 TEST(Starter, RefusesWhatItDoesNotKnow) {
   for (const StarterOptions& options :
        {StarterOptions{.from = "comand"}, StarterOptions{.language = "java"},
-        StarterOptions{.points = 4}}) {
-    try {
-      starter_files(options);
-      FAIL();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::config);
-    }
-  }
+        StarterOptions{.points = 4}})
+    EXPECT_EQ(error_kind([&] { starter_files(options); }), ErrorKind::config);
 }
 
 TEST(Starter, WritesIntoNewAndEmptyFoldersOnly) {

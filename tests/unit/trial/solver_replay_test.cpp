@@ -8,6 +8,7 @@
 #include "stap/data/npy.h"
 #include "stap/study/presets.h"
 #include "support/contains.h"
+#include "support/refusals.h"
 #include "support/temporary_folder.h"
 
 namespace stap::test {
@@ -149,12 +150,7 @@ TEST_F(ReplayTest, ADocumentThatCannotBeIsAConfigError) {
   Value document = read.document;
   apply_setting(document, "solver.argv=[/no/such/program]");
 
-  try {
-    replay(read, document, {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::config);
-  }
+  EXPECT_EQ(error_kind([&] { replay(read, document, {}); }), ErrorKind::config);
 }
 
 }  // namespace
