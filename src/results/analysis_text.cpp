@@ -1,4 +1,6 @@
 // Analyses in words.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "results/analysis_summary.h"
@@ -36,6 +38,25 @@ std::string by_seed_text(const MethodAnalysis& method) {
   return text + ")";
 }
 
+// Of runs that were calibrated; empty: none was.
+std::string bars_text(const Runs& runs) {
+  double least = 1, most = 0, level = 0;
+  for (const RunAnalysis* run : runs) {
+    if (!run->bars) continue;
+    if (!run->bars->absent.empty()) return run->bars->absent;
+    const JudgedBars& bars = *run->bars;
+    level = bars.level;
+    for (std::size_t step = 0; step < bars.steps; ++step) {
+      least = std::min(least, bars.first.found[step]);
+      most = std::max(most, bars.first.found[step]);
+    }
+  }
+  return level == 0 ? ""
+                    : fmt::format("{:.1f} to {:.1f} % of the errors at a step are within theirs, "
+                                  "{:g} % were asked",
+                                  100 * least, 100 * most, 100 * level);
+}
+
 std::string words(const Runs& runs, const std::string& cost, const TextStyle& style) {
   const auto per_round = [&](const char* phase) {
     return mean_text(
@@ -66,6 +87,7 @@ std::string words(const Runs& runs, const std::string& cost, const TextStyle& st
   line("calibration", correlations.empty() ? runs[0]->calibration_absent
                                            : fmt::format("rank correlation of spread and error {}",
                                                          mean_text(correlations, "?")));
+  if (const std::string bars = bars_text(runs); !bars.empty()) line("error bars", bars);
   line("cost", cost);
   return text;
 }

@@ -107,6 +107,7 @@ TEST_F(Calibrate, IsAnalysedAndDrawn) {
   ASSERT_EQ(analysed.exit_code, 0) << analysed.err;
   EXPECT_EQ(json::parse(analysed.out).at(0).at("error_bars"),
             json::parse(evaluated.out).at("error_bars"));
+  EXPECT_TRUE(contains(run("analyse --quiet " + run_).out, "90 % were asked"));
   ASSERT_EQ(plotted.exit_code, 0) << plotted.err;
   EXPECT_TRUE(contains(content(figure), "Do the error bars hold?"));
   ASSERT_EQ(reported.exit_code, 0) << reported.err;
