@@ -105,7 +105,7 @@ class DilatedBody final : public Body {
   void prepare() override {
     prepare_dilated();
     // So far every axis goes round.
-    const std::vector<Padding> padding(spec_.grid.axes(), Padding::periodic);
+    const std::vector<Beyond> padding(spec_.grid.axes(), Beyond::periodic);
     std::vector<std::size_t> dilations{1};  // of lifting and projection
     for (std::size_t b = 0; b < options_.blocks; ++b)
       dilations.insert(dilations.end(), options_.dilations.begin(), options_.dilations.end());
