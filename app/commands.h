@@ -19,6 +19,7 @@
 namespace stap {
 enum class ErrorsOf;
 struct Study;
+struct Surrogate;
 }  // namespace stap
 namespace CLI {
 class App;
@@ -66,8 +67,10 @@ struct TimeLimitOptions {
 };
 void add_time_limit(CLI::App& command, TimeLimitOptions& options);
 
-/// A run knows its equation and step, a model file alone only its grid, which is given.
-StateInfo model_info(const std::filesystem::path& model, const Grid& grid);
+/// What the states of a run, or of the surrogate that a model file is, are; of networks that do not
+/// say it only the grid, which is given.
+StateInfo model_info(const std::filesystem::path& model, const Surrogate& surrogate,
+                     const Grid& grid);
 
 /// What `--images` averages over: the maps of a run's symmetries that leave the direction of time,
 /// for clusters of `frames` states of the grid. Throws Error(config) where it states none, and for
@@ -99,6 +102,7 @@ void add_check(CLI::App& program, const Globals& globals);
 void add_describe(CLI::App& program, const Globals& globals);
 void add_evaluate(CLI::App& program, const Globals& globals);
 void add_export(CLI::App& program, const Globals& globals);
+void add_export_model(CLI::App& program, const Globals& globals);
 void add_fsck(CLI::App& program, const Globals& globals);
 void add_generate(CLI::App& program, const Globals& globals);
 void add_import(CLI::App& program, const Globals& globals);

@@ -34,7 +34,7 @@ struct EvaluateOptions {
 RunTestSet test_set_of(const EvaluateOptions& options, const Surrogate& surrogate) {
   const Grid grid = frame_grid(surrogate.grid(), surrogate.cluster);
   if (!options.test.empty()) {
-    check_described(options.test, grid, model_info(options.model, grid).dt, "the model");
+    check_described(options.test, grid, model_info(options.model, surrogate, grid).dt, "the model");
     return {options.test,
             read_test_set(options.test, grid, 0, 0, names_of(surrogate.engine->spec().parameters))};
   }

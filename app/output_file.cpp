@@ -9,6 +9,7 @@
 
 #include "stap/core/error.h"
 #include "stap/data/store.h"
+#include "stap/nn/model_file.h"
 #include "stap/results/export.h"
 
 namespace stap::app {
@@ -41,6 +42,7 @@ constexpr std::array kNames{
     KindName{OutputKind::well, "an export of the format the-well"},
     KindName{OutputKind::xdmf, "an export of the format xdmf"},
     KindName{OutputKind::xdmf_values, "the values of an export of the format xdmf"},
+    KindName{OutputKind::model, "an export of 'stap export-model'"},
 };
 
 bool is_one(const fs::path& file, OutputKind kind) {
@@ -57,6 +59,8 @@ bool is_one(const fs::path& file, OutputKind kind) {
       return begins_with(file, kXdmfBegin);
     case OutputKind::xdmf_values:
       return has_dataset(file, "state_source");
+    case OutputKind::model:
+      return !read_model(file).problem.name.empty();  // those of a run's folder say no problem
     case OutputKind::folder:
       break;
   }

@@ -181,7 +181,7 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
   writer->add_text_attribute("format", "prediction/1");
   writer->add_text_attribute("model", model.string());
-  writer->describe(model_info(options.model, frame_grid(grid, k)));
+  writer->describe(model_info(options.model, surrogate, frame_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   if (options.images) writer->add_attribute("images", static_cast<double>(images.size()));
@@ -228,8 +228,9 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
 
 }  // namespace
 
-StateInfo model_info(const std::filesystem::path& model, const Grid& grid) {
-  StateInfo info{"", grid, 0.0};
+StateInfo model_info(const std::filesystem::path& model, const Surrogate& surrogate,
+                     const Grid& grid) {
+  StateInfo info{surrogate.problem.name, grid, surrogate.problem.dt};
   const RunFolder folder(model);
   std::error_code missing;
   if (!std::filesystem::exists(folder.manifest_file(), missing)) return info;

@@ -60,9 +60,9 @@ struct stap_model {
   size_t in, out;           /* channels of the network */
   size_t points, kept[AXES], modes, width, lifting, projection, layers;
   size_t field_ld, hidden_ld, wide; /* strides of a field and a hidden layer; the padded width */
-  /* Transforms: rows of real and imaginary parts, [2 kept][points], along the last axis; and
-   * [2 kept][2 points] along the first of two. `_t` are the ways back. */
-  float *along_y, *along_y_t, *along_x, *along_x_t;
+  /* Per axis: cosines and sines of waves 0 and up at the points of half the axis (see fold()),
+   * [wave] [point], and for the way back [point][wave]. */
+  float *cosine[AXES], *sine[AXES], *cosine_t[AXES], *sine_t[AXES];
   float* position[AXES]; /* per axis: [sine, cosine][points] */
   struct member* members;
   float** layer_pieces;
@@ -71,6 +71,7 @@ struct stap_model {
 
 struct stap_work {
   float *field, *next, *spectrum, *product, *half; /* half: transformed along one axis of two */
+  float *fold, *waves;                             /* one line of a transform */
   float *hidden, *slope, *input, *output, *rows;
   float* slopes; /* per layer but the last: of GELU there, for the adjoint */
   double *means, *made, *sum, *first, *square; /* per channel; states */
@@ -334,7 +335,9 @@ struct tensor {
 };
 
 struct file {
-  const unsigned char *bytes, *data;
+  FILE* in;                   /* what the data are read from, once the header is known; or NULL */
+  const unsigned char* bytes; /* 8 with the header's length, then the header */
+  const unsigned char* data;  /* what follows; NULL: not read yet */
   size_t size, header_size, data_size;
   struct tensor* tensors;
   size_t tensor_count;
@@ -377,7 +380,7 @@ static uint32_t checksum(const uint32_t* table, uint32_t before, const unsigned 
 
 /* The seal: the checksum of the whole file with zeros for its own digits. */
 static int check_seal(struct file* f) {
-  static const char mark[] = "\"seal\":\"crc32c:";
+  static const char mark[] = "\"seal\":\"crc32c:", hex[] = "0123456789abcdef";
   const size_t length = sizeof mark - 1, header_end = 8 + f->header_size;
   const unsigned char* digits = NULL;
   uint32_t table[256], found = 0, sum;
@@ -387,18 +390,17 @@ static int check_seal(struct file* f) {
     if (memcmp(f->bytes + i, mark, length) == 0) digits = f->bytes + i + length;
   if (!f->sealed || digits == NULL) return fail(f, "it is damaged: it has no checksum");
   for (i = 0; i < 8; ++i) {
-    const char* digit = strchr("0123456789abcdef", digits[i]);
+    const char* digit = strchr(hex, digits[i]);
     if (digit == NULL || *digit == '\0') return fail(f, "it is damaged: its checksum is none");
-    found =
-        found * 16 + (uint32_t)(digit - strchr("0123456789abcdef", '0') > 9 ? digits[i] - 'a' + 10
-                                                                            : digits[i] - '0');
+    found = found * 16 + (uint32_t)(digit - hex);
   }
   for (i = 0; i < 256; ++i)
     for (table[i] = (uint32_t)i, bit = 0; bit < 8; ++bit)
       table[i] = table[i] & 1 ? table[i] >> 1 ^ 0x82F63B78u : table[i] >> 1;
   sum = checksum(table, 0, f->bytes, (size_t)(digits - f->bytes));
   sum = checksum(table, sum, (const unsigned char*)"00000000", 8);
-  sum = checksum(table, sum, digits + 8, f->size - (size_t)(digits - f->bytes) - 8);
+  sum = checksum(table, sum, digits + 8, header_end - (size_t)(digits - f->bytes) - 8);
+  sum = checksum(table, sum, f->data, f->data_size);
   return sum == found || fail(f, "it is damaged: its checksum does not fit");
 }
 
@@ -475,19 +477,20 @@ static int by_name(const void* a, const void* b) {
 
 /* Layout: 8 bytes with the header's length (little endian), the header (JSON), then the tensors'
  * data without holes. */
+static int read_length(struct file* f, const unsigned char* bytes) {
+  uint64_t length = 0;
+  if (f->size >= 8) length = bits_at(bytes) | (uint64_t)bits_at(bytes + 4) << 32;
+  if (length < 2 || length > 100000000u || length > f->size - 8)
+    return fail(f, "it is no model file, or cut off");
+  f->header_size = (size_t)length;
+  f->data_size = f->size - 8 - f->header_size;
+  return 1;
+}
+
 static int read_header(struct file* f) {
   struct json j;
   size_t i, room, next = 0;
   int first = 1;
-  uint64_t length;
-  if (f->size < 8) return fail(f, "it is too short for a model file");
-  length = bits_at(f->bytes) | (uint64_t)bits_at(f->bytes + 4) << 32;
-  if (length > 100000000u || length > f->size - 8)
-    return fail(f, "it is no model file, or cut off: its header would have %llu bytes",
-                (unsigned long long)length);
-  f->header_size = (size_t)length;
-  f->data = f->bytes + 8 + f->header_size;
-  f->data_size = f->size - 8 - f->header_size;
   room = f->header_size / 40 + 1; /* an entry is longer than that */
   /* No string is longer than in the header, and those of `problem` are read once more from there.
    */
@@ -723,19 +726,24 @@ static int read_info(struct file* f, struct stap_model* m) {
 
 /* --- weights ------------------------------------------------------------------------------- */
 
+/* Waves that are kept along an axis, apart from their signs: 0 and up. */
+static size_t waves_along(const struct stap_model* m, int axis) {
+  return axis + 1 == m->info.axes ? m->kept[1] : m->kept[0] / 2 + 1;
+}
+
 /* Where everything lies in the model's numbers; twice: to count, and to give out. */
 static void place(struct stap_model* m, struct pieces* p) {
   const size_t wide = m->wide, high = padded(m->lifting), broad = padded(m->projection);
-  const size_t nx = m->info.axes == 2 ? m->info.points[0] : 1,
-               ny = m->info.points[m->info.axes - 1];
   size_t l;
   int i, a;
-  m->along_y = take2(p, 2 * m->kept[1], ny);
-  m->along_y_t = take2(p, 2 * m->kept[1], ny);
-  m->along_x = take2(p, 2 * m->kept[0], 2 * nx);
-  m->along_x_t = take2(p, 2 * m->kept[0], 2 * nx);
-  for (a = 0; a < m->info.axes; ++a)
-    m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, m->info.points[a]);
+  for (a = 0; a < m->info.axes; ++a) {
+    const size_t n = m->info.points[a], waves = waves_along(m, a);
+    m->cosine[a] = take2(p, waves, n / 2 + 1);
+    m->sine[a] = take2(p, waves, (n - 1) / 2);
+    m->cosine_t[a] = take2(p, waves, n / 2 + 1);
+    m->sine_t[a] = take2(p, waves, (n - 1) / 2);
+    m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, n);
+  }
   for (i = 0; i < m->info.members; ++i) {
     struct member* w = m->members + i;
     w->mean = take(p, m->out);
@@ -778,11 +786,11 @@ static const unsigned char* find(struct file* f, const void* to, int i, const ch
   if (t->rank != rank || values == SIZE_MAX)
     return fail(f, "tensor %s has a shape that does not fit", whole), NULL;
   t->used = 1;
-  if (to != NULL) return f->data + t->begin;
+  if (to == NULL) return NULL;
   for (at = t->begin; at < t->end; at += 4)
     if ((bits_at(f->data + at) & 0x7F800000u) == 0x7F800000u)
       return fail(f, "tensor %s has a value that is not finite", whole), NULL;
-  return NULL;
+  return f->data + t->begin;
 }
 
 static float value_at(const unsigned char* data, size_t i) {
@@ -879,39 +887,31 @@ static double turn(size_t part, size_t whole, int sine) {
 }
 
 static void fill_tables(struct stap_model* m) {
-  const size_t kx = m->kept[0], ky = m->kept[1];
-  const size_t nx = m->info.axes == 2 ? m->info.points[0] : 1,
-               ny = m->info.points[m->info.axes - 1];
-  size_t a, b, i;
-  int part, axis;
-  /* Forward: e^(-i angle). Back: the last axis' zero and middle modes count once, others twice. */
-  for (b = 0; b < ky; ++b)
-    for (i = 0; i < ny; ++i)
-      for (part = 0; part < 2; ++part) {
-        const double value = part == 0 ? turn(b * i, ny, 0) : -turn(b * i, ny, 1);
-        const double counts = (b == 0 || 2 * b == ny ? 1.0 : 2.0) / (double)m->points;
-        m->along_y[(2 * b + (size_t)part) * ny + i] = (float)value;
-        m->along_y_t[i * 2 * ky + 2 * b + (size_t)part] = (float)(value * counts);
+  size_t k, i;
+  int axis;
+  for (axis = 0; axis < m->info.axes; ++axis) {
+    const size_t n = m->info.points[axis], waves = waves_along(m, axis), odd = (n - 1) / 2;
+    const int last = axis + 1 == m->info.axes;
+    for (k = 0; k < waves; ++k) {
+      /* Real fields, along the last axis: zero and middle mode count once on the way back, others
+       * twice; and the sine has the sign of e^(-i angle). */
+      const double counts = !last ? 1.0 : (k == 0 || 2 * k == n ? 1.0 : 2.0) / (double)m->points;
+      for (i = 0; i <= n / 2; ++i) {
+        const double value = turn(k * i, n, 0);
+        m->cosine[axis][k * (n / 2 + 1) + i] = (float)value;
+        m->cosine_t[axis][i * waves + k] = (float)(value * counts);
       }
-  /* The first axis has waves -kx / 2 and up. */
-  for (a = 0; a < kx && m->info.axes == 2; ++a)
-    for (i = 0; i < nx; ++i) {
-      const size_t wave = a + nx - kx / 2; /* modulo nx */
-      const float c = (float)turn(wave * i, nx, 0), s = (float)turn(wave * i, nx, 1);
-      float* re = m->along_x + 2 * a * 2 * nx;
-      float* im = re + 2 * nx;
-      re[i] = im[nx + i] = c;
-      re[nx + i] = s;
-      im[i] = -s;
-      m->along_x_t[i * 2 * kx + 2 * a] = m->along_x_t[(nx + i) * 2 * kx + 2 * a + 1] = c;
-      m->along_x_t[(nx + i) * 2 * kx + 2 * a] = s;
-      m->along_x_t[i * 2 * kx + 2 * a + 1] = -s;
+      for (i = 1; i <= odd; ++i) {
+        const double value = last ? -turn(k * i, n, 1) : turn(k * i, n, 1);
+        m->sine[axis][k * odd + i - 1] = (float)value;
+        m->sine_t[axis][(i - 1) * waves + k] = (float)(value * counts);
+      }
     }
-  for (axis = 0; axis < m->info.axes && m->needs & POSITION_INPUT; ++axis)
-    for (i = 0; i < m->info.points[axis]; ++i) {
-      m->position[axis][i] = (float)turn(i, m->info.points[axis], 1);
-      m->position[axis][m->info.points[axis] + i] = (float)turn(i, m->info.points[axis], 0);
+    for (i = 0; i < n && m->needs & POSITION_INPUT; ++i) {
+      m->position[axis][i] = (float)turn(i, n, 1);
+      m->position[axis][n + i] = (float)turn(i, n, 0);
     }
+  }
 }
 
 static void fill_members(struct file* f, const struct stap_model* m) {
@@ -919,12 +919,13 @@ static void fill_members(struct file* f, const struct stap_model* m) {
   for (i = 0; i < m->info.members && !f->bad; ++i) fill_member(f, m, i, m->members + i);
 }
 
-static int fill(struct file* f, struct stap_model* m) {
+/* Whether all weights are there, before memory is taken for them, or the data are read. */
+static int check_members(struct file* f, struct stap_model* m, size_t* numbers) {
+  const size_t per_member = 4 * m->layers, ny = m->info.points[m->info.axes - 1];
+  const size_t tables = plus(times(2 * m->kept[1], ny), times(m->kept[0], m->points / ny));
   struct pieces p = {NULL, 0};
   float** layers;
-  size_t i, per_member = 4 * m->layers, tables;
-  tables = plus(times(4 * m->kept[1], m->info.points[m->info.axes - 1]),
-                times(8 * m->kept[0], m->info.axes == 2 ? m->info.points[0] : 1));
+  size_t i;
   if (tables > (size_t)1 << 27) return fail(f, "its modes and points are too many for this reader");
   m->members = calloc((size_t)m->info.members, sizeof *m->members);
   layers = m->layer_pieces = calloc((size_t)m->info.members * per_member, sizeof *layers);
@@ -936,15 +937,17 @@ static int fill(struct file* f, struct stap_model* m) {
     m->members[i].bias = layers + 3 * m->layers;
   }
   place(m, &p);
+  *numbers = p.used;
   fill_members(f, m);
   for (i = 0; i < f->tensor_count && !f->bad; ++i)
     if (!f->tensors[i].used) fail(f, "tensor %.60s belongs to no member", f->tensors[i].name);
-  if (f->bad) return 0;
-  m->numbers = zeros(p.used);
-  if (m->numbers == NULL)
-    return fail(f, "there is not enough memory for it: it needs %zu bytes", times(p.used, 4));
-  p.block = m->numbers;
-  p.used = 0;
+  return !f->bad;
+}
+
+static int fill(struct file* f, struct stap_model* m, size_t numbers) {
+  struct pieces p = {NULL, 0};
+  p.block = m->numbers = zeros(numbers);
+  if (p.block == NULL) return fail(f, "there is not enough memory for it");
   place(m, &p);
   fill_members(f, m);
   fill_tables(m);
@@ -953,20 +956,37 @@ static int fill(struct file* f, struct stap_model* m) {
 
 /* --- opening and closing ------------------------------------------------------------------- */
 
+/* The data of a file of which only the header was read; to be freed. */
+static unsigned char* read_data(struct file* f) {
+  unsigned char* data = malloc(f->data_size + 1);
+  if (data == NULL)
+    fail(f, "there is not enough memory for its %zu bytes", f->data_size);
+  else if (fread(data, 1, f->data_size, f->in) != f->data_size)
+    fail(f, "it cannot be read");
+  f->data = data;
+  return data;
+}
+
 static stap_model* read_model(struct file* f) {
   stap_model* m = calloc(1, sizeof *m);
+  unsigned char* data = NULL;
+  size_t numbers = 0;
   int good = 0;
   if (m == NULL) {
     fail(f, "there is not enough memory for it");
-  } else if (read_header(f) && check_seal(f)) {
+  } else if (read_header(f)) {
     if (f->format == NULL || strcmp(f->format, "model/4") != 0)
       fail(f, "its format is '%.40s', expected model/4: write it with 'stap export-model'",
            f->format ? f->format : "");
     else if (f->required == NULL || f->spec == NULL || f->steps == NULL)
       fail(f, "its metadata have no 'requires', 'spec' or 'steps'");
-    else
-      good = read_requires(f, m) && read_info(f, m) && read_spec(f, m) && fill(f, m);
+    else if (read_requires(f, m) && read_info(f, m) && read_spec(f, m) &&
+             check_members(f, m, &numbers)) {
+      if (f->data == NULL) data = read_data(f);
+      good = !f->bad && check_seal(f) && fill(f, m, numbers);
+    }
   }
+  free(data);
   free(f->tensors);
   if (good)
     m->text = f->text;
@@ -977,45 +997,48 @@ static stap_model* read_model(struct file* f) {
   return NULL;
 }
 
-stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size) {
+static struct file file_named(const char* name, char* why, size_t why_size) {
   struct file f;
   memset(&f, 0, sizeof f);
-  f.bytes = bytes;
-  f.size = size;
-  f.name = "this";
+  f.name = name;
   f.why = why;
   f.why_size = why_size;
+  return f;
+}
+
+stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size) {
+  struct file f = file_named("this", why, why_size);
+  f.bytes = bytes;
+  f.size = size;
+  if (!read_length(&f, f.bytes)) return NULL;
+  f.data = f.bytes + 8 + f.header_size;
   return read_model(&f);
 }
 
 stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
-  struct file f;
-  FILE* in = fopen(path, "rb");
+  struct file f = file_named(path, why, why_size);
   stap_model* model = NULL;
-  unsigned char* bytes = NULL;
+  unsigned char length[8] = {0}, *header = NULL;
   long size = -1;
-  memset(&f, 0, sizeof f);
-  f.name = path;
-  f.why = why;
-  f.why_size = why_size;
-  if (in == NULL) {
+  f.in = fopen(path, "rb");
+  if (f.in == NULL) {
     fail(&f, "it cannot be opened: %s", strerror(errno));
     return NULL;
   }
-  if (fseek(in, 0, SEEK_END) == 0) size = ftell(in);
-  if (size < 0 || size == LONG_MAX || fseek(in, 0, SEEK_SET) != 0)
-    fail(&f, "it is no file whose size is known");
-  else if ((bytes = malloc((size_t)size + 1)) == NULL)
-    fail(&f, "there is not enough memory for its %ld bytes", size);
-  else if (fread(bytes, 1, (size_t)size, in) != (size_t)size)
-    fail(&f, "it cannot be read: %s", strerror(errno));
-  fclose(in);
-  if (!f.bad) {
-    f.bytes = bytes;
-    f.size = (size_t)size;
-    model = read_model(&f);
+  if (fseek(f.in, 0, SEEK_END) == 0) size = ftell(f.in);
+  if (size >= 0 && size < LONG_MAX && fseek(f.in, 0, SEEK_SET) == 0) f.size = (size_t)size;
+  if (f.size > 8 && fread(length, 1, 8, f.in) != 8) f.size = 0;
+  if (read_length(&f, length)) {
+    f.bytes = header = malloc(8 + f.header_size);
+    if (header == NULL)
+      fail(&f, "there is not enough memory to read it");
+    else if (memcpy(header, length, 8), fread(header + 8, 1, f.header_size, f.in) != f.header_size)
+      fail(&f, "it cannot be read");
+    else
+      model = read_model(&f);
   }
-  free(bytes);
+  fclose(f.in);
+  free(header);
   return model;
 }
 
@@ -1190,40 +1213,132 @@ static void gelu_rows(size_t rows, size_t n, float* x, float* slope, size_t ld) 
   for (r = 0; r < rows; ++r) gelu(padded(n), x + r * ld, slope == NULL ? NULL : slope + r * ld);
 }
 
-/* A field's kept modes, [mode][real, imaginary][wide], and back. */
-static void transform(const stap_model* m, const stap_work* w, const float* field, float* modes) {
-  const size_t wide = m->wide, panels = wide / PANEL, ld = m->field_ld;
-  const size_t ny = m->info.points[m->info.axes - 1], nx = m->points / ny, kx = m->kept[0],
-               ky = m->kept[1];
-  size_t i, b;
-  if (m->info.axes == 1) {
-    product(2 * ky, ny, panels, m->along_y, ny, field, ld, PANEL, NULL, 0, modes, wide);
-    return;
+/* Cosines are the same on both sides of point 0, sines the opposite, so a transform needs the sums
+ * and the differences of points that face each other: n / 2 + 1 and (n - 1) / 2 rows, half the
+ * work. */
+static void fold(size_t n, size_t wide, const float* line, size_t ld, float* to) {
+  const size_t sums = n / 2 + 1;
+  size_t p, c;
+  memcpy(to, line, wide * sizeof *to);
+  if (n % 2 == 0) memcpy(to + n / 2 * wide, line + n / 2 * ld, wide * sizeof *to);
+  for (p = 1; p <= (n - 1) / 2; ++p) {
+    const float *a = line + p * ld, *b = line + (n - p) * ld;
+    float *sum = to + p * wide, *difference = to + (sums - 1 + p) * wide;
+    for (c = 0; c < wide; ++c) {
+      sum[c] = a[c] + b[c];
+      difference[c] = a[c] - b[c];
+    }
   }
-  for (i = 0; i < nx; ++i) /* half: [last axis' mode][part][point of the first axis] */
-    product(2 * ky, ny, panels, m->along_y, ny, field + i * ny * ld, ld, PANEL, NULL, 0,
-            w->half + i * wide, nx * wide);
-  for (b = 0; b < ky; ++b)
-    product(2 * kx, 2 * nx, panels, m->along_x, 2 * nx, w->half + b * 2 * nx * wide, wide, PANEL,
-            NULL, 0, modes + b * kx * 2 * wide, wide);
+}
+static void unfold(size_t n, size_t wide, const float* from, float* line, size_t ld) {
+  const size_t sums = n / 2 + 1;
+  size_t p, c;
+  memcpy(line, from, wide * sizeof *line);
+  if (n % 2 == 0) memcpy(line + n / 2 * ld, from + n / 2 * wide, wide * sizeof *line);
+  for (p = 1; p <= (n - 1) / 2; ++p) {
+    const float *sum = from + p * wide, *difference = from + (sums - 1 + p) * wide;
+    float *a = line + p * ld, *b = line + (n - p) * ld;
+    for (c = 0; c < wide; ++c) {
+      a[c] = sum[c] + difference[c];
+      b[c] = sum[c] - difference[c];
+    }
+  }
 }
 
+/* Along an axis: from folded points to waves, cosines of the sums to `c` and sines of the
+ * differences to `s`, whose rows stand `ld` apart; and back. */
+static void to_waves(const stap_model* m, const stap_work* w, int axis, float* c, float* s,
+                     size_t ld) {
+  const size_t n = m->info.points[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
+  const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
+  product(waves, sums, panels, m->cosine[axis], sums, w->fold, m->wide, PANEL, NULL, 0, c, ld);
+  product(waves, differences, panels, m->sine[axis], differences, w->fold + sums * m->wide, m->wide,
+          PANEL, NULL, 0, s, ld);
+}
+static void from_waves(const stap_model* m, const stap_work* w, int axis, const float* c,
+                       const float* s, size_t ld) {
+  const size_t n = m->info.points[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
+  const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
+  product(sums, waves, panels, m->cosine_t[axis], waves, c, ld, PANEL, NULL, 0, w->fold, m->wide);
+  product(differences, waves, panels, m->sine_t[axis], waves, s, ld, PANEL, NULL, 0,
+          w->fold + sums * m->wide, m->wide);
+}
+
+/* The first axis of two, whose waves have both signs. Of one mode of the last axis: lines [part]
+ * [point][wide] to modes [wave -kx/2 and up][part][wide]. With C and S the cosines and sines of
+ * both parts, wave k is (C_re + S_im, C_im - S_re), wave -k (C_re - S_im, C_im + S_re). */
+static void first_axis(const stap_model* m, const stap_work* w, const float* lines, float* modes) {
+  const size_t nx = m->info.points[0], wide = m->wide, half = m->kept[0] / 2;
+  const size_t size = (half + 1) * wide;
+  const float *c = w->waves, *s = w->waves + 2 * size;
+  size_t k, i;
+  for (k = 0; k < 2; ++k) {
+    fold(nx, wide, lines + k * nx * wide, wide, w->fold);
+    to_waves(m, w, 0, w->waves + k * size, w->waves + (2 + k) * size, wide);
+  }
+  for (k = 0; k <= half; ++k, c += wide, s += wide) {
+    float *up = modes + (half + k) * 2 * wide, *down = modes + (half - k) * 2 * wide;
+    for (i = 0; i < wide; ++i) {
+      down[i] = c[i] - s[size + i];
+      down[wide + i] = c[size + i] + s[i];
+    }
+    for (i = 0; k < half && i < wide; ++i) {
+      up[i] = c[i] + s[size + i];
+      up[wide + i] = c[size + i] - s[i];
+    }
+  }
+}
+/* The way back: with U the sum and V the difference of waves k and -k, points are
+ * (cos U_re - sin V_im, cos U_im + sin V_re). */
+static void first_axis_back(const stap_model* m, const stap_work* w, const float* modes,
+                            float* lines) {
+  const size_t nx = m->info.points[0], wide = m->wide, half = m->kept[0] / 2;
+  const size_t size = (half + 1) * wide;
+  float *c = w->waves, *s = w->waves + 2 * size;
+  size_t k, i;
+  for (k = 0; k <= half; ++k, c += wide, s += wide) {
+    const float *up = modes + (half + k) * 2 * wide, *down = modes + (half - k) * 2 * wide;
+    const float one = k > 0 ? 1.0f : 0.0f; /* wave 0 is there once, -kx / 2 alone */
+    for (i = 0; i < wide; ++i) {
+      const float re = k < half ? up[i] : 0.0f, im = k < half ? up[wide + i] : 0.0f;
+      c[i] = re + one * down[i];
+      c[size + i] = im + one * down[wide + i];
+      s[i] = down[wide + i] - im;
+      s[size + i] = re - down[i];
+    }
+  }
+  for (k = 0; k < 2; ++k) {
+    from_waves(m, w, 0, w->waves + k * size, w->waves + (2 + k) * size, wide);
+    unfold(nx, wide, w->fold, lines + k * nx * wide, wide);
+  }
+}
+
+/* A field's kept modes, [mode][real, imaginary][wide], and back. Of two axes first the last one,
+ * into `half`: [its mode][part][point of the first axis][wide]. */
+static void transform(const stap_model* m, const stap_work* w, const float* field, float* modes) {
+  const int two = m->info.axes == 2, last = m->info.axes - 1;
+  const size_t wide = m->wide, ny = m->info.points[last], nx = m->points / ny;
+  float* to = two ? w->half : modes;
+  size_t i;
+  for (i = 0; i < nx; ++i, to += wide) {
+    fold(ny, wide, field + i * ny * m->field_ld, m->field_ld, w->fold);
+    to_waves(m, w, last, to, to + nx * wide, 2 * nx * wide);
+  }
+  for (i = 0; two && i < m->kept[1]; ++i)
+    first_axis(m, w, w->half + i * 2 * nx * wide, modes + i * m->kept[0] * 2 * wide);
+}
 static void transform_back(const stap_model* m, const stap_work* w, const float* modes,
                            float* field) {
-  const size_t wide = m->wide, panels = wide / PANEL, ld = m->field_ld;
-  const size_t ny = m->info.points[m->info.axes - 1], nx = m->points / ny, kx = m->kept[0],
-               ky = m->kept[1];
-  size_t i, b;
-  if (m->info.axes == 1) {
-    product(ny, 2 * ky, panels, m->along_y_t, 2 * ky, modes, wide, PANEL, NULL, 0, field, ld);
-    return;
+  const int two = m->info.axes == 2, last = m->info.axes - 1;
+  const size_t wide = m->wide, ny = m->info.points[last], nx = m->points / ny;
+  const float* from = two ? w->half : modes;
+  size_t i;
+  for (i = 0; two && i < m->kept[1]; ++i)
+    first_axis_back(m, w, modes + i * m->kept[0] * 2 * wide, w->half + i * 2 * nx * wide);
+  for (i = 0; i < nx; ++i, from += wide) {
+    from_waves(m, w, last, from, from + nx * wide, 2 * nx * wide);
+    unfold(ny, wide, w->fold, field + i * ny * m->field_ld, m->field_ld);
   }
-  for (b = 0; b < ky; ++b)
-    product(2 * nx, 2 * kx, panels, m->along_x_t, 2 * kx, modes + b * kx * 2 * wide, wide, PANEL,
-            NULL, 0, w->half + b * 2 * nx * wide, wide);
-  for (i = 0; i < nx; ++i)
-    product(ny, 2 * ky, panels, m->along_y_t, 2 * ky, w->half + i * wide, nx * wide, PANEL, NULL, 0,
-            field + i * ny * ld, ld);
 }
 
 /* Every mode times its complex matrix: two rows, (re, -im) and (im, re), times [real; imaginary].
@@ -1428,6 +1543,8 @@ static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
   w->spectrum = take(p, modes);
   w->product = take(p, modes);
   w->half = take2(p, m->info.axes == 2 ? 2 * m->kept[1] : 0, times(m->info.points[0], m->wide));
+  w->fold = take2(p, m->info.points[m->info.points[0] < m->info.points[1]], m->wide);
+  w->waves = take2(p, 4 * (m->kept[0] / 2 + 1), m->wide);
   w->hidden = take2(p, CHUNK, m->hidden_ld);
   w->slope = take2(p, CHUNK, m->hidden_ld);
   w->input = take2(p, CHUNK, padded(m->in));

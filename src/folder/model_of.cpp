@@ -53,6 +53,28 @@ std::size_t horizon_of_run(const fs::path& model_file) {
 
 }  // namespace
 
+Model standalone_model(const fs::path& run, std::optional<std::size_t> round) {
+  const RunFolder folder(run);
+  const fs::path file = round ? folder.committee_file(*round) : folder.newest_committee().path;
+  const Manifest manifest = folder.read_manifest();
+  Model model = read_model(file);
+  if (model.origin.run != folder.run())
+    throw Error(ErrorKind::data,
+                fmt::format("{} is of the run {}, not of {}, which is that of this folder",
+                            file.string(), model.origin.run, folder.run()));
+  if (model.spec.inputs.time && model.spec.horizon == 0) model.spec.horizon = horizon_of_run(file);
+  for (MemberState& member : model.members) {
+    member.moment1.clear();
+    member.moment2.clear();
+    member.average.clear();
+  }
+  const config::Value* dt = manifest.identity.find("dt");
+  model.problem = {identity_text(manifest, "name"),
+                   channel_names(manifest, model.spec.grid.channels / model.cluster),
+                   dt ? dt->real().value_or(0.0) : 0.0};
+  return model;
+}
+
 Surrogate load_surrogate(const fs::path& model_file, const ComputeOptions& compute, int threads) {
   Model model = read_model(model_file);
   if (model.spec.inputs.time && model.spec.horizon == 0)
@@ -65,6 +87,7 @@ Surrogate load_surrogate(const fs::path& model_file, const ComputeOptions& compu
   surrogate.engine = make_engine(compute, model.spec, static_cast<int>(members.size()), threads);
   for (int m : members) surrogate.engine->load(m, model.members[static_cast<std::size_t>(m)]);
   surrogate.cluster = model.cluster;
+  surrogate.problem = model.problem;
   surrogate.committee = surrogate.engine->committee(std::move(members));
   return surrogate;
 }

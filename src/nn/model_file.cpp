@@ -194,6 +194,12 @@ Model model_from_tensors(TensorFile file) {
   if (format == kModelFormat ? needed != required(model)
                              : (format == kOlderConserving) == model.spec.conserved.empty())
     throw Error(ErrorKind::data, "what it needs of a reader is not what it says");
+  if (file.metadata.contains("problem")) {
+    const json problem = parsed("problem");
+    model.problem = {problem.at("name").get<std::string>(),
+                     problem.at("channels").get<std::vector<std::string>>(),
+                     problem.at("dt").get<double>()};
+  }
   const auto steps = parsed("steps").get<std::vector<std::int64_t>>();
   std::map<std::string, Tensor> tensors;
   for (Tensor& t : file.tensors) {
@@ -254,6 +260,11 @@ void write_model(const std::filesystem::path& path, const Model& model) {
       file.metadata["held_back"] = json(model.origin.held_back).dump();
     }
   }
+  if (!model.problem.name.empty())
+    file.metadata["problem"] = json{
+        {"name", model.problem.name},
+        {"channels", model.problem.channels},
+        {"dt", model.problem.dt}}.dump();
   write_tensors(path, file);
 }
 

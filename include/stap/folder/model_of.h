@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "stap/nn/engine.h"
+#include "stap/nn/model_file.h"
 
 namespace stap {
 
@@ -16,10 +18,17 @@ std::filesystem::path model_of(const std::filesystem::path& given);
 /// they are, or a file was given.
 std::string about_older_networks(const std::filesystem::path& given);
 
+/// The networks of a round of a run (nothing: of the highest that has any), for a file that stands
+/// by itself: with the problem, and without what only training needs. Throws Error(data) where
+/// there are none, or they are another run's.
+Model standalone_model(const std::filesystem::path& run, std::optional<std::size_t> round);
+
 /// A model file, ready to compute.
 struct Surrogate {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<Committee> committee;  ///< all members; reads the engine's weights
+
+  ModelProblem problem{};
 
   std::size_t cluster = 1;  ///< k: rows of the committee are clusters of k states
 

@@ -21,6 +21,16 @@ struct ModelOrigin {
   bool operator==(const ModelOrigin&) const = default;
 };
 
+/// What the states of a model are. Networks do not need it; users of a file that stands by itself
+/// do.
+struct ModelProblem {
+  std::string name{};                   ///< of the equation or solver; empty: the file does not say
+  std::vector<std::string> channels{};  ///< their names
+  double dt = 0.0;                      ///< between two states
+
+  bool operator==(const ModelProblem&) const = default;
+};
+
 /// A trained committee and what is needed to use it or to go on training.
 struct Model {
   NetworkSpec spec;
@@ -28,6 +38,7 @@ struct Model {
   std::size_t cluster = 1;  ///< k: its states are clusters of k (stap/core/cluster.h)
   ModelOrigin origin{};
   std::string bars{};  ///< error bars of these networks, as JSON (stap/eval/error_bars.h); or empty
+  ModelProblem problem{};
 };
 
 /// A hash of the members' weights and scaling, as sixteen digits: what was measured of these
@@ -38,8 +49,8 @@ std::string digest(const Model& model);
 /// optimiser as "m/adam1/NAME" and "m/adam2/NAME", its running average, where there is one, as
 /// "m/average/NAME", its scaling as "m/mean" and "m/deviation"; as metadata the spec, what a reader
 /// must know of ("requires": the family and all that is not in every model), step counts, origin
-/// (of stages, where there are any), error bars, where there are any, and the cluster, where it is
-/// not 1. Written aside and renamed.
+/// (of stages, where there are any), error bars, where there are any, the cluster, where it is not
+/// 1, and the problem, if it has a name. Written aside and renamed.
 /// Throws Error(storage).
 void write_model(const std::filesystem::path& path, const Model& model);
 

@@ -1,0 +1,76 @@
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "console.h"
+#include "help.h"
+#include "output_file.h"
+#include "stap/folder/model_of.h"
+#include "stap/nn/model_file.h"
+
+namespace stap::app {
+namespace {
+
+struct ExportModelOptions {
+  std::string run, output;
+  std::optional<std::size_t> round;  ///< nothing: the newest
+  bool json = false;
+};
+
+void run_export_model(ExportModelOptions options, const Globals& globals, std::ostream& out) {
+  if (options.output.empty()) options.output = stem_of(options.run) + "-model.safetensors";
+  check_output(options.output, OutputKind::model, {options.run});
+  const Model model = standalone_model(options.run, options.round);
+  Console console(globals);
+  if (const std::string older = about_older_networks(options.run); !options.round && !older.empty())
+    console.warning(older);
+  write_model(options.output, model);
+  const std::uintmax_t bytes = std::filesystem::file_size(options.output);
+  if (options.json) {
+    config::Value value;
+    value.set("output", options.output);
+    value.set("problem", model.problem.name);
+    value.set("run", model.origin.run);
+    value.set("round", model.origin.round);
+    value.set("members", model.members.size());
+    value.set("cluster", model.cluster);
+    value.set("bytes", static_cast<std::size_t>(bytes));
+    out << config::json_text(value) << '\n';
+    return;
+  }
+  out << fmt::format("{}: {} of {}, round {} of run {}; {:.3g} MB\n", options.output,
+                     counted(model.members.size(), "network", "networks"), model.problem.name,
+                     model.origin.round, model.origin.run, static_cast<double>(bytes) * 1e-6);
+}
+
+}  // namespace
+
+void add_export_model(CLI::App& program, const Globals& globals) {
+  const auto options = std::make_shared<ExportModelOptions>();
+  CLI::App* command = program.add_subcommand(
+      "export-model", "Write a trained surrogate as one file, for your own program");
+  command->add_option("run", options->run, "Folder of a run")->required()->type_name("RUN");
+  command
+      ->add_option("--out", options->output,
+                   "Model file to write (default: the run's name with -model.safetensors)")
+      ->type_name("FILE");
+  command
+      ->add_option("--round", options->round,
+                   "Networks of this round, counted from 0 (default: the newest that are kept)")
+      ->type_name("N");
+  command->add_flag("--json", options->json, "Print the summary as JSON");
+  command->footer(
+      "The file holds all networks of the committee, their scaling, the grid, the names of the "
+      "channels, dt and where they were trained. C, C++ and Fortran programs read it with "
+      "stap_model.c (docs/how-to/use-the-surrogate.md); 'stap predict' and 'stap evaluate' take "
+      "it, "
+      "too. An older export is replaced; other files are not.\n"
+      "Example:\n  stap export-model my-run --out model.safetensors");
+  command->callback([options, &globals] { run_export_model(*options, globals, std::cout); });
+}
+
+}  // namespace stap::app
