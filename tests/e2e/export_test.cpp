@@ -1,11 +1,16 @@
 // `stap export` as a user runs it.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "stap/data/npy.h"
 #include "stap/data/store.h"
 #include "stap/data/transitions.h"
+#include "stap/folder/run_folder.h"
+#include "stap_model.h"
 #include "support/environment.h"
 #include "support/process.h"
 #include "support/small_study.h"
@@ -145,6 +150,65 @@ TEST_F(Exports, NothingIsReplacedButAnExportOfTheSameKind) {
     EXPECT_EQ(run_export(format, to).exit_code, 0) << "an older one is replaced";
   }
   EXPECT_EQ(run_export("the-well", "d.h5").exit_code, 2) << "of another kind";
+}
+
+// One file, and the same numbers for whoever reads it. Mutation: an export of another round,
+// without its scaling, or without what only the run's folder says.
+TEST_F(Exports, AModelStandsByItself) {
+  const std::string model = folder_->path("model.safetensors"), in = folder_->path("in.npy");
+  std::vector<double> state(32);
+  for (std::size_t i = 0; i < state.size(); ++i)
+    state[i] = static_cast<float>(std::sin(0.2 * static_cast<double>(i)));
+  const std::vector<std::size_t> shape{1, 1, 32};
+  write_npy(in, shape, std::span<const double>(state));
+
+  const Finished result =
+      run_stap({"export-model", folder_->path("run"), "--out", model, "--json"});
+
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto summary = nlohmann::json::parse(result.out);
+  EXPECT_EQ(summary["problem"], "burgers");
+  EXPECT_EQ(summary["bytes"], std::filesystem::file_size(model));
+  const auto predicted = [&](const std::string& by, const std::string& to) {
+    const Finished done = run_stap({"predict", by, "--input", in, "--steps", "3", "--out",
+                                    folder_->path(to), "--device", "cpu"});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return read_array(folder_->path(to), "mean");
+  };
+  const Array<double> mean = predicted(model, "by-file.h5");
+  EXPECT_EQ(mean.values, predicted(folder_->path("run"), "by-run.h5").values);
+  EXPECT_EQ(read_state_info(folder_->path("by-file.h5")).equation, "burgers");
+  char why[STAP_MODEL_MESSAGE];
+  stap_model* c = stap_model_open(model.c_str(), why, sizeof why);
+  ASSERT_NE(c, nullptr) << why;
+  EXPECT_STREQ(stap_model_about(c)->problem, "burgers");
+  EXPECT_EQ(stap_model_about(c)->members, summary["members"]);
+  EXPECT_EQ(stap_model_about(c)->dt, read_state_info(folder_->path("by-run.h5")).dt);
+  EXPECT_STREQ(stap_model_channel(c, 0), "u");
+  stap_work* work = stap_model_work(c);
+  for (long i = 0; i < 3; ++i)
+    stap_model_step(c, work, STAP_MODEL_MEAN, i, state.data(), state.data());
+  for (std::size_t i = 0; i < state.size(); ++i)
+    EXPECT_NEAR(state[i], mean.values[3 * 32 + i], 3e-6) << i;  // single precision, three steps
+  stap_work_free(work);
+  stap_model_close(c);
+}
+
+TEST_F(Exports, AModelTakesThePlaceOfAnOlderOneAlone) {
+  const std::string run = folder_->path("run"), model = folder_->path("again.safetensors");
+  const RunFolder files(run);
+  std::filesystem::copy_file(files.newest_committee().path, folder_->path("other.safetensors"));
+  const auto exporting = [&](const std::string& to) {
+    return run_stap({"export-model", run, "--out", to}).exit_code;
+  };
+
+  EXPECT_EQ(exporting(model), 0);
+  EXPECT_EQ(exporting(model), 0);
+  EXPECT_EQ(exporting(folder_->path("other.safetensors")), 2);  // networks, but no export
+  EXPECT_EQ(exporting(files.newest_committee().path), 2);
+  EXPECT_EQ(exporting(run + "/model.safetensors"), 2);
+  EXPECT_EQ(run_stap({"export-model", run, "--round", "77", "--out", model}).exit_code, 3);
+  EXPECT_EQ(run_stap({"export-model", folder_->path("none")}).exit_code, 3);
 }
 
 }  // namespace
