@@ -142,7 +142,7 @@ contains
       call self%close()
       if (.not. present(why)) then
         print "(a)", message(:index(message, c_null_char) - 1)
-        error stop 1
+        stop 1
       end if
       why = message(:index(message, c_null_char) - 1)
       return
@@ -236,7 +236,7 @@ contains
     integer(c_int), intent(in) :: bad
     if (bad == 0) return
     print "(a)", "stap_model: there is no such member or step; both count from 0"
-    error stop 1
+    stop 1
   end subroutine check
 
   function text_at(place) result(text)

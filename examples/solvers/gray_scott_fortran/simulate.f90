@@ -6,7 +6,8 @@ program simulate
   implicit none
   integer, parameter :: n = 32
   type(stap_surrogate) :: model
-  real(stap_model_real) :: exact(n, n, 2), guessed(n, n, 2), spread(n, n, 2), seconds(2), h
+  real(stap_model_real) :: exact(n, n, 2), before(n, n, 2), guessed(n, n, 2), spread(n, n, 2)
+  real(stap_model_real) :: seconds(2), h
   character(len=1000) :: words(3)
   integer :: i, steps, file
 
@@ -25,6 +26,7 @@ program simulate
 
   do i = 0, steps - 1
     call model%committee(guessed, i, spread=spread)
+    before = exact
     seconds(1) = seconds(1) - now()
     call react(exact, model%dt, h, h, 2e-5_stap_model_real, 1e-5_stap_model_real, &
                0.04_stap_model_real, 0.06_stap_model_real)
@@ -32,8 +34,8 @@ program simulate
     seconds(2) = seconds(2) - now()
     call model%advance(guessed, i)
     seconds(2) = seconds(2) + now()
-    print "(a, i0, 2(a, es8.2))", "step ", i + 1, ": error ", rms(guessed - exact), &
-      ", members differ by ", rms(spread)
+    print "(a, i0, 3(a, es8.2))", "step ", i + 1, ": error ", rms(guessed - exact), &
+      " of a change of ", rms(exact - before), ", members differ by ", rms(spread)
   end do
   print "(a, f7.3, a, f7.3, a)", "solver", 1e3 * seconds(1) / steps, " ms a step, surrogate", &
     1e3 * seconds(2) / steps, " ms"
