@@ -56,6 +56,12 @@ std::size_t horizon_of_run(const fs::path& model_file) {
 Model standalone_model(const fs::path& run, std::optional<std::size_t> round) {
   const RunFolder folder(run);
   const fs::path file = round ? folder.committee_file(*round) : folder.newest_committee().path;
+  std::error_code error;
+  if (!fs::exists(file, error))
+    throw Error(ErrorKind::data,
+                fmt::format("{}: there is no {}; runs with study.keep_committees=all keep the "
+                            "networks of every round, others those of the last",
+                            run.string(), file.lexically_relative(run).string()));
   const Manifest manifest = folder.read_manifest();
   Model model = read_model(file);
   if (model.origin.run != folder.run())

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -192,6 +193,20 @@ TEST_F(Exports, AModelStandsByItself) {
     EXPECT_NEAR(state[i], mean.values[3 * 32 + i], 3e-6) << i;  // single precision, three steps
   stap_work_free(work);
   stap_model_close(c);
+  // The example in C, which writes the same bytes.
+  const auto file = [&](const char* name) { return folder_->path(name); };
+  std::ofstream(file("state"), std::ios::binary)
+      .write(reinterpret_cast<const char*>(mean.values.data()), 32 * sizeof(double));
+  const Finished rolled = run_process({"/bin/sh", "-c",
+                                       std::string(STAP_TEST_PROGRAMS) + "/rollout " + model +
+                                           " 3 <" + file("state") + " >" + file("states")});
+  ASSERT_EQ(rolled.exit_code, 0) << rolled.err;
+  EXPECT_TRUE(contains(rolled.err, "step 3: members differ by"));
+  std::vector<double> last(32);
+  std::ifstream states(file("states"), std::ios::binary);
+  states.seekg(2 * 32 * sizeof(double));
+  states.read(reinterpret_cast<char*>(last.data()), 32 * sizeof(double));
+  EXPECT_EQ(last, state);
 }
 
 TEST_F(Exports, AModelTakesThePlaceOfAnOlderOneAlone) {
