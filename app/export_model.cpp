@@ -11,28 +11,31 @@
 #include "output_file.h"
 #include "stap/folder/model_of.h"
 #include "stap/nn/model_file.h"
+#include "stap/nn/onnx_file.h"
 
 namespace stap::app {
 namespace {
 
 struct ExportModelOptions {
-  std::string run, output;
+  std::string run, output, format = "safetensors";
   std::optional<std::size_t> round;  ///< nothing: the newest
   bool json = false;
 };
 
 void run_export_model(ExportModelOptions options, const Globals& globals, std::ostream& out) {
-  if (options.output.empty()) options.output = stem_of(options.run) + "-model.safetensors";
-  check_output(options.output, OutputKind::model, {options.run});
+  if (options.output.empty()) options.output = stem_of(options.run) + "-model." + options.format;
+  const bool onnx = options.format == "onnx";
+  check_output(options.output, onnx ? OutputKind::onnx : OutputKind::model, {options.run});
   const Model model = standalone_model(options.run, options.round);
   Console console(globals);
   if (const std::string older = about_older_networks(options.run); !options.round && !older.empty())
     console.warning(older);
-  write_model(options.output, model);
+  (onnx ? write_onnx : write_model)(options.output, model);
   const std::uintmax_t bytes = std::filesystem::file_size(options.output);
   if (options.json) {
     config::Value value;
     value.set("output", options.output);
+    value.set("format", options.format);
     value.set("problem", model.problem.name);
     value.set("run", model.origin.run);
     value.set("round", model.origin.round);
@@ -56,8 +59,13 @@ void add_export_model(CLI::App& program, const Globals& globals) {
   command->add_option("run", options->run, "Folder of a run")->required()->type_name("RUN");
   command
       ->add_option("--out", options->output,
-                   "Model file to write (default: the run's name with -model.safetensors)")
+                   "File to write (default: the run's name with -model and the format)")
       ->type_name("FILE");
+  one_of(
+      command->add_option("--format", options->format,
+                          "safetensors: a model file; onnx: one step as an ONNX graph, for other "
+                          "runtimes (default: safetensors)"),
+      {"safetensors", "onnx"});
   command
       ->add_option("--round", options->round,
                    "Networks of this round, counted from 0 (default: the newest that are kept)")
@@ -68,8 +76,12 @@ void add_export_model(CLI::App& program, const Globals& globals) {
       "channels, dt and where they were trained. C, C++ and Fortran programs read it with "
       "stap_model.c (docs/how-to/use-the-surrogate.md); 'stap predict' and 'stap evaluate' take "
       "it, "
-      "too. An older export is replaced; other files are not.\n"
-      "Example:\n  stap export-model my-run --out model.safetensors");
+      "too. An ONNX graph has the input `state` [batch,C,X...], with a time input also `step` "
+      "[batch], "
+      "and the outputs `next` (averaged model) and `members`. An older export is replaced; other "
+      "files are not.\n"
+      "Example:\n  stap export-model my-run --out model.safetensors\n"
+      "  stap export-model my-run --format onnx");
   command->callback([options, &globals] { run_export_model(*options, globals, std::cout); });
 }
 

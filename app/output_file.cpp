@@ -10,6 +10,7 @@
 #include "stap/core/error.h"
 #include "stap/data/store.h"
 #include "stap/nn/model_file.h"
+#include "stap/nn/onnx_file.h"
 #include "stap/results/export.h"
 
 namespace stap::app {
@@ -43,6 +44,7 @@ constexpr std::array kNames{
     KindName{OutputKind::xdmf, "an export of the format xdmf"},
     KindName{OutputKind::xdmf_values, "the values of an export of the format xdmf"},
     KindName{OutputKind::model, "an export of 'stap export-model'"},
+    KindName{OutputKind::onnx, "an export of 'stap export-model' as ONNX"},
 };
 
 bool is_one(const fs::path& file, OutputKind kind) {
@@ -61,6 +63,8 @@ bool is_one(const fs::path& file, OutputKind kind) {
       return has_dataset(file, "state_source");
     case OutputKind::model:
       return !read_model(file).problem.name.empty();  // those of a run's folder say no problem
+    case OutputKind::onnx:
+      return begins_with(file, kOnnxBegin);
     case OutputKind::folder:
       break;
   }

@@ -9,7 +9,17 @@
 namespace stap::app {
 
 /// What a command writes. An older one of the same kind may be replaced, anything else is kept.
-enum class OutputKind { prediction, trajectories, queries, well, xdmf, xdmf_values, model, folder };
+enum class OutputKind {
+  prediction,
+  trajectories,
+  queries,
+  well,
+  xdmf,
+  xdmf_values,
+  model,
+  onnx,
+  folder
+};
 
 /// Refuses an output that would take the place of one of `inputs`, by whatever name or link, lies
 /// in an input that is a folder, or is there and of another kind (folders are looked at by who
