@@ -17,10 +17,6 @@ namespace {
 using Complex = std::complex<double>;
 
 const Grid& require_field(const GaussianFieldOptions& options, const Grid& grid) {
-  if (grid.channels != 1)
-    throw Error(
-        ErrorKind::config,
-        fmt::format("gaussian-field: the grid is {}, expected one channel", grid.shape_text()));
   if (options.wave_vectors == GaussianFieldOptions::WaveVectors::half && grid.axes() != 1)
     throw Error(ErrorKind::config,
                 fmt::format("gaussian-field: the grid is {}, expected one axis: wave_vectors = "
@@ -65,7 +61,14 @@ class GaussianField final : public Sampler {
     return static_cast<std::int64_t>(p) - (2 * p >= n ? static_cast<std::int64_t>(n) : 0);
   }
 
+  // The first channel has the stream's own draws, as a field alone has.
   void fill(const Rng& rng, std::span<double> state) const override {
+    const std::size_t points = rows_ * columns_;
+    for (std::size_t c = 0; c < state.size() / points; ++c)
+      fill_channel(c == 0 ? rng : rng.split("channel", c), state.subspan(c * points, points));
+  }
+
+  void fill_channel(const Rng& rng, std::span<double> state) const {
     const Rng xi = rng.split("xi"), eta = rng.split("eta");
     // One axis at a time: first the sum over the second wave number, kept for every first one.
     std::vector<Complex> line(columns_), sums(rows_ * columns_);

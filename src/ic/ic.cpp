@@ -4,6 +4,7 @@
 #include "stap/ic/gas_waves.h"
 #include "stap/ic/gaussian_field.h"
 #include "stap/ic/sines.h"
+#include "stap/ic/white_noise.h"
 
 namespace stap {
 
@@ -33,6 +34,8 @@ config::Registry<SamplerRow>& table() {
           {{"gas-waves", "random waves of density, velocity and pressure, possibly windowed",
             &gas_waves_fields()},
            made(&gas_waves_fields, &make_gas_waves)},
+          {{"white-noise", "normal values, each on its own, of any channels", &white_noise_fields()},
+           made(&white_noise_fields, &make_white_noise)},
       },
       {"file", "program"});
   return rows;

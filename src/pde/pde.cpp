@@ -5,6 +5,7 @@
 #include "stap/pde/burgers.h"
 #include "stap/pde/cns.h"
 #include "stap/pde/external.h"
+#include "stap/pde/fhn.h"
 #include "stap/pde/ins.h"
 #include "stap/pde/kdv.h"
 #include "stap/pde/ks.h"
@@ -59,6 +60,11 @@ config::Registry<PdeRow>& table() {
            made(&cns_fields, &make_cns),
            {},
            varied(&cns_fields, &cns_parameters)},
+          {{"fhn", "diffusion-reaction of FitzHugh and Nagumo between walls without flux",
+            &fhn_fields()},
+           made(&fhn_fields, &make_fhn),
+           {},
+           varied(&fhn_fields, &fhn_parameters)},
           {{"external", "a problem of your own; the section solver says how its program is reached",
             &external_fields()},
            {},

@@ -24,8 +24,8 @@ struct GaussianFieldOptions {
 const config::Fields<GaussianFieldOptions>& gaussian_field_fields();
 
 /// Values at x_i = i dx, one or two axes. A coefficient (xi, eta) depends on the stream and its
-/// wave vector alone. Throws Error(config) unless the grid has one channel (and one axis for
-/// `half`) and the options are in the range of their fields.
+/// wave vector alone, channels have streams of their own. Throws Error(config) unless the grid has
+/// one axis for `half` and the options are in the range of their fields.
 std::unique_ptr<Sampler> make_gaussian_field(const GaussianFieldOptions& options, const Grid& grid);
 
 }  // namespace stap

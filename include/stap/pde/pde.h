@@ -20,7 +20,7 @@ struct PdeRow : config::Entry {
   std::function<std::vector<ParameterDraw>(const config::AnyOptions&)> varied{};
 };
 
-/// burgers, kdv, ks, ins, cns, external, and what was added.
+/// burgers, kdv, ks, ins, cns, fhn, external, and what was added.
 const config::Registry<PdeRow>& pde_table();
 std::vector<ParameterDraw> varied_parameters(const config::Choice<PdeRow>& pde);
 /// As config::Registry::add says, and when.

@@ -44,6 +44,9 @@ const std::vector<Small>& small() {
       {"cns_dynamic", "cns", "{points: [8, 6], lengths: [1.0, 1.5], dt: 0.01}", kGas},
       {"cns_kinematic", "cns",
        "{points: [8, 6], lengths: [1.0, 1.5], dt: 0.01, viscosity: kinematic}", kGas},
+      {"fhn", "fhn", "{points: [8, 6], lengths: [2.0, 1.5], dt: 0.1}", "{name: white-noise}"},
+      {"fhn_hole", "fhn", "{points: [8, 6], lengths: [2.0, 1.5], dt: 0.1, hole: [1, 0.5, 0.4]}",
+       "{name: white-noise}"},
   };
   return rows;
 }
