@@ -48,7 +48,10 @@ void keep_sound(Answer& answer, std::size_t steps, std::size_t values) {
 class CheckedQueue final : public QueueAround {
  public:
   CheckedQueue(const Solver& solver, std::unique_ptr<SolverQueue> inner)
-      : QueueAround(std::move(inner)), solver_(solver), values_(solver.grid().values()) {}
+      : QueueAround(std::move(inner)),
+        solver_(solver),
+        values_(solver.grid().values()),
+        fixed_(solver.fixed()) {}
 
   void submit(Query query) override {
     const std::uint64_t id = query.id;
@@ -152,6 +155,7 @@ class CheckedQueue final : public QueueAround {
   bool take(Open& open, Answer part) {
     cut_ -= open.cut ? 1 : 0;
     const std::size_t before = made(open), steps = open.query.steps;
+    clear_masked(fixed_.get(), part.states);
     keep_sound(part, asked(open), values_);
     Answer& whole = open.answer;
     whole.seconds += part.seconds;
@@ -182,6 +186,7 @@ class CheckedQueue final : public QueueAround {
 
   const Solver& solver_;
   std::size_t values_;
+  SharedFixedFields fixed_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::deque<Reply> refused_;
   std::size_t cut_ = 0;  // open queries of which some steps are not asked for yet

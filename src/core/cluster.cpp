@@ -19,6 +19,7 @@ class ClusteredSolver final : public Solver {
         size_(size) {}
 
   std::vector<std::string> parameters() const override { return single_->parameters(); }
+  SharedFixedFields fixed() const override { return single_->fixed(); }
   FailurePolicy failure_policy() const override { return single_->failure_policy(); }
   bool expensive() const override { return single_->expensive(); }
 

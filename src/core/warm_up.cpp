@@ -22,6 +22,7 @@ class WarmUpSolver final : public Solver {
         steps_(steps) {}
 
   std::vector<std::string> parameters() const override { return solver_->parameters(); }
+  SharedFixedFields fixed() const override { return solver_->fixed(); }
   FailurePolicy failure_policy() const override { return solver_->failure_policy(); }
   bool expensive() const override { return solver_->expensive(); }
 

@@ -33,6 +33,7 @@ class CoupledSolver : public Solver {
 
   std::vector<std::string> channels() const override { return outline_.channels; }
   std::vector<std::string> parameters() const override { return varied_names(outline_); }
+  SharedFixedFields fixed() const override { return outline_.fixed; }
   FailurePolicy failure_policy() const override { return policy_; }
   bool expensive() const override { return true; }
 

@@ -67,7 +67,7 @@ Calibration calibrate(Committee& committee, const TrajectoriesView& test, std::s
                             count, test.times, state, values));
   const std::size_t calls = test.times / k - 1;
   const auto members = static_cast<std::size_t>(committee.members());
-  const double points = static_cast<double>(committee.grid().points_total());
+  const double points = static_cast<double>(counted_points(committee.grid(), committee.fixed()));
   Calibration result{.trajectories = count, .steps = calls * k};
   for (std::vector<double>* array : {&result.spread, &result.mean_error, &result.member_error})
     array->resize(count * result.steps);

@@ -26,10 +26,11 @@ struct StateError {
 
 // Adds e^2 to those of its channel, too.
 StateError state_error(std::span<const float> predicted, std::span<const float> truth,
-                       std::span<double> channels) {
+                       const FixedFields* fixed, std::span<double> channels) {
   const std::size_t points = truth.size() / channels.size();
   StateError error;
   for (std::size_t k = 0; k < truth.size(); ++k) {
+    if (is_masked(fixed, k % points)) continue;
     const double e = static_cast<double>(predicted[k]) - static_cast<double>(truth[k]);
     error.squared += e * e;
     channels[k / points] += e * e;
@@ -81,7 +82,8 @@ void check(const Committee& committee, const TrajectoriesView& test, int threads
 struct SquaredNorms {
   std::vector<double> by_trajectory, by_channel;  // [trajectory], [trajectory][channel]
 };
-SquaredNorms squared_norms(const TrajectoriesView& test, std::size_t points, int threads) {
+SquaredNorms squared_norms(const TrajectoriesView& test, const FixedFields* fixed,
+                           std::size_t points, int threads) {
   const std::size_t channels = test.states.row_size / points;
   SquaredNorms norms{std::vector<double>(test.count()),
                      std::vector<double>(test.count() * channels)};
@@ -90,6 +92,7 @@ SquaredNorms squared_norms(const TrajectoriesView& test, std::size_t points, int
       double squared = 0;
       const std::span<const float> state = test.states.row(b * test.times + t);
       for (std::size_t k = 0; k < state.size(); ++k) {
+        if (is_masked(fixed, k % points)) continue;
         const double square = static_cast<double>(state[k]) * static_cast<double>(state[k]);
         squared += square;
         norms.by_channel[b * channels + k / points] += square;
@@ -138,7 +141,8 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   const std::size_t count = test.count(), steps = test.steps(), k = test.cluster;
   const std::size_t state_size = test.states.row_size;
   const auto real = [](std::size_t n) { return static_cast<double>(n); };
-  const double points = real(r.committee.grid().points_total());
+  const FixedFields* fixed = r.committee.fixed();
+  const double points = real(counted_points(r.committee.grid(), fixed));
   const std::size_t channels = state_size / r.committee.grid().points_total();
   std::vector<StateError> sums(count);
   std::vector<double> by_channel(count * channels);  // [trajectory][channel], squared
@@ -151,7 +155,7 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
           for (std::size_t frame = 0; frame < k; ++frame) {
             const std::size_t step = call * k + frame;
             StateError error = state_error(states.row(row).subspan(frame * state_size, state_size),
-                                           test.states.row(b * test.times + k + step),
+                                           test.states.row(b * test.times + k + step), fixed,
                                            std::span(by_channel).subspan(b * channels, channels));
             // What has diverged stays so, whatever the network makes of it.
             if (std::isinf(sums[b].squared)) error = {kInfinite, kInfinite};
@@ -170,7 +174,7 @@ Errors errors_of(const Rollouts& r, int member, const std::function<void(std::si
   for (std::size_t b = 0; b < count; ++b) {
     squared[b] = sums[b].squared;
     rmse[b] = std::sqrt(squared[b] / (real(steps) * points));
-    mae[b] = sums[b].absolute / (real(steps) * real(state_size));
+    mae[b] = sums[b].absolute / (real(steps) * real(channels) * points);
     if (std::isinf(rmse[b])) ++errors.diverged;
   }
   errors.rmse = mean(rmse);
@@ -244,14 +248,15 @@ Metrics evaluate(Committee& committee, const TrajectoriesView& test, std::size_t
   metrics.members = members;
   metrics.steps = test.steps();
   metrics.cluster = test.cluster;
-  metrics.points = committee.grid().points_total();
-  const Rollouts rollouts{.committee = committee,
-                          .test = test,
-                          .initial = initial_states(committee.grid(), test),
-                          .norms = squared_norms(test, metrics.points, threads),
-                          .block = block,
-                          .threads = threads,
-                          .images = images};
+  metrics.points = counted_points(committee.grid(), committee.fixed());
+  const Rollouts rollouts{
+      .committee = committee,
+      .test = test,
+      .initial = initial_states(committee.grid(), test),
+      .norms = squared_norms(test, committee.fixed(), committee.grid().points_total(), threads),
+      .block = block,
+      .threads = threads,
+      .images = images};
   const std::size_t each = test.count() * test.steps();
   std::vector<double> members_by_trajectory(test.count(), 0.0);
   for (std::size_t m = 0; m <= members; ++m) {

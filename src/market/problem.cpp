@@ -66,6 +66,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
   problem.identity.dt = solver->dt();
   problem.identity.parameters = solver->parameters();
   problem.identity.steps = o.steps;
+  problem.identity.fixed_sha256 = sha256_of(solver->fixed());
   problem.identity.cluster = o.cluster;
   const std::vector<ParameterDraw> varied = varied_parameters(study.pde);
   if (!study.initial_file.empty()) {
@@ -97,6 +98,11 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
     problem.identity.first_sha256 = first.sha256;
     problem.identity.first_file = study.first_file.string();
   }
+  const SharedFixedFields fixed = solver->fixed();
+  clear_masked(fixed.get(), problem.pool.states.values());
+  if (problem.test) clear_masked(fixed.get(), problem.test->states.values());
+  clear_masked(fixed.get(), problem.first.inputs);
+  clear_masked(fixed.get(), problem.first.outputs);
   problem.identity.pool_sha256 = problem.pool.sha256;
   if (problem.test) {
     problem.identity.test_sha256 = problem.test->sha256;

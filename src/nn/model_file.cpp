@@ -36,6 +36,7 @@ std::vector<std::string> required(const Model& model) {
   add("parameters", !model.spec.parameters.empty());
   add("shifts", model.spec.shifts() > 0);
   add("walls", model.spec.grid.walled());
+  add("fixed_fields", model.spec.fixed != nullptr);
   add("padding", model.spec.grid.points != model.spec.body_grid().points);
   add("cluster", model.cluster > 1);
   return names;
@@ -45,7 +46,7 @@ void check_known(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
         name != "conserved" && name != "parameters" && name != "shifts" && name != "walls" &&
-        name != "padding" && name != "cluster")
+        name != "padding" && name != "fixed_fields" && name != "cluster")
       throw Error(ErrorKind::data,
                   fmt::format("it requires '{}', which this program does not know: use the version "
                               "of stap or the program that wrote it",
@@ -176,6 +177,29 @@ ModelOrigin origin_from(std::map<std::string, std::string>& metadata) {
   return origin;
 }
 
+// Tensors of all members: the mask [X...] of ones and zeros, static channels [C, X...].
+void add_fixed(const NetworkSpec& spec, TensorFile& file) {
+  if (!spec.fixed) return;
+  const auto& [mask, channels] = *spec.fixed;
+  if (!mask.empty()) file.tensors.push_back({"mask", spec.grid.points, {mask.begin(), mask.end()}});
+  std::vector<std::size_t> shape{spec.fixed->count(spec.grid)};
+  shape.insert(shape.end(), spec.grid.points.begin(), spec.grid.points.end());
+  if (!channels.empty()) file.tensors.push_back({"fixed", shape, channels});
+}
+
+SharedFixedFields take_fixed(const Grid& grid, std::map<std::string, Tensor>& tensors) {
+  FixedFields fields;
+  if (tensors.contains("mask"))
+    for (const float value : take_values("mask", grid.points, tensors))
+      fields.mask.push_back(value != 0.0f);
+  if (const auto found = tensors.find("fixed"); found != tensors.end()) {
+    std::vector<std::size_t> shape{found->second.shape.empty() ? 0 : found->second.shape[0]};
+    shape.insert(shape.end(), grid.points.begin(), grid.points.end());
+    fields.channels = take_values("fixed", shape, tensors);
+  }
+  return make_fixed_fields(grid, std::move(fields));
+}
+
 Model model_from_tensors(TensorFile file) {
   if (!file.sealed)
     throw Error(ErrorKind::data,
@@ -191,21 +215,22 @@ Model model_from_tensors(TensorFile file) {
       spec_from_json(format == kModelFormat ? parsed("spec") : older_spec(parsed("shape")));
   if (file.metadata.contains("cluster")) model.cluster = parsed("cluster").get<std::size_t>();
   frame_grid(model.spec.grid, model.cluster);  // complains if it does not fit
-  if (format == kModelFormat ? needed != required(model)
-                             : (format == kOlderConserving) == model.spec.conserved.empty())
-    throw Error(ErrorKind::data, "what it needs of a reader is not what it says");
   if (file.metadata.contains("problem")) {
     const json problem = parsed("problem");
     model.problem = {problem.at("name").get<std::string>(),
                      problem.at("channels").get<std::vector<std::string>>(),
                      problem.at("dt").get<double>()};
   }
-  const auto steps = parsed("steps").get<std::vector<std::int64_t>>();
   std::map<std::string, Tensor> tensors;
   for (Tensor& t : file.tensors) {
     std::string name = t.name;
     tensors.emplace(std::move(name), std::move(t));
   }
+  model.spec.fixed = take_fixed(model.spec.grid, tensors);
+  if (format == kModelFormat ? needed != required(model)
+                             : (format == kOlderConserving) == model.spec.conserved.empty())
+    throw Error(ErrorKind::data, "what it needs of a reader is not what it says");
+  const auto steps = parsed("steps").get<std::vector<std::int64_t>>();
   const std::size_t channels = model.spec.grid.channels;
   for (std::size_t m = 0; m < steps.size(); ++m) {
     const std::string prefix = fmt::format("{}/", m);
@@ -233,6 +258,7 @@ Model model_from_tensors(TensorFile file) {
 void write_model(const std::filesystem::path& path, const Model& model) {
   TensorFile file;
   json steps = json::array();
+  add_fixed(model.spec, file);
   for (std::size_t m = 0; m < model.members.size(); ++m) {
     const MemberState& member = model.members[m];
     const std::string prefix = fmt::format("{}/", m);

@@ -210,9 +210,9 @@ std::vector<std::size_t> training_rows(const Run& run) {
 Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> problem,
              Observer& observer, bool only_buys) {
   check_fits(study, *problem);
-  NetworkSpec network =
-      make_network(problem->solver->grid(), study.network, problem->identity.channels,
-                   study.options.pattern_steps(), varied_parameters(study.pde));
+  NetworkSpec network = make_network(
+      problem->solver->grid(), study.network, problem->identity.channels,
+      study.options.pattern_steps(), varied_parameters(study.pde), problem->solver->fixed());
   keep_older_meaning(study, RunFolder(folder));
   ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
                                 manifest_of(study, *problem, only_buys), observer);
@@ -264,11 +264,12 @@ void begin_round(Run& run) {
   if (run.scaling.mean.empty()) {
     const auto left_out = [&](std::size_t candidate) { return run.held_back(candidate); };
     const FitOptions& train = run.study.train;
-    run.scaling =
-        initial_scaling(run.transitions, run.study.options.pattern_steps(), left_out, train.loss);
+    const FixedFields* fixed = run.network.fixed.get();
+    run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps(), left_out,
+                                  train.loss, fixed);
     run.loss_factors = loss_factors(train, run.scaling,
                                     run.study.network.target == NetworkOptions::Target::delta
-                                        ? initial_changes(run.transitions, left_out)
+                                        ? initial_changes(run.transitions, left_out, fixed)
                                         : std::vector<double>());
   }
   run.data = digest(run.transitions);

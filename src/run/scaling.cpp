@@ -11,7 +11,7 @@ namespace stap {
 
 Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
                         const std::function<bool(std::size_t candidate)>& left_out,
-                        FitOptions::Loss loss) {
+                        FitOptions::Loss loss, const FixedFields* fixed) {
   const std::size_t channels = set.grid.channels / set.cluster, points = set.grid.points_total();
   const std::size_t values = set.grid.values();
   Scaling scaling = unit_scaling(set.grid.channels);
@@ -20,7 +20,8 @@ Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
     auto for_each = [&](const auto& visit) {
       auto visit_row = [&](const double* row) {
         for (std::size_t frame = 0; frame < set.cluster; ++frame)
-          for (std::size_t p = 0; p < points; ++p) visit(row[(frame * channels + c) * points + p]);
+          for (std::size_t p = 0; p < points; ++p)
+            if (!is_masked(fixed, p)) visit(row[(frame * channels + c) * points + p]);
       };
       for (std::size_t i = 0; i < set.count(); ++i) {
         if (set.origins[i].acquisition != 0) continue;
@@ -56,7 +57,8 @@ Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
 }
 
 std::vector<double> initial_changes(const TransitionSet& set,
-                                    const std::function<bool(std::size_t candidate)>& left_out) {
+                                    const std::function<bool(std::size_t candidate)>& left_out,
+                                    const FixedFields* fixed) {
   const std::size_t channels = set.grid.channels / set.cluster, points = set.grid.points_total();
   const std::size_t values = set.grid.values();
   std::vector<double> squares(channels);
@@ -65,10 +67,11 @@ std::vector<double> initial_changes(const TransitionSet& set,
     if (set.origins[i].acquisition != 0) continue;
     if (left_out && left_out(set.origins[i].candidate)) continue;
     for (std::size_t v = 0; v < values; ++v) {
+      if (is_masked(fixed, v % points)) continue;
       const double change = set.outputs[i * values + v] - set.inputs[i * values + v];
       squares[v / points % channels] += change * change;
     }
-    count += static_cast<double>(set.cluster * points);
+    count += static_cast<double>(set.cluster * counted_points(set.grid, fixed));
   }
   std::vector<double> changes;
   for (std::size_t c = 0; c < set.grid.channels; ++c)

@@ -43,6 +43,7 @@ Value data_document(const DataRequest& request) {
   document.set("steps", request.steps);
   if (request.cluster > 1) document.set("cluster", request.cluster);
   document.set("data_seed", request.data_seed);
+  if (!request.fixed_sha256.empty()) document.set("fixed_sha256", request.fixed_sha256);
   if (!request.solver.empty()) document.set("solver", request.solver);
   document.set("pde", request.pde);
   document.set("initial", request.initial);
@@ -78,6 +79,11 @@ DataRequest data_request(const Study& study) {
       affecting(study.effective, {config::Affects::problem, config::Affects::source});
   request.pde = *drawn.find("pde");
   request.foreign = study.pde && study.pde.row->outline != nullptr;
+  if (request.foreign) {  // what they hold, wherever they lie
+    request.pde.erase("mask");
+    request.pde.erase("fixed");
+    request.fixed_sha256 = sha256_of(study.fixed);
+  }
   if (const Value* initial = drawn.find("initial")) request.initial = *initial;
   if (study.initial_program) {  // the same program, wherever it lies
     std::vector<std::string> words = study.initial_program->argv.words;

@@ -16,6 +16,7 @@
 #include "stap/nn/fno.h"
 #include "stap/study/clusters.h"
 #include "stap/study/method.h"
+#include "study/fixed_files.h"
 #include "study/statements.h"
 
 namespace stap {
@@ -206,6 +207,7 @@ bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
     study.grid = outline->grid;
     study.dt = outline->dt;
     study.channels = outline->channels;
+    study.fixed = attempt("", complaints, [&] { return read_fixed_fields(study, study.grid); });
     // To look at the rest it need not be there.
     if ((!study.solver && purpose == Purpose::check) || purpose == Purpose::train) return true;
   }
@@ -215,6 +217,7 @@ bool set_grid(Study& study, Purpose purpose, config::Complaints& complaints) {
   study.grid = solver->grid();
   study.dt = solver->dt();
   study.channels = solver->channels();
+  study.fixed = solver->fixed();
   return true;
 }
 
@@ -237,7 +240,7 @@ void check_fit(Study& study, Purpose purpose, config::Complaints& complaints) {
   try {
     NetworkOptions network = study.network;
     network.conserve.clear();  // looked at below
-    make_network(study.grid, network, {}, 0, varied_parameters(study.pde));
+    make_network(study.grid, network, {}, 0, varied_parameters(study.pde), study.fixed);
   } catch (const Error& error) {  // its message names the key
     complaints.add("", error.what(), origin_of(study.given, {"network.modes", "pde"}));
   }

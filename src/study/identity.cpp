@@ -23,6 +23,7 @@ config::Value to_value(const Identity& identity) {
   set_known("test_file", identity.test_file);
   set_known("first_sha256", identity.first_sha256);
   set_known("first_file", identity.first_file);
+  set_known("fixed_sha256", identity.fixed_sha256);
   set_known("data_key", identity.data_key);
   return value;
 }

@@ -10,6 +10,7 @@
 #include "stap/core/conserved.h"
 #include "stap/core/error.h"
 #include "stap/core/symmetry.h"
+#include "study/fixed_files.h"
 
 namespace stap {
 namespace {
@@ -110,6 +111,15 @@ void check_statements(const Study& study, const Sampler* sampler, config::Compla
     complaints.add("train.symmetries", error.what());
     group.clear();
   }
+  if (study.fixed)
+    for (const std::string& text : study.train.symmetries) {
+      if (group.empty()) break;
+      const Symmetry stated = parse_symmetry(text, study.grid, study.channels);
+      if (const std::string what = broken_by(stated, study.grid, *study.fixed); !what.empty())
+        complaints.add(
+            "train.symmetries",
+            fmt::format("\"{}\" is no symmetry of this problem: it does not keep {}", text, what));
+    }
   const bool refused = group.empty() && !study.train.symmetries.empty();  // said already
   const bool stated = !group.empty() || !study.network.conserve.empty();
   if (stated && sampler != nullptr && study.initial && !study.pde.row->outline &&

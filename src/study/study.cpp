@@ -221,8 +221,9 @@ std::unique_ptr<Solver> make_solver(const Study& study, int threads) {
   CoupleContext context{.failures = study.failures};
   for (const char* section : {"pde", "solver"})
     context.recipe.set(section, *study.effective.find(section));
-  return study.solver.row->make(study.solver.options, study.pde.row->outline(study.pde.options),
-                                context);
+  Outline outline = study.pde.row->outline(study.pde.options);
+  outline.fixed = study.fixed;
+  return study.solver.row->make(study.solver.options, std::move(outline), context);
 }
 
 std::unique_ptr<Sampler> make_sampler(const config::Choice<SamplerRow>& initial, const Grid& grid) {
@@ -249,7 +250,8 @@ std::unique_ptr<StepChooser> make_chooser(const Study& study) {
 
 NetworkSpec study_network(const Study& study) {
   return make_network(cluster_grid(study.grid, study.options.cluster), study.network,
-                      study.channels, study.options.pattern_steps(), varied_parameters(study.pde));
+                      study.channels, study.options.pattern_steps(), varied_parameters(study.pde),
+                      study.fixed);
 }
 
 std::unique_ptr<Planner> make_planner(const Study& study) {

@@ -171,7 +171,7 @@ SolverProbe::SolverProbe(const Study& study, std::size_t calls_most) {
   solver_.symmetries = study.train.symmetries;
   solver_.conserve = study.network.conserve;
   // These throw now, not when calls were made.
-  make_network(study.grid, study.network, study.channels);
+  make_network(study.grid, study.network, study.channels, 0, {}, study.fixed);
   parse_symmetries(study.train.symmetries, study.grid, study.channels, names_of(solver_.draws));
   if (const Value* grace = given.find("grace")) solver_.grace = grace->real().value_or(10.0);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stap/core/condition.h"
+#include "stap/core/fixed_fields.h"
 #include "stap/core/grid.h"
 #include "stap/core/states.h"
 #include "stap/core/stop.h"
@@ -39,6 +40,8 @@ class Committee {
   virtual int members() const = 0;
   /// What the members are told of a row's condition.
   const ConditionInputs& told() const { return told_; }
+  /// What all states have in common; null: nothing. Masked points count in no distance or spread.
+  virtual const FixedFields* fixed() const { return nullptr; }
   /// Rows that are well advanced in one call: fewer would not be quicker by much.
   virtual std::size_t rows_at_once() const { return 32; }
 

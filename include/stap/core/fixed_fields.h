@@ -31,6 +31,9 @@ bool equal(const SharedFixedFields& a, const SharedFixedFields& b);
 /// Hex digits of what they are; empty for none.
 std::string sha256_of(const SharedFixedFields& fields);
 
+inline bool is_masked(const FixedFields* fields, std::size_t point) {
+  return fields != nullptr && !fields->mask.empty() && fields->mask[point] == 0;
+}
 /// Points of a grid that count.
 std::size_t counted_points(const Grid& grid, const FixedFields* fields);
 /// Zeros where the mask has none, in states of these points one after the other, whatever their

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,10 @@ struct ExternalOptions {
   std::vector<std::size_t> points = {64};     ///< per axis: 1 or 2
   std::vector<double> lengths;                ///< per axis; none: 1 for all
   std::vector<std::string> walls;             ///< with_walls(); none: all axes are periodic
-  double dt = 1.0;                            ///< one learned step
+  /// .npy files of the grid's points: 1 where there is a state, 0 where not; and [C, X...], static
+  /// channels. Whoever makes a solver of this reads them (Outline::fixed).
+  std::filesystem::path mask, fixed;
+  double dt = 1.0;  ///< one learned step
   Guard guard;
   config::Quantities parameters;
 };

@@ -61,17 +61,20 @@ Run open_run(Study study, std::filesystem::path folder, std::shared_ptr<const Pr
              Observer& observer, bool only_buys = false);
 
 /// Mean and deviation per channel over all states of the initial trajectories in a training set,
-/// of patterns of `steps` bits; those of candidates that are `left_out` do not count. All states of
+/// of patterns of `steps` bits; those of candidates that are `left_out`, and masked points, do
+/// not count. All states of
 /// a cluster have those of their channel. A channel that does not vary gets the deviation 1; with
 /// the loss `scaled`, if its mean is not 0, the size of that, and it does not vary if single
 /// precision does not see it. Throws Error(internal) if there are no such states.
 Scaling initial_scaling(const TransitionSet& set, std::size_t steps,
                         const std::function<bool(std::size_t candidate)>& left_out = {},
-                        FitOptions::Loss loss = FitOptions::Loss::scaled);
+                        FitOptions::Loss loss = FitOptions::Loss::scaled,
+                        const FixedFields* fixed = nullptr);
 
 /// Root mean squares of the changes over a step per channel, of the same transitions.
-std::vector<double> initial_changes(
-    const TransitionSet& set, const std::function<bool(std::size_t candidate)>& left_out = {});
+std::vector<double> initial_changes(const TransitionSet& set,
+                                    const std::function<bool(std::size_t candidate)>& left_out = {},
+                                    const FixedFields* fixed = nullptr);
 
 /// FitJob::loss_factors: the root of each channel's weight, over what it is counted in where the
 /// loss is scaled. That is its deviation, or its change over a step where a network predicts that

@@ -25,6 +25,7 @@ struct DataRequest {
   std::size_t steps = 1;    ///< L of the test trajectories
   std::size_t cluster = 1;  ///< k: an initial condition is the last k states of the warm-up
   std::uint64_t data_seed = 0;
+  std::string fixed_sha256{};               ///< of a mask and fields in files of the user's own
   std::vector<ParameterDraw> parameters{};  ///< that vary: a part of `pde`, read
 };
 /// All that decides about the bits, in one order (version and instruction set among them, unless

@@ -25,7 +25,8 @@ struct Identity {
   std::string pool_file, test_file;  ///< where they were read; empty: they are in the cache
   std::string first_sha256{};        ///< of transitions there were before; empty: none
   std::string first_file{};
-  std::string data_key;  ///< their name there; empty if nothing was made
+  std::string fixed_sha256{};  ///< of the fixed fields; empty: none
+  std::string data_key;        ///< their name there; empty if nothing was made
 };
 config::Value to_value(const Identity& identity);
 

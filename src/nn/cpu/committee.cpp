@@ -37,6 +37,8 @@ class CpuCommittee final : public Committee {
   const Grid& grid() const override { return net_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
 
+  const FixedFields* fixed() const override { return net_.spec.fixed.get(); }
+
  private:
   void do_rows(RowsId id, std::size_t n) override {
     const auto index = static_cast<std::size_t>(id);
@@ -109,6 +111,7 @@ class CpuCommittee final : public Committee {
       const float* b = row_of(y, j[r]);
       double sum = 0.0;
       for (std::size_t v = 0; v < grid().values(); ++v) {
+        if (net_.is_masked(v % points)) continue;
         const double factor = channel_factor(v / points);
         const double d = (static_cast<double>(a[v]) - static_cast<double>(b[v])) * factor;
         sum += d * d;
@@ -122,6 +125,7 @@ class CpuCommittee final : public Committee {
     parallel_for(threads_, out.size(), [&](std::size_t g, int) {
       double sum = 0.0;
       for (std::size_t v = 0; v < grid().values(); ++v) {
+        if (net_.is_masked(v % points)) continue;
         double mean = 0.0;
         for (std::size_t m = 0; m < all; ++m)
           mean += static_cast<double>(row_of(x, i[g * all + m])[v]);

@@ -94,7 +94,7 @@ double Network::mean_of(const float* values) const {
   if (mask.empty()) return std::accumulate(values, values + points, 0.0) / counted;
   double sum = 0.0;
   for (std::size_t p = 0; p < points; ++p)
-    if (mask[p] != 0) sum += static_cast<double>(values[p]);
+    if (!is_masked(p)) sum += static_cast<double>(values[p]);
   return sum / counted;
 }
 
@@ -107,8 +107,7 @@ void Network::restore_means(const double* means, float* state) const {
     float* values = state + spec.conserved[i] * points;
     const double shift = means[i] - mean_of(values);
     for (std::size_t p = 0; p < points; ++p)
-      if (mask.empty() || mask[p] != 0)
-        values[p] = static_cast<float>(static_cast<double>(values[p]) + shift);
+      if (!is_masked(p)) values[p] = static_cast<float>(static_cast<double>(values[p]) + shift);
   }
 }
 

@@ -36,7 +36,8 @@ class Network {
   std::vector<float> positions;  ///< position_inputs()
 
   std::vector<std::uint8_t> mask;  ///< FixedFields::mask
-  std::size_t counted_values;      ///< of a state, where there is no mask
+  bool is_masked(std::size_t point) const { return !mask.empty() && mask[point] == 0; }
+  std::size_t counted_values;  ///< of a state, where there is no mask
 
   /// BodyPoint::place; below 0, the output is nothing.
   std::ptrdiff_t place(std::size_t body_point) const {

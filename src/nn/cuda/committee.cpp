@@ -69,6 +69,7 @@ class CudaCommittee final : public Committee {
   const Grid& grid() const override { return device_.spec.grid; }
   int members() const override { return static_cast<int>(members_.size()); }
   std::size_t rows_at_once() const override { return 256; }
+  const FixedFields* fixed() const override { return device_.spec.fixed.get(); }
 
  private:
   std::unique_ptr<Committee> do_another() override {
@@ -194,7 +195,7 @@ class CudaCommittee final : public Committee {
   }
 
   ChannelFactors channels() const {
-    return {factors_.data(), static_cast<int>(grid().points_total())};
+    return {factors_.data(), static_cast<int>(grid().points_total()), device_.net.mask};
   }
 
   // How bundles are worked on: groups of up to at_once, on some branches.

@@ -234,10 +234,12 @@ void restore_means(const Launch& launch, const double* means);
 // Rows of the committee: `values` each, addressed by pointers.
 void average(const float* parts, std::size_t part_stride, int members, float* const* to, int rows,
              int values, cudaStream_t stream);
-/// What channels of `points` values differ by is multiplied with a factor.
+/// What channels of `points` values differ by is multiplied with a factor, or with 0 where `mask`
+/// (or null) is.
 struct ChannelFactors {
   const double* factors;
   int points;
+  const std::uint8_t* mask;
 };
 /// `out` of these three may be page-locked memory of the host.
 void distances(const float* const* x, const float* const* y, int rows, int values,

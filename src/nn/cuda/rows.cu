@@ -82,6 +82,7 @@ __global__ void __launch_bounds__(kSumThreads)
                      ChannelFactors channels, double* out) {
   const int first = blockIdx.x * kSumsPerBlock, n = min(kSumsPerBlock, rows - first);
   const double sum = ordered_sum(n, values, [&](int s, int v) {
+    if (channels.mask != nullptr && channels.mask[v % channels.points] == 0) return 0.0;
     const double d =
         (double(x[first + s][v]) - double(y[first + s][v])) * channels.factors[v / channels.points];
     return __dmul_rn(d, d);
@@ -97,6 +98,7 @@ __global__ void __launch_bounds__(kSumThreads)
   const double sum = ordered_sum(n, values * members, [&](int s, int i) {
     const float* const* group = x + std::size_t(first + s) * members;
     const int v = i / members;
+    if (channels.mask != nullptr && channels.mask[v % channels.points] == 0) return 0.0;
     double mean = 0.0;
     for (int m = 0; m < members; ++m) mean = __dadd_rn(mean, double(group[m][v]));
     mean = mean / members;
