@@ -67,13 +67,23 @@ void SolverChecking::another_time() {
 
 void SolverChecking::another_place() {
   const char* name = "another place";
+  // Nothing can be moved past a wall.
+  if (const Grid& grid = solver_->grid(); grid.walled())
+    return row(name, asked_.position_input ? Verdict::ok : Verdict::warning,
+               fmt::format("axes end [{}]: networks get them padded (network.padding){}",
+                           fmt::join(wall_names(grid), ", "),
+                           asked_.position_input
+                               ? " and know where a point is"
+                               : ", but do not know where a point is: try network.position_input: "
+                                 "true"));
   const double change = distance(answer_, input_);
   if (!(change > 0)) return row(name, Verdict::not_checked, "a step changes nothing");
   if (!can(1, name)) return;
   const std::string known =
       asked_.position_input
           ? "networks know where a point is"
-          : "networks do not know where a point is: try network.position_input: true";
+          : "networks do not know where a point is: try network.position_input: true, and say in "
+            "pde.walls where there are walls";
   const Verdict verdict = asked_.position_input ? Verdict::ok : Verdict::warning;
   const Told told = ask(moved(solver_->grid(), input_), asked_.time);
   if (!told.ok())

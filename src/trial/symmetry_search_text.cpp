@@ -58,9 +58,9 @@ std::string symmetry_search_text(const SymmetrySearch& search) {
   if (search.nothing_told()) return text + "\nNothing could be told: every call failed.\n";
   if (!search.unmirrored.empty() && search.left == 0)
     text += fmt::format(
-        "\nNo mirror of {} was found. One about another place than 0, as walls and forcings may "
-        "have (x -> 1/4 - x), is not searched: state it in train.symmetries, and stap solver check "
-        "tries it.\n",
+        "\nNo mirror of {} was found. Between walls (pde.walls) the one about the middle is tried, "
+        "elsewhere the one about 0. Another, as forcings may have (x -> 1/4 - x), is not searched: "
+        "state it in train.symmetries, and stap solver check tries it.\n",
         search.unmirrored);
   if (search.states == 1)
     text += "\nOne initial condition alone could be advanced: what holds for it may be its own.\n";

@@ -50,6 +50,26 @@ TEST(Solver, RefusesBeforeComputing) {
   EXPECT_TRUE(answers[2].states.empty());
 }
 
+// Mutation: a value under the mask that is looked at, or handed out.
+TEST(Solver, AnswersAreZeroWhereThereIsNoState) {
+  struct Holed final : BatchSolver {
+    Holed() : BatchSolver("holed", make_grid(2, {3}, {1.0}), 0.5) {}
+    SharedFixedFields fixed() const override { return make_fixed_fields(grid(), {{1, 0, 1}, {}}); }
+    void compute(std::span<const Query* const>, std::span<Answer* const> answers) const override {
+      constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+      for (Answer* answer : answers) *answer = {Answer::Status::ok, {}, {1, kNan, 2, 3, 7, 4}};
+    }
+  };
+  const Holed solver;
+  const Query query{.id = 1, .state = {1, 1, 1, 1, 1, 1}, .steps = 2};
+  Answer answer;
+
+  solver.solve({&query, 1}, {&answer, 1});
+
+  EXPECT_EQ(answer.status, Answer::Status::ok) << answer.reason;
+  EXPECT_EQ(answer.states, (std::vector<double>{1, 0, 2, 3, 0, 4, 1, 0, 2, 3, 0, 4}));
+}
+
 TEST(Solver, SaysWhyItRefusesWithoutComputing) {
   const Doubler solver;
 

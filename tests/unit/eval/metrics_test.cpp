@@ -33,6 +33,25 @@ States<float> still(const std::vector<float>& values, std::size_t times) {
   return states;
 }
 
+// Mutation: a masked point in a sum, or in what a mean divides by.
+TEST(Metrics, OfMaskedPointsNothingCounts) {
+  const NetworkSpec plain = test::small_shape({6}, {4}, 2);
+  const NetworkSpec spec = test::with_padding(plain, {}, {}, {}, test::with_hole(plain.grid));
+  const auto engine = test::make_engine_under_test(spec, 2, 1);
+  for (int m : {0, 1}) engine->load(m, fresh_member(spec, test::some_scaling(2), Rng(5 + m)));
+  const auto committee = engine->committee({0, 1});
+  States<float> states = random_states(spec.grid, 3 * 4, Rng(1));
+  const Metrics first = evaluate(*committee, {states.view(), 4});
+  for (std::size_t row = 0; row < states.count(); ++row)
+    for (std::size_t v = 0; v < 12; ++v)
+      if (spec.fixed->mask[v % 6] == 0) states.row(row)[v] = 1e3f;
+
+  const Metrics second = evaluate(*committee, {states.view(), 4});
+
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first.points, 4u);
+}
+
 // Two steps of one trajectory on two points: u = (3, 4) always; the member adds 1 per step, so that
 // e = 1 at step 1 and e = 2 at step 2 at both points.
 TEST(Metrics, OneTrajectoryByHand) {

@@ -102,6 +102,23 @@ TEST(ModelFile, OfWallsComesBack) {
   }
 }
 
+TEST(ModelFile, OfFixedFieldsComesBack) {
+  const test::TemporaryFolder folder;
+  const fs::path path = folder.path() / "m";
+  const NetworkSpec plane = test::small_shape({6, 10}, {4, 6}, 2);
+  for (const std::size_t channels : {0u, 2u}) {
+    const NetworkSpec spec =
+        test::with_padding(plane, {}, {}, {}, test::with_hole(plane.grid, channels));
+    const Model model{spec, {fresh_member(spec, test::some_scaling(2), Rng(1))}};
+
+    write_model(path, model);
+
+    EXPECT_EQ(read_model(path).spec, spec);
+    EXPECT_EQ(read_model(path).members, model.members);
+    EXPECT_NE(content(path).find(R"(requires":"[\"fno\",\"fixed_fields\"]")"), std::string::npos);
+  }
+}
+
 // Mutation: options of a family that are not in the file.
 TEST(ModelFile, OfEveryFamilyComesBack) {
   const test::TemporaryFolder folder;

@@ -76,7 +76,9 @@ TEST(Mask, HidesWhatIsThere) {
     EXPECT_EQ(first.loss, second.loss);
     EXPECT_EQ(first.gradient, second.gradient);
     for (std::size_t v = 0; v < first.advanced.size(); ++v)
-      if (mask[v % mask.size()] == 0) EXPECT_EQ(first.advanced[v], 0.0f);
+      if (mask[v % mask.size()] == 0) {
+        EXPECT_EQ(first.advanced[v], 0.0f);
+      }
   }
 }
 

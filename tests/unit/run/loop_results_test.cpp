@@ -325,6 +325,13 @@ TEST(LossFactors, AreOfChangesDeviationsAndWeights) {
   FitOptions scaled, physical;
   physical.loss = FitOptions::Loss::physical;
 
+  // Where the second point is masked, the first alone counts.
+  const SharedFixedFields half = make_fixed_fields(set.grid, {{1, 0}, {}});
+  EXPECT_DOUBLE_EQ(initial_changes(set, {}, half.get())[0], std::sqrt((9 + 16) / 2.0));
+  const Scaling first_point = initial_scaling(set, 9, {}, FitOptions::Loss::scaled, half.get());
+  EXPECT_EQ(first_point.mean.at(1), 6.0f);  // of 5 and 7
+  EXPECT_EQ(first_point.deviation.at(1), 1.0f);
+
   const std::vector<double> changes = initial_changes(set);
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_DOUBLE_EQ(changes[0], std::sqrt((9 + 9 + 16 + 16) / 4.0));

@@ -32,6 +32,13 @@ TEST(IdentityTest, SaysWhatIsKnown) {
             known + R"(,"test_sha256":"def","test_trajectories":7,"pool_file":"/data/pool.h5",)"
                     R"("test_file":"/data/test.h5","first_sha256":"fff",)"
                     R"("first_file":"/data/first.h5","data_key":"0123"})");
+
+  identity.grid = with_walls(identity.grid, {"periodic", "centres"});
+  identity.fixed_sha256 = "eee";
+  const std::string walled = config::json_text(to_value(identity), 0);
+  EXPECT_NE(walled.find(R"("lengths":[1.0,0.1],"walls":["periodic","centres"],"dt")"),
+            std::string::npos);
+  EXPECT_NE(walled.find(R"("fixed_sha256":"eee","data_key")"), std::string::npos);
 }
 
 }  // namespace

@@ -301,6 +301,17 @@ TEST(SolverCheck, ThePlaceMattersAsFarAsNetworksKnowIt) {
   EXPECT_TRUE(found(failing.run(), "another place", Verdict::warning, "let the solver set"));
 }
 
+// Mutation: a state that is moved past a wall.
+TEST(SolverCheck, SaysWhatNetworksGetOfWalls) {
+  Bench ignorant(decays), knowing(decays);
+  for (Bench* bench : {&ignorant, &knowing}) bench->grid = with_walls(bench->grid, {"centres"});
+  knowing.asked.position_input = true;
+
+  EXPECT_TRUE(found(ignorant.run(), "another place", Verdict::warning,
+                    "axes end [centres]: networks get them padded (network.padding), but do not"));
+  EXPECT_TRUE(found(knowing.run(), "another place", Verdict::ok, "know where a point is"));
+}
+
 // Breaks if a state is moved along one axis only, or is not put together again rightly.
 TEST(SolverCheck, MovesStatesAlongEveryAxis) {
   const auto zero_at = [](std::vector<std::size_t> places) {
