@@ -34,6 +34,29 @@ double power(const GaussianFieldOptions& o, double square) {
   return std::pow(o.amplitude * std::pow(4 * pi * pi * square + o.shift, -o.exponent), 2);
 }
 
+// Mutation: channels with the draws of one another, or a first one that is not what it is alone.
+TEST(GaussianField, ChannelsHaveDrawsOfTheirOwn) {
+  const GaussianFieldOptions options = spectrum(25, 49, 1);
+  const auto one = make_gaussian_field(options, make_grid(1, {6, 5}, {1.0, 1.0}));
+  const auto two = make_gaussian_field(options, make_grid(2, {6, 5}, {1.0, 1.0}));
+  std::vector<double> alone(30), both(60);
+
+  one->draw(Rng(1), 3, alone);
+  two->draw(Rng(1), 3, both);
+
+  EXPECT_TRUE(std::equal(alone.begin(), alone.end(), both.begin()));
+  double product = 0, squares[2] = {};
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    two->draw(Rng(2), i, both);
+    product += both[0] * both[30];
+    squares[0] += both[0] * both[0];
+    squares[1] += both[30] * both[30];
+  }
+  // Of independent ones the correlation is 0 within five standard errors.
+  EXPECT_LT(std::abs(product / std::sqrt(squares[0] * squares[1])), 5 / std::sqrt(kDraws * 1.0));
+  EXPECT_NEAR(squares[0] / squares[1], 1.0, 0.2);
+}
+
 // All wave numbers: the wave vectors k and -k make the real mode |k| together, mean square 2 a_k^2.
 // Half: one of them, a_k^2. Broken by: a factor 2 or its root, a spectrum to the wrong power,
 // wave numbers off by one, a mean that is not 0.

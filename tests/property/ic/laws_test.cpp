@@ -29,10 +29,8 @@ const std::map<std::string, Small>& small() {
   static const Grid plane = make_grid(1, {8, 10}, {1.0, 1.5});
   static const Grid gas = make_grid(4, {8, 10}, {1.0, 1.5}), two = make_grid(2, {16}, {2.0});
   static const std::map<std::string, Small> rows{
-      {"burgers-as-coded", {line(), plane}},
-      {"sines", {line(), plane}},
-      {"gaussian-field", {plane, {}}},
-      {"white-noise", {two, {}}},
+      {"burgers-as-coded", {line(), plane}}, {"sines", {line(), plane}},
+      {"gaussian-field", {plane, {}}},       {"white-noise", {two, {}}},
       {"gas-waves", {gas, plane}},
   };
   return rows;

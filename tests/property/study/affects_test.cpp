@@ -50,6 +50,7 @@ steps: {name: stap, proposals: 6}
 )";
 constexpr const char* kIns = "pde={name: ins, points: [8, 8], dt: 0.1, step: 0.02}";
 constexpr const char* kCns = "pde={name: cns, points: [4, 4], dt: 0.1}";
+constexpr const char* kFhn = "pde={name: fhn, points: [4, 4], dt: 0.1}";
 constexpr const char* kOwn =
     "pde={name: external, label: mine, points: [8], dt: 0.1, guard: {min: [-9], max: [9]}}";
 constexpr const char* kCopies = "solver={name: command, argv: [/bin/cp, '{input}', '{output}']}";
@@ -61,6 +62,7 @@ const std::map<std::string, Texts> kBefore{
     {"pde.ks", {"pde={name: ks, points: 8, dt: 0.5, step: 0.25}", "initial.warm_up=0.5"}},
     {"pde.ins", {kIns, "initial={name: gaussian-field}", "network.modes=[2, 2]"}},
     {"pde.cns", {kCns, "initial={name: gas-waves}", "network.modes=[2, 2]"}},
+    {"pde.fhn", {kFhn, "initial={name: white-noise}", "network.modes=[2, 2]"}},
     {"pde.external", {kOwn, kCopies, "initial.warm_up=0"}},
     {"solver",
      {kOwn, kCopies, "initial.warm_up=0", "study.steps=2", "study.test=1", "study.initial=1",
@@ -73,6 +75,9 @@ const std::map<std::string, Texts> kBefore{
      {"pde={name: burgers, points: 8, dt: 0.1}", "network.modes=[2]"}},
     {"initial.gas-waves", {kCns, "initial={name: gas-waves}", "network.modes=[2, 2]"}},
     {"initial.gas-waves.window_width", {"initial.window_probability=1"}},
+    {"initial.white-noise", {kFhn, "initial={name: white-noise}", "network.modes=[2, 2]"}},
+    {"network.fno.padding.share", {kFhn, "initial={name: white-noise}", "network.modes=[2, 2]"}},
+    {"network.fno.padding.kind", {kFhn, "initial={name: white-noise}", "network.modes=[2, 2]"}},
     {"initial.file",
      {"initial={name: file, path: '{files}/here/pool.h5'}", "test.name=file",
       "test.path={files}/here/test.h5"}},
@@ -96,6 +101,12 @@ const std::map<std::string, std::string> kAfter{
     {"pde.kdv.rtol", "1e-3"},
     {"pde.ks.dt", "1"},
     {"pde.ks.step", "0.125"},
+    {"pde.fhn.walls", "[periodic, centres]"},
+    {"pde.fhn.hole", "[1, 1, 0.6]"},
+    {"pde.fhn.step", "0.01"},
+    {"network.fno.padding.share", "[0.5]"},
+    {"network.fno.padding.kind", "[odd]"},
+    {"pde.external.walls", "[centres]"},
     {"pde.external.label", "another"},
     {"pde.external.channels", "[v]"},
     {"pde.external.lengths", "[2]"},
@@ -134,6 +145,8 @@ const std::map<std::string, std::string> kAfter{
 // Keys without another value here, and why.
 const std::map<std::string, std::string> kFixed{
     {"solver.worker", "the rows of command, and two ways to reach a worker, which this has not"},
+    {"pde.external.mask", "what it holds counts: tests/unit/study/fixed_files_test.cpp"},
+    {"pde.external.fixed", "likewise"},
     {"solver.by-hand", "somebody would have to answer"},
     {"solver.command.hosts", "it is a list of this job's hosts"},
     {"solver.command.steps_at_once", "the program here makes one step a call"},
@@ -187,7 +200,8 @@ void add_keys(const Key& of, const config::Table& table, const Value& presets,
     key.path += field.name;
     key.affects = field.affects.value_or(of.affects);
     key.field = &field;
-    key.preset = *presets.find(field.name);
+    const Value* preset = presets.find(field.name);  // none: one that is left out by default
+    key.preset = preset != nullptr ? *preset : Value(Value::Map{});
     if (field.section == nullptr) {
       keys.push_back(std::move(key));
       continue;
