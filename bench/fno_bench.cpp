@@ -165,6 +165,26 @@ void measure(const std::string& name, const NetworkSpec& shape, int threads) {
   std::fflush(stdout);
 }
 
+// What walls cost beside a ring of as many points as they have with their padding (32 x 32 and a
+// quarter more per axis): medians of steps made in turns.
+void measure_padding(int threads) {
+  NetworkOptions options{.target = NetworkOptions::Target::state,
+                         .family = fno({.modes = {16, 16}})};
+  const Grid grid = make_grid(1, {32, 32}, {1.0, 1.0});
+  Trial walls(make_network(with_walls(grid, {"centres", "centres"}), options), threads);
+  Trial ring(make_network(make_grid(1, {40, 40}, {1.0, 1.0}), options), threads);
+  std::vector<double> padded, plain, ratio;
+  for (int i = 0; i < 10; ++i) {
+    const double a = seconds([&] { walls.step(); }), b = seconds([&] { ring.step(); });
+    if (i == 0) continue;  // memory is touched for the first time
+    padded.push_back(a), plain.push_back(b), ratio.push_back(a / b);
+  }
+  fmt::print(
+      R"({{"bench":"padding","threads":{},"ms_per_train_step":{:.4g},"ms_ring_of_as_many":{:.4g},"ratio":{:.4g}}}
+)",
+      threads, 1e3 * median(padded), 1e3 * median(plain), median(ratio));
+}
+
 // Hands a peer all it needs to do the same step, then steps when told to.
 void serve_peer(const Problem& problem, const std::string& path, int threads) {
   Trial trial(shape_of(problem), threads);
@@ -204,6 +224,7 @@ int run(const std::vector<std::string>& arguments) {
   const std::size_t rest = peer ? 3 : 0;
   const int threads =
       thread_count(arguments.size() > rest ? std::atoi(arguments[rest].c_str()) : 0);
+  if (!peer) measure_padding(threads);
   for (const Problem& problem : paper_networks()) {
     if (!peer) measure(problem.name, shape_of(problem), threads);
     if (peer && arguments.size() >= 3 && problem.name == arguments[1])
