@@ -56,6 +56,7 @@ config::Value summary_of(const ImportCommandOptions& options, const Imported& im
   value.set("points", config::list_of(data.points));
   value.set("lengths", config::list_of(data.lengths));
   value.set("dt", data.dt);
+  value.set("parameters", config::list_of(data.parameters.names));
   value.set("notes", config::list_of(data.notes));
   return value;
 }
@@ -80,9 +81,13 @@ void run_import(const ImportCommandOptions& options, const Globals& globals, std
                                   : fmt::format("lengths {:g}", fmt::join(data.lengths, " x "));
   const std::string dt =
       data.dt > 0 ? fmt::format("steps of {:g}", data.dt) : std::string("step unknown");
-  out << fmt::format("{}: {} ({}): channels {} on {} points, {}, {}\n", options.output,
+  const std::string parameters =
+      data.parameters.names.empty()
+          ? ""
+          : fmt::format(", parameters {}", fmt::join(data.parameters.names, ", "));
+  out << fmt::format("{}: {} ({}): channels {} on {} points, {}, {}{}\n", options.output,
                      rows_text(options, imported), data.layout, fmt::join(data.channels, ", "),
-                     shape_text(data.points), lengths, dt);
+                     shape_text(data.points), lengths, dt, parameters);
 }
 
 }  // namespace
@@ -142,6 +147,13 @@ void add_import(CLI::App& program, const Globals& globals) {
                    "y (default: btcx or btcxy; with --as pool bcx or bcxy)")
       ->type_name("LETTERS");
   command->add_option("--name", reading.name, "Name of the problem, if the file does not say")
+      ->type_name("NAME");
+  command
+      ->add_option(
+          "--parameter", reading.parameters,
+          "A number of each trajectory: the scalar NAME of the file, or NAME=FILE.npy; may "
+          "be given several times (default: those that a file of ours names)")
+      ->allow_extra_args(false)
       ->type_name("NAME");
   command->add_flag("--all-times", options->all_times,
                     "With --as pool: take every state of a trajectory, not only the first");

@@ -50,11 +50,11 @@ constexpr std::array kNames{
 bool is_one(const fs::path& file, OutputKind kind) {
   switch (kind) {
     case OutputKind::prediction:
-      return has_format(file, "prediction/1");
+      return has_format(file, "prediction/1") || has_format(file, "prediction/2");
     case OutputKind::trajectories:
       return has_format(file, "trajectories/1") || has_format(file, "trajectories/2");
     case OutputKind::queries:
-      return has_format(file, "queries/1");
+      return has_format(file, "queries/1") || has_format(file, "queries/2");
     case OutputKind::well:
       return has_dataset(file, "scalars/state_source");
     case OutputKind::xdmf:

@@ -29,7 +29,7 @@ namespace {
 struct PlotOptions {
   std::string folder;  ///< of a run or a sweep
   std::string figure, output;
-  std::string metric = "rmse", model = "members";
+  std::string metric = "rmse", model = "members", parameter;
   std::string width, height, font = "8pt";  ///< empty: what suits the figure
   std::string problem;                      ///< empty: the only one
   std::vector<std::string> methods;         ///< labels; empty: all
@@ -203,8 +203,16 @@ Figure make_figure(const PlotOptions& options) {
   std::vector<ProblemMethods> problems = methods_of(results);
   ProblemMethods& problem = choose_problem(problems, options);
   choose_methods(problem, options);
-  ChartOf of{.whose = errors_named(options.model),
-             .costs = [&] { return read_costs(options.folder, problem); }};
+  const std::vector<std::string> parameters = parameters_of(problem);
+  if (!options.parameter.empty() &&
+      std::ranges::find(parameters, options.parameter) == parameters.end())
+    throw Error(
+        ErrorKind::config,
+        fmt::format("there is no parameter '{}' that varies in {}{}", options.parameter,
+                    options.folder, config::hint(options.parameter, parameters, "parameters")));
+  ChartOf of{.whose = errors_named(options.model), .parameter = options.parameter, .costs = [&] {
+               return read_costs(options.folder, problem);
+             }};
   for (const MetricInfo& row : metric_infos())
     if (row.name == options.metric) of.metric = row.metric;
   const ChartRow& row = *std::ranges::find(chart_rows(), options.figure, &ChartRow::id);
@@ -272,6 +280,10 @@ void add_plot(CLI::App& program, const Globals&) {
                    "Only this method, as tables call it; may be given several times")
       ->take_all()
       ->type_name("METHOD");
+  command
+      ->add_option("--parameter", options->parameter,
+                   "Parameter of the figures parameters and values (default: the first)")
+      ->type_name("NAME");
   command->add_option("--seed", options->seed, "Seed, for figures of one run (default: the first)")
       ->check(complaint_unless_count)
       ->type_name("N");

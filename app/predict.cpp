@@ -6,11 +6,13 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
 #include "console.h"
 #include "error_bars.h"
+#include "given_parameters.h"
 #include "help.h"
 #include "interrupt.h"
 #include "output_file.h"
@@ -33,6 +35,7 @@ struct PredictOptions {
   std::string model;  ///< a model file or a run folder
   std::string input, output;
   std::size_t steps = 0;
+  std::vector<std::string> parameters;  ///< "NAME=VALUE"
   bool members = false;
   bool images = false;
   bool bars = false, bands = false, anywhere = false;
@@ -118,8 +121,10 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
                             options.steps, model.string(), k, multiples_beside(options.steps, k)));
   check_described(options.input, grid, 0.0, "the model");
   const States<double> initial = read_initial(options.input, grid, k);
+  const std::vector<ParameterDraw>& draws = committee.told().parameters;
   const RowParameters parameters =
-      read_parameters(options.input, names_of(committee.told().parameters), initial.count());
+      given_parameters(options.parameters, draws, options.input, initial.count());
+  const std::vector<std::string> outside = outside_ranges(parameters, draws);
   const auto members = static_cast<std::size_t>(committee.members());
   const std::size_t rollouts = 1 + (options.members ? members : 0);
 
@@ -138,6 +143,9 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
         "these networks are told the time, and learned it over {} steps: what comes after them is "
         "extrapolated",
         horizon * k));
+  for (const std::string& text : outside)
+    console.warning(fmt::format(
+        "{}, which the networks were trained for: what they make of it is extrapolated", text));
   States<float> from(grid, initial.count());
   convert(initial.values(), from.values());
   Prediction mean(initial, calls, 1);
@@ -179,12 +187,17 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
 
   std::vector<std::size_t> shape{initial.count(), k + options.steps, grid.channels / k};
   shape.insert(shape.end(), grid.points.begin(), grid.points.end());
-  writer->add_text_attribute("format", "prediction/1");
+  const std::vector<std::string>& names = parameters.names;
+  writer->add_text_attribute("format", names.empty() ? "prediction/1" : "prediction/2");
   writer->add_text_attribute("model", model.string());
   writer->describe(model_info(options.model, surrogate, frame_grid(grid, k)));
   writer->add_attribute("steps", static_cast<double>(options.steps));
   if (k > 1) writer->add_attribute("cluster", static_cast<double>(k));
   if (options.images) writer->add_attribute("images", static_cast<double>(images.size()));
+  if (!names.empty()) {
+    writer->add_text_attribute(kParameterNames, fmt::format("{}", fmt::join(names, ",")));
+    writer->add(kParameters, {initial.count(), names.size()}, parameters.values);
+  }
   writer->add("mean", shape, mean.values());
   if (bars) {
     write_bars(*bars, predicted, shape, options.anywhere, *writer);
@@ -214,6 +227,7 @@ void run_predict(PredictOptions options, const Globals& globals, std::ostream& o
       summary.set("bar_steps", bars->steps);
       summary.set("unlike_calibration", predicted.unlike);
     }
+    summary.set("outside_ranges", config::list_of(outside));
     summary.set("seconds", seconds.count());
     out << config::json_text(summary) << '\n';
     return;
@@ -278,6 +292,12 @@ void add_predict(CLI::App& program, const Globals& globals) {
                    "[B,T,C,X...] (its first time), or .npy file [B,C,X...]")
       ->required()
       ->type_name("FILE");
+  command
+      ->add_option("--parameter", options->parameters,
+                   "Value of a parameter for all rows, as in viscosity=0.01; may be given several "
+                   "times (default: as the rows of FILE say)")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
   command->add_option("--steps", options->steps, "Number of steps to make, L")
       ->required()
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))

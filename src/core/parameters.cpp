@@ -33,6 +33,12 @@ double ParameterDraw::greatest() const {
   return *std::ranges::max_element(values);
 }
 
+std::string_view to_string(ParameterDraw::Kind kind) {
+  return kind == ParameterDraw::Kind::list  ? "list"
+         : kind == ParameterDraw::Kind::log ? "log"
+                                            : "uniform";
+}
+
 std::vector<double> draw_parameters(std::span<const ParameterDraw> draws, const Rng& stream,
                                     std::uint64_t index) {
   const Rng parameters = stream.split("parameter");

@@ -125,7 +125,15 @@ std::size_t write_states(JoinedFiles& from, ImportAs as, const std::optional<Gri
     hash.add(std::as_bytes(std::span(states)));
     looked_at.one_more();
   }
+  RowParameters parameters{like.parameters.names, {}};  // of the rows that are written
+  for (std::size_t b = 0; b < from.count(); ++b)
+    for (std::size_t t = 0; t < (trajectories ? 1 : times); ++t) parameters.add(from.parameters(b));
+  hash.add(std::as_bytes(std::span(parameters.values)));
   writer.add_text_attribute("sha256", hash.hex());
+  if (!parameters.names.empty()) {
+    writer.add_text_attribute(kParameterNames, fmt::format("{}", fmt::join(parameters.names, ",")));
+    writer.add(kParameters, {rows, parameters.names.size()}, parameters.values);
+  }
   writer.add_text_attribute("channel_names", fmt::format("{}", fmt::join(like.channels, ",")));
   if (grid) writer.describe({name, *grid, dt});
   std::vector<double> piece;
@@ -145,6 +153,7 @@ constexpr double kSolver = 2.0;  // StateSource::solver in a file
 TransitionSet transitions_of(JoinedFiles& from, const Grid& grid, const std::string& name,
                              double dt, Observer* observer) {
   TransitionSet set{.grid = grid, .equation = name, .dt = dt, .acquisitions = 1};
+  set.parameters.names = from.like().parameters.names;
   const std::size_t values = grid.values();
   ReadNews news("read", from.count(), observer);
   for (std::size_t b = 0; b < from.count(); ++b, news.one_more()) {
@@ -156,6 +165,7 @@ TransitionSet transitions_of(JoinedFiles& from, const Grid& grid, const std::str
       const auto both = std::span(states).subspan(t * values, 2 * values);
       check_finite(both, values, fmt::format("{}, state {} and the next,", from.place(b), t));
       set.origins.push_back({0, b, t});
+      set.parameters.add(from.parameters(b));
       set.inputs.insert(set.inputs.end(), both.begin(), both.begin() + static_cast<int>(values));
       set.outputs.insert(set.outputs.end(), both.begin() + static_cast<int>(values), both.end());
     }
@@ -174,6 +184,7 @@ TransitionSet pairs_of(JoinedFiles& inputs, JoinedFiles outputs, const fs::path&
                      outputs.count(), after.times, after.channels.size(), shape_text(after.points),
                      inputs.count(), before.channels.size(), shape_text(before.points)));
   TransitionSet set{.grid = grid, .equation = name, .dt = dt, .acquisitions = 1};
+  set.parameters.names = before.parameters.names;
   ReadNews news("read", inputs.count(), observer);
   for (std::size_t b = 0; b < inputs.count(); ++b, news.one_more()) {
     for (const auto& [side, to] : {std::pair(&inputs, &set.inputs), {&outputs, &set.outputs}}) {
@@ -182,6 +193,7 @@ TransitionSet pairs_of(JoinedFiles& inputs, JoinedFiles outputs, const fs::path&
       to->insert(to->end(), state.begin(), state.end());
     }
     set.origins.push_back({0, b, 0});
+    set.parameters.add(inputs.parameters(b));
   }
   return set;
 }
@@ -213,6 +225,7 @@ ForeignData open_foreign(const fs::path& file, const ImportOptions& options, boo
   if (data.trajectories == 0 || data.times == 0 || values_of(data) == 0)
     fail(file,
          fmt::format("holds no state: {} trajectories of {} times", data.trajectories, data.times));
+  data.parameters = foreign::parameters_of(file, options, data.trajectories);
   return data;
 }
 
@@ -223,6 +236,13 @@ Imported import_files(std::span<const fs::path> files, ImportAs as, const Import
   if (pairs && (as != ImportAs::transitions || files.size() != 1))
     throw Error(ErrorKind::config,
                 "--outputs is for transitions, with one file of the states before");
+  if (files.size() > 1)
+    for (const std::string& text : options.parameters)
+      if (text.find('=') != std::string::npos)
+        throw Error(ErrorKind::config,
+                    fmt::format("--parameter {} is of one file, but there are {}: import them one "
+                                "by one",
+                                text, files.size()));
   const bool times = as != ImportAs::pool && !pairs;
   JoinedFiles from(files, options, times);
   Imported result{from.like(), 0};
@@ -242,10 +262,12 @@ Imported import_files(std::span<const fs::path> files, ImportAs as, const Import
                             files[0].string()));
   if (!pairs && data.times < 2)
     fail(files[0], "has one time, expected at least two for transitions");
-  const TransitionSet set =
-      pairs ? pairs_of(from, JoinedFiles(std::span(&outputs, 1), options, false), outputs, *grid,
-                       data.name, data.dt, observer)
-            : transitions_of(from, *grid, data.name, data.dt, observer);
+  ImportOptions after = options;  // of the states after: parameters are those of the states before
+  after.parameters.clear();
+  const TransitionSet set = pairs
+                                ? pairs_of(from, JoinedFiles(std::span(&outputs, 1), after, false),
+                                           outputs, *grid, data.name, data.dt, observer)
+                                : transitions_of(from, *grid, data.name, data.dt, observer);
   if (set.count() == 0) fail(files[0], "holds no step that a solver made");
   write_transitions(out, set);
   result.rows = set.count();

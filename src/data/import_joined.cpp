@@ -60,6 +60,10 @@ JoinedFiles::JoinedFiles(std::span<const fs::path> files, const ImportOptions& o
     if (one.points != first.points || one.channels != first.channels || one.times != first.times ||
         !near(one.dt, first.dt) || !near(one.lengths, first.lengths))
       fail(file, fmt::format("has {}, but {} has {}", about(one), files[0].string(), about(first)));
+    if (one.parameters.names != first.parameters.names)
+      fail(file, fmt::format("has parameters [{}], but {} has [{}]",
+                             fmt::join(one.parameters.names, ", "), files[0].string(),
+                             fmt::join(first.parameters.names, ", ")));
     std::size_t values = one.times * one.channels.size();
     for (std::size_t n : one.points) values *= n;
     const std::size_t taken = options.trajectories == 0
@@ -89,6 +93,11 @@ std::vector<double> JoinedFiles::sources(std::size_t b) {
     fail(files_[part],
          fmt::format("does not say what made its states, but {} does", files_[0].string()));
   return sources_[part](b - firsts_[part]);
+}
+
+std::span<const double> JoinedFiles::parameters(std::size_t b) const {
+  const std::size_t part = part_of(b);
+  return parts_[part].parameters.row(b - firsts_[part]);
 }
 
 std::string JoinedFiles::place(std::size_t b) const {

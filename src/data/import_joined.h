@@ -41,6 +41,7 @@ class JoinedFiles {
   /// One trajectory; quick if they are asked for in order.
   std::vector<double> read(std::size_t b);
   std::vector<double> sources(std::size_t b);
+  std::span<const double> parameters(std::size_t b) const;
   /// For messages.
   std::string place(std::size_t b) const;
 

@@ -57,6 +57,11 @@ void read_by(const std::filesystem::path& file, const std::vector<Field>& fields
 /// `chunks_each`: that such rows are in.
 std::size_t block_of(std::size_t values, std::size_t rows_of_chunk, std::size_t chunks_each = 1);
 
+/// Those of ImportOptions::parameters of each trajectory, else those that a file of ours names.
+/// Throws Error(config) for one that is not there, and Error(data) for values that are not finite.
+RowParameters parameters_of(const std::filesystem::path& file, const ImportOptions& options,
+                            std::size_t trajectories);
+
 ForeignData open_npy(const std::filesystem::path& file, const ImportOptions& options, bool times);
 ForeignData open_well(const std::filesystem::path& file, const ImportOptions& options);
 ForeignData open_pdebench(const std::filesystem::path& file, const ImportOptions& options);

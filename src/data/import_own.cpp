@@ -11,10 +11,6 @@ namespace fs = std::filesystem;
 // Files of ours: `trajectory`, or `states` as trajectories of one time.
 ForeignData open_own(const fs::path& file, const ImportOptions& options) {
   const std::vector<std::string> datasets = list_datasets(file);
-  if (std::ranges::find(datasets, "parameters") != datasets.end())
-    fail(file,
-         "has rows with parameters of their own, which cannot be imported yet: studies take "
-         "such pools and test sets as they are (initial.path, test.path)");
   const bool trajectory = std::ranges::find(datasets, "trajectory") != datasets.end();
   const std::string name = trajectory ? "trajectory" : "states";
   const std::string before = trajectory ? "btc" : "bc";

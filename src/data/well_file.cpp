@@ -5,10 +5,12 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "data/hdf5_output.h"
 #include "stap/core/error.h"
 #include "stap/core/states.h"
+#include "stap/data/store.h"
 
 namespace stap {
 
@@ -112,6 +114,8 @@ struct WellWriter::File {
       names.push_back(parameter.name);
     }
     texts(output, root, "simulation_parameters", names);
+    if (!info.varied.empty())
+      text(output, root, kParameterNames, fmt::format("{}", fmt::join(info.varied, ",")));
     text(output, root, "dataset_name", info.name);
     text(output, root, "grid_type", "cartesian");
     const auto whole = [&](const char* name, std::size_t number) {

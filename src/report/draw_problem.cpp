@@ -24,9 +24,17 @@ constexpr std::size_t kMostPixels = 40'000;  // of one picture, however much roo
 
 // A row's chart of the problem, and the variants of it that there are.
 ReportChart draw_row(const ChartRow& row, const ProblemMethods& methods, ChartOf of) {
+  using Variants = ChartRow::Variants;
   ReportChart chart{row.id, {}};
-  const bool errors = row.variants != ChartRow::Variants::none;
-  const bool metrics = row.variants == ChartRow::Variants::metrics;
+  if (row.variants == Variants::parameters) {
+    for (const std::string& name : parameters_of(methods)) {
+      of.parameter = name;
+      chart.variants.push_back(row.of_methods(methods, of));
+    }
+    return chart;
+  }
+  const bool metrics = row.variants == Variants::metrics;
+  const bool errors = metrics || row.variants == Variants::errors;
   std::vector<ErrorsOfInfo> order(errors_of_infos().begin(), errors_of_infos().end());
   std::ranges::stable_partition(order, [&](const auto& one) { return one.whose == of.whose; });
   for (const ErrorsOfInfo& whose : order)

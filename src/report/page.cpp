@@ -125,8 +125,11 @@ std::string together_html(const Report& report, const std::vector<Headline>& hea
 std::string nav_html(const Report& report, std::size_t shown) {
   std::string html = "<nav class=\"side\"><a href=\"#summary\">Finding</a>\n";
   if (shown == 1)
-    for (const char* part : {"Errors", "Trajectories", "Chosen time steps", "Budget",
+    for (const char* part : {"Errors", "Trajectories", "Chosen time steps", "Parameters", "Budget",
                              "Time and cost", "Training", "What the committee knows"}) {
+      if (part == std::string_view("Parameters") &&
+          chart_of(report.problems.front(), "parameters") == nullptr)
+        continue;
       std::string name = part;
       std::ranges::transform(name, name.begin(), [](unsigned char c) {
         return c == ' ' ? '-' : static_cast<char>(std::tolower(c));

@@ -1,4 +1,7 @@
 // analysis.h5.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "results/analysis_format.h"
 #include "stap/core/committee.h"
 #include "stap/data/array_file.h"
@@ -90,6 +93,21 @@ void add_calibration(ArrayWriter& writer, const Calibration& c) {
   writer.add("calibration_member_error", {c.trajectories, c.steps}, c.member_error);
 }
 
+// [rows, P] each, and whose errors they are.
+void add_parameters(ArrayWriter& writer, const RunAnalysis& run) {
+  const auto add = [&](const char* name, const RowParameters& rows) {
+    if (!rows.values.empty())
+      writer.add(name, {rows.values.size() / rows.names.size(), rows.names.size()}, rows.values);
+  };
+  std::vector<std::string> names;
+  for (const ParameterAnalysis& one : run.parameters) names.push_back(one.bins.draw.name);
+  writer.add_text_attribute(kParameterNames, fmt::format("{}", fmt::join(names, ",")));
+  add("parameters_test", run.rows.test);
+  add("parameters_pool", run.rows.pool);
+  if (!run.rows.test_rmse.empty())
+    writer.add("parameters_test_rmse", {run.rows.test_rmse.size()}, run.rows.test_rmse);
+}
+
 }  // namespace
 
 void write_arrays(const RunAnalysis& run) {
@@ -103,6 +121,7 @@ void write_arrays(const RunAnalysis& run) {
   add_chosen(writer, run.chosen, chosen);
   if (!run.result.without_errors()) add_errors(writer, run.result, errors);
   if (run.activations.absent.empty()) add_activations(writer, run.activations, states);
+  if (!run.parameters.empty()) add_parameters(writer, run);
   if (run.calibration) add_calibration(writer, *run.calibration);
   writer.commit();
 }

@@ -113,6 +113,25 @@ Value errors_value(const RunResult& result) {
   return value;
 }
 
+Value parameters_value(const std::vector<ParameterAnalysis>& all) {
+  Value::List list;
+  for (const ParameterAnalysis& one : all) {
+    const bool measured = std::ranges::any_of(one.test, [](std::size_t n) { return n > 0; });
+    const bool known = std::ranges::any_of(one.pool, [](std::size_t n) { return n > 0; });
+    Value value;
+    value.set("name", one.bins.draw.name);
+    value.set("draw", to_string(one.bins.draw.kind));
+    value.set(one.bins.is_list() ? "values" : "edges", list_of(one.bins.edges));
+    value.set("test_trajectories", measured ? list_of(one.test) : Value());
+    value.set("rmse", measured ? list_of(one.rmse) : Value());
+    value.set("pool", known ? list_of(one.pool) : Value());
+    value.set("chosen_trajectories", list_of(one.chosen));
+    value.set("bought_steps", list_of(one.steps));
+    list.push_back(std::move(value));
+  }
+  return Value(std::move(list));
+}
+
 Value calibration_value(const RunAnalysis& run) {
   Value value;
   if (!run.calibration) {
@@ -216,6 +235,7 @@ Value method_value(const SweepAnalysis& sweep, const MethodAnalysis& method) {
   value.set("relative_variance", summary_value(values_of(runs, relative_variance)));
   value.set("seconds_per_round", std::move(seconds));
   value.set("last_rmse_by_step", list_of(last_error_by_step(runs)));
+  value.set("parameters", parameters_value(all_parameters(runs)));
   value.set("rank_correlation", summary_value(values_of(runs, overall_correlation)));
   value.set("cost", std::move(cost));
   return value;
@@ -241,6 +261,7 @@ Value to_value(const RunAnalysis& run) {
   value.set("activations", activations_value(run));
   value.set("times", times_value(run.times));
   value.set("errors", errors_value(run.result));
+  value.set("parameters", parameters_value(run.parameters));
   value.set("calibration", calibration_value(run));
   if (run.bars) value.set("error_bars", to_value(*run.bars));
   value.set("cost", cost_value(run.cost));

@@ -50,6 +50,12 @@ ChosenSteps all_chosen(const Runs& runs) {
   return all;
 }
 
+std::vector<ParameterAnalysis> all_parameters(const Runs& runs) {
+  std::vector<const std::vector<ParameterAnalysis>*> all;
+  for (const RunAnalysis* run : runs) all.push_back(&run->parameters);
+  return together(all);
+}
+
 std::vector<double> values_of(const Runs& runs,
                               const std::function<std::optional<double>(const RunAnalysis&)>& of) {
   std::vector<double> values;

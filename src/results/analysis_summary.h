@@ -27,6 +27,9 @@ double cost_per_trajectory(const std::vector<const Purchase*>& purchases);
 /// The rounds of all runs, one after the other.
 ChosenSteps all_chosen(const Runs& runs);
 
+/// The same of their parameters; empty where none vary, or not alike.
+std::vector<ParameterAnalysis> all_parameters(const Runs& runs);
+
 /// What each run has of something; runs without it (empty or NaN) do not count.
 std::vector<double> values_of(const Runs& runs,
                               const std::function<std::optional<double>(const RunAnalysis&)>& of);

@@ -1,7 +1,9 @@
 // Analyses in words.
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "results/analysis_summary.h"
 #include "results/text_layout.h"
@@ -57,6 +59,39 @@ std::string bars_text(const Runs& runs) {
                                   100 * least, 100 * most, 100 * level);
 }
 
+// "from 0.0031 (0.08 to 0.2) to 0.021 (0.005 to 0.008)", and of which values more was bought than
+// there are in the pool.
+std::string parameter_text(const ParameterAnalysis& one) {
+  std::vector<std::string> texts;
+  std::vector<std::size_t> measured;
+  for (std::size_t i = 0; i < one.bins.count(); ++i)
+    if (one.test[i] > 0) measured.push_back(i);
+  if (!measured.empty()) {
+    const auto [low, high] =
+        std::ranges::minmax_element(measured, {}, [&](std::size_t i) { return one.rmse[i]; });
+    texts.push_back(fmt::format("error from {:.3g} (at {}) to {:.3g} (at {})", one.rmse[*low],
+                                one.bins.text(*low), one.rmse[*high], one.bins.text(*high)));
+  }
+  const auto sum = [](const std::vector<std::size_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  };
+  const double all = static_cast<double>(sum(one.chosen)),
+               pool = static_cast<double>(sum(one.pool));
+  if (all > 0 && pool > 0) {
+    const auto share = [&](std::size_t i) {
+      return one.pool[i] > 0 ? static_cast<double>(one.chosen[i]) / all /
+                                   (static_cast<double>(one.pool[i]) / pool)
+                             : 0.0;
+    };
+    std::size_t most = 0;
+    for (std::size_t i = 1; i < one.bins.count(); ++i)
+      if (share(i) > share(most)) most = i;
+    texts.push_back(fmt::format("{} was bought most, {:.2g} times as often as the pool has it",
+                                one.bins.text(most), share(most)));
+  }
+  return texts.empty() ? "nothing was bought yet" : fmt::format("{}", fmt::join(texts, "; "));
+}
+
 std::string words(const Runs& runs, const std::string& cost, const TextStyle& style) {
   const auto per_round = [&](const char* phase) {
     return mean_text(
@@ -84,6 +119,8 @@ std::string words(const Runs& runs, const std::string& cost, const TextStyle& st
   line("error", error.empty() ? kNoTestSet
                               : fmt::format("{:.3g} at step 1, {:.3g} at step {}", error.front(),
                                             error.back(), error.size()));
+  for (const ParameterAnalysis& one : all_parameters(runs))
+    line("parameter", fmt::format("{}: {}", one.bins.draw.name, parameter_text(one)));
   line("calibration", correlations.empty() ? runs[0]->calibration_absent
                                            : fmt::format("rank correlation of spread and error {}",
                                                          mean_text(correlations, "?")));

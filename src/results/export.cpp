@@ -21,11 +21,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSizes[] = {"points", "dt", "length", "lengths"};
 
-// The numbers of an equation that are not its grid.
+// The numbers of an equation that are not its grid, and do not vary.
 std::vector<Parameter> parameters_of(const Study& study) {
-  if (study.pde && study.pde.row->outline)
-    return study.pde.row->outline(study.pde.options).parameters;
   std::vector<Parameter> parameters;
+  if (study.pde && study.pde.row->outline) {
+    parameters = study.pde.row->outline(study.pde.options).parameters;
+    std::erase_if(parameters, [](const Parameter& one) { return one.varies; });
+    return parameters;
+  }
   if (const config::Value* pde = study.effective.find("pde"); pde != nullptr && pde->is_map())
     for (const auto& member : *pde->map())
       if (const auto number = member.value.real();
@@ -129,7 +132,8 @@ void export_well(const TrainingData& data, const fs::path& file) {
                 .channels = data.channels,
                 .times = {},
                 .trajectories = data.trajectories.size(),
-                .parameters = data.parameters};
+                .parameters = data.parameters,
+                .varied = data.set.parameters.names};
   for (std::size_t t = 0; t < data.times(); ++t) info.times.push_back(data.time(t));
   WellWriter writer(file, info);
   std::vector<double> source, candidate, round;
@@ -143,6 +147,12 @@ void export_well(const TrainingData& data, const fs::path& file) {
   writer.add_scalar("state_source", true, source);
   writer.add_scalar("candidate", false, candidate);
   writer.add_scalar("round", false, round);
+  for (std::size_t p = 0; p < info.varied.size(); ++p) {
+    std::vector<double> values;
+    for (const WalkedTrajectory& one : data.trajectories)
+      values.push_back(data.parameters_of(one)[p]);
+    writer.add_scalar(info.varied[p], false, values);
+  }
   writer.commit();
 }
 

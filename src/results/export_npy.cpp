@@ -84,6 +84,11 @@ std::string readme(const TrainingData& data) {
                              "Every state is a cluster of {} states one after the other: channel c "
                              "of state f is channel f * {} + c.\n",
                              set.cluster, data.grid.channels);
+  const std::string varied =
+      set.parameters.names.empty()
+          ? ""
+          : fmt::format("parameters.npy [n, {}] float64: {} of the trajectory\n",
+                        set.parameters.names.size(), fmt::join(set.parameters.names, ", "));
   std::string parameters;
   for (const Parameter& p : data.parameters) parameters += fmt::format(" {}={}", p.name, p.value);
   return std::string(kReadmeBegin) +
@@ -106,13 +111,14 @@ std::string readme(const TrainingData& data) {
              "r-th\n"
              "synthetic.npy  [n] bool: the input was made by the surrogate (the mean of its "
              "members), not "
-             "by the solver\n",
+             "by the solver\n"
+             "{}",
              data.problem, set.count(), fmt::join(data.channels, ", "),
              fmt::join(data.grid.points, " x "),
              data.grid.walled() ? fmt::format("walled ({})", fmt::join(wall_names(data.grid), ", "))
                                 : "periodic",
              fmt::join(data.grid.lengths, " x "), set.dt, parameters.empty() ? " none" : parameters,
-             cluster);
+             cluster, varied);
 }
 
 }  // namespace
@@ -134,6 +140,10 @@ void export_npy(const TrainingData& data, const fs::path& folder) {
   write_npy(pending.path() / "candidate.npy", n, candidate);
   write_npy(pending.path() / "step.npy", n, step);
   write_npy(pending.path() / "round.npy", n, round);
+  if (!set.parameters.names.empty())
+    write_npy(pending.path() / "parameters.npy",
+              std::vector<std::size_t>{set.count(), set.parameters.names.size()},
+              set.parameters.values);
   write_npy_booleans(pending.path() / "synthetic.npy", n, data.synthetic);
   write_text(pending.path() / kReadme, readme(data));
   pending.commit();

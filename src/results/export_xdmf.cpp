@@ -104,10 +104,14 @@ std::string document(const TrainingData& data, const std::string& file) {
                      "  <Domain>\n";
   for (std::size_t b = 0; b < data.trajectories.size(); ++b) {
     const WalkedTrajectory& trajectory = data.trajectories[b];
+    std::string own;
+    for (std::size_t p = 0; p < data.set.parameters.names.size(); ++p)
+      own += fmt::format(", {} {:.6g}", data.set.parameters.names[p],
+                         data.parameters_of(trajectory)[p]);
     text += fmt::format(
-        "    <Grid Name=\"candidate {}, round {}\" GridType=\"Collection\" "
+        "    <Grid Name=\"candidate {}, round {}{}\" GridType=\"Collection\" "
         "CollectionType=\"Temporal\">\n",
-        trajectory.candidate, trajectory.acquisition);
+        trajectory.candidate, trajectory.acquisition, escaped(own));
     for (std::size_t t = 0; t < data.times(); ++t)
       if (trajectory.sources[t] != StateSource::unknown)
         text += grid_text(data, picture, file, b, t);

@@ -60,7 +60,7 @@ CostSeconds measure_seconds(const RunAnalysis& run, const AnalysisOptions& optio
 
 // What needs test trajectories: the map of activations and the calibration.
 void look_at_test_set(RunAnalysis& run, const Surrogate& surrogate,
-                      const TransitionSet& transitions, TestSets& test_sets) {
+                      const TransitionSet& transitions, TestSets& test_sets, int threads) {
   if (run.result.test_sha256.empty()) {
     run.activations.absent = run.calibration_absent = kNoTestSet;
     return;
@@ -68,6 +68,11 @@ void look_at_test_set(RunAnalysis& run, const Surrogate& surrogate,
   const TestRows rows = test_rows(run.result, surrogate, test_sets);
   const TrajectoriesView test = rows.view();
   run.activations = map_activations(*surrogate.committee, test, transitions);
+  if (!rows.parameters.names.empty()) {
+    run.rows.test = rows.parameters;
+    run.rows.test_rmse =
+        evaluate(*surrogate.committee, test, 256, nullptr, threads).mean_model_by_trajectory;
+  }
   if (run.members < 2)
     run.calibration_absent = "a committee of one member has no spread";
   else
@@ -120,7 +125,11 @@ RunAnalysis analyse(RunResult result, const AnalysisOptions& options, TestSets& 
   // A pool of 0 is all of a file: how many that is nobody needs to know here.
   const std::size_t pool = study.pool > 0 ? study.pool : std::numeric_limits<std::size_t>::max();
   run.chosen = chosen_steps(folder, transitions.acquisitions - 1, pool, study.pattern_steps());
-  look_at_test_set(run, surrogate, transitions, test_sets);
+  look_at_test_set(run, surrogate, transitions, test_sets, options.threads);
+  if (const auto& draws = surrogate.committee->told().parameters; !draws.empty()) {
+    run.rows.pool = find_pool_parameters(run.result);
+    run.parameters = analyse_parameters(draws, run.rows, transitions, run.steps_per_transition);
+  }
   run.seconds = measure_seconds(run, options);
   run.cost = judge_run(run, options);
   return run;

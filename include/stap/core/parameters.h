@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stap/core/rng.h"
@@ -23,6 +24,9 @@ struct ParameterDraw {
   bool operator==(const ParameterDraw&) const = default;
 };
 
+/// "uniform", "log", "list".
+std::string_view to_string(ParameterDraw::Kind kind);
+
 /// The most parameters of a problem that may vary.
 inline constexpr std::size_t kVariedMost = 8;
 
@@ -37,6 +41,9 @@ struct RowParameters {
   std::vector<std::string> names{};
   std::vector<double> values{};  ///< [rows, names]
 
+  void add(std::span<const double> of_row) {
+    values.insert(values.end(), of_row.begin(), of_row.end());
+  }
   std::span<const double> row(std::size_t r) const {
     return std::span(values).subspan(r * names.size(), names.size());
   }

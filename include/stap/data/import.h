@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stap/core/observer.h"
+#include "stap/core/parameters.h"
 
 // Data that others made, as files that studies take. docs/how-to/your-data.md has the layouts.
 namespace stap {
@@ -23,6 +24,9 @@ struct ImportOptions {
   std::vector<double> lengths{};        ///< of the domain; none: as the file says
   std::string layout{};                 ///< of .npy files: a letter an axis, b t c x y, as "btxyc"
   std::string name{};                   ///< of the problem; empty: as the file says
+  /// Of each trajectory: "NAME", a scalar of the file, or "NAME=FILE.npy", values [B], with one
+  /// file only; none: those that a file of ours names
+  std::vector<std::string> parameters{};
 };
 
 /// Trajectories of a file that is not ours, as it describes them. Their values stay in the file
@@ -35,6 +39,7 @@ struct ForeignData {
   std::vector<double> lengths;        ///< empty: not known
   double dt = 0.0;                    ///< between two states that are read; 0: not known
   std::size_t trajectories = 0, times = 0;
+  RowParameters parameters{};      ///< of the trajectories
   std::vector<std::string> notes;  ///< what one should know about it
   /// Of trajectories `first` .. `first` + `count` - 1.
   using Read = std::function<std::vector<double>(std::size_t first, std::size_t count)>;

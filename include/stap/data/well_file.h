@@ -19,6 +19,7 @@ struct WellInfo {
   std::vector<double> times;          ///< T, the same for all trajectories
   std::size_t trajectories = 0;       ///< B
   std::vector<Parameter> parameters;  ///< of the simulations
+  std::vector<std::string> varied{};  ///< parameters that vary, each a scalar to add
 };
 
 /// Writes trajectories in the layout of The Well (polymathic-ai.org/the_well/data_format), in

@@ -12,14 +12,16 @@ namespace stap {
 struct ChartOf {
   Metric metric = Metric::rmse;
   ErrorsOf whose = ErrorsOf::members;
+  std::string parameter{};                           ///< that varies; empty: the first
   std::function<std::vector<MethodCost>()> costs{};  ///< looked up when a chart asks for them
 };
 
 /// One chart there is: `stap list charts`, `stap plot --figure` and the report, in this order,
 /// follow from its row. One of the makers is there; trajectories (field.h) have none.
 struct ChartRow {
-  /// What the report offers in its place: nothing, errors of other kinds, or all metrics of each.
-  enum class Variants { none, errors, metrics };
+  /// What the report offers in its place: nothing, errors of other kinds, all metrics of each, or
+  /// each parameter that varies.
+  enum class Variants { none, errors, metrics, parameters };
 
   std::string id;       ///< [a-z-]+: of --figure, and of the chart on the page
   std::string text;     ///< what it shows

@@ -50,6 +50,13 @@ Chart steps_chart(const ProblemMethods& problem);
 std::vector<double> bought_share(const MethodRuns& method);
 /// Which steps were chosen of every trajectory that a run bought; no pixels if it bought none.
 PictureChart steps_raster(const RunResult& run);
+/// Names of those that vary; none: they do not.
+std::vector<std::string> parameters_of(const ProblemMethods& problem);
+bool has_parameters(const ProblemMethods& problem);
+/// Error of the averaged model along a parameter (empty: the first), and which of its values were
+/// bought, beside the pool: of runs that were analysed, means over seeds.
+Chart parameter_errors_chart(const ProblemMethods& problem, const std::string& parameter);
+Chart parameter_values_chart(const ProblemMethods& problem, const std::string& parameter);
 /// Training loss over epochs, round after round, of the first seed of each method.
 Chart losses_chart(const ProblemMethods& problem);
 /// Error on what is held back after every stage of training, over the same rounds and seeds; of

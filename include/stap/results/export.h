@@ -32,7 +32,7 @@ struct WalkedTrajectory {
 struct TrainingData {
   std::string problem;
   std::vector<std::string> channels;  ///< names, of single states
-  std::vector<Parameter> parameters;  ///< numbers of the problem
+  std::vector<Parameter> parameters;  ///< numbers of the problem that do not vary
   Grid grid;                          ///< of single states
   std::size_t steps = 0;              ///< L of a trajectory
   TransitionSet set;
@@ -45,6 +45,10 @@ struct TrainingData {
   double time(std::size_t t) const;
   /// State t, [C, X...]; empty where it is not known.
   std::span<const double> state_of(const WalkedTrajectory& trajectory, std::size_t t) const;
+  /// Its values of the parameters that vary (set.parameters.names).
+  std::span<const double> parameters_of(const WalkedTrajectory& trajectory) const {
+    return set.parameters.row(trajectory.rows.front());
+  }
   /// All of them, [T, C, X...]; NaN where a state is not known.
   std::vector<double> states_of(const WalkedTrajectory& trajectory) const;
 };
@@ -57,11 +61,12 @@ TrainingData read_training_data(const std::filesystem::path& run);
 void put_together(TrainingData& data);
 
 /// One file of trajectories in the layout of The Well, with the scalars `state_source` [B, T],
-/// `candidate` and `round` [B]. Throws Error(storage), as the others do.
+/// `candidate`, `round` and every parameter that varies [B]. Throws Error(storage), as the others
+/// do.
 void export_well(const TrainingData& data, const std::filesystem::path& file);
 /// A folder with the transitions: inputs.npy, outputs.npy, candidate.npy, step.npy, round.npy,
-/// synthetic.npy and README.txt. Throws Error(config) if it is there and neither empty nor the very
-/// same, which one finds who was stopped after its last byte.
+/// synthetic.npy, parameters.npy where some vary, and README.txt. Throws Error(config) if it is
+/// there and neither empty nor the very same, which one finds who was stopped after its last byte.
 void export_npy(const TrainingData& data, const std::filesystem::path& folder);
 /// A text file that ParaView opens, and beside it, with the ending .h5, the states it points to.
 /// Throws Error(config) if `file` has another ending than .xdmf or .xmf.

@@ -16,6 +16,7 @@
 #include "stap/results/activation_map.h"
 #include "stap/results/chosen_steps.h"
 #include "stap/results/cost_analysis.h"
+#include "stap/results/parameter_analysis.h"
 #include "stap/results/run_result.h"
 #include "stap/results/text_style.h"
 
@@ -45,6 +46,8 @@ struct RunAnalysis {
   std::vector<double> training_sizes{};  ///< transitions that were trained on, by round
   std::vector<double> paid_steps{};   ///< solver steps until then, with warm-ups that were charged
   std::vector<PhaseSeconds> times{};  ///< by round
+  ParameterRows rows{};               ///< where parameters vary
+  std::vector<ParameterAnalysis> parameters{};  ///< one for each
   std::optional<Calibration> calibration{};
   std::string calibration_absent{};
   /// Of networks that were calibrated: how well their error bars hold on the rest of the test set.
