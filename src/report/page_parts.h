@@ -43,6 +43,8 @@ std::string chart_finding(std::string_view id, const Chart& chart, const ReportP
 
 /// Means ± deviations of all metrics; nothing where nothing was measured.
 std::string error_table_html(const std::string& id, const ProblemTable& table, ErrorsOf whose);
+/// The errors of each channel, where there are several.
+std::string channels_html(const std::string& id, const ProblemTable& table, ErrorsOf whose);
 /// Of that table, in the part of the page that is called `id`.
 std::string error_table_id(const std::string& id, ErrorsOf whose);
 std::string ledger_html(const std::string& id, const ReportProblem& problem);

@@ -103,6 +103,7 @@ std::string error_tables_html(const std::string& id, const ReportProblem& proble
                               const Headline& head) {
   std::string html = error_table_html(error_table_id(id, head.whose), problem.table, head.whose),
               other;
+  html += channels_html(id + "-channels", problem.table, head.whose);
   for (const ErrorsOfInfo& errors : errors_of_infos())
     if (errors.whose != head.whose)
       other += error_table_html(error_table_id(id, errors.whose), problem.table, errors.whose);

@@ -131,6 +131,31 @@ std::string error_table_html(const std::string& id, const ProblemTable& table, E
   return table_html(html) + list_html(notes, "notes");
 }
 
+std::string channels_html(const std::string& id, const ProblemTable& table, ErrorsOf whose) {
+  const auto known = [&](const TableRow& row) {
+    return row.of(whose).rmse_by_channel.size() == table.channels.size();
+  };
+  if (table.channels.size() < 2 || std::ranges::none_of(table.rows, known)) return {};
+  HtmlTable html{
+      id,
+      fmt::format("Errors of the {} by channel after the last round, geometric means over "
+                  "seeds",
+                  info(whose).title),
+      {"method"},
+      {}};
+  for (const char* metric : {"RMSE", "NRMSE"})
+    for (const std::string& channel : table.channels)
+      html.head.push_back(fmt::format("{} of {}", metric, shortened(channel)));
+  for (const TableRow& row : table.rows) {
+    if (!known(row)) continue;
+    std::vector<Cell> cells{text_cell(row.label)};
+    for (const auto* errors : {&row.of(whose).rmse_by_channel, &row.of(whose).nrmse_by_channel})
+      for (const double error : *errors) cells.push_back(digits_cell(error));
+    html.rows.push_back(std::move(cells));
+  }
+  return table_html(html);
+}
+
 std::string ledger_html(const std::string& id, const ReportProblem& problem) {
   HtmlTable html{id,
                  "Solver steps of all seeds together, the initial trajectories included; warm-ups "

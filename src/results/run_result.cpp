@@ -59,6 +59,13 @@ void add_errors(const Value& map, const fs::path& place, const RunResult& run, R
                                              place.string(), kBySteps, count, run.steps));
   std::vector<double>& steps = errors.rmse_by_step.emplace_back();
   for (const Value& value : *by_step.list()) steps.push_back(error_in(value, kBySteps, place));
+  for (const auto& [key, to] : {std::pair("rmse_by_channel", &RunErrors::rmse_by_channel),
+                                {"nrmse_by_channel", &RunErrors::nrmse_by_channel}})
+    if (const Value* value = map.find(key)) {
+      if (!value->is_list()) throw_bad_field(key, place);
+      std::vector<double>& channels = (errors.*to).emplace_back();
+      for (const Value& one : *value->list()) channels.push_back(error_in(one, key, place));
+    }
   constexpr const char* kStandardError = "rmse_standard_error";
   if (const Value* value = map.find(kStandardError))
     errors.standard_errors.push_back(error_in(*value, kStandardError, place));

@@ -79,6 +79,26 @@ double test_set_sd(const std::vector<const RunResult*>& runs, ErrorsOf whose, st
   return mean_of(relative);
 }
 
+// After the last round that is counted, geometric means over the runs.
+std::vector<double> last_by_channel(const std::vector<const RunResult*>& runs, ErrorsOf whose,
+                                    std::size_t rounds,
+                                    std::vector<std::vector<double>> RunErrors::*channels) {
+  std::vector<double> logs;
+  for (const RunResult* run : runs) {
+    const auto& by_evaluation = run->of(whose).*channels;
+    std::size_t last = run->measured.size();
+    while (last > 0 && run->measured[last - 1] > rounds) --last;
+    if (last == 0 || by_evaluation.size() != run->evaluated()) return {};
+    const std::vector<double>& errors = by_evaluation[last - 1];
+    if (logs.empty()) logs.assign(errors.size(), 0.0);
+    if (errors.size() != logs.size()) return {};
+    for (std::size_t c = 0; c < logs.size(); ++c)
+      logs[c] += std::log(errors[c]) / static_cast<double>(runs.size());
+  }
+  for (double& log : logs) log = std::exp(log);
+  return logs;
+}
+
 // `counted`: the runs of a row that are complete.
 TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf whose,
                       std::size_t rounds) {
@@ -92,6 +112,8 @@ TableErrors errors_of(const std::vector<const RunResult*>& counted, ErrorsOf who
   for (std::size_t m = 0; m < kMetrics; ++m)
     errors.cells[m] = cell_of(runs, whose, static_cast<Metric>(m), rounds);
   errors.test_set_sd = test_set_sd(runs, whose, rounds);
+  errors.rmse_by_channel = last_by_channel(runs, whose, rounds, &RunErrors::rmse_by_channel);
+  errors.nrmse_by_channel = last_by_channel(runs, whose, rounds, &RunErrors::nrmse_by_channel);
   return errors;
 }
 
@@ -184,6 +206,7 @@ ProblemTable table_of(const ProblemRuns& problem, const std::string& baseline) {
   ProblemTable table;
   table.problem = problem.name;
   table.steps = any.steps;
+  table.channels = config::texts_in(any.manifest.identity.find("channels"));
   for (const RunResult* r : results) table.points = std::max(table.points, r->points);
   table.validation = std::ranges::any_of(results, [](auto* r) { return r->validation; });
   // Errors of single steps have no published scale.

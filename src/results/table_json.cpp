@@ -57,6 +57,9 @@ void set_errors(Value& value, const ProblemTable& table, const TableRow& row, Er
   value.set("rmse_by_round", list_of(rmse.by_round));
   value.set("diverged", errors.diverged);
   value.set("log_rmse_test_set_sd", errors.test_set_sd);
+  for (const auto& [key, of] : {std::pair("rmse_by_channel", &errors.rmse_by_channel),
+                                {"nrmse_by_channel", &errors.nrmse_by_channel}})
+    if (!of->empty()) value.set(key, list_of(*of));
   Value metrics;
   for (const MetricInfo& metric : metric_infos()) {
     if (view.metric && *view.metric != metric.metric) continue;
@@ -71,6 +74,7 @@ void set_errors(Value& value, const ProblemTable& table, const TableRow& row, Er
 Value row_value(const ProblemTable& table, const TableRow& row, const TableView& view) {
   Value value;
   value.set("problem", table.problem);
+  if (table.channels.size() > 1) value.set("channels", list_of(table.channels));
   value.set("label", row.label);
   value.set("method", row.method);
   value.set("incomplete", row.incomplete);

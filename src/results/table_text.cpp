@@ -163,6 +163,34 @@ std::string full(const ProblemTable& table, const TableView& view, const TextSty
   return text;
 }
 
+// RMSE, or NRMSE, after the last round, channel by channel; empty where there is one, or too many
+// for a page.
+std::string by_channel(const ProblemTable& table, const TableView& view, const TextStyle& style) {
+  constexpr std::size_t kMost = 8;
+  const bool relative = view.metric == Metric::nrmse;
+  const auto of = [&](const TableRow& row) -> const std::vector<double>& {
+    const TableErrors& errors = row.of(view.whose);
+    return relative ? errors.nrmse_by_channel : errors.rmse_by_channel;
+  };
+  const std::size_t count = table.channels.size();
+  const auto known = [&](const TableRow& row) { return of(row).size() == count; };
+  if ((view.metric && !relative && view.metric != Metric::rmse) || count < 2 || count > kMost ||
+      std::ranges::none_of(table.rows, known))
+    return {};
+  std::vector<TextColumn> columns;
+  for (std::size_t c = 0; c < count; ++c) {
+    TextColumn column{one_line(table.channels[c]), {}};
+    for (const TableRow& row : table.rows)
+      column.cells.push_back({known(row) ? fmt::format("{:.3g}", of(row)[c]) : "-"});
+    columns.push_back(std::move(column));
+  }
+  return "\n" +
+         wrapped(
+             fmt::format("last {} by channel", info(relative ? Metric::nrmse : Metric::rmse).title),
+             style.columns, 2) +
+         laid_out("method", labels_of(table), columns, style);
+}
+
 }  // namespace
 
 std::string tables_text(std::span<const ProblemTable> tables, const TableView& view,
@@ -176,6 +204,7 @@ std::string tables_text(std::span<const ProblemTable> tables, const TableView& v
     if (!text.empty()) text += '\n';
     text += wrapped(head, style.columns, 2);
     text += view.metric ? compact(table, *view.metric, view, style) : full(table, view, style);
+    text += by_channel(table, view, style);
   }
   std::vector<std::string> notes = table_notes(tables, view);
   if (!notes.empty()) text += '\n';

@@ -24,7 +24,9 @@ struct RunErrors {
   std::array<std::vector<double>, kMetrics> values;  ///< by metric, as in metrics.jsonl
   std::array<std::vector<double>, kMetrics> logs;    ///< their natural logarithms
   std::vector<std::vector<double>> rmse_by_step;     ///< of steps 1 .. L
-  std::vector<std::size_t> diverged;                 ///< rollouts that were not finite
+  /// RMSE and NRMSE of each channel; empty where there is one, or it was not measured yet.
+  std::vector<std::vector<double>> rmse_by_channel, nrmse_by_channel;
+  std::vector<std::size_t> diverged;  ///< rollouts that were not finite
   /// Of the RMSE, over test trajectories; empty in runs from before it was measured.
   std::vector<double> standard_errors;
 

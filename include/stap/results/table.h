@@ -27,6 +27,8 @@ struct TableErrors {
   std::vector<std::uint64_t> seeds;  ///< of the runs that are counted
   std::array<TableCell, kMetrics> cells;
   std::size_t diverged = 0;  ///< rollouts of all runs that were not finite
+  /// After the last round that is counted, geometric means over seeds; empty as in RunErrors.
+  std::vector<double> rmse_by_channel{}, nrmse_by_channel{};
   /// Of the log RMSE over test sets of as many trajectories: the mean over runs and rounds of
   /// standard error / RMSE. NaN: not known.
   double test_set_sd = std::numeric_limits<double>::quiet_NaN();
@@ -70,7 +72,8 @@ struct TableRow {
 struct ProblemTable {
   std::string problem;  ///< the preset it is that of, else the equation, and what sets it apart
   std::size_t steps = 0;
-  std::size_t points = 0;   ///< 0: no run was evaluated
+  std::size_t points = 0;               ///< 0: no run was evaluated
+  std::vector<std::string> channels{};  ///< names
   bool validation = false;  ///< errors are of single steps on what was held back from training
   /// What a logarithm of RMSE gets on the scale of the published tables, log(sqrt(L Nx) / (L - 1)),
   /// as Metrics::to_published has it; infinite for one call and for single steps.

@@ -241,6 +241,34 @@ TEST(Table, ProblemsOfPresetsHaveTheirNames) {
   EXPECT_EQ(tables[2].published_problem, "");  // a figure only
 }
 
+// Geometric means over seeds of the last evaluation that counts: sqrt(1 * 4) and sqrt(4 * 16).
+// Mutation: the first evaluation, an arithmetic mean, channels of another row.
+TEST(Table, HasErrorsByChannelOfTheLastRound) {
+  std::vector<RunResult> results;
+  for (const auto& [seed, last] : {std::pair(0, std::vector{1.0, 4.0}), {1, {4.0, 16.0}}}) {
+    RunResult& run =
+        results.emplace_back(result("random", static_cast<std::uint64_t>(seed), {-1, -3}));
+    run.measured = {0, 1};
+    run.manifest.identity.set("channels", config::list_of(std::vector<std::string>{"rho", "v"}));
+    run.members.rmse_by_channel = {{9, 9}, last};
+    run.members.nrmse_by_channel = {{9, 9}, {0.5, 0.25}};
+  }
+
+  const auto tables = make_tables(results);
+
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].channels, (std::vector<std::string>{"rho", "v"}));
+  const TableErrors& errors = tables[0].rows[0].members;
+  ASSERT_EQ(errors.rmse_by_channel.size(), 2u);
+  EXPECT_NEAR(errors.rmse_by_channel[0], 2.0, 1e-15);
+  EXPECT_NEAR(errors.rmse_by_channel[1], 8.0, 1e-14);
+  EXPECT_NEAR(errors.nrmse_by_channel[1], 0.25, 1e-15);
+  EXPECT_TRUE(tables[0].rows[0].mean_model.rmse_by_channel.empty());
+  const std::string text = tables_text(tables, {.metric = Metric::rmse}, {});
+  EXPECT_NE(text.find("last RMSE by channel"), std::string::npos) << text;
+  EXPECT_EQ(tables_text(tables, {.metric = Metric::mae}, {}).find("by channel"), std::string::npos);
+}
+
 TEST(Table, DivergedMeansStayInfiniteAndQuantilesStand) {
   RunResult diverged = result("random", 0, {-1, -3});
   diverged.members.logs[static_cast<std::size_t>(Metric::rmse)][1] = kInfinity;
