@@ -1,5 +1,7 @@
 #include "stap/results/table.h"
 
+#include "stap/results/table_format.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
