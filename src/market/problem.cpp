@@ -89,6 +89,7 @@ Problem make_problem(const Study& study, std::shared_ptr<const Solver> solver, D
     FirstTransitions first =
         read_first(study.first_file, solver->grid(), o.cluster, o.pattern_steps(),
                    problem.pool.states.count(), study.network.time_input, solver->parameters());
+    check_ranges(study.first_file, first.set.parameters, varied);
     if (first.left_out > 0)
       observer.warning(
           fmt::format("{}: {} transitions behind step {} are left out, since "

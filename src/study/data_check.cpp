@@ -92,8 +92,11 @@ void check_data(const Study& study, config::Complaints& complaints) {
                  draws);
   });
   look("first.path", study.first_file, [&] {
-    read_first(study.first_file, study.grid, o.cluster, o.pattern_steps(), o.pool,
-               study.network.time_input);
+    check_ranges(study.first_file,
+                 read_first(study.first_file, study.grid, o.cluster, o.pattern_steps(), o.pool,
+                            study.network.time_input, parameters)
+                     .set.parameters,
+                 draws);
   });
 }
 
