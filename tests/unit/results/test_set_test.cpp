@@ -25,7 +25,7 @@ using test::ScopedVariable;
 using test::TemporaryFolder;
 
 // Of the doubles 1 .. 72 and 2 .. 73, little endian (by Python's hashlib).
-constexpr const char* kHash = "6218e3b2a464e8283b5a654adb24f8df108a452e490ff9c08b7c64fec4b9b2b7";
+constexpr const char* kValuesHash = "6218e3b2a464e8283b5a654adb24f8df108a452e490ff9c08b7c64fec4b9b2b7";
 constexpr const char* kOtherHash =
     "caa62061d667b0b1b0a3781afe03a13066fc289a8032edbd8137ec2f68c554f1";
 
@@ -37,7 +37,7 @@ class FindTestSet : public ::testing::Test {
   RunResult run(const std::vector<std::pair<const char*, std::string>>& more = {}) const {
     test::write_run_folder(folder_.path("run"), "");
     Manifest manifest = this_machine();
-    if (has_test_) manifest.identity.set("test_sha256", kHash);
+    if (has_test_) manifest.identity.set("test_sha256", kValuesHash);
     for (const auto& [key, text] : more) manifest.identity.set(key, text);
     const RunFolder folder(folder_.path("run"));
     manifest.run = run_id(folder.read_config(), manifest.identity);
@@ -76,7 +76,7 @@ TEST_F(FindTestSet, IsFoundInTheCache) {
   EXPECT_EQ(found.set.times, 9u);
   EXPECT_EQ(found.set.trajectories(), 2u);
   EXPECT_EQ(found.set.states.row(17)[3], 72.0);
-  EXPECT_EQ(found.set.sha256, kHash);
+  EXPECT_EQ(found.set.sha256, kValuesHash);
 }
 
 // The cached file has other values, so that taking it would be refused.
@@ -104,7 +104,7 @@ TEST_F(FindTestSet, AnotherHashIsRefused) {
   const std::string message = refusal(run());
 
   EXPECT_TRUE(contains(message, std::string("has hash ") + kOtherHash));
-  EXPECT_TRUE(contains(message, std::string("was evaluated with ") + kHash));
+  EXPECT_TRUE(contains(message, std::string("was evaluated with ") + kValuesHash));
   write(folder_.path("run/test.h5"), 2);
   write(cached(), 1);
   EXPECT_TRUE(contains(refusal(run({{"test_file", "test.h5"}})), "run/test.h5 has hash"));
