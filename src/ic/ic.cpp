@@ -34,7 +34,8 @@ config::Registry<SamplerRow>& table() {
           {{"gas-waves", "random waves of density, velocity and pressure, possibly windowed",
             &gas_waves_fields()},
            made(&gas_waves_fields, &make_gas_waves)},
-          {{"white-noise", "normal values, each on its own, of any channels", &white_noise_fields()},
+          {{"white-noise", "normal values, each on its own, of any channels",
+            &white_noise_fields()},
            made(&white_noise_fields, &make_white_noise)},
       },
       {"file", "program"});

@@ -145,8 +145,7 @@ bool NetworkSpec::operator==(const NetworkSpec& other) const {
   return grid == other.grid && inputs == other.inputs && target == other.target &&
          conserved == other.conserved && horizon == other.horizon && padding == other.padding &&
          parameters == other.parameters && equal(fixed, other.fixed) &&
-         family.row == other.family.row &&
-         family.options.value() == other.family.options.value();
+         family.row == other.family.row && family.options.value() == other.family.options.value();
 }
 
 NetworkSpec make_network(Grid grid, const NetworkOptions& options,

@@ -77,11 +77,11 @@ const config::Fields<ExternalOptions>& external_fields() {
            "how each axis ends: periodic, or between two walls with points at centres of cells "
            "(centres) or from wall to wall (points); none: all periodic",
            config::length(0, 2)}),
-      config::later<O>(
-          {"mask", &O::mask,
-           ".npy file of the grid's points: 1 where there is a state, 0 in obstacles, where nothing "
-           "counts",
-           config::Affects::source}),
+      config::later<O>({"mask", &O::mask,
+                        ".npy file of the grid's points: 1 where there is a state, 0 in obstacles, "
+                        "where nothing "
+                        "counts",
+                        config::Affects::source}),
       config::later<O>(
           {"fixed", &O::fixed,
            ".npy file [C, X...] of channels that never change (a coefficient, a forcing): networks "

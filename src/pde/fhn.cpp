@@ -64,9 +64,8 @@ struct FhnCells {
         const std::size_t cell = i * ny + j;
         if (!is_open(cell)) continue;
         open.push_back(static_cast<std::int32_t>(cell));
-        for (const std::size_t other :
-             {beside(i, 0, false) * ny + j, beside(i, 0, true) * ny + j,
-              i * ny + beside(j, 1, false), i * ny + beside(j, 1, true)})
+        for (const std::size_t other : {beside(i, 0, false) * ny + j, beside(i, 0, true) * ny + j,
+                                        i * ny + beside(j, 1, false), i * ny + beside(j, 1, true)})
           neighbours.push_back(static_cast<std::int32_t>(is_open(other) ? other : cell));
       }
   }
@@ -106,8 +105,7 @@ class Fhn final : public BatchSolver {
 
  private:
   std::string guard(const Query& query) const override {
-    std::string reason =
-        refusal_of_negative(query, {{"du", &options_.du}, {"dv", &options_.dv}});
+    std::string reason = refusal_of_negative(query, {{"du", &options_.du}, {"dv", &options_.dv}});
     return reason.empty() ? refusal_above("u, v", options_.max_abs, query.state) : reason;
   }
 
@@ -176,9 +174,10 @@ std::unique_ptr<Solver> make_fhn(const FhnOptions& options, int threads) {
   const auto& fields = fhn_fields();
   const FhnOptions o = config::read(fields, config::to_value(fields, options), "fhn");
   if (!o.hole.empty() && o.hole.size() != 3)
-    throw Error(ErrorKind::config,
-                fmt::format("fhn: hole has {} values, expected x and y of its centre and its radius",
-                            o.hole.size()));
+    throw Error(
+        ErrorKind::config,
+        fmt::format("fhn: hole has {} values, expected x and y of its centre and its radius",
+                    o.hole.size()));
   return std::make_unique<Fhn>(o, threads);
 }
 

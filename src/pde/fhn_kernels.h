@@ -12,7 +12,7 @@ namespace stap {
 
 /// One learned step of one grid, apart from the numbers of each row.
 struct FhnStep {
-  std::size_t points = 0;  ///< of a channel
+  std::size_t points = 0;                    ///< of a channel
   const std::int32_t* cells = nullptr;       ///< the `open` ones, those that have a state
   const std::int32_t* neighbours = nullptr;  ///< [open][x below, x above, y below, y above]: the
                                              ///< cell itself where no flux crosses the face
@@ -34,10 +34,10 @@ struct FhnKernel {
   std::size_t lanes;  ///< rows advanced at once
   /// Doubles of `work`.
   std::size_t (*work)(std::size_t points);
-  /// Advances rows 0 .. rows-1 (rows <= lanes) by dt. Value i of row r, in the order [u, v][points],
-  /// is state[i * lanes + r]; cells that are not open are neither read nor written. Lanes without a
-  /// row may hold anything finite. A row has its own internal steps, and its result does not depend
-  /// on the others; `ends` has `rows` entries.
+  /// Advances rows 0 .. rows-1 (rows <= lanes) by dt. Value i of row r, in the order [u,
+  /// v][points], is state[i * lanes + r]; cells that are not open are neither read nor written.
+  /// Lanes without a row may hold anything finite. A row has its own internal steps, and its result
+  /// does not depend on the others; `ends` has `rows` entries.
   void (*advance)(const FhnStep& step, const FhnRows& own, std::size_t rows, double* state,
                   double* work, LaneEnd* ends);
 };

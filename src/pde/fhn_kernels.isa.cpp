@@ -47,8 +47,7 @@ void stage(const FhnStep& step, const Numbers& n, const double* at, const double
     const std::size_t here = static_cast<std::size_t>(step.cells[i]) * kRows;
     const std::int32_t* beside = step.neighbours + 4 * i;
     const V u = load(at + here), v = load(at + second + here);
-    const V slope_u =
-        n.du * laplace(step, at, beside, u) + n.reaction * (u - u * u * u - n.k - v);
+    const V slope_u = n.du * laplace(step, at, beside, u) + n.reaction * (u - u * u * u - n.k - v);
     const V slope_v = n.dv * laplace(step, at + second, beside, v) + n.reaction * (u - v);
     store(sum + here, load(sum + here) + part * slope_u);
     store(sum + second + here, load(sum + second + here) + part * slope_v);
@@ -82,8 +81,7 @@ void advance(const FhnStep& step, const FhnRows& own, std::size_t count, double*
   const Numbers n{load(own.du), load(own.dv), load(own.k), broadcast(step.reaction)};
   const V bound = broadcast(step.bound);
   // The greatest rates of decay: of the shortest wave, and of the reaction about a state.
-  const V diffusion =
-      4.0 * (step.inverse_dx2[0] + step.inverse_dx2[1]) * larger(n.du, n.dv);
+  const V diffusion = 4.0 * (step.inverse_dx2[0] + step.inverse_dx2[1]) * larger(n.du, n.dv);
 
   Rows rows(count, ends);
   Mask inside;

@@ -54,9 +54,10 @@ std::string bars_text(const Runs& runs) {
     }
   }
   return level == 0 ? ""
-                    : fmt::format("{:.1f} to {:.1f} % of the errors at a step are within theirs, "
-                                  "{:g} % were asked",
-                                  100 * least, 100 * most, 100 * level);
+                    : fmt::format(
+                          "{:.1f} to {:.1f} % of the errors at a step are within theirs, "
+                          "{:g} % were asked",
+                          100 * least, 100 * most, 100 * level);
 }
 
 // "from 0.0031 (0.08 to 0.2) to 0.021 (0.005 to 0.008)", and of which values more was bought than

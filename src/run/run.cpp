@@ -210,9 +210,9 @@ std::vector<std::size_t> training_rows(const Run& run) {
 Run open_run(Study study, fs::path folder, std::shared_ptr<const Problem> problem,
              Observer& observer, bool only_buys) {
   check_fits(study, *problem);
-  NetworkSpec network = make_network(
-      problem->solver->grid(), study.network, problem->identity.channels,
-      study.options.pattern_steps(), varied_parameters(study.pde), problem->solver->fixed());
+  NetworkSpec network = make_network(problem->solver->grid(), study.network,
+                                     problem->identity.channels, study.options.pattern_steps(),
+                                     varied_parameters(study.pde), problem->solver->fixed());
   keep_older_meaning(study, RunFolder(folder));
   ClaimedFolder claimed = claim(RunFolder(std::move(folder)), study.effective,
                                 manifest_of(study, *problem, only_buys), observer);

@@ -114,7 +114,8 @@ class Fields;
 /// types and values out of range become complaints and leave the default. Null is an empty map.
 void parse(const Table& table, const Value& value, const std::string& path, void* options,
            Complaints& complaints);
-/// The effective config: every field with its value, but for those that came `later` at their defaults.
+/// The effective config: every field with its value, but for those that came `later` at their
+/// defaults.
 Value to_value(const Table& table, const void* options);
 
 template <class Options>

@@ -16,8 +16,8 @@ struct SamplerRow : config::Entry {
   std::function<std::unique_ptr<Sampler>(const config::AnyOptions&, const MakeContext&)> make{};
 };
 
-/// sines, burgers-as-coded, gaussian-field, gas-waves, white-noise, and what was added. None is called `file`
-/// or `program`, which in a configuration are something else.
+/// sines, burgers-as-coded, gaussian-field, gas-waves, white-noise, and what was added. None is
+/// called `file` or `program`, which in a configuration are something else.
 const config::Registry<SamplerRow>& sampler_table();
 /// As config::Registry::add says, and when.
 void add_sampler(SamplerRow row);

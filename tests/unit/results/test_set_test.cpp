@@ -25,7 +25,8 @@ using test::ScopedVariable;
 using test::TemporaryFolder;
 
 // Of the doubles 1 .. 72 and 2 .. 73, little endian (by Python's hashlib).
-constexpr const char* kValuesHash = "6218e3b2a464e8283b5a654adb24f8df108a452e490ff9c08b7c64fec4b9b2b7";
+constexpr const char* kValuesHash =
+    "6218e3b2a464e8283b5a654adb24f8df108a452e490ff9c08b7c64fec4b9b2b7";
 constexpr const char* kOtherHash =
     "caa62061d667b0b1b0a3781afe03a13066fc289a8032edbd8137ec2f68c554f1";
 

@@ -116,7 +116,8 @@ class DilatedBody final : public Body {
       table_of_.push_back(static_cast<std::size_t>(found - made.begin()));
       if (found != made.end()) continue;
       made.push_back(dilation);
-      const Neighbours forward = neighbours(spec_.body_grid().points, padding, options_.taps, dilation);
+      const Neighbours forward =
+          neighbours(spec_.body_grid().points, padding, options_.taps, dilation);
       forward_.emplace_back(forward);
       back_.emplace_back(adjoint(forward));
     }
