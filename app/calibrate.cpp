@@ -90,7 +90,7 @@ CalibrationRows rows_of(const CalibrateOptions& options, const Surrogate& surrog
         set, which,
         fmt::format("{} of the {} trajectories of its test set", which.size(), set.trajectories()));
   }
-  check_described(options.on, grid, model_info(options.run, grid).dt, "the model");
+  check_described(options.on, grid, model_info(options.run, surrogate, grid).dt, "the model");
   const TestSet set =
       read_test_set(options.on, grid, 0, 0, names_of(surrogate.engine->spec().parameters));
   return take(set, drawn(set.trajectories(), 1.0),

@@ -126,7 +126,7 @@ TEST_F(ParametricSurface, FilesThatDoNotFitAreRefusedByName) {
           {"initial={name: file, path: " + path("plain.npy") + "}", "study.test=0",
            "study.validation=0.2"},
           "does not say the parameters of its rows, but viscosity vary");
-  write_npy(path("nu.npy"), std::vector<std::size_t>{3}, {0.01, 0.02, 0.03});
+  write_npy(path("nu.npy"), std::vector<std::size_t>{3}, std::vector<double>{0.01, 0.02, 0.03});
   const Finished short_column =
       run_stap({"import", path("plain.npy"), "--as", "pool", "--out", path("p.h5"), "--parameter",
                 "viscosity=" + path("nu.npy")});

@@ -14,20 +14,10 @@ namespace {
 
 using test::contains;
 
-std::string complaint(const std::function<void()>& act) {
-  return test::config_complaint(act);
-}
-TEST(WarmUpBefore, MayBeJustLongEnough) {
-  EXPECT_DOUBLE_EQ(warm_up_before(cluster_start(2, 0.5), 0.75), 0.25);
-  EXPECT_EQ(warm_up_before(cluster_start(4, 0.1), 0.3), 0.0);  // 3 x 0.1 is a little more than 0.3
-  EXPECT_EQ(warm_up_before(cluster_start(1, 0.1), 0.0), 0.0);
-  EXPECT_TRUE(contains(complaint([] { warm_up_before(cluster_start(4, 0.1), 0.29); }), "0.29"));
-}
-
 // The demo has 8 steps, a budget of 24, dt 2/13 and a warm-up of 0.6.
 TEST(ClusterStudy, WhatDoesNotFitIsSaid) {
   const auto demo = [](const std::vector<std::string>& settings) {
-    return complaint([&] {
+    return test::config_complaint([&] {
       config::Value document = load_config("demo");
       for (const std::string& setting : settings) apply_setting(document, setting);
       make_study(document);

@@ -64,19 +64,23 @@ class DilatedBody final : public Body {
                                 "device: cpu",
                                 what, value, most));
     };
+    if (spec_.grid.walled() || spec_.fixed != nullptr)
+      throw Error(ErrorKind::config,
+                  fmt::format("dilated networks have no GPU kernels for {}: choose device: cpu",
+                              spec_.grid.walled() ? "axes with walls" : "fixed fields"));
     need("network.width", options_.width, 64);
     need("the number of channels", spec_.out_channels(), kChannels);
     need("the number of input channels", spec_.in_channels(), 64);
-    need("the number of grid points", spec_.body_grid().points_total(), kMostPoints);
+    need("the number of grid points", spec_.grid.points_total(), kMostPoints);
   }
 
   Net net() const override {
     Net net{};
-    net.points = static_cast<int>(spec_.body_grid().points_total());
+    net.points = net.state_points = net.counted = static_cast<int>(spec_.grid.points_total());
     net.in = static_cast<int>(spec_.in_channels());
     net.out = static_cast<int>(spec_.out_channels());
-    net.timed = spec_.inputs.time;
-    net.placed = static_cast<int>(spec_.in_channels() - spec_.position_channels());
+    net.told = static_cast<int>(spec_.told_channels());
+    net.placed = static_cast<int>(spec_.in_channels() - spec_.placed_channels());
     net.projection = 64;  // of what is sketched: the last field
     net.delta = spec_.target == NetworkOptions::Target::delta;
     for (const std::size_t c : spec_.conserved)
@@ -116,8 +120,7 @@ class DilatedBody final : public Body {
       table_of_.push_back(static_cast<std::size_t>(found - made.begin()));
       if (found != made.end()) continue;
       made.push_back(dilation);
-      const Neighbours forward =
-          neighbours(spec_.body_grid().points, padding, options_.taps, dilation);
+      const Neighbours forward = neighbours(spec_.grid.points, padding, options_.taps, dilation);
       forward_.emplace_back(forward);
       back_.emplace_back(adjoint(forward));
     }

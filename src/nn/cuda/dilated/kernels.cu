@@ -34,8 +34,8 @@ __global__ void dilated_input_kernel(Net net, const BundleRows* all, float* fiel
     if (row < rows.rows) {
       if (c < net.out)
         x = (rows.in[row][c * net.points + p] - mean[c]) * (1.0f / deviation[c]);
-      else if (net.timed && c == net.out)
-        x = rows.time[row];
+      else if (c < net.out + net.told)
+        x = rows.told[row][c - net.out];
       else if (c >= net.placed && c < net.in)
         x = net.positions[(c - net.placed) * net.points + p];
     }
