@@ -14,6 +14,14 @@ namespace {
 
 using test::contains;
 
+TEST(WarmUpBefore, MayBeJustLongEnough) {
+  EXPECT_DOUBLE_EQ(warm_up_before(cluster_start(2, 0.5), 0.75), 0.25);
+  EXPECT_EQ(warm_up_before(cluster_start(4, 0.1), 0.3), 0.0);  // 3 x 0.1 is a little more than 0.3
+  EXPECT_EQ(warm_up_before(cluster_start(1, 0.1), 0.0), 0.0);
+  EXPECT_TRUE(contains(test::config_complaint([] { warm_up_before(cluster_start(4, 0.1), 0.29); }),
+                       "0.29"));
+}
+
 // The demo has 8 steps, a budget of 24, dt 2/13 and a warm-up of 0.6.
 TEST(ClusterStudy, WhatDoesNotFitIsSaid) {
   const auto demo = [](const std::vector<std::string>& settings) {
