@@ -18,9 +18,9 @@
 namespace stap::test {
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::json;
 
-constexpr std::size_t kPoints = 16, kSteps = 3;
+constexpr std::size_t kCellsHere = 16, kStepsHere = 3;
 
 class Calibrate : public ::testing::Test {
  protected:
@@ -51,10 +51,10 @@ class Calibrate : public ::testing::Test {
 
 TEST_F(Calibrate, GivesPredictionsBarsAndSaysHowWellTheyHold) {
   small_run();
-  std::vector<double> states(2 * kPoints);
+  std::vector<double> states(2 * kCellsHere);
   for (std::size_t i = 0; i < states.size(); ++i)
     states[i] = std::sin(0.7 * static_cast<double>(i));
-  H5File(input_).dataset("states", {2, 1, kPoints}, states);
+  H5File(input_).dataset("states", {2, 1, kCellsHere}, states);
 
   const Finished calibrated = run("calibrate --quiet " + run_);
   const Finished predicted =
@@ -68,10 +68,10 @@ TEST_F(Calibrate, GivesPredictionsBarsAndSaysHowWellTheyHold) {
   EXPECT_TRUE(contains(predicted.err, "error bars reach to step 3"));
   const Array<double> bar = read_array(output_, "bar"), band = read_array(output_, "band");
   EXPECT_EQ(bar.shape, (std::vector<std::size_t>{2, 5}));
-  EXPECT_EQ(band.shape, (std::vector<std::size_t>{2, 5, 1, kPoints}));
+  EXPECT_EQ(band.shape, (std::vector<std::size_t>{2, 5, 1, kCellsHere}));
   for (std::size_t b = 0; b < 2; ++b) {
     EXPECT_EQ(bar.values[b * 5], 0);
-    for (std::size_t t = 1; t <= kSteps; ++t) {
+    for (std::size_t t = 1; t <= kStepsHere; ++t) {
       EXPECT_GT(bar.values[b * 5 + t], 0);
       EXPECT_TRUE(std::isfinite(bar.values[b * 5 + t]));
     }
@@ -80,10 +80,10 @@ TEST_F(Calibrate, GivesPredictionsBarsAndSaysHowWellTheyHold) {
   EXPECT_EQ(read_array(output_, "bar_channels").values, bar.values);  // one channel
   EXPECT_EQ(read_attribute(output_, "/", "bar_level").values[0], 0.9);
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
-  const json bars = json::parse(evaluated.out).at("error_bars");
+  const Json bars = Json::parse(evaluated.out).at("error_bars");
   EXPECT_EQ(bars.at("left_out"), 20);
   EXPECT_EQ(bars.at("judged_on"), 20);
-  EXPECT_EQ(bars.at("first").at("found").at("all").size(), kSteps);
+  EXPECT_EQ(bars.at("first").at("found").at("all").size(), kStepsHere);
   EXPECT_NEAR(bars.at("least").get<double>(), 9.0 / 20, 1e-12);  // see CoverageRange
   const Finished table = run("evaluate --quiet " + run_);
   EXPECT_TRUE(contains(table.out, "error bars  90 % asked, 45.0 to 100.0 % expected"));
@@ -105,9 +105,9 @@ TEST_F(Calibrate, IsAnalysedAndDrawn) {
   EXPECT_NE(early.exit_code, 0);
   EXPECT_TRUE(contains(early.err, "stap calibrate"));
   ASSERT_EQ(analysed.exit_code, 0) << analysed.err;
-  EXPECT_EQ(json::parse(analysed.out).at(0).at("error_bars"),
-            json::parse(evaluated.out).at("error_bars"));
-  EXPECT_TRUE(contains(run("analyse --quiet " + run_).out, "90 % were asked"));
+  EXPECT_EQ(Json::parse(analysed.out).at(0).at("error_bars"),
+            Json::parse(evaluated.out).at("error_bars"));
+  EXPECT_TRUE(contains(run("analyse --quiet " + run_).out, "error bars    90.0 to"));
   ASSERT_EQ(plotted.exit_code, 0) << plotted.err;
   EXPECT_TRUE(contains(content(figure), "Do the error bars hold?"));
   ASSERT_EQ(reported.exit_code, 0) << reported.err;
@@ -129,7 +129,7 @@ TEST_F(Calibrate, IsNotJudgedByItsOwnTrajectories) {
 TEST_F(Calibrate, RetrainedNetworksHaveNoBars) {
   small_run();
   ASSERT_EQ(run("calibrate --quiet " + run_).exit_code, 0);
-  H5File(input_).dataset("states", {1, 1, kPoints}, std::vector<double>(kPoints, 0.5));
+  H5File(input_).dataset("states", {1, 1, kCellsHere}, std::vector<double>(kCellsHere, 0.5));
   small_run("test=40 rounds=1");
 
   const Finished predicted =
@@ -141,7 +141,7 @@ TEST_F(Calibrate, RetrainedNetworksHaveNoBars) {
   EXPECT_FALSE(std::filesystem::exists(output_));
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_TRUE(contains(evaluated.err, "are of other networks (round 0)"));
-  EXPECT_FALSE(json::parse(evaluated.out).contains("error_bars"));
+  EXPECT_FALSE(Json::parse(evaluated.out).contains("error_bars"));
   EXPECT_EQ(checked.exit_code, 0) << checked.out;
   ASSERT_EQ(run("calibrate --quiet " + run_).exit_code, 0);
   EXPECT_EQ(
@@ -154,12 +154,13 @@ TEST_F(Calibrate, RefusesWhatCannotCalibrate) {
   small_run();
   const TransitionSet trained = RunFolder(run_).read_transitions();
   // Ten trajectories that nobody knows, but for one state that was trained on.
-  std::vector<double> values(10 * (kSteps + 1) * kPoints);
+  std::vector<double> values(10 * (kStepsHere + 1) * kCellsHere);
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = std::cos(static_cast<double>(i * i % 97));
-  std::copy_n(trained.outputs.begin(), kPoints, values.begin() + (4 * (kSteps + 1) + 2) * kPoints);
-  H5File(input_).dataset("trajectory", {10, kSteps + 1, 1, kPoints}, values);
-  H5File(output_).dataset("trajectory", {10, kSteps + 1, 1, kPoints},
+  std::copy_n(trained.outputs.begin(), kCellsHere,
+              values.begin() + (4 * (kStepsHere + 1) + 2) * kCellsHere);
+  H5File(input_).dataset("trajectory", {10, kStepsHere + 1, 1, kCellsHere}, values);
+  H5File(output_).dataset("trajectory", {10, kStepsHere + 1, 1, kCellsHere},
                           std::vector<double>(values.size(), 0.5));
 
   expect_refused(run("calibrate --quiet --on " + input_, {run_}), 3,

@@ -29,7 +29,7 @@ using config::Value;
 using test::contains;
 using test::TemporaryFolder;
 
-std::string complaint(const std::string& name, const std::vector<std::string>& overlays = {}) {
+std::string preset_complaint(const std::string& name, const std::vector<std::string>& overlays = {}) {
   return test::config_complaint([&] { load_config(name, overlays); });
 }
 Value yaml(const std::string& text) {
@@ -134,11 +134,11 @@ TEST(Extends, CirclesAreNamed) {
   folder.file("left.yaml", "extends: base.yaml\n");
   folder.file("both.yaml", "extends: [left.yaml, base.yaml]\n");
 
-  const std::string circle = complaint(folder.path("a.yaml"));
+  const std::string circle = preset_complaint(folder.path("a.yaml"));
   EXPECT_TRUE(contains(circle, "extends itself"));
   EXPECT_LT(circle.find("a.yaml -> "), circle.find("b.yaml -> ")) << circle;
-  EXPECT_TRUE(contains(complaint(folder.path("self.yaml")), "extends itself"));
-  EXPECT_EQ(complaint(folder.path("both.yaml")), "");
+  EXPECT_TRUE(contains(preset_complaint(folder.path("self.yaml")), "extends itself"));
+  EXPECT_EQ(preset_complaint(folder.path("both.yaml")), "");
 }
 
 // Two names a file are 2^n readings, and each is one more on the stack.
@@ -151,7 +151,7 @@ TEST(Extends, DepthAndNumberOfDocumentsHaveLimits) {
                 fmt::format("extends: [double-{}.yaml, double-{}.yaml]", i - 1, i - 1));
     folder.file(fmt::format("chain-{}.yaml", i), fmt::format("extends: chain-{}.yaml", i - 1));
   }
-  const auto about = [&](const std::string& name) { return complaint(folder.path(name)); };
+  const auto about = [&](const std::string& name) { return preset_complaint(folder.path(name)); };
 
   EXPECT_EQ(about("double-5.yaml"), "");  // 63 documents
   EXPECT_TRUE(contains(about("double-6.yaml"), "extends more than 100 documents"));
@@ -160,7 +160,7 @@ TEST(Extends, DepthAndNumberOfDocumentsHaveLimits) {
   EXPECT_TRUE(contains(about("chain-16.yaml"), "more than 16 deep"));
   EXPECT_TRUE(contains(about("double-40.yaml"), "more than 16 deep"));
   EXPECT_TRUE(
-      contains(complaint("demo", std::vector<std::string>(100, "20-rounds")), "100 documents"));
+      contains(preset_complaint("demo", std::vector<std::string>(100, "20-rounds")), "100 documents"));
 }
 
 // Laid over a map, it would take its place.
@@ -174,8 +174,8 @@ TEST(Extends, OnlyMapsAreLaidOverEachOther) {
     for (const char* order : {"demo, {}", "{}, demo"}) {
       const std::string file =
           folder.file("a.yaml", "extends: [" + fmt::format(fmt::runtime(order), name) + "]\n");
-      EXPECT_TRUE(contains(complaint(file), fmt::format("{}:1:1: the document is a", name)));
-      EXPECT_TRUE(contains(complaint("demo", {folder.path(name)}), "expected a map of sections"));
+      EXPECT_TRUE(contains(preset_complaint(file), fmt::format("{}:1:1: the document is a", name)));
+      EXPECT_TRUE(contains(preset_complaint("demo", {folder.path(name)}), "expected a map of sections"));
     }
   EXPECT_EQ(load_config(folder.file("b.yaml", "extends: [demo, empty.yaml]\n")),
             load_config("demo"));
@@ -190,10 +190,10 @@ TEST(Extends, WhatIsNoFileIsRefusedUnread) {
       {pipe, "no regular file"}, {"/dev/zero", "no regular file"}, {loop, "Too many levels"}};
 
   for (const auto& [path, why] : cases) {
-    EXPECT_TRUE(contains(complaint(path), why));
-    EXPECT_TRUE(contains(complaint("demo", {path}), "--with: "));
+    EXPECT_TRUE(contains(preset_complaint(path), why));
+    EXPECT_TRUE(contains(preset_complaint("demo", {path}), "--with: "));
     EXPECT_TRUE(
-        contains(complaint(folder.file("a.yaml", "extends: " + path + "\n")), "a.yaml:1:10: "));
+        contains(preset_complaint(folder.file("a.yaml", "extends: " + path + "\n")), "a.yaml:1:10: "));
   }
 }
 
@@ -202,12 +202,12 @@ TEST(Extends, UnknownNamesComeWithPlaceAndSuggestion) {
   const std::string file = folder.file("a.yaml", "train: {}\nextends: paper/burger\n");
 
   EXPECT_TRUE(
-      contains(complaint(file), "a.yaml:2:10: there is no file and no preset 'paper/burger'"));
-  EXPECT_TRUE(contains(complaint(file), "did you mean 'paper/burgers'?"));
-  EXPECT_TRUE(contains(complaint("demos"), "did you mean 'demo'?"));
-  EXPECT_TRUE(contains(complaint("demo", {"20-round"}), "did you mean '20-rounds'?"));
-  EXPECT_TRUE(contains(complaint(folder.file("b.yaml", "extends: {a: 1}\n")), "b.yaml:1:10"));
-  EXPECT_TRUE(contains(complaint(folder.file("c.yaml", "extends: [demo, 3]\n")), "c.yaml:1:17"));
+      contains(preset_complaint(file), "a.yaml:2:10: there is no file and no preset 'paper/burger'"));
+  EXPECT_TRUE(contains(preset_complaint(file), "did you mean 'paper/burgers'?"));
+  EXPECT_TRUE(contains(preset_complaint("demos"), "did you mean 'demo'?"));
+  EXPECT_TRUE(contains(preset_complaint("demo", {"20-round"}), "did you mean '20-rounds'?"));
+  EXPECT_TRUE(contains(preset_complaint(folder.file("b.yaml", "extends: {a: 1}\n")), "b.yaml:1:10"));
+  EXPECT_TRUE(contains(preset_complaint(folder.file("c.yaml", "extends: [demo, 3]\n")), "c.yaml:1:17"));
 }
 
 // Messages about what was merged still name the file it stands in.
@@ -276,8 +276,8 @@ TEST(LoadConfig, FoldersAndFormatsOfOtherThingsAreRefused) {
   const std::string data = folder.file("config.yaml", "format: data/2\npool: 3\n");
 
   EXPECT_TRUE(
-      contains(complaint(folder.path("empty")), "there is no file config.yaml in the folder"));
-  EXPECT_TRUE(contains(complaint(data), "config.yaml:1:9 has the format data/2, expected run/3"));
+      contains(preset_complaint(folder.path("empty")), "there is no file config.yaml in the folder"));
+  EXPECT_TRUE(contains(preset_complaint(data), "config.yaml:1:9 has the format data/2, expected run/3"));
 }
 
 TEST(Presets, OverlaysCombineWithAnything) {
