@@ -8,10 +8,16 @@
 namespace stap::config {
 namespace {
 
+// Documents leave out what came later than they and is at its default.
+Value preset_of(const Table& table, const FieldInfo& field, const Value& presets) {
+  const Value* stated = presets.find(field.name);
+  return stated ? *stated : field.get(table.make().get());
+}
+
 void describe_into(std::vector<Row>& rows, const Table& table, const std::string& prefix,
                    const Value& presets, Affects around) {
   for (const FieldInfo& field : table.fields()) {
-    const Value& preset = *presets.find(field.name);
+    const Value preset = preset_of(table, field, presets);
     const Affects affects = field.affects.value_or(around);
     if (field.section) {
       describe_into(rows, *field.section, prefix + field.name + ".", preset, affects);
@@ -99,7 +105,7 @@ Value field_schema(const FieldInfo& field, const Value& preset) {
 Value schema_of(const Table& table, const Value& presets) {
   Value properties{Value::Map{}};
   for (const FieldInfo& field : table.fields())
-    properties.set(field.name, field_schema(field, *presets.find(field.name)));
+    properties.set(field.name, field_schema(field, preset_of(table, field, presets)));
   Value schema;
   schema.set("type", Value(Value::List{"object", "null"}));
   schema.set("properties", std::move(properties));

@@ -323,10 +323,14 @@ TEST(Presets, EveryOneIsWhole) {
     if (is_sweep(preset)) continue;  // below
     const bool overlay = preset.name.starts_with("overlays/");
 
-    const std::string below = preset.name.starts_with(symmetries)
-                                  ? "as-coded/" + preset.name.substr(symmetries.size())
-                                  : "demo";
+    const std::string equation =
+        preset.name.starts_with(symmetries) ? preset.name.substr(symmetries.size()) : "";
+    const std::string below = equation.empty()   ? "demo"
+                              : equation == "fhn" ? "walls/fhn"
+                                                  : "as-coded/" + equation;
     Value document = overlay ? load_config(below, {preset.name}) : load_config(preset.name);
+    take_axes(document, {}, {});
+    if (equation == "fhn") document.set("method", "random");  // the study says it by its axes
 
     EXPECT_NO_THROW(make_study(document)) << preset.name;
   }

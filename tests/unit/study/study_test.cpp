@@ -218,18 +218,23 @@ TEST(Complaints, BetweenSectionsHaveTheirPlace) {
 // Vorticity changes its sign where x and y are swapped, and a forcing of x + y is its own image, so
 // it must change its sign, too. Tried on the solver when the study is read.
 TEST(Complaints, AboutSymmetriesOfParametersAreOfTheSolverAndTheirRanges) {
-  const std::string flow =
-      "extends: studies/small-ins\npde: {forcing: {between: [-0.5, 0.5]}, mean_velocity: [0, 0]}\n";
+  const auto flow_with = [](const char* forcing) {
+    return fmt::format(
+        "extends: paper/ins\nnetwork: {{modes: [8, 8]}}\n"
+        "pde: {{points: [16, 16], forcing: {{between: {}}}, mean_velocity: [0, 0]}}\n",
+        forcing);
+  };
+  const std::string flow = flow_with("[-0.5, 0.5]");
   const auto stated = [](const char* text) {
     return std::vector<std::string>{fmt::format("train.symmetries=[\"{}\"]", text)};
   };
 
-  EXPECT_EQ(complaint_about(flow, stated("x -> y, y -> x, w -> -w, forcing -> -forcing")), "");
-  EXPECT_TRUE(test::contains(complaint_about(flow, stated("x -> y, y -> x, w -> -w")),
+  EXPECT_EQ(complaint_about(flow, stated("x -> y, y -> x, u -> -u, forcing -> -forcing")), "");
+  EXPECT_TRUE(test::contains(complaint_about(flow, stated("x -> y, y -> x, u -> -u")),
                              "is no symmetry of ins with these options"));
   EXPECT_TRUE(test::contains(
-      complaint_about("extends: studies/small-ins\npde: {forcing: {between: [-0.5, 1]}}\n",
-                      stated("x -> y, y -> x, w -> -w, forcing -> -forcing")),
+      complaint_about(flow_with("[-0.5, 1]"),
+                      stated("x -> y, y -> x, u -> -u, forcing -> -forcing")),
       "put -forcing in the place of forcing, but it lies between -1 and 0.5 then, expected -0.5 to "
       "1"));
 }
