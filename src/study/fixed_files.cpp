@@ -48,7 +48,8 @@ SharedFixedFields read_fixed_fields(const Study& study, const Grid& grid) {
 std::string broken_by(const Symmetry& symmetry, const Grid& grid, const FixedFields& fields) {
   Grid one = grid;
   one.channels = 1;
-  const StateMap map = make_state_map({symmetry.axes, {{}}, false}, one);
+  const StateMap map = make_state_map(
+      {.axes = symmetry.axes, .channels = {{}}, .reversed = false, .parameters = {}}, one);
   const auto kept = [&](const auto* values) {
     for (std::size_t p = 0; p < map.from.size(); ++p)
       if (values[map.from[p]] != values[p]) return false;

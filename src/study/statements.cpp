@@ -74,11 +74,12 @@ void check_ranges_stay(const std::vector<Symmetry>& group, std::span<const Param
       const double least = minus ? -of.greatest() : of.least();
       const double greatest = minus ? -of.least() : of.greatest();
       if (least != to.least() || greatest != to.greatest() || is_log(to) != is_log(of))
-        throw Error(ErrorKind::config,
-                    fmt::format("put {}{} in the place of {}, but it lies between {:g} and {:g} "
-                                "then, expected {:g} to {:g} as its own range says",
-                                minus ? "-" : "", of.name, to.name, least, greatest, to.least(),
-                                to.greatest()));
+        throw Error(
+            ErrorKind::config,
+            fmt::format("{} replaced by {}{} lies between {:g} and {:g}, expected {:g} to {:g}, "
+                        "its own range",
+                        to.name, minus ? "-" : "", of.name, least, greatest, to.least(),
+                        to.greatest()));
     }
 }
 

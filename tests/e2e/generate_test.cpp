@@ -61,7 +61,8 @@ TEST_F(GenerateProgram, WritesPoolAndTestSet) {
 
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "pool.h5: 700 initial conditions"));
-  EXPECT_TRUE(contains(result.err, "test set: 100 % of 1200 solver steps"));  // warm-ups and 5 each
+  EXPECT_TRUE(
+      contains(result.err, "test set: 100 % of 1800 solver steps"));  // warm-ups of 4, 5 each
   const States<double> pool = read_states(folder_.path("d/pool.h5"), grid_);
   const Trajectories test = read_trajectories(folder_.path("d/test.h5"), grid_);
   EXPECT_EQ(pool.count(), 700u);

@@ -72,7 +72,7 @@ TEST(Messages, ALogIsShort) {
   const Finished result = run_process(study(folder, "r"));
 
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_TRUE(contains(result.err, "pool: 0 % of 40 solver steps\n"));
+  EXPECT_TRUE(contains(result.err, "pool: 0 % of 160 solver steps\n"));
   EXPECT_TRUE(result.err.ends_with(": 100 % of all work\n")) << result.err;
   // In order and a tenth apart: at most 11 of each of pool, test set, and training or evaluating
   // or buying in three rounds; far fewer, as this takes seconds.

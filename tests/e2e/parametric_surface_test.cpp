@@ -96,8 +96,8 @@ TEST_F(ParametricSurface, DataGoOutAndComeIn) {
   }
   const Finished from_files =
       demo("run", "files",
-           {"initial={name: file, path: " + path("pool-in.h5") + "}",
-            "test={name: file, path: " + path("test-in.h5") + "}", "--quiet"});
+           {"initial={name: file, path: " + path("pool-in.h5") + "}", "test.name=file",
+            "test.path=" + path("test-in.h5"), "--quiet"});
   EXPECT_EQ(from_files.exit_code, 0) << from_files.err;
   EXPECT_EQ(content(path("files/transitions.h5")).size(), content(path("r/transitions.h5")).size());
 }
@@ -112,17 +112,17 @@ TEST_F(ParametricSurface, FilesThatDoNotFitAreRefusedByName) {
     EXPECT_TRUE(contains(run.err, part)) << run.err;
   };
 
-  refused(2,
+  refused(3,
           {"initial={name: file, path: " + pool + "}", "study.test=0", "study.validation=0.2",
            "pde.viscosity={between: [0.1, 0.2]}"},
           "expected 0.1 to 0.2 as the configuration says");
-  refused(2,
+  refused(3,
           {"initial={name: file, path: " + pool + "}", "study.test=0", "study.validation=0.2",
            "pde.viscosity=0.01"},
           "has rows with their own viscosity, but in the problem none varies");
   write_npy(path("plain.npy"), std::vector<std::size_t>{60, 1, 32},
             std::vector<double>(60 * 32, 1.0));
-  refused(2,
+  refused(3,
           {"initial={name: file, path: " + path("plain.npy") + "}", "study.test=0",
            "study.validation=0.2"},
           "does not say the parameters of its rows, but viscosity vary");
@@ -220,7 +220,7 @@ TEST_F(ParametricSurface, AnalysesAndReportsSayWhereItErrsAndWhatWasBought) {
       weighted +=
           entry.at("test_trajectories")[i].get<double>() * entry.at("rmse")[i].get<double>();
   const std::string metrics = content(path("s/method=random,seed=0/metrics.jsonl"));
-  const json last = json::parse(metrics.substr(metrics.rfind('\\n', metrics.size() - 2) + 1));
+  const json last = json::parse(metrics.substr(metrics.rfind('\n', metrics.size() - 2) + 1));
   EXPECT_NEAR(weighted / 8, last.at("mean_model").at("rmse").get<double>(), 1e-12);
   EXPECT_EQ(read_array(path("s/method=random,seed=0/analysis.h5"), "parameters_test").shape,
             (std::vector<std::size_t>{8, 1}));
@@ -253,7 +253,7 @@ std::vector<double> diffused(std::vector<double> u, double a) {
 
 // The questions say the strength of each row, in files and folders, and what was bought has it.
 TEST_F(ParametricSurface, ManualAnswersAreToQuestionsWithParameters) {
-  constexpr std::size_t kPoints = 16;
+  constexpr std::size_t kCells = 16;
   const std::string study = folder_.file("study.yaml", R"(
 pde:
   name: external
@@ -298,19 +298,19 @@ method: sbal+stap(proposals=4)
     std::vector<double> ids, states;
     for (std::size_t q = 0; q < id.values.size(); ++q) {
       ids.push_back(static_cast<double>(id.values[q]));
-      const auto from = state.values.begin() + static_cast<std::ptrdiff_t>(q * kPoints);
-      std::vector<double> u(from, from + static_cast<std::ptrdiff_t>(kPoints));
+      const auto from = state.values.begin() + static_cast<std::ptrdiff_t>(q * kCells);
+      std::vector<double> u(from, from + static_cast<std::ptrdiff_t>(kCells));
       for (std::size_t s = 0; s < longest; ++s) {
         u = diffused(u, own.values[q]);
         if (s >= static_cast<std::size_t>(steps.values[q]))
-          u.assign(kPoints, std::numeric_limits<double>::quiet_NaN());
+          u.assign(kCells, std::numeric_limits<double>::quiet_NaN());
         states.insert(states.end(), u.begin(), u.end());
       }
     }
     {
       H5File file(path("answers.h5"));
       file.dataset("id", {ids.size()}, ids, H5T_STD_I64LE);
-      file.dataset("states", {ids.size(), longest, 1, kPoints}, states);
+      file.dataset("states", {ids.size(), longest, 1, kCells}, states);
     }
     const Finished told = run_stap({"tell", path("r"), path("answers.h5")});
     ASSERT_EQ(told.exit_code, 0) << told.err;
@@ -319,11 +319,11 @@ method: sbal+stap(proposals=4)
   const TransitionSet set = read_transitions(path("r/transitions.h5"));
   ASSERT_EQ(set.parameters.values.size(), set.count());
   for (std::size_t i = 0; i < set.count(); ++i) {
-    const auto from = set.inputs.begin() + static_cast<std::ptrdiff_t>(i * kPoints);
+    const auto from = set.inputs.begin() + static_cast<std::ptrdiff_t>(i * kCells);
     const auto expected =
-        diffused({from, from + static_cast<std::ptrdiff_t>(kPoints)}, set.parameters.values[i]);
+        diffused({from, from + static_cast<std::ptrdiff_t>(kCells)}, set.parameters.values[i]);
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
-                           set.outputs.begin() + static_cast<std::ptrdiff_t>(i * kPoints)))
+                           set.outputs.begin() + static_cast<std::ptrdiff_t>(i * kCells)))
         << i;
   }
   EXPECT_EQ(run_stap({"fsck", path("r")}).exit_code, 0);
@@ -343,14 +343,15 @@ pde:
   parameters: {a: {between: [0.05, 0.25]}, b: 1}
 solver: {name: command, argv: [./step.sh, "{input}", "{output}", "{a}"]}
 initial: {name: sines, warm_up: 0}
+study: {test: 0}
 )");
 
   const Finished checked = run_stap({"solver", "check", study});
 
   EXPECT_TRUE(contains(checked.out, "the answer does not depend on a: does the solver read it?"))
       << checked.out << checked.err;
-  const Finished untold =
-      run_stap({"solver", "check", study, "solver.argv=[./step.sh, '{input}', '{output}']"});
+  const Finished untold = run_stap(
+      {"solver", "check", study, "solver.argv=[" + path("step.sh") + ", '{input}', '{output}']"});
   EXPECT_EQ(untold.exit_code, 2);
   EXPECT_TRUE(contains(untold.err, "{a}")) << untold.err;
 }

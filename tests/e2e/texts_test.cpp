@@ -27,15 +27,26 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// "stap export-model", of a page whose synopsis begins "stap export\-model RUN".
+std::string command_of(const std::string& page) {
+  const std::string title = ".SH \"SYNOPSIS\"\n";
+  std::string name;
+  std::istringstream synopsis(page.substr(page.find(title) + title.size()));
+  for (std::string word; synopsis >> word && word[0] >= 'a' && word[0] <= 'z';) {
+    std::erase(word, '\\');
+    name += (name.empty() ? "" : " ") + word;
+  }
+  return name;
+}
+
 // The manual page of every command, by the command: "stap solver check".
 std::map<std::string, std::string> manual_pages() {
   const TemporaryFolder folder;
   EXPECT_EQ(run_stap({"man", folder.path("man1")}).exit_code, 0);
   std::map<std::string, std::string> pages;
   for (const auto& entry : fs::directory_iterator(folder.path("man1"))) {
-    std::string name = entry.path().stem().string();
-    std::ranges::replace(name, '-', ' ');
-    pages[name] = content(entry.path().string());
+    const std::string page = content(entry.path().string());
+    pages[command_of(page)] = page;
   }
   EXPECT_GT(pages.size(), 30u);
   return pages;

@@ -29,7 +29,8 @@ using config::Value;
 using test::contains;
 using test::TemporaryFolder;
 
-std::string preset_complaint(const std::string& name, const std::vector<std::string>& overlays = {}) {
+std::string preset_complaint(const std::string& name,
+                             const std::vector<std::string>& overlays = {}) {
   return test::config_complaint([&] { load_config(name, overlays); });
 }
 Value yaml(const std::string& text) {
@@ -159,8 +160,8 @@ TEST(Extends, DepthAndNumberOfDocumentsHaveLimits) {
   EXPECT_EQ(about("chain-15.yaml"), "");
   EXPECT_TRUE(contains(about("chain-16.yaml"), "more than 16 deep"));
   EXPECT_TRUE(contains(about("double-40.yaml"), "more than 16 deep"));
-  EXPECT_TRUE(
-      contains(preset_complaint("demo", std::vector<std::string>(100, "20-rounds")), "100 documents"));
+  EXPECT_TRUE(contains(preset_complaint("demo", std::vector<std::string>(100, "20-rounds")),
+                       "100 documents"));
 }
 
 // Laid over a map, it would take its place.
@@ -175,7 +176,8 @@ TEST(Extends, OnlyMapsAreLaidOverEachOther) {
       const std::string file =
           folder.file("a.yaml", "extends: [" + fmt::format(fmt::runtime(order), name) + "]\n");
       EXPECT_TRUE(contains(preset_complaint(file), fmt::format("{}:1:1: the document is a", name)));
-      EXPECT_TRUE(contains(preset_complaint("demo", {folder.path(name)}), "expected a map of sections"));
+      EXPECT_TRUE(
+          contains(preset_complaint("demo", {folder.path(name)}), "expected a map of sections"));
     }
   EXPECT_EQ(load_config(folder.file("b.yaml", "extends: [demo, empty.yaml]\n")),
             load_config("demo"));
@@ -192,8 +194,8 @@ TEST(Extends, WhatIsNoFileIsRefusedUnread) {
   for (const auto& [path, why] : cases) {
     EXPECT_TRUE(contains(preset_complaint(path), why));
     EXPECT_TRUE(contains(preset_complaint("demo", {path}), "--with: "));
-    EXPECT_TRUE(
-        contains(preset_complaint(folder.file("a.yaml", "extends: " + path + "\n")), "a.yaml:1:10: "));
+    EXPECT_TRUE(contains(preset_complaint(folder.file("a.yaml", "extends: " + path + "\n")),
+                         "a.yaml:1:10: "));
   }
 }
 
@@ -201,13 +203,15 @@ TEST(Extends, UnknownNamesComeWithPlaceAndSuggestion) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.yaml", "train: {}\nextends: paper/burger\n");
 
-  EXPECT_TRUE(
-      contains(preset_complaint(file), "a.yaml:2:10: there is no file and no preset 'paper/burger'"));
+  EXPECT_TRUE(contains(preset_complaint(file),
+                       "a.yaml:2:10: there is no file and no preset 'paper/burger'"));
   EXPECT_TRUE(contains(preset_complaint(file), "did you mean 'paper/burgers'?"));
   EXPECT_TRUE(contains(preset_complaint("demos"), "did you mean 'demo'?"));
   EXPECT_TRUE(contains(preset_complaint("demo", {"20-round"}), "did you mean '20-rounds'?"));
-  EXPECT_TRUE(contains(preset_complaint(folder.file("b.yaml", "extends: {a: 1}\n")), "b.yaml:1:10"));
-  EXPECT_TRUE(contains(preset_complaint(folder.file("c.yaml", "extends: [demo, 3]\n")), "c.yaml:1:17"));
+  EXPECT_TRUE(
+      contains(preset_complaint(folder.file("b.yaml", "extends: {a: 1}\n")), "b.yaml:1:10"));
+  EXPECT_TRUE(
+      contains(preset_complaint(folder.file("c.yaml", "extends: [demo, 3]\n")), "c.yaml:1:17"));
 }
 
 // Messages about what was merged still name the file it stands in.
@@ -275,9 +279,10 @@ TEST(LoadConfig, FoldersAndFormatsOfOtherThingsAreRefused) {
   std::filesystem::create_directories(folder.path("empty"));
   const std::string data = folder.file("config.yaml", "format: data/2\npool: 3\n");
 
+  EXPECT_TRUE(contains(preset_complaint(folder.path("empty")),
+                       "there is no file config.yaml in the folder"));
   EXPECT_TRUE(
-      contains(preset_complaint(folder.path("empty")), "there is no file config.yaml in the folder"));
-  EXPECT_TRUE(contains(preset_complaint(data), "config.yaml:1:9 has the format data/2, expected run/3"));
+      contains(preset_complaint(data), "config.yaml:1:9 has the format data/2, expected run/3"));
 }
 
 TEST(Presets, OverlaysCombineWithAnything) {
@@ -325,7 +330,7 @@ TEST(Presets, EveryOneIsWhole) {
 
     const std::string equation =
         preset.name.starts_with(symmetries) ? preset.name.substr(symmetries.size()) : "";
-    const std::string below = equation.empty()   ? "demo"
+    const std::string below = equation.empty()    ? "demo"
                               : equation == "fhn" ? "walls/fhn"
                                                   : "as-coded/" + equation;
     Value document = overlay ? load_config(below, {preset.name}) : load_config(preset.name);

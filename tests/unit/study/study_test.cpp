@@ -235,8 +235,7 @@ TEST(Complaints, AboutSymmetriesOfParametersAreOfTheSolverAndTheirRanges) {
   EXPECT_TRUE(test::contains(
       complaint_about(flow_with("[-0.5, 1]"),
                       stated("x -> y, y -> x, u -> -u, forcing -> -forcing")),
-      "put -forcing in the place of forcing, but it lies between -1 and 0.5 then, expected -0.5 to "
-      "1"));
+      "forcing replaced by -forcing lies between -1 and 0.5, expected -0.5 to 1, its own range"));
 }
 
 TEST(Complaints, AboutAMethodHaveItsPlace) {
