@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -110,7 +111,7 @@ config::Value spending_json(const std::vector<Study>& studies) {
   return config::Value(std::move(list));
 }
 
-config::Value plan_json(const WorkPlan& plan) {
+config::Value plan_json(const WorkPlan& plan, int threads) {
   config::Value value;
   value.set("runs", plan.runs);
   value.set("solver_steps", plan.bought);
@@ -118,6 +119,7 @@ config::Value plan_json(const WorkPlan& plan) {
   value.set("warm_up_steps", plan.warm_up);
   value.set("unspent_steps", plan.unspent);
   value.set("disk_bytes", plan.disk);
+  value.set("networks", networks_json(plan, threads));
   return value;
 }
 
@@ -196,7 +198,9 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
   const bool sweep = document.find("sweep") != nullptr || !options.grid.empty();
   const std::vector<GridAxis> axes = take_axes(document, options.overrides, options.grid);
   const std::vector<SweepRun> runs = expand_grid(document, axes);
-  const Checked checked = check_runs(runs);
+  Checked checked = check_runs(runs);
+  const auto training =
+      checked.complaints.empty() ? training_seconds(checked.plan, globals.threads) : std::nullopt;
   if (options.json) {
     config::Value json = to_json(checked);
     if (sweep) {
@@ -207,20 +211,21 @@ void run_check(const CheckOptions& options, const Globals& globals, std::ostream
     if (checked.complaints.empty() && !checked.foreign.empty())
       json.set("spending", spending_json(checked.foreign));
     if (checked.complaints.empty() && checked.plan.runs > 0)
-      json.set("plan", plan_json(checked.plan));
+      json.set("plan", plan_json(checked.plan, globals.threads));
     out << config::json_text(json) << '\n';
   }
   checked.complaints.throw_if_any();
-  const auto training = training_seconds(checked.plan, checked.study, globals);
   if (!options.json)
     out << spending_lines(checked.foreign, {}, "# ", training_line(training))
         << (sweep ? axes_text(axes, runs.size()) : "")
         << config::yaml_text(checked.study.effective);
   Console console(globals);
-  for (const std::string& note :
-       {left_out_note(load_config(options.file), runs.back().document), pool_note(checked.study),
-        hidden_channels_note(checked.study), memory_text(checked.study, globals),
-        plan_text(checked.plan, training)})
+  std::vector<std::string> notes{left_out_note(load_config(options.file), runs.back().document),
+                                 pool_note(checked.study), hidden_channels_note(checked.study),
+                                 memory_text(checked.study, globals)};
+  std::ranges::move(network_texts(checked.plan, globals.threads), std::back_inserter(notes));
+  notes.push_back(plan_text(checked.plan, training));
+  for (const std::string& note : notes)
     if (!note.empty()) console.note(note);
 }
 

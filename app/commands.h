@@ -99,6 +99,7 @@ void add_analyse(CLI::App& program, const Globals& globals);
 void add_ask(CLI::App& program, const Globals& globals);
 void add_calibrate(CLI::App& program, const Globals& globals);
 void add_check(CLI::App& program, const Globals& globals);
+void add_choose_network(CLI::App& program, const Globals& globals);
 void add_describe(CLI::App& program, const Globals& globals);
 void add_evaluate(CLI::App& program, const Globals& globals);
 void add_export(CLI::App& program, const Globals& globals);

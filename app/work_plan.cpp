@@ -67,13 +67,49 @@ std::optional<double> seconds_per_row(const Study& given, int threads) {
   }
 }
 
+// Of a plan, those that are measured: the rest is taken for the last of them.
+constexpr std::size_t kMostMeasured = 12;
+
+// What the seconds of a training step and the steps of a training depend on.
+std::string training_key(const Study& study) {
+  std::string key = fmt::format("{} {}", study.grid.shape_text(), study.options.members);
+  for (const char* path : {"network", "train.epochs", "train.steps", "train.batch"})
+    if (const config::Value* value = config::find_path(study.effective, path))
+      key += config::json_text(*value, 0);
+  return key;
+}
+
+NetworkPlan& network_plan(WorkPlan& plan, const Study& study) {
+  const std::string key = training_key(study);
+  for (NetworkPlan& network : plan.networks)
+    if (training_key(network.study) == key) return network;
+  if (plan.networks.size() < kMostMeasured) plan.networks.push_back({study});
+  return plan.networks.back();
+}
+
+std::size_t training_bytes_of(const Study& study, int threads) {
+  const RowChanges changes{make_symmetries(study).size(), study.train.noise > 0};
+  return training_bytes(study.compute, study_network(study), study.options.members, changes,
+                        threads);
+}
+
+double step_seconds(const Study& study, double per_row) {
+  return per_row * static_cast<double>(study.options.cluster * study.train.batch) /
+         epochs_of_middle_round(study);
+}
+
+}  // namespace
+
+std::string milliseconds_text(double seconds) {
+  const double ms = 1e3 * seconds;
+  return ms < 100 ? fmt::format("{:.2g} ms", ms) : fmt::format("{:.0f} ms", ms);
+}
+
 std::string bytes_text(double bytes) {
   return bytes < 1e6   ? fmt::format("{:.0f} kB", std::max(bytes / 1e3, 1.0))
          : bytes < 1e9 ? fmt::format("{:.0f} MB", bytes / 1e6)
                        : fmt::format("{:.1f} GB", bytes / 1e9);
 }
-
-}  // namespace
 
 bool asks_own_solver(const Study& study) {
   return study.pde && study.pde.row->outline && study.dt > 0;
@@ -91,8 +127,9 @@ void add_to_plan(const Study& study, WorkPlan& plan) {
   const std::size_t most = request.pool > 0 ? request.pool * o.steps : asked;
   plan.bought += std::min(asked, most);
   plan.unspent += asked - std::min(asked, most);
-  plan.row_epochs += stages * ((rounds + 1) * static_cast<double>(o.initial * o.steps) +
-                               rounds * (rounds + 1) / 2 * static_cast<double>(o.budget));
+  network_plan(plan, study).row_epochs +=
+      stages * ((rounds + 1) * static_cast<double>(o.initial * o.steps) +
+                rounds * (rounds + 1) / 2 * static_cast<double>(o.budget));
   plan.disk += static_cast<std::size_t>(run_bytes(study));
   if (request.pool + request.test == 0 || !plan.data.insert(data_key(request)).second) return;
   plan.test += request.test * request.steps;
@@ -102,11 +139,55 @@ void add_to_plan(const Study& study, WorkPlan& plan) {
       (request.pool + request.test * (request.steps + 1)) * study.grid.values() * sizeof(double);
 }
 
-std::optional<double> training_seconds(const WorkPlan& plan, const Study& first,
-                                       const Globals& globals) {
+std::optional<double> training_seconds(WorkPlan& plan, int threads) {
   if (plan.runs == 0) return std::nullopt;
-  const auto seconds = seconds_per_row(first, globals.threads);
-  return seconds ? std::optional(*seconds * plan.row_epochs) : std::nullopt;
+  std::optional<double> all = 0.0;
+  for (NetworkPlan& network : plan.networks) {
+    const auto seconds = seconds_per_row(network.study, threads);
+    if (seconds) network.step_seconds = step_seconds(network.study, *seconds);
+    all = all && seconds ? std::optional(*all + *seconds * network.row_epochs) : std::nullopt;
+  }
+  return all;
+}
+
+std::optional<double> training_step_seconds(const Study& study, int threads) {
+  const auto seconds = seconds_per_row(study, threads);
+  return seconds ? std::optional(step_seconds(study, *seconds)) : std::nullopt;
+}
+
+std::vector<std::string> network_texts(const WorkPlan& plan, int threads) {
+  std::vector<std::string> texts;
+  for (const auto& [study, rows, seconds] : plan.networks) {
+    const NetworkSpec network = study_network(study);
+    // A configuration for another machine is a good one all the same.
+    const bool here = !uses_gpu(study.compute) || cuda_problem().empty();
+    texts.push_back(fmt::format(
+        "network {}: {} members of {:.3g} M weights; training takes {}, a step of all of them {}",
+        network.family.row->name, study.options.members,
+        1e-6 * static_cast<double>(parameter_count(network)),
+        here ? bytes_text(static_cast<double>(training_bytes_of(study, threads))) + " of memory"
+             : "unknown memory",
+        seconds ? fmt::format("about {}", milliseconds_text(*seconds))
+                : std::string("unknown time")));
+  }
+  return texts;
+}
+
+config::Value networks_json(const WorkPlan& plan, int threads) {
+  config::Value::List list;
+  for (const auto& [study, rows, seconds] : plan.networks) {
+    const NetworkSpec network = study_network(study);
+    config::Value row;
+    row.set("name", network.family.row->name);
+    row.set("members", study.options.members);
+    row.set("weights", parameter_count(network));
+    const bool here = !uses_gpu(study.compute) || cuda_problem().empty();
+    row.set("training_bytes",
+            here ? config::Value(training_bytes_of(study, threads)) : config::Value());
+    row.set("step_seconds", seconds ? config::Value(*seconds) : config::Value());
+    list.push_back(std::move(row));
+  }
+  return config::Value(std::move(list));
 }
 
 std::string plan_text(const WorkPlan& plan, const std::optional<double>& training) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "run/bought_rows.h"
 #include "run/phases.h"
 #include "run/stages.h"
 #include "stap/core/resident_rows.h"
@@ -74,22 +75,11 @@ void add_stages(const Run& run, config::Value& head) {
 
 std::optional<Metrics> on_held_back(const Run& run, Committee& committee) {
   const TransitionSet& set = run.transitions;
-  const std::size_t values = set.grid.values(), k = set.cluster;
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < set.count(); ++i)
     if (run.held_back(set.origins[i].candidate)) rows.push_back(i);
   if (rows.empty()) return std::nullopt;
-  // A transition is a trajectory of one call: its input, then its output.
-  States<float> states(set.grid, 2 * rows.size());
-  Conditions conditions;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    convert(std::span(set.inputs).subspan(rows[i] * values, values), states.row(2 * i));
-    convert(std::span(set.outputs).subspan(rows[i] * values, values), states.row(2 * i + 1));
-    conditions.add(set.origins[rows[i]].step, set.parameters.row(rows[i]));
-  }
-  const StatesView<const float> single{std::as_const(states).values().data(), 2 * k * rows.size(),
-                                       values / k};
-  return as_begun(run, evaluate(committee, {single, 2 * k, k, conditions.view()}));
+  return as_begun(run, evaluate(committee, BoughtTrajectories(set, rows, 1).view()));
 }
 
 void evaluate_round(Run& run, Committee& committee, StatesView<const float> test_states,

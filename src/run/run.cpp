@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/single_precision.h"
+#include "run/bought_rows.h"
 #include "run/phases.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
@@ -263,14 +264,10 @@ void begin_round(Run& run) {
                             run.folder.path().string()));
   if (run.scaling.mean.empty()) {
     const auto left_out = [&](std::size_t candidate) { return run.held_back(candidate); };
-    const FitOptions& train = run.study.train;
-    const FixedFields* fixed = run.network.fixed.get();
-    run.scaling = initial_scaling(run.transitions, run.study.options.pattern_steps(), left_out,
-                                  train.loss, fixed);
-    run.loss_factors = loss_factors(train, run.scaling,
-                                    run.study.network.target == NetworkOptions::Target::delta
-                                        ? initial_changes(run.transitions, left_out, fixed)
-                                        : std::vector<double>());
+    DataUnits units = units_of(run.transitions, run.study.options.pattern_steps(), run.study.train,
+                               run.network, left_out);
+    run.scaling = std::move(units.scaling);
+    run.loss_factors = std::move(units.loss_factors);
   }
   run.data = digest(run.transitions);
   load_training(run);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "run/bought_rows.h"
 #include "run/news.h"
 #include "run/phases.h"
 #include "run/stages.h"
@@ -30,30 +31,6 @@ std::string first_round_key(const Run& run) {
                      hash64(std::as_bytes(std::span(set.outputs))),
                      hash64(std::as_bytes(std::span(set.parameters.values))));
 }
-
-// A run's training data as the engine wants it: all that was bought but what is held back.
-struct TrainingData {
-  explicit TrainingData(const Run& run) {
-    const TransitionSet& set = run.transitions;
-    const std::vector<std::size_t> rows = training_rows(run);
-    const std::size_t values = set.grid.values();
-    symmetries = make_symmetries(run.study);
-    inputs = States<float>(set.grid, rows.size());
-    outputs = States<float>(set.grid, rows.size());
-    Conditions conditions;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      convert(std::span(set.inputs).subspan(rows[i] * values, values), inputs.row(i));
-      convert(std::span(set.outputs).subspan(rows[i] * values, values), outputs.row(i));
-      conditions.add(set.origins[rows[i]].step, set.parameters.row(rows[i]));
-    }
-    told = told_rows(run.network, conditions.view(), rows.size());
-  }
-  TransitionsView view() const { return {inputs.view(), outputs.view(), told}; }
-
-  States<float> inputs, outputs;
-  std::vector<float> told;
-  std::vector<StateMap> symmetries;
-};
 
 // Who trains, and who takes the networks of round 0 from whom.
 struct Assignment {
@@ -229,7 +206,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
   data.reserve(who.training.size());
   for (std::size_t r : who.training) {
     Run& run = *group.runs[r];
-    data.emplace_back(run);
+    data.emplace_back(run.transitions, training_rows(run), run.network, make_symmetries(run.study));
     run.folder.cut_losses(run.round, run.epochs_before + run.epochs_done);
     load_members(group, r);
   }

@@ -12,43 +12,12 @@ namespace {
 
 using config::Value;
 
-// One side of the + of a method, "name" or "name(key=value,...)", as a section whose values have
-// the method's origin. Throws Error(config) saying what is wrong with it.
-Value parse_part(std::string_view text, const config::Origin& origin) {
-  const std::size_t open = text.find('(');
-  const std::string_view name = text.substr(0, open);
-  if (name.empty()) throw Error(ErrorKind::config, "a name is missing");
-  Value options{Value::Map{}};
-  if (open != std::string_view::npos) {
-    if (!text.ends_with(')')) throw Error(ErrorKind::config, "a bracket is not closed");
-    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
-    while (!rest.empty()) {
-      const std::size_t comma = rest.find(',');
-      const std::string_view option = rest.substr(0, comma);
-      const std::string_view key = option.substr(0, option.find('='));
-      if (options.find(key) != nullptr)
-        throw Error(ErrorKind::config, fmt::format("{} is given twice", key));
-      config::apply_override(options, option);
-      rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
-    }
-  }
-  Value section{Value::Map{}};
-  const auto set = [&](std::string_view key, Value value) {
-    value.set_origin(origin);
-    section.set(key, std::move(value));
-  };
-  set("name", name);
-  for (const Value::Member& member : *options.map()) set(member.key, member.value);
-  section.set_origin(origin);
-  return section;
-}
-
-// Where the + between two parts is; the end if there is none.
-std::size_t find_plus(std::string_view text) {
+// Where this character first stands outside brackets; the end if it does not.
+std::size_t find_outside(std::string_view text, char wanted) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
-    if (text[i] == '+' && depth == 0) return i;
+    depth += text[i] == '(' || text[i] == '[' ? 1 : text[i] == ')' || text[i] == ']' ? -1 : 0;
+    if (text[i] == wanted && depth == 0) return i;
   }
   return text.size();
 }
@@ -56,17 +25,17 @@ std::size_t find_plus(std::string_view text) {
 // Throws Error(config) saying what is wrong with the method.
 void write_out(Value& document, const std::string& whole, const config::Origin& origin) {
   const std::string_view text = whole;
-  const std::size_t plus = find_plus(text);
+  const std::size_t plus = find_outside(text, '+');
   const std::string_view first = text.substr(0, plus);
   const std::string_view second = plus < text.size() ? text.substr(plus + 1) : "full";
   if (planner_table().find(first.substr(0, first.find('('))) != nullptr) {
     if (plus < text.size())
       throw Error(ErrorKind::config, fmt::format("{} chooses steps itself, leave out '+{}'",
                                                  first.substr(0, first.find('(')), second));
-    document.set("planner", parse_part(first, origin));
+    document.set("planner", parse_choice(first, origin));
     return;
   }
-  Value base = parse_part(first, origin), steps = parse_part(second, origin);
+  Value base = parse_choice(first, origin), steps = parse_choice(second, origin);
   document.set("base", std::move(base));
   document.set("steps", std::move(steps));
 }
@@ -101,6 +70,39 @@ std::string part_text(const config::Registry<Row>& table, const Value& section) 
 }
 
 }  // namespace
+
+Value parse_choice(std::string_view text, const config::Origin& origin) {
+  const std::size_t open = text.find('(');
+  const std::string_view name = text.substr(0, open);
+  if (name.empty()) throw Error(ErrorKind::config, "a name is missing");
+  Value options{Value::Map{}};
+  if (open != std::string_view::npos) {
+    if (!text.ends_with(')')) throw Error(ErrorKind::config, "a bracket is not closed");
+    std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+    while (!rest.empty()) {
+      if (rest.front() == ' ') {
+        rest.remove_prefix(1);
+        continue;
+      }
+      const std::size_t comma = find_outside(rest, ',');
+      const std::string_view option = rest.substr(0, comma);
+      const std::string_view key = option.substr(0, option.find('='));
+      if (options.find(key) != nullptr)
+        throw Error(ErrorKind::config, fmt::format("{} is given twice", key));
+      config::apply_override(options, option);
+      rest = comma == rest.size() ? std::string_view{} : rest.substr(comma + 1);
+    }
+  }
+  Value section{Value::Map{}};
+  const auto set = [&](std::string_view key, Value value) {
+    value.set_origin(origin);
+    section.set(key, std::move(value));
+  };
+  set("name", name);
+  for (const Value::Member& member : *options.map()) set(member.key, member.value);
+  section.set_origin(origin);
+  return section;
+}
 
 void expand_method(Value& document, config::Complaints& complaints) {
   const Value* method = document.find("method");

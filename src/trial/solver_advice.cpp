@@ -194,11 +194,15 @@ double measure_training(const Study& study, int threads) {
   int epochs = 0;
   for (const FitJob& job : jobs) epochs += job.epochs_done;
   const double epoch = seconds() / std::max(epochs, 1) * members;  // of all members
-  // Where steps count, the epochs of a round become fewer: those of the middle one.
+  return epoch * epochs_of_middle_round(study) /
+         static_cast<double>(kTimedRows * study.options.cluster);
+}
+
+int epochs_of_middle_round(const Study& study) {
+  // Where steps count, the epochs of a round become fewer.
   const StudyOptions& o = study.options;
   const std::size_t rows = o.initial * o.pattern_steps() + o.rounds * o.pattern_budget() / 2;
-  const int of_a_round = fit_length(study.train, std::max<std::size_t>(rows, 1)).epochs;
-  return epoch * of_a_round / static_cast<double>(kTimedRows * o.cluster);
+  return fit_length(study.train, std::max<std::size_t>(rows, 1)).epochs;
 }
 
 std::vector<std::string> solver_advice(const SolverCheck& check, const AdviceFacts& facts) {

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::json;
 
-constexpr const char* kDrawn = "pde.viscosity={between: [0.005, 0.2], draw: log}";
+constexpr const char* kWideDraw = "pde.viscosity={between: [0.005, 0.2], draw: log}";
 
 class ParametricSurface : public ::testing::Test {
  protected:
@@ -33,7 +33,7 @@ class ParametricSurface : public ::testing::Test {
   std::string path(const std::string& name) const { return folder_.path(name); }
   Finished demo(const std::string& command, const std::string& out,
                 const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words{command, "demo", kDrawn};
+    std::vector<std::string> words{command, "demo", kWideDraw};
     for (const std::string& setting : small_study()) words.push_back(setting);
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--out", path(out)});

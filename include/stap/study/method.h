@@ -1,11 +1,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "stap/config/complaints.h"
 #include "stap/config/value.h"
 
 namespace stap {
+
+/// "name" or "name(key=value,...)" as a section, its values with this origin. Throws Error(config)
+/// saying what is wrong with it.
+config::Value parse_choice(std::string_view text, const config::Origin& origin = {});
 
 /// `method: sbal+stap` or `sbal(exponent=2)+stap(proposals=10)` written out as the sections base
 /// and steps (`full` where there is no +), or, where it names a planner, as the section planner;

@@ -28,6 +28,8 @@ AdviceFacts advice_facts(const Study& study);
 /// Seconds of training per row of the training set, for all epochs of a stage and all members: an
 /// epoch is measured, on data that mean nothing. Throws Error(unavailable) as make_engine does.
 double measure_training(const Study& study, int threads);
+/// Epochs of a training in the middle of a study's rounds: those that measure_training() counts.
+int epochs_of_middle_round(const Study& study);
 
 /// Sentences: command or worker, how many slots, several steps a call, symmetries, does active
 /// learning pay.
