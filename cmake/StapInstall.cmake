@@ -1,6 +1,9 @@
 # Install rules and the package that `find_package(stap)` reads.
 include(CMakePackageConfigHelpers)
 
+# Two components, as packages have them: `program` and `development`
+# (packaging/).
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 set(stap_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/stap)
 
 install(TARGETS stap EXPORT stapTargets
@@ -9,6 +12,8 @@ install(TARGETS stap EXPORT stapTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT stapTargets NAMESPACE stap:: DESTINATION ${stap_package_dir})
 install(DIRECTORY include/stap DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples interfaces DESTINATION ${CMAKE_INSTALL_DATADIR}/stap)
 
@@ -29,6 +34,7 @@ if(TARGET stap_serve)
   install(TARGETS stap_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 # The package file looks for HDF5's library again, first where it was found for this build.
 list(GET HDF5_C_LIBRARIES 0 stap_hdf5_library)
 cmake_path(GET stap_hdf5_library PARENT_PATH stap_hdf5_dir)
