@@ -42,7 +42,6 @@ endfunction()
 
 # What the library's sources need, however it is built.
 function(stap_library_needs target)
-  target_compile_definitions(${target} PRIVATE STAP_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${target} PRIVATE fmt::fmt yaml-cpp::yaml-cpp nlohmann_json::nlohmann_json
                         stap_hdf5 ZLIB::ZLIB Threads::Threads $<BUILD_INTERFACE:stap_warnings>)
   if(STAP_PRECOMPILE)

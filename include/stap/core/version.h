@@ -4,7 +4,7 @@
 
 namespace stap {
 
-/// The library's version, "0.1.0".
+/// The library's version, "0.2.0".
 std::string_view version();
 
 }  // namespace stap
