@@ -1,4 +1,4 @@
-// Every `build/release/stap` line of the README's shell blocks, run as it stands there (with the
+// Every `stap` line of the README's shell blocks, run as it stands there (with the
 // program of this build) in a folder of its own; studies are made smaller by settings at the end.
 // And every link to a file of this tree, in all pages, leads to a file. (`make test-docs` runs the
 // commands of the other pages, and the site's builder checks the anchors.)
@@ -24,7 +24,7 @@ std::vector<std::string> readme_commands() {
   bool in_shell = false;
   for (std::string line; std::getline(readme, line);) {
     if (line.starts_with("```")) in_shell = line == "```sh";
-    if (in_shell && line.starts_with("build/release/stap ")) commands.push_back(line);
+    if (in_shell && line.starts_with("stap ")) commands.push_back(line);
   }
   return commands;
 }
