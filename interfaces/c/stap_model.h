@@ -33,10 +33,16 @@ extern "C" {
 typedef struct stap_model stap_model;
 typedef struct stap_work stap_work;
 
+/* Something of the problem that varies from trajectory to trajectory, and that networks are told. */
+typedef struct {
+  const char* name;
+  double least, greatest; /* that networks have learned from; beyond them they extrapolate */
+} stap_parameter;
+
 typedef struct {
   int axes;            /* 1 or 2 */
   size_t points[2];    /* per axis; 1 beyond the last one */
-  double lengths[2];   /* of the periodic domain, in the problem's unit; 0 beyond the last axis */
+  double lengths[2];   /* of the domain, in the problem's unit; 0 beyond the last axis */
   size_t channels;     /* of one state */
   size_t values;       /* of what a step takes and gives: cluster x channels x points */
   int members;         /* networks in the committee */
@@ -46,6 +52,14 @@ typedef struct {
   const char* problem; /* its name; "" where the file does not say, here and below */
   const char* run;     /* where it was trained: 16 digits that name the run */
   long round;          /* of that run, from 0; -1: the file does not say */
+  const char* family;  /* "fno" or "dilated" */
+  int walls[2];        /* how an axis ends: 0 periodic, 1 a wall beyond the first and the last point
+                          (cell centres), 2 a wall on them */
+  int parameters;      /* see stap_model_parameter(); 0: nothing varies */
+  double level;        /* of its error bars, such as 0.9; 0: the networks were never calibrated */
+  long bar_steps;      /* states that error bars reach ahead */
+  long bar_trajectories;     /* that they were calibrated on */
+  const unsigned char* mask; /* [x][y], 0 where there is no state (and every state is 0); or NULL */
 } stap_model_info;
 
 /* Opens a model file; NULL: it could not be read, is damaged, or needs what this reader does not
@@ -61,13 +75,21 @@ const stap_model_info* stap_model_about(const stap_model* model);
 /* The name of a channel, such as "u"; "" if the file does not say, or there is no such channel. */
 const char* stap_model_channel(const stap_model* model, size_t channel);
 
+/* The parameter of this number, from 0; NULL: there is no such one. */
+const stap_parameter* stap_model_parameter(const stap_model* model, size_t number);
+
 /* The memory that steps need, for one thread; NULL without memory. */
 stap_work* stap_model_work(const stap_model* model);
 void stap_work_free(stap_work* work);
 
+/* The parameters of all steps that follow with this work area, in the order of
+ * stap_model_parameter(), until others are given. 0, or -1 where one is not finite, or not above 0
+ * and drawn by its logarithm. A model without parameters needs no call. */
+int stap_model_set(const stap_model* model, stap_work* work, const double* parameters);
+
 /* What follows takes a member (0, 1, ...) or STAP_MODEL_MEAN, and the number of the step: 0 from
  * the first state of a trajectory. Only networks with a time input look at the step. It returns 0,
- * or -1 and does nothing where there is no such member or step. */
+ * or -1 and does nothing where there is no such member or step, or parameters were not set. */
 
 /* The state after `from`; `to` may be the same array. STAP_MODEL_MEAN: the members' average. */
 int stap_model_step(const stap_model* model, stap_work* work, int member, long step,
@@ -84,6 +106,36 @@ int stap_model_members(const stap_model* model, stap_work* work, long step, cons
  * may be `weights`, not `from`. */
 int stap_model_adjoint(const stap_model* model, stap_work* work, int member, long step,
                        const double* from, const double* weights, double* gradient);
+/* That, and the gradient by the parameters: by_parameter[p] = sum over i of weights[i] * d to[i] /
+ * d parameter p. Either may be NULL. */
+int stap_model_gradients(const stap_model* model, stap_work* work, int member, long step,
+                         const double* from, const double* weights, double* gradient,
+                         double* by_parameter);
+
+#define STAP_START_FIRST 0 /* a first state, as the solver's trajectories begin */
+#define STAP_START_ANY 1   /* a state of the solver from anywhere in a trajectory */
+
+/* A forecast with error bars: the averaged model, and every member on a way of its own, from the
+ * last state that the solver has made. stap_model_begin() takes that state, the number of the step
+ * that follows, and what kind of a state it is; the work area then holds the forecast, whatever else
+ * is done with it. Begin again whenever the solver has made a state.
+ *
+ * stap_model_next() makes one step of it: `state` [values] is the averaged model's. With the
+ * probability `level`, over trajectories like those of the calibration,
+ *   all[0]       is at least sqrt(sum of squared errors of all channels / points),
+ *   channels[c]  is at least sqrt(sum of squared errors of channel c / points),
+ *   bands[c][x][y] is at least the error everywhere in channel c at once;
+ * of a cluster's states one after the other ([cluster], [cluster][channels], [values]). Each of
+ * these holds by itself. What is NULL is left out. A bar is infinite where there is no bound: beyond
+ * bar_steps states, where networks leave the finite numbers, and without a calibration.
+ *
+ * It returns 0; 1 where members differ more than twice as much as on any trajectory of the
+ * calibration, so that this state is unlike those and bars may not hold; or -1: no such start or
+ * step, no forecast, or parameters were not set. */
+int stap_model_begin(const stap_model* model, stap_work* work, int start, long step,
+                     const double* from);
+int stap_model_next(const stap_model* model, stap_work* work, double* state, double* all,
+                    double* channels, double* bands);
 
 #ifdef __cplusplus
 }
