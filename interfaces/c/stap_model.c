@@ -4,7 +4,9 @@
  *
  * Fields are [points][channels], so that channels lie side by side in vector registers; channels
  * are padded to panels of 16, whose pad stays zero. A Fourier transform is a product with a table
- * of sines and cosines: few modes are kept, and the adjoint is a product, too.
+ * of sines and cosines: few modes are kept, and the adjoint is a product, too. A convolution is a
+ * product for each of its taps. Both take axes for rings: between walls the grid of the network is
+ * longer than that of states, and what is there is made of states.
  */
 #include "stap_model.h"
 
@@ -22,31 +24,73 @@
 #define CHUNK 48     /* points whose hidden layer is held at a time: it stays in the cache */
 #define NAME_MOST 64 /* bytes of a tensor's name without its member */
 #define AXES 2
+#define MOST_PARAMETERS 8
 
 #if FLT_RADIX != 2 || FLT_MANT_DIG != 24
 #error "stap_model.c needs IEEE single precision"
 #endif
 
 /* What a file may need of its reader, as its list `requires` names it. */
-enum { FNO = 1, TIME_INPUT = 2, POSITION_INPUT = 4, CONSERVED = 8, CLUSTER = 16 };
+enum {
+  FNO = 1,
+  DILATED = 2,
+  TIME_INPUT = 4,
+  POSITION_INPUT = 8,
+  CONSERVED = 16,
+  PARAMETERS = 32,
+  SHIFTS = 64,
+  WALLS = 128,
+  PADDING = 256,
+  FIXED_FIELDS = 512,
+  CLUSTER = 1024
+};
 static const struct {
   const char* name;
   unsigned bit;
 } known[] = {{"fno", FNO},
+             {"dilated", DILATED},
              {"time_input", TIME_INPUT},
              {"position_input", POSITION_INPUT},
              {"conserved", CONSERVED},
+             {"parameters", PARAMETERS},
+             {"shifts", SHIFTS},
+             {"walls", WALLS},
+             {"padding", PADDING},
+             {"fixed_fields", FIXED_FIELDS},
              {"cluster", CLUSTER}};
+static const char* const wall_names[] = {"periodic", "centres", "points"};
+enum { BLENDED, ZERO, ODD, EVEN };
+static const char* const padding_names[] = {"blended", "zero", "odd", "even"};
 
-/* One network. Weights [in][out] are in panels of 16 outputs, [out / 16][in][16]; `_t` are the
- * same for the way back. */
+/* One network. Weights [in][out] are in panels of 16 outputs, [out / 16][in][16], those of a
+ * convolution tap by tap; `_t` are the same for the way back. */
 struct member {
   float *mean, *deviation; /* of the channels */
   float *lift1, *lift1_bias, *lift2, *lift2_bias, *project1, *project1_bias, *project2,
-      *project2_bias;
+      *project2_bias, *shift;
   float *lift1_t, *lift2_t, *project1_t, *project2_t;
-  float** spectral; /* per layer: [mode][panels of [real, imaginary][in]] */
-  float **skip, **skip_t, **bias;
+  float** spectral;       /* per layer: [mode][panels of [real, imaginary][in]] */
+  float **w, **t, **bias; /* per layer: its skip, or the convolution that it is; and back */
+};
+
+struct parameter {
+  stap_parameter about;
+  int logarithm;
+  size_t place; /* among those that networks are told: by name */
+};
+
+/* What a point of one of the network's axes is made of. */
+struct source {
+  size_t from[2];
+  double weight[2];
+  int count;
+};
+
+/* Error bars: [kind][step] factors of what members differ by. Kinds are all channels, each channel,
+ * each channel's band. */
+struct bars {
+  size_t steps;
+  double *floor, *widest, *factors[2];
 };
 
 struct stap_model {
@@ -57,25 +101,44 @@ struct stap_model {
   unsigned needs;
   int delta;                /* the network says what is added to a state, not the state */
   unsigned char* conserved; /* per channel of what a step gives: its mean stays */
-  size_t in, out;           /* channels of the network */
-  size_t points, kept[AXES], modes, width, lifting, projection, layers;
+  unsigned char* mask;      /* per point of a state; NULL: there is one everywhere */
+  struct parameter parameters[MOST_PARAMETERS];
+  struct source* sources[AXES];
+  struct bars bars;
+  double* bar_numbers;
+  double share[AXES]; /* of the points of an axis that its padding has, and how it is made */
+  int padding[AXES];
+  /* Channels of a state; of the network's input, of these constant in space, and given. */
+  size_t out, in, told, fixed;
+  size_t points, counted;  /* of a state, and those of them that no mask hides */
+  size_t size, axis[AXES]; /* points of the network, per axis */
+  size_t kept[AXES], modes, width, lifting, projection, layers;
+  size_t taps, dilations[64], dilation_count;
   size_t field_ld, hidden_ld, wide; /* strides of a field and a hidden layer; the padded width */
   /* Per axis: cosines and sines of waves 0 and up at the points of half the axis (see fold()),
    * [wave] [point], and for the way back [point][wave]. */
   float *cosine[AXES], *sine[AXES], *cosine_t[AXES], *sine_t[AXES];
   float* position[AXES]; /* per axis: [sine, cosine][points] */
+  float* given;          /* [fixed][size]: mask and fixed fields */
   struct member* members;
   float** layer_pieces;
   float* numbers; /* where all of the above lie */
 };
 
 struct stap_work {
-  float *field, *next, *spectrum, *product, *half; /* half: transformed along one axis of two */
-  float *fold, *waves;                             /* one line of a transform */
-  float *hidden, *slope, *input, *output, *rows;
-  float* slopes; /* per layer but the last: of GELU there, for the adjoint */
-  double *means, *made, *sum, *first, *square; /* per channel; states */
-  float* block;                                /* where all of the above lie */
+  float *field, *next, *third, *spectrum, *product;
+  float* half;         /* transformed along one axis of two */
+  float *fold, *waves; /* one line of a transform */
+  float *hidden, *slope, *input, *output, *rows, *bias;
+  float* slopes; /* per layer with a GELU: of it there, for the adjoint */
+  float told[1 + MOST_PARAMETERS];
+  double by_told[1 + MOST_PARAMETERS], by_value[MOST_PARAMETERS]; /* gradient; d told / d value */
+  int set;                                                        /* parameters were */
+  double *means, *made, *sum, *first, *square;                    /* per channel; states */
+  double* ways; /* of a forecast: states of the averaged model and of each member */
+  int start, lost;
+  long begun, ahead; /* the number of its first step; steps made since */
+  float* block;      /* where all of the above lie */
 };
 
 /* --- sizes and memory ---------------------------------------------------------------------- */
@@ -343,7 +406,8 @@ struct file {
   size_t tensor_count;
   char* text; /* strings of the header, one after the other */
   size_t text_used, text_size;
-  const char *format, *required, *spec, *steps, *cluster, *run, *round, *problem; /* or NULL */
+  const char *format, *required, *spec, *steps, *cluster, *run, *round, *problem,
+      *bars; /* or NULL */
   int sealed;
   const char* name;
   char* why;
@@ -417,7 +481,7 @@ static void read_metadata(struct file* f, struct json* j) {
     const char** value;
   } wanted[] = {{"format", &f->format}, {"requires", &f->required}, {"spec", &f->spec},
                 {"steps", &f->steps},   {"cluster", &f->cluster},   {"run", &f->run},
-                {"round", &f->round},   {"problem", &f->problem}};
+                {"round", &f->round},   {"problem", &f->problem},   {"bars", &f->bars}};
   char key[16];
   size_t i;
   int first = 1;
@@ -552,7 +616,10 @@ static int read_requires(struct file* f, struct stap_model* m) {
     if (i < n) m->needs |= known[i].bit;
   }
   if (!json_ended(&j)) return fail(f, "'requires' is no list of names");
-  return m->needs & FNO ? 1 : fail(f, "'requires' names no family of networks");
+  if (!(m->needs & FNO) == !(m->needs & DILATED))
+    return fail(f, "'requires' does not name one family of networks");
+  m->info.family = m->needs & FNO ? known[0].name : known[1].name;
+  return 1;
 }
 
 /* A count between 1 and `most`. */
@@ -562,25 +629,58 @@ static size_t read_size(struct file* f, struct json* j, const char* what, size_t
   return n;
 }
 
-static int read_sizes(struct file* f, struct json* j, const char* what, size_t most, size_t* to) {
-  int n = 0, first = 1;
-  while (json_next(j, '[', ']', &first)) {
+/* How many there are; those beyond `room` are not kept. */
+static size_t read_sizes(struct file* f, struct json* j, const char* what, size_t most, size_t* to,
+                         size_t room) {
+  size_t n = 0;
+  int first = 1;
+  for (; json_next(j, '[', ']', &first); ++n) {
     const size_t size = read_size(f, j, what, most);
-    if (n < AXES) to[n] = size;
-    ++n;
+    if (n < room) to[n] = size;
   }
-  if (!j->bad && (n < 1 || n > AXES)) fail(f, "%s has %d entries, expected 1 or 2", what, n);
+  if (!j->bad && (n < 1 || n > room))
+    fail(f, "%s has %zu entries, expected 1 to %zu", what, n, room);
   return n;
 }
 
+/* Per axis one of these words, as its number. */
+static int read_words(struct file* f, struct json* j, const char* what, const char* const* words,
+                      int count, int* to) {
+  char word[16];
+  int n = 0, first = 1, i;
+  for (; json_next(j, '[', ']', &first); ++n) {
+    json_string(j, word, sizeof word, 1);
+    for (i = 0; i < count && strcmp(words[i], word) != 0; ++i) continue;
+    if (!j->bad && (i == count || n >= AXES))
+      fail(f, "%s says '%s', which means nothing", what, word);
+    if (n < AXES) to[n] = i;
+  }
+  return n;
+}
+
+static int read_reals(struct json* j, double* to) {
+  int n = 0, first = 1;
+  for (; json_next(j, '[', ']', &first); ++n) {
+    const double value = json_real(j);
+    if (n < AXES) to[n] = value;
+  }
+  return n;
+}
+
+/* What a spec says beside what the model keeps of it. */
+struct said {
+  unsigned needs;
+  size_t modes[AXES], mode_axes, blocks;
+  int shares, kinds, lengths, walls;
+};
+
 /* The section `network`: what surrounds a network, and its family's options. */
-static void read_network(struct file* f, struct json* j, struct stap_model* m, size_t* modes,
-                         int* mode_axes, unsigned* said) {
+static void read_network(struct file* f, struct json* j, struct stap_model* m, struct said* said) {
   char key[24], word[16];
-  int first = 1;
+  int first = 1, inner;
   while (json_key(j, &first, key, sizeof key)) {
     if (strcmp(key, "modes") == 0 && json_peek(j) == '[')
-      *mode_axes = read_sizes(f, j, key, 65536, modes);
+      said->mode_axes = read_sizes(f, j, key, 65536, said->modes, AXES);
     else if (strcmp(key, "width") == 0)
       m->width = read_size(f, j, key, 4096);
     else if (strcmp(key, "lifting") == 0)
@@ -589,13 +689,30 @@ static void read_network(struct file* f, struct json* j, struct stap_model* m, s
       m->projection = read_size(f, j, key, 65536);
     else if (strcmp(key, "layers") == 0)
       m->layers = read_size(f, j, key, 256);
+    else if (strcmp(key, "blocks") == 0)
+      said->blocks = read_size(f, j, key, 256);
+    else if (strcmp(key, "taps") == 0)
+      m->taps = read_size(f, j, key, 15);
+    else if (strcmp(key, "dilations") == 0)
+      m->dilation_count = read_sizes(f, j, key, 65536, m->dilations, 64);
     else if (strcmp(key, "time_input") == 0)
-      *said |= json_boolean(j) ? TIME_INPUT : 0u;
+      said->needs |= json_boolean(j) ? TIME_INPUT : 0u;
     else if (strcmp(key, "position_input") == 0)
-      *said |= json_boolean(j) ? POSITION_INPUT : 0u;
-    else if (strcmp(key, "name") == 0) {
+      said->needs |= json_boolean(j) ? POSITION_INPUT : 0u;
+    else if (strcmp(key, "parameter_input") == 0) {
       json_string(j, word, sizeof word, 1);
-      if (strcmp(word, "fno") == 0) *said |= FNO;
+      if (strcmp(word, "shifts") == 0) said->needs |= SHIFTS;
+    } else if (strcmp(key, "padding") == 0) {
+      for (inner = 1; json_key(j, &inner, key, sizeof key);)
+        if (strcmp(key, "share") == 0)
+          said->shares = read_reals(j, m->share);
+        else if (strcmp(key, "kind") == 0)
+          said->kinds = read_words(f, j, "padding", padding_names, 4, m->padding);
+        else
+          json_skip(j, 0);
+    } else if (strcmp(key, "name") == 0) {
+      json_string(j, word, sizeof word, 1);
+      if (strcmp(word, m->info.family) == 0) said->needs |= m->needs & (FNO | DILATED);
     } else if (strcmp(key, "target") == 0) {
       json_string(j, word, sizeof word, 1);
       m->delta = strcmp(word, "delta") == 0;
@@ -607,27 +724,132 @@ static void read_network(struct file* f, struct json* j, struct stap_model* m, s
   }
 }
 
+static void read_parameter(struct file* f, struct json* j, struct stap_model* m) {
+  struct parameter* p = m->parameters + m->info.parameters;
+  char key[16], draw[16] = "";
+  size_t count = 0;
+  int first = 1, inner, rising = 1;
+  if (m->info.parameters++ == MOST_PARAMETERS) {
+    fail(f, "it has more than %d parameters", MOST_PARAMETERS);
+    json_fail(j);
+    return;
+  }
+  while (json_key(j, &first, key, sizeof key))
+    if (strcmp(key, "name") == 0)
+      p->about.name = keep_string(f, j);
+    else if (strcmp(key, "draw") == 0)
+      json_string(j, draw, sizeof draw, 1);
+    else if (strcmp(key, "values") == 0)
+      for (inner = 1; json_next(j, '[', ']', &inner); ++count) {
+        const double value = json_real(j);
+        if (count == 0) p->about.least = p->about.greatest = value;
+        rising = rising && value >= p->about.greatest && value <= DBL_MAX && value >= -DBL_MAX;
+        if (value < p->about.least) p->about.least = value;
+        if (value > p->about.greatest) p->about.greatest = value;
+      }
+    else
+      json_skip(j, 0);
+  p->logarithm = strcmp(draw, "log") == 0;
+  if (!j->bad && (p->about.name == NULL || (p->logarithm && !(p->about.least > 0.0)) ||
+                  (strcmp(draw, "list") == 0 ? count == 0 || !(p->about.greatest <= DBL_MAX) ||
+                                                   !(p->about.least >= -DBL_MAX)
+                                             : count != 2 || !rising) ||
+                  (!p->logarithm && strcmp(draw, "list") != 0 && strcmp(draw, "uniform") != 0)))
+    fail(f, "parameter %d has no range", m->info.parameters);
+}
+
+/* How networks take parameters in: by their names, and after the time. */
+static void order_parameters(struct stap_model* m) {
+  int a, b;
+  for (a = 0; a < m->info.parameters; ++a)
+    for (b = 0; b < m->info.parameters; ++b) {
+      const int order = strcmp(m->parameters[b].about.name, m->parameters[a].about.name);
+      m->parameters[a].place += order < 0 || (order == 0 && b < a);
+    }
+}
+
+static struct tensor* tensor_called(const struct file* f, const char* name) {
+  struct tensor wanted;
+  wanted.name = name;
+  return bsearch(&wanted, f->tensors, f->tensor_count, sizeof wanted, by_name);
+}
+
+/* The grids of states and of the network. */
+static int lay_out(struct file* f, struct stap_model* m, struct said* said) {
+  int a;
+  if ((said->walls != 0 && said->walls != m->info.axes) || said->shares != said->walls ||
+      said->kinds != said->walls)
+    return fail(f, "its walls and their padding are not those of %d axes", m->info.axes);
+  m->points = m->size = 1;
+  for (a = 0; a < AXES; ++a) {
+    size_t n;
+    if (a >= m->info.axes) m->info.points[a] = 1;
+    n = m->info.points[a];
+    if (!(m->share[a] >= 0.0 && m->share[a] <= 1.0) ||
+        (m->info.walls[a] == 0 ? m->share[a] > 0.0 : n < 2))
+      return fail(f, "the padding of axis %d is none", a + 1);
+    m->axis[a] = n + (size_t)lround(m->share[a] * (double)n);
+    if (m->axis[a] > n) said->needs |= PADDING;
+    if (m->info.walls[a] != 0) said->needs |= WALLS;
+    m->points = times(m->points, n);
+    m->size = times(m->size, m->axis[a]);
+  }
+  return m->size <= (size_t)1 << 26 ||
+         fail(f, "its grid has %zu points, expected at most %zu", m->size, (size_t)1 << 26);
+}
+
+static int lay_out_fno(struct file* f, struct stap_model* m, const struct said* said) {
+  int a;
+  if (said->mode_axes != (size_t)m->info.axes || m->lifting == 0 || m->projection == 0 ||
+      m->layers == 0)
+    return fail(f, "its spec is not complete: it says no modes or sizes of layers that fit");
+  for (a = 0; a < m->info.axes; ++a)
+    if (said->modes[a] % 2 != 0 || said->modes[a] > m->axis[a])
+      return fail(f, "it keeps %zu modes of %zu points, expected an even number of at most those",
+                  said->modes[a], m->axis[a]);
+  m->kept[0] = m->info.axes == 1 ? 1 : said->modes[0];
+  m->kept[1] = said->modes[m->info.axes - 1] / 2 + 1;
+  m->modes = times(m->kept[0], m->kept[1]);
+  return 1;
+}
+
+static int lay_out_dilated(struct file* f, struct stap_model* m, const struct said* said) {
+  size_t i, reach = 1, least = m->axis[0];
+  if (said->blocks == 0 || m->dilation_count == 0 || m->taps % 2 == 0)
+    return fail(f, "its spec is not complete: it says no blocks, dilations or taps that fit");
+  if (m->info.axes == 2 && m->axis[1] < least) least = m->axis[1];
+  for (i = 0; i < m->dilation_count; ++i)
+    if (m->dilations[i] > reach) reach = m->dilations[i];
+  m->layers = said->blocks * m->dilation_count + 2;
+  return reach * (m->taps / 2) < least ||
+         fail(f, "its taps reach %zu points far, but an axis has %zu", reach * (m->taps / 2),
+              least);
+}
+
 static int read_spec(struct file* f, struct stap_model* m) {
   struct json j = json_of(f->spec);
+  struct said said;
+  struct tensor *mask = tensor_called(f, "mask"), *fixed = tensor_called(f, "fixed");
   char key[24];
-  size_t modes[AXES] = {0, 0}, conserved[256], conserved_count = 0, i;
-  unsigned said = m->info.cluster > 1 ? CLUSTER : 0u;
-  int first = 1, axes = 0, lengths = 0, mode_axes = 0, inner, a;
+  size_t conserved[256], conserved_count = 0, axes = 0, i;
+  int first = 1, inner;
+  memset(&said, 0, sizeof said);
   while (!f->bad && json_key(&j, &first, key, sizeof key)) {
     inner = 1;
     if (strcmp(key, "channels") == 0)
       m->out = read_size(f, &j, key, 4096);
     else if (strcmp(key, "points") == 0)
-      axes = read_sizes(f, &j, key, (size_t)1 << 26, m->info.points);
+      axes = read_sizes(f, &j, key, (size_t)1 << 26, m->info.points, AXES);
     else if (strcmp(key, "horizon") == 0)
       m->info.horizon = (long)read_size(f, &j, key, LONG_MAX / 2);
     else if (strcmp(key, "network") == 0)
-      read_network(f, &j, m, modes, &mode_axes, &said);
+      read_network(f, &j, m, &said);
     else if (strcmp(key, "lengths") == 0)
-      for (lengths = 0; json_next(&j, '[', ']', &inner); ++lengths) {
-        const double length = json_real(&j);
-        if (lengths < AXES) m->info.lengths[lengths] = length;
-      }
+      said.lengths = read_reals(&j, m->info.lengths);
+    else if (strcmp(key, "walls") == 0)
+      said.walls = read_words(f, &j, key, wall_names, 3, m->info.walls);
+    else if (strcmp(key, "parameters") == 0)
+      while (json_next(&j, '[', ']', &inner)) read_parameter(f, &j, m);
     else if (strcmp(key, "conserved") == 0)
       while (json_next(&j, '[', ']', &inner)) {
         if (conserved_count == sizeof conserved / sizeof *conserved)
@@ -640,32 +862,31 @@ static int read_spec(struct file* f, struct stap_model* m) {
   }
   if (f->bad) return 0;
   if (!json_ended(&j)) return fail(f, "its spec is not JSON as a model file has it");
-  if (conserved_count > 0) said |= CONSERVED;
-  if (said != m->needs) return fail(f, "what it needs of a reader is not what it says");
-  if (m->out == 0 || axes == 0 || lengths != axes || mode_axes != axes || m->width == 0 ||
-      m->lifting == 0 || m->projection == 0 || m->layers == 0)
-    return fail(f,
-                "its spec is not complete: it says no channels, points, lengths, modes or sizes of "
-                "layers that fit");
+  if (m->out == 0 || axes == 0 || said.lengths != (int)axes || m->width == 0)
+    return fail(f, "its spec is not complete: it says no channels, points, lengths or width");
+  m->info.axes = (int)axes;
+  if (!lay_out(f, m, &said)) return 0;
+  if (m->info.cluster > 1) said.needs |= CLUSTER;
+  if (conserved_count > 0) said.needs |= CONSERVED;
+  if (m->info.parameters > 0) said.needs |= PARAMETERS;
+  if (m->info.parameters == 0) said.needs &= ~(unsigned)SHIFTS;
+  if (mask != NULL || fixed != NULL) said.needs |= FIXED_FIELDS;
+  if (said.needs != m->needs) return fail(f, "what it needs of a reader is not what it says");
+  if (said.needs & SHIFTS && !(said.needs & FNO))
+    return fail(f, "its networks take parameters as shifts, which this family does not have");
+  if (!(said.needs & FNO ? lay_out_fno : lay_out_dilated)(f, m, &said)) return 0;
   if (m->out % (size_t)m->info.cluster != 0)
     return fail(f, "%zu channels are not those of %d states", m->out, m->info.cluster);
-  if (said & TIME_INPUT && m->info.horizon == 0)
+  if (said.needs & TIME_INPUT && m->info.horizon == 0)
     return fail(f,
                 "its networks are told the time, but it does not say over how many steps: write it "
                 "with 'stap export-model'");
-  m->info.axes = axes;
-  for (a = axes; a < AXES; ++a) m->info.points[a] = 1;
-  m->points = times(m->info.points[0], m->info.points[1]);
-  if (m->points > (size_t)1 << 26)
-    return fail(f, "its grid has %zu points, expected at most %zu", m->points, (size_t)1 << 26);
-  for (a = 0; a < axes; ++a)
-    if (modes[a] % 2 != 0 || modes[a] > m->info.points[a])
-      return fail(f, "it keeps %zu modes of %zu points, expected an even number of at most those",
-                  modes[a], m->info.points[a]);
-  m->kept[0] = axes == 1 ? 1 : modes[0];
-  m->kept[1] = modes[axes - 1] / 2 + 1;
-  m->modes = times(m->kept[0], m->kept[1]);
-  m->in = m->out + (said & TIME_INPUT ? 1 : 0) + (said & POSITION_INPUT ? 2 * (size_t)axes : 0);
+  order_parameters(m);
+  m->told =
+      (said.needs & TIME_INPUT ? 1 : 0) + (said.needs & SHIFTS ? 0 : (size_t)m->info.parameters);
+  m->fixed = (mask != NULL) + (fixed != NULL && fixed->rank > 0 ? fixed->shape[0] : 0);
+  m->in = m->out + m->told + (said.needs & POSITION_INPUT ? 2 * axes : 0) + m->fixed;
+  if (m->fixed > 4096) return fail(f, "it has %zu fixed fields, expected at most 4096", m->fixed);
   m->info.channels = m->out / (size_t)m->info.cluster;
   m->info.values = times(m->out, m->points);
   m->wide = padded(m->width);
@@ -678,6 +899,94 @@ static int read_spec(struct file* f, struct stap_model* m) {
       return fail(f, "its conserved channels are not some of its channels, rising");
     m->conserved[conserved[i]] = 1;
   }
+  return 1;
+}
+
+/* A list of so many numbers that are not negative; null: infinite. */
+static void read_bar_list(struct json* j, size_t count, double* to) {
+  size_t n = 0;
+  int first = 1;
+  for (; json_next(j, '[', ']', &first); ++n) {
+    const double value = json_word(j, "null") ? HUGE_VAL : json_real(j);
+    if (n >= count || !(value >= 0.0))
+      json_fail(j);
+    else
+      to[n] = value;
+  }
+  if (n != count) json_fail(j);
+}
+
+/* Twice: sizes, then what is of them. */
+static void read_bar_keys(struct json* j, struct stap_model* m, size_t* sizes, int lists) {
+  const size_t steps = m->bars.steps;
+  char key[16];
+  size_t n;
+  int first = 1, inner, list, f;
+  while (json_key(j, &first, key, sizeof key)) {
+    f = strcmp(key, "any") == 0;
+    if (!lists && strcmp(key, "level") == 0)
+      m->info.level = json_real(j);
+    else if (!lists && strcmp(key, "trajectories") == 0)
+      sizes[0] = json_count(j);
+    else if (!lists && strcmp(key, "channels") == 0)
+      sizes[1] = json_count(j);
+    else if (!lists && strcmp(key, "steps") == 0)
+      sizes[2] = json_count(j);
+    else if (!lists && strcmp(key, "cluster") == 0)
+      sizes[3] = json_count(j);
+    else if (!lists && strcmp(key, "format") == 0)
+      sizes[4] = json_string(j, key, sizeof key, 1) == 6 && strcmp(key, "bars/1") == 0;
+    else if (lists && strcmp(key, "floor") == 0)
+      read_bar_list(j, m->info.channels, m->bars.floor);
+    else if (lists && strcmp(key, "widest") == 0)
+      read_bar_list(j, steps, m->bars.widest);
+    else if (lists && (f || strcmp(key, "first") == 0))
+      for (inner = 1; json_key(j, &inner, key, sizeof key);) {
+        const int bands = strcmp(key, "bands") == 0;
+        if (strcmp(key, "all") == 0)
+          read_bar_list(j, steps, m->bars.factors[f]);
+        else if (bands || strcmp(key, "channels") == 0)
+          for (list = 1, n = 1; json_next(j, '[', ']', &list); ++n)
+            if (n <= m->info.channels)
+              read_bar_list(j, steps,
+                            m->bars.factors[f] + (n + (bands ? m->info.channels : 0)) * steps);
+            else
+              json_fail(j);
+        else
+          json_skip(j, 0);
+      }
+    else
+      json_skip(j, 0);
+  }
+}
+
+static int read_bars(struct file* f, struct stap_model* m) {
+  struct json j = json_of(f->bars == NULL ? "" : f->bars);
+  size_t sizes[5] = {0}, numbers, i;
+  double* to;
+  if (f->bars == NULL || f->bars[0] == '\0') return 1;
+  read_bar_keys(&j, m, sizes, 0);
+  numbers = plus(times(times(2, 1 + 2 * m->info.channels) + 1, sizes[2]), m->info.channels);
+  /* Each of the numbers takes two bytes at least: no other memory is taken. */
+  if (!json_ended(&j) || sizes[4] != 1 || sizes[1] != m->info.channels ||
+      sizes[3] != (size_t)m->info.cluster || sizes[2] == 0 || sizes[2] % sizes[3] != 0 ||
+      sizes[0] > LONG_MAX || !(m->info.level > 0.0 && m->info.level < 1.0) ||
+      numbers > strlen(f->bars) / 2)
+    return fail(f, "its error bars do not fit together");
+  m->bar_numbers = to = malloc(numbers * sizeof *to);
+  if (to == NULL) return fail(f, "there is not enough memory for it");
+  for (i = 0; i < numbers; ++i) to[i] = -1.0;
+  m->bars.steps = sizes[2];
+  m->info.bar_steps = (long)sizes[2];
+  m->info.bar_trajectories = (long)sizes[0];
+  m->bars.floor = to;
+  m->bars.widest = m->bars.floor + m->info.channels;
+  m->bars.factors[0] = m->bars.widest + sizes[2];
+  m->bars.factors[1] = m->bars.factors[0] + (1 + 2 * m->info.channels) * sizes[2];
+  j = json_of(f->bars);
+  read_bar_keys(&j, m, sizes, 1);
+  for (i = 0; i < numbers; ++i)
+    if (!json_ended(&j) || to[i] < 0.0) return fail(f, "its error bars do not fit together");
   return 1;
 }
 
@@ -731,55 +1040,83 @@ static size_t waves_along(const struct stap_model* m, int axis) {
   return axis + 1 == m->info.axes ? m->kept[1] : m->kept[0] / 2 + 1;
 }
 
-/* Where everything lies in the model's numbers; twice: to count, and to give out. */
-static void place(struct stap_model* m, struct pieces* p) {
+/* Taps of a convolution; channels that layer l takes and makes. */
+static size_t taps_of(const struct stap_model* m) {
+  return m->info.axes == 2 ? m->taps * m->taps : m->taps;
+}
+static size_t taken(const struct stap_model* m, size_t l) {
+  return l == 0 ? m->in : m->width;
+}
+static size_t given(const struct stap_model* m, size_t l) {
+  return l + 1 == m->layers ? m->out : m->width;
+}
+
+static void place_fno(const struct stap_model* m, struct member* w, struct pieces* p) {
   const size_t wide = m->wide, high = padded(m->lifting), broad = padded(m->projection);
   size_t l;
+  w->lift1 = take2(p, m->in, high);
+  w->lift1_t = take2(p, m->lifting, padded(m->in));
+  w->lift1_bias = take(p, high);
+  w->lift2 = take2(p, m->lifting, wide);
+  w->lift2_t = take2(p, m->width, high);
+  w->lift2_bias = take(p, wide);
+  w->project1 = take2(p, m->width, broad);
+  w->project1_t = take2(p, m->projection, wide);
+  w->project1_bias = take(p, broad);
+  w->project2 = take2(p, m->projection, padded(m->out));
+  w->project2_t = take2(p, m->out, broad);
+  w->project2_bias = take(p, padded(m->out));
+  w->shift = take2(p, m->layers * m->width, m->needs & SHIFTS ? (size_t)m->info.parameters : 0);
+  for (l = 0; l < m->layers; ++l) {
+    w->w[l] = take2(p, m->width, wide);
+    w->t[l] = take2(p, m->width, wide);
+    w->bias[l] = take(p, wide);
+    w->spectral[l] = take2(p, m->modes, times(2 * m->width, wide));
+  }
+}
+
+static void place_dilated(const struct stap_model* m, struct member* w, struct pieces* p) {
+  size_t l;
+  for (l = 0; l < m->layers; ++l) {
+    w->w[l] = take2(p, taps_of(m) * taken(m, l), padded(given(m, l)));
+    w->t[l] = take2(p, taps_of(m) * given(m, l), padded(taken(m, l)));
+    w->bias[l] = take(p, padded(given(m, l)));
+  }
+}
+
+/* Where everything lies in the model's numbers; twice: to count, and to give out. */
+static void place(struct stap_model* m, struct pieces* p) {
   int i, a;
   for (a = 0; a < m->info.axes; ++a) {
-    const size_t n = m->info.points[a], waves = waves_along(m, a);
+    const size_t n = m->axis[a], waves = m->needs & FNO ? waves_along(m, a) : 0;
     m->cosine[a] = take2(p, waves, n / 2 + 1);
     m->sine[a] = take2(p, waves, (n - 1) / 2);
     m->cosine_t[a] = take2(p, waves, n / 2 + 1);
     m->sine_t[a] = take2(p, waves, (n - 1) / 2);
     m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, n);
   }
+  m->given = take2(p, m->fixed, m->size);
   for (i = 0; i < m->info.members; ++i) {
-    struct member* w = m->members + i;
-    w->mean = take(p, m->out);
-    w->deviation = take(p, m->out);
-    w->lift1 = take2(p, m->in, high);
-    w->lift1_t = take2(p, m->lifting, padded(m->in));
-    w->lift1_bias = take(p, high);
-    w->lift2 = take2(p, m->lifting, wide);
-    w->lift2_t = take2(p, m->width, high);
-    w->lift2_bias = take(p, wide);
-    w->project1 = take2(p, m->width, broad);
-    w->project1_t = take2(p, m->projection, wide);
-    w->project1_bias = take(p, broad);
-    w->project2 = take2(p, m->projection, padded(m->out));
-    w->project2_t = take2(p, m->out, broad);
-    w->project2_bias = take(p, padded(m->out));
-    for (l = 0; l < m->layers; ++l) {
-      w->skip[l] = take2(p, m->width, wide);
-      w->skip_t[l] = take2(p, m->width, wide);
-      w->bias[l] = take(p, wide);
-      w->spectral[l] = take2(p, m->modes, times(2 * m->width, wide));
-    }
+    m->members[i].mean = take(p, m->out);
+    m->members[i].deviation = take(p, m->out);
+    (m->needs & FNO ? place_fno : place_dilated)(m, m->members + i, p);
   }
 }
 
-/* The data of member `i`'s tensor of this shape; NULL: there is none, and that is said, or there is
- * nothing to write it to yet: sizes are checked before memory is taken. */
+/* The data of member `i`'s tensor of this shape (i below 0: of all members); NULL: there is none,
+ * and that is said, or there is nothing to write it to yet: sizes are checked before memory is
+ * taken. */
 static const unsigned char* find(struct file* f, const void* to, int i, const char* name, int rank,
                                  const size_t* shape) {
   char whole[NAME_MOST + 16];
-  struct tensor wanted, *t;
+  struct tensor* t;
   size_t at, values = 1;
   int r;
-  snprintf(whole, sizeof whole, "%d/%s", i, name);
-  wanted.name = whole;
-  t = bsearch(&wanted, f->tensors, f->tensor_count, sizeof wanted, by_name);
+  if (i < 0)
+    snprintf(whole, sizeof whole, "%s", name);
+  else
+    snprintf(whole, sizeof whole, "%d/%s", i, name);
+  t = tensor_called(f, whole);
   if (t == NULL) return fail(f, "tensor %s is missing", whole), NULL;
   for (r = 0; r < rank && t->rank == rank; ++r)
     values = t->shape[r] == shape[r] ? times(values, shape[r]) : SIZE_MAX;
@@ -806,20 +1143,24 @@ static void fill_vector(struct file* f, int i, const char* name, size_t n, float
   for (at = 0; data != NULL && at < n; ++at) to[at] = value_at(data, at);
 }
 
-/* A pointwise layer [out][in], and the way back. */
+/* A convolution [out][in][taps...], or a pointwise layer of one tap, and the way back. */
 static void fill_dense(struct file* f, const struct stap_model* m, int i, const char* name,
-                       size_t out, size_t in, float* to, float* back) {
-  size_t shape[4] = {0, 0, 1, 1}, o, k;
+                       size_t out, size_t in, size_t taps, float* to, float* back) {
+  const size_t forth_size = in * padded(out), back_size = out * padded(in);
+  const size_t all = m->info.axes == 2 ? taps * taps : taps;
+  size_t shape[4], o, k, t;
   const unsigned char* data;
   shape[0] = out;
   shape[1] = in;
+  shape[2] = shape[3] = taps;
   data = find(f, to, i, name, 2 + m->info.axes, shape);
   for (o = 0; data != NULL && o < out; ++o)
-    for (k = 0; k < in; ++k) {
-      const float value = value_at(data, o * in + k);
-      to[o / PANEL * in * PANEL + k * PANEL + o % PANEL] = value;
-      back[k / PANEL * out * PANEL + o * PANEL + k % PANEL] = value;
-    }
+    for (k = 0; k < in; ++k)
+      for (t = 0; t < all; ++t) {
+        const float value = value_at(data, (o * in + k) * all + t);
+        to[t * forth_size + o / PANEL * in * PANEL + k * PANEL + o % PANEL] = value;
+        back[t * back_size + k / PANEL * out * PANEL + o * PANEL + k % PANEL] = value;
+      }
 }
 
 /* [in][out][modes...][2] -> [mode][out / 16][real, imaginary][in][16]; of two axes, modes of the
@@ -848,22 +1189,20 @@ static void fill_spectral(struct file* f, const struct stap_model* m, int i, siz
                out % PANEL] = value_at(data, (((in * w + out) * kx + a) * ky + b) * 2 + part);
 }
 
-static void fill_member(struct file* f, const struct stap_model* m, int i, struct member* w) {
+static void fill_fno(struct file* f, const struct stap_model* m, int i, struct member* w) {
+  const size_t parameters = (size_t)m->info.parameters;
   char name[NAME_MOST];
   size_t shape[4] = {0, 0, 1, 1}, l, c;
   const unsigned char* data;
-  fill_vector(f, i, "mean", m->out, w->mean);
-  fill_vector(f, i, "deviation", m->out, w->deviation);
-  for (c = 0; w->deviation != NULL && !f->bad && c < m->out; ++c)
-    if (!(w->deviation[c] > 0.0f)) fail(f, "tensor %d/deviation is not above 0", i);
-  fill_dense(f, m, i, "lifting.fcs.0.weight", m->lifting, m->in, w->lift1, w->lift1_t);
+  fill_dense(f, m, i, "lifting.fcs.0.weight", m->lifting, m->in, 1, w->lift1, w->lift1_t);
   fill_vector(f, i, "lifting.fcs.0.bias", m->lifting, w->lift1_bias);
-  fill_dense(f, m, i, "lifting.fcs.1.weight", m->width, m->lifting, w->lift2, w->lift2_t);
+  fill_dense(f, m, i, "lifting.fcs.1.weight", m->width, m->lifting, 1, w->lift2, w->lift2_t);
   fill_vector(f, i, "lifting.fcs.1.bias", m->width, w->lift2_bias);
-  fill_dense(f, m, i, "projection.fcs.0.weight", m->projection, m->width, w->project1,
+  fill_dense(f, m, i, "projection.fcs.0.weight", m->projection, m->width, 1, w->project1,
              w->project1_t);
   fill_vector(f, i, "projection.fcs.0.bias", m->projection, w->project1_bias);
-  fill_dense(f, m, i, "projection.fcs.1.weight", m->out, m->projection, w->project2, w->project2_t);
+  fill_dense(f, m, i, "projection.fcs.1.weight", m->out, m->projection, 1, w->project2,
+             w->project2_t);
   fill_vector(f, i, "projection.fcs.1.bias", m->out, w->project2_bias);
   shape[0] = m->layers;
   shape[1] = m->width;
@@ -871,9 +1210,40 @@ static void fill_member(struct file* f, const struct stap_model* m, int i, struc
   for (l = 0; l < m->layers; ++l) {
     for (c = 0; data != NULL && c < m->width; ++c) w->bias[l][c] = value_at(data, l * m->width + c);
     snprintf(name, sizeof name, "fno_blocks.fno_skips.%zu.weight", l);
-    fill_dense(f, m, i, name, m->width, m->width, w->skip[l], w->skip_t[l]);
+    fill_dense(f, m, i, name, m->width, m->width, 1, w->w[l], w->t[l]);
     fill_spectral(f, m, i, l, w->spectral[l]);
   }
+  if (!(m->needs & SHIFTS)) return;
+  shape[2] = parameters;
+  data = find(f, w->shift, i, "fno_blocks.shifts", 3, shape);
+  for (c = 0; data != NULL && c < m->layers * m->width * parameters; ++c)
+    w->shift[c] = value_at(data, c);
+}
+
+static void fill_dilated(struct file* f, const struct stap_model* m, int i, struct member* w) {
+  char name[NAME_MOST];
+  size_t l, length;
+  for (l = 0; l < m->layers; ++l) {
+    const size_t block = (l - 1) / m->dilation_count, place = (l - 1) % m->dilation_count;
+    if (l == 0 || l + 1 == m->layers)
+      snprintf(name, sizeof name, "%s", l == 0 ? "lifting" : "projection");
+    else
+      snprintf(name, sizeof name, "blocks.%zu.%zu", block, place);
+    length = strlen(name);
+    strcpy(name + length, ".weight");
+    fill_dense(f, m, i, name, given(m, l), taken(m, l), m->taps, w->w[l], w->t[l]);
+    strcpy(name + length, ".bias");
+    fill_vector(f, i, name, given(m, l), w->bias[l]);
+  }
+}
+
+static void fill_member(struct file* f, const struct stap_model* m, int i, struct member* w) {
+  size_t c;
+  fill_vector(f, i, "mean", m->out, w->mean);
+  fill_vector(f, i, "deviation", m->out, w->deviation);
+  for (c = 0; w->deviation != NULL && !f->bad && c < m->out; ++c)
+    if (!(w->deviation[c] > 0.0f)) fail(f, "tensor %d/deviation is not above 0", i);
+  (m->needs & FNO ? fill_fno : fill_dilated)(f, m, i, w);
 }
 
 /* Sine and cosine of a whole circle's part/whole, exact where they are 0 and 1. */
@@ -886,16 +1256,27 @@ static double turn(size_t part, size_t whole, int sine) {
   return sine ? sin(angle) : cos(angle);
 }
 
+/* Where a point of the network's axis lies on its ring: half of that is between the walls. */
+static double place_on_ring(const struct stap_model* m, int axis, size_t i, int sine) {
+  const size_t n = m->info.points[axis], padding = m->axis[axis] - n;
+  const size_t centres = m->info.walls[axis] == 1, cells = centres ? n : n - 1;
+  if (m->info.walls[axis] == 0) return turn(i, n, sine);
+  if (i < n) return turn(2 * i + centres, 4 * cells, sine);
+  i = 2 * (i - cells) + centres;
+  return -turn(i, 4 * (centres ? padding : padding + 1), sine);
+}
+
 static void fill_tables(struct stap_model* m) {
   size_t k, i;
   int axis;
   for (axis = 0; axis < m->info.axes; ++axis) {
-    const size_t n = m->info.points[axis], waves = waves_along(m, axis), odd = (n - 1) / 2;
+    const size_t n = m->axis[axis], waves = m->needs & FNO ? waves_along(m, axis) : 0;
+    const size_t odd = (n - 1) / 2;
     const int last = axis + 1 == m->info.axes;
     for (k = 0; k < waves; ++k) {
       /* Real fields, along the last axis: zero and middle mode count once on the way back, others
        * twice; and the sine has the sign of e^(-i angle). */
-      const double counts = !last ? 1.0 : (k == 0 || 2 * k == n ? 1.0 : 2.0) / (double)m->points;
+      const double counts = !last ? 1.0 : (k == 0 || 2 * k == n ? 1.0 : 2.0) / (double)m->size;
       for (i = 0; i <= n / 2; ++i) {
         const double value = turn(k * i, n, 0);
         m->cosine[axis][k * (n / 2 + 1) + i] = (float)value;
@@ -908,9 +1289,89 @@ static void fill_tables(struct stap_model* m) {
       }
     }
     for (i = 0; i < n && m->needs & POSITION_INPUT; ++i) {
-      m->position[axis][i] = (float)turn(i, n, 1);
-      m->position[axis][n + i] = (float)turn(i, n, 0);
+      m->position[axis][i] = (float)place_on_ring(m, axis, i, 1);
+      m->position[axis][n + i] = (float)place_on_ring(m, axis, i, 0);
     }
+  }
+}
+
+/* Padding is what both ends ask for, one blended into the other along half a cosine. */
+static struct source source_of(const struct stap_model* m, int axis, size_t i) {
+  const size_t n = m->info.points[axis], wall = m->info.walls[axis] == 2;
+  const size_t before = m->axis[axis] - 1 - i, behind = i - n;
+  const double part = (double)(behind + 1) / (double)(m->axis[axis] - n + 1);
+  const double last = 0.5 * (1.0 + cos(4.0 * atan(1.0) * part));
+  struct source s;
+  memset(&s, 0, sizeof s);
+  if (i < n) {
+    s.count = 1;
+    s.from[0] = i;
+    s.weight[0] = 1.0;
+  } else if (m->padding[axis] != ZERO) {
+    const int mirror = m->padding[axis] != BLENDED;
+    const double sign = m->padding[axis] == ODD ? -1.0 : 1.0;
+    s.count = 2;
+    s.from[0] = n - 1 - (!mirror ? 0 : behind + wall < n ? behind + wall : n - 1);
+    s.from[1] = !mirror ? 0 : before + wall < n ? before + wall : n - 1;
+    s.weight[0] = sign * last;
+    s.weight[1] = sign * (1.0 - last);
+  }
+  return s;
+}
+
+/* A point of the network: its points of a state, none of them masked, and where it is itself. */
+struct spot {
+  size_t from[4], at[AXES];
+  double weight[4];
+  int count;
+  size_t place; /* SIZE_MAX: it is padding, or masked */
+};
+
+static struct spot spot_of(const struct stap_model* m, size_t p) {
+  const int last = m->info.axes - 1;
+  const size_t n = m->axis[last], columns = m->info.points[last];
+  const struct source *y = m->sources[last] + p % n, *x = last > 0 ? m->sources[0] + p / n : NULL;
+  struct spot s;
+  int i, k;
+  s.at[0] = p / n;
+  s.at[last] = p % n;
+  s.count = 0;
+  s.place = SIZE_MAX;
+  for (i = 0; i < (x == NULL ? 1 : x->count); ++i)
+    for (k = 0; k < y->count; ++k) {
+      const size_t from = (x == NULL ? 0 : x->from[i] * columns) + y->from[k];
+      if (m->mask != NULL && m->mask[from] == 0) continue;
+      s.from[s.count] = from;
+      s.weight[s.count++] = (x == NULL ? 1.0 : x->weight[i]) * y->weight[k];
+    }
+  if (p % n < columns && (x == NULL || p / n < m->info.points[0]) && s.count == 1)
+    s.place = s.from[0];
+  return s;
+}
+
+/* Mask and fixed fields, on the network's grid as states are, but never with another sign. */
+static void fill_fixed(struct file* f, struct stap_model* m) {
+  size_t shape[3], c, p, masked = 0;
+  int i;
+  const unsigned char* data;
+  memcpy(shape + 1, m->info.points, sizeof m->info.points);
+  m->counted = m->points;
+  if (tensor_called(f, "mask") != NULL) {
+    data = find(f, m->numbers, -1, "mask", m->info.axes, shape + 1);
+    masked = 1;
+    for (m->counted = 0, p = 0; m->mask != NULL && data != NULL && p < m->points; ++p)
+      m->counted += m->mask[p] = value_at(data, p) != 0.0f;
+    if (m->mask != NULL && m->counted == 0) fail(f, "its mask hides all points");
+  }
+  shape[0] = m->fixed - masked;
+  data = shape[0] == 0 ? NULL : find(f, m->numbers, -1, "fixed", 1 + m->info.axes, shape);
+  for (p = 0; m->given != NULL && m->fixed > 0 && !f->bad && p < m->size; ++p) {
+    const struct spot s = spot_of(m, p);
+    for (c = 0; c < m->fixed; ++c)
+      for (i = 0; i < s.count; ++i)
+        m->given[c * m->size + p] +=
+            (float)fabs(s.weight[i]) *
+            (c < masked ? 1.0f : value_at(data, (c - masked) * m->points + s.from[i]));
   }
 }
 
@@ -921,23 +1382,26 @@ static void fill_members(struct file* f, const struct stap_model* m) {
 
 /* Whether all weights are there, before memory is taken for them, or the data are read. */
 static int check_members(struct file* f, struct stap_model* m, size_t* numbers) {
-  const size_t per_member = 4 * m->layers, ny = m->info.points[m->info.axes - 1];
-  const size_t tables = plus(times(2 * m->kept[1], ny), times(m->kept[0], m->points / ny));
+  const size_t per_member = 4 * m->layers, ny = m->axis[m->info.axes - 1];
+  const size_t tables = plus(times(2 * m->kept[1], ny), times(m->kept[0], m->size / ny));
   struct pieces p = {NULL, 0};
   float** layers;
   size_t i;
   if (tables > (size_t)1 << 27) return fail(f, "its modes and points are too many for this reader");
+  if (times(m->layers, (size_t)m->info.members) > f->tensor_count)
+    return fail(f, "tensors of its %zu layers are missing", m->layers);
   m->members = calloc((size_t)m->info.members, sizeof *m->members);
   layers = m->layer_pieces = calloc((size_t)m->info.members * per_member, sizeof *layers);
   if (m->members == NULL || layers == NULL) return fail(f, "there is not enough memory for it");
   for (i = 0; i < (size_t)m->info.members; ++i, layers += per_member) {
     m->members[i].spectral = layers;
-    m->members[i].skip = layers + m->layers;
-    m->members[i].skip_t = layers + 2 * m->layers;
+    m->members[i].w = layers + m->layers;
+    m->members[i].t = layers + 2 * m->layers;
     m->members[i].bias = layers + 3 * m->layers;
   }
   place(m, &p);
   *numbers = p.used;
+  fill_fixed(f, m);
   fill_members(f, m);
   for (i = 0; i < f->tensor_count && !f->bad; ++i)
     if (!f->tensors[i].used) fail(f, "tensor %.60s belongs to no member", f->tensors[i].name);
@@ -946,9 +1410,19 @@ static int check_members(struct file* f, struct stap_model* m, size_t* numbers) 
 
 static int fill(struct file* f, struct stap_model* m, size_t numbers) {
   struct pieces p = {NULL, 0};
+  size_t i;
+  int a;
   p.block = m->numbers = zeros(numbers);
-  if (p.block == NULL) return fail(f, "there is not enough memory for it");
+  for (a = 0; a < m->info.axes; ++a) {
+    m->sources[a] = malloc(m->axis[a] * sizeof *m->sources[a]);
+    if (m->sources[a] == NULL) return fail(f, "there is not enough memory for it");
+    for (i = 0; i < m->axis[a]; ++i) m->sources[a][i] = source_of(m, a, i);
+  }
+  if (tensor_called(f, "mask") != NULL) m->info.mask = m->mask = calloc(m->points, 1);
+  if (p.block == NULL || (m->mask == NULL && tensor_called(f, "mask") != NULL))
+    return fail(f, "there is not enough memory for it");
   place(m, &p);
+  fill_fixed(f, m);
   fill_members(f, m);
   fill_tables(m);
   return !f->bad;
@@ -980,7 +1454,7 @@ static stap_model* read_model(struct file* f) {
            f->format ? f->format : "");
     else if (f->required == NULL || f->spec == NULL || f->steps == NULL)
       fail(f, "its metadata have no 'requires', 'spec' or 'steps'");
-    else if (read_requires(f, m) && read_info(f, m) && read_spec(f, m) &&
+    else if (read_requires(f, m) && read_info(f, m) && read_spec(f, m) && read_bars(f, m) &&
              check_members(f, m, &numbers)) {
       if (f->data == NULL) data = read_data(f);
       good = !f->bad && check_seal(f) && fill(f, m, numbers);
@@ -1048,6 +1522,10 @@ void stap_model_close(stap_model* m) {
   free(m->members);
   free(m->layer_pieces);
   free(m->conserved);
+  free(m->mask);
+  free(m->sources[0]);
+  free(m->sources[1]);
+  free(m->bar_numbers);
   free(m->text);
   free(m);
 }
@@ -1061,6 +1539,10 @@ const char* stap_model_channel(const stap_model* model, size_t channel) {
   if (channel >= model->channel_names) return "";
   for (; channel > 0; --channel) name += strlen(name) + 1;
   return name;
+}
+
+const stap_parameter* stap_model_parameter(const stap_model* model, size_t number) {
+  return number < (size_t)model->info.parameters ? &model->parameters[number].about : NULL;
 }
 
 /* --- arithmetic ---------------------------------------------------------------------------- */
@@ -1249,7 +1731,7 @@ static void unfold(size_t n, size_t wide, const float* from, float* line, size_t
  * differences to `s`, whose rows stand `ld` apart; and back. */
 static void to_waves(const stap_model* m, const stap_work* w, int axis, float* c, float* s,
                      size_t ld) {
-  const size_t n = m->info.points[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
+  const size_t n = m->axis[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
   const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
   product(waves, sums, panels, m->cosine[axis], sums, w->fold, m->wide, PANEL, NULL, 0, c, ld);
   product(waves, differences, panels, m->sine[axis], differences, w->fold + sums * m->wide, m->wide,
@@ -1257,7 +1739,7 @@ static void to_waves(const stap_model* m, const stap_work* w, int axis, float* c
 }
 static void from_waves(const stap_model* m, const stap_work* w, int axis, const float* c,
                        const float* s, size_t ld) {
-  const size_t n = m->info.points[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
+  const size_t n = m->axis[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
   const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
   product(sums, waves, panels, m->cosine_t[axis], waves, c, ld, PANEL, NULL, 0, w->fold, m->wide);
   product(differences, waves, panels, m->sine_t[axis], waves, s, ld, PANEL, NULL, 0,
@@ -1268,7 +1750,7 @@ static void from_waves(const stap_model* m, const stap_work* w, int axis, const 
  * [point][wide] to modes [wave -kx/2 and up][part][wide]. With C and S the cosines and sines of
  * both parts, wave k is (C_re + S_im, C_im - S_re), wave -k (C_re - S_im, C_im + S_re). */
 static void first_axis(const stap_model* m, const stap_work* w, const float* lines, float* modes) {
-  const size_t nx = m->info.points[0], wide = m->wide, half = m->kept[0] / 2;
+  const size_t nx = m->axis[0], wide = m->wide, half = m->kept[0] / 2;
   const size_t size = (half + 1) * wide;
   const float *c = w->waves, *s = w->waves + 2 * size;
   size_t k, i;
@@ -1292,7 +1774,7 @@ static void first_axis(const stap_model* m, const stap_work* w, const float* lin
  * (cos U_re - sin V_im, cos U_im + sin V_re). */
 static void first_axis_back(const stap_model* m, const stap_work* w, const float* modes,
                             float* lines) {
-  const size_t nx = m->info.points[0], wide = m->wide, half = m->kept[0] / 2;
+  const size_t nx = m->axis[0], wide = m->wide, half = m->kept[0] / 2;
   const size_t size = (half + 1) * wide;
   float *c = w->waves, *s = w->waves + 2 * size;
   size_t k, i;
@@ -1317,7 +1799,7 @@ static void first_axis_back(const stap_model* m, const stap_work* w, const float
  * into `half`: [its mode][part][point of the first axis][wide]. */
 static void transform(const stap_model* m, const stap_work* w, const float* field, float* modes) {
   const int two = m->info.axes == 2, last = m->info.axes - 1;
-  const size_t wide = m->wide, ny = m->info.points[last], nx = m->points / ny;
+  const size_t wide = m->wide, ny = m->axis[last], nx = m->size / ny;
   float* to = two ? w->half : modes;
   size_t i;
   for (i = 0; i < nx; ++i, to += wide) {
@@ -1330,7 +1812,7 @@ static void transform(const stap_model* m, const stap_work* w, const float* fiel
 static void transform_back(const stap_model* m, const stap_work* w, const float* modes,
                            float* field) {
   const int two = m->info.axes == 2, last = m->info.axes - 1;
-  const size_t wide = m->wide, ny = m->info.points[last], nx = m->points / ny;
+  const size_t wide = m->wide, ny = m->axis[last], nx = m->size / ny;
   const float* from = two ? w->half : modes;
   size_t i;
   for (i = 0; two && i < m->kept[1]; ++i)
@@ -1384,45 +1866,101 @@ static void mix_modes_back(const stap_model* m, const float* weights, const floa
     }
 }
 
-/* --- a step -------------------------------------------------------------------------------- */
-
-/* What the network is given at `n` points from `first`: [n][in]. */
-static void fill_input(const stap_model* m, const struct member* k, const double* from, long step,
-                       size_t first, size_t n, float* input) {
-  const size_t ny = m->info.points[m->info.axes - 1];
-  size_t c, p, next = m->out;
-  int axis;
-  for (c = 0; c < m->out; ++c)
-    for (p = 0; p < n; ++p)
-      input[p * m->in + c] =
-          (float)((from[c * m->points + first + p] - k->mean[c]) / k->deviation[c]);
-  if (m->needs & TIME_INPUT) {
-    for (p = 0; p < n; ++p)
-      input[p * m->in + next] = (float)((double)step / (double)m->info.horizon);
-    ++next;
+/* y (+)= the sum over taps of x, so many points away, times that tap's weights. `back`: the
+ * adjoint, with weights for the way back. For `n` points from `first` of a line of the last axis.
+ */
+static void convolve_part(const stap_model* m, size_t line, size_t first, size_t n, size_t dilation,
+                          int back, size_t in, size_t out, const float* x, size_t ldx,
+                          const float* weights, const float* bias, float* y, size_t ldy) {
+  const int last = m->info.axes - 1;
+  const size_t ny = m->axis[last], nx = m->size / ny, half = m->taps / 2, all = taps_of(m);
+  const size_t panels = padded(out) / PANEL, size = in * padded(out);
+  size_t t;
+  for (t = 0; t < all; ++t, weights += size, bias = NULL) {
+    const size_t a = last > 0 ? t / m->taps : half, b = t % m->taps;
+    const size_t up = (back ? half - a + half : a) * dilation + nx * half - half * dilation;
+    const size_t right = (back ? half - b + half : b) * dilation + ny * half - half * dilation;
+    const float* from = x + (line + up) % nx * ny * ldx;
+    const size_t at = (first + right) % ny, whole = ny - at < n ? ny - at : n;
+    float* to = y + (line * ny + first) * ldy;
+    product(whole, in, panels, from + at * ldx, ldx, weights, PANEL, in * PANEL, bias, t > 0, to,
+            ldy);
+    product(n - whole, in, panels, from, ldx, weights, PANEL, in * PANEL, bias, t > 0,
+            to + whole * ldy, ldy);
   }
-  for (axis = 0; axis < m->info.axes && m->needs & POSITION_INPUT; ++axis, next += 2)
-    for (p = 0; p < n; ++p) {
-      const size_t i = axis + 1 == m->info.axes ? (first + p) % ny : (first + p) / ny;
-      input[p * m->in + next] = m->position[axis][i];
-      input[p * m->in + next + 1] = m->position[axis][m->info.points[axis] + i];
+}
+/* Layer l of a dilated network; `back`: from what it makes to what it takes. */
+static void convolve(const stap_model* m, const struct member* k, size_t l, int back,
+                     const float* x, float* y) {
+  const int edge = l == 0 || l + 1 == m->layers;
+  const size_t in = taken(m, l), out = given(m, l), ny = m->axis[m->info.axes - 1];
+  const size_t dilation = edge ? 1 : m->dilations[(l - 1) % m->dilation_count];
+  const size_t ldi = l > 0 ? m->field_ld : back ? padded(in) : in;
+  const size_t ldo = l + 1 < m->layers ? m->field_ld : padded(out);
+  size_t line, first, n;
+  for (line = 0; line < m->size / ny; ++line)
+    for (first = 0; first < ny; first += n) {
+      n = ny - first < CHUNK ? ny - first : CHUNK;
+      if (back)
+        convolve_part(m, line, first, n, dilation, 1, out, in, x, ldo, k->t[l], NULL, y, ldi);
+      else
+        convolve_part(m, line, first, n, dilation, 0, in, out, x, ldi, k->w[l], k->bias[l], y, ldo);
     }
 }
 
-static size_t chunk(const stap_model* m, size_t first) {
-  return m->points - first < CHUNK ? m->points - first : CHUNK;
+/* --- a step -------------------------------------------------------------------------------- */
+
+/* What the network is given at `n` points from `first`: [n][in]. */
+static void fill_input(const stap_model* m, const stap_work* w, const struct member* k,
+                       const double* from, size_t first, size_t n, float* input) {
+  size_t c, p;
+  int i;
+  for (p = first; p < first + n; ++p) {
+    const struct spot s = spot_of(m, p);
+    for (c = 0; c < m->out; ++c) {
+      double value = 0.0;
+      for (i = 0; i < s.count; ++i) value += s.weight[i] * from[c * m->points + s.from[i]];
+      *input++ = (float)((value - (double)k->mean[c]) / (double)k->deviation[c]);
+    }
+    for (c = 0; c < m->told; ++c) *input++ = w->told[c];
+    for (i = 0; i < m->info.axes && m->needs & POSITION_INPUT; ++i) {
+      *input++ = m->position[i][s.at[i]];
+      *input++ = m->position[i][m->axis[i] + s.at[i]];
+    }
+    for (c = 0; c < m->fixed; ++c) *input++ = m->given[c * m->size + p];
+  }
 }
 
-/* The network up to the field that the projection takes, which is returned; with `slopes` those of
+/* A dilated network takes all points at once, where an FNO has a layer for each. */
+static size_t chunk(const stap_model* m, size_t first) {
+  return m->size - first < CHUNK || m->needs & DILATED ? m->size - first : CHUNK;
+}
+
+/* What layer l adds, shifted by the parameters. */
+static const float* bias_of(const stap_model* m, const stap_work* w, const struct member* k,
+                            size_t l) {
+  const size_t n = (size_t)m->info.parameters;
+  const float *by = k->shift + l * m->width * n, *told = w->told + m->told;
+  size_t c, s;
+  if (!(m->needs & SHIFTS)) return k->bias[l];
+  for (c = 0; c < m->width; ++c, by += n) {
+    double sum = (double)k->bias[l][c];
+    for (s = 0; s < n; ++s) sum += (double)by[s] * (double)told[s];
+    w->bias[c] = (float)sum;
+  }
+  return w->bias;
+}
+
+/* The network up to the field that its last part takes, which is returned; with `slopes` those of
  * the layers are kept for the way back. */
-static float* run(const stap_model* m, stap_work* w, const struct member* k, long step,
-                  const double* from, int slopes) {
+static float* run_fno(const stap_model* m, stap_work* w, const struct member* k, const double* from,
+                      int slopes) {
   const size_t ld = m->field_ld;
   float *field = w->field, *next = w->next, *other;
   size_t first, n, l;
-  for (first = 0; first < m->points; first += n) {
+  for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
-    fill_input(m, k, from, step, first, n, w->input);
+    fill_input(m, w, k, from, first, n, w->input);
     dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden,
           m->hidden_ld);
     gelu_rows(n, m->lifting, w->hidden, NULL, m->hidden_ld);
@@ -1430,15 +1968,16 @@ static float* run(const stap_model* m, stap_work* w, const struct member* k, lon
           field + first * ld, ld);
   }
   for (l = 0; l < m->layers; ++l) {
+    const float* bias = bias_of(m, w, k, l);
     transform(m, w, field, w->spectrum);
     mix_modes(m, w, k->spectral[l], w->spectrum, w->product);
     transform_back(m, w, w->product, next);
-    for (first = 0; first < m->points; first += n) {
+    for (first = 0; first < m->size; first += n) {
       float* y = next + first * ld;
       n = chunk(m, first);
-      dense(n, m->width, m->width, field + first * ld, ld, k->skip[l], k->bias[l], 1, y, ld);
+      dense(n, m->width, m->width, field + first * ld, ld, k->w[l], bias, 1, y, ld);
       if (l + 1 < m->layers)
-        gelu_rows(n, m->width, y, slopes ? w->slopes + (l * m->points + first) * ld : NULL, ld);
+        gelu_rows(n, m->width, y, slopes ? w->slopes + (l * m->size + first) * ld : NULL, ld);
     }
     other = field;
     field = next;
@@ -1447,114 +1986,209 @@ static float* run(const stap_model* m, stap_work* w, const struct member* k, lon
   return field;
 }
 
-static double mean_of(const double* values, size_t n) {
+static float* run_dilated(const stap_model* m, stap_work* w, const struct member* k,
+                          const double* from, int slopes) {
+  const size_t all = m->size * m->field_ld;
+  float *block = w->field, *now = w->field, *to; /* a block's input stays until its end */
+  size_t l, i;
+  fill_input(m, w, k, from, 0, m->size, w->input);
+  convolve(m, k, 0, 0, w->input, now);
+  for (l = 1; l + 1 < m->layers; ++l, now = to) {
+    to = w->field != block && w->field != now ? w->field
+         : w->next != block && w->next != now ? w->next
+                                              : w->third;
+    convolve(m, k, l, 0, now, to);
+    gelu_rows(m->size, m->width, to, slopes ? w->slopes + (l - 1) * all : NULL, m->field_ld);
+    if (l % m->dilation_count != 0) continue;
+    for (i = 0; i < all; ++i) to[i] += block[i];
+    block = to;
+  }
+  return now;
+}
+
+static float* run(const stap_model* m, stap_work* w, const struct member* k, const double* from,
+                  int slopes) {
+  return (m->needs & FNO ? run_fno : run_dilated)(m, w, k, from, slopes);
+}
+
+static int hidden_by_mask(const stap_model* m, size_t point) {
+  return m->mask != NULL && m->mask[point] == 0;
+}
+static double mean_of(const stap_model* m, const double* values) {
   double sum = 0.0;
-  size_t i;
-  for (i = 0; i < n; ++i) sum += values[i];
-  return sum / (double)n;
+  size_t p;
+  for (p = 0; p < m->points; ++p)
+    if (!hidden_by_mask(m, p)) sum += values[p];
+  return sum / (double)m->counted;
 }
 
 /* One member's step; `to` is not `from`. */
-static void advance(const stap_model* m, stap_work* w, const struct member* k, long step,
-                    const double* from, double* to) {
+static void advance(const stap_model* m, stap_work* w, const struct member* k, const double* from,
+                    double* to) {
   const size_t ldo = padded(m->out);
-  const float* field = run(m, w, k, step, from, 0);
+  float* field = run(m, w, k, from, 0);
   size_t first, n, c, p;
-  for (first = 0; first < m->points; first += n) {
+  for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
-    dense(n, m->width, m->projection, field + first * m->field_ld, m->field_ld, k->project1,
-          k->project1_bias, 0, w->hidden, m->hidden_ld);
-    gelu_rows(n, m->projection, w->hidden, NULL, m->hidden_ld);
-    dense(n, m->projection, m->out, w->hidden, m->hidden_ld, k->project2, k->project2_bias, 0,
-          w->output, ldo);
-    for (c = 0; c < m->out; ++c)
-      for (p = 0; p < n; ++p) {
-        const size_t at = c * m->points + first + p;
+    if (m->needs & FNO) {
+      dense(n, m->width, m->projection, field + first * m->field_ld, m->field_ld, k->project1,
+            k->project1_bias, 0, w->hidden, m->hidden_ld);
+      gelu_rows(n, m->projection, w->hidden, NULL, m->hidden_ld);
+      dense(n, m->projection, m->out, w->hidden, m->hidden_ld, k->project2, k->project2_bias, 0,
+            w->output, ldo);
+    } else {
+      convolve(m, k, m->layers - 1, 0, field, w->output);
+    }
+    for (p = 0; p < n; ++p) {
+      const size_t place = spot_of(m, first + p).place;
+      for (c = 0; c < m->out && place != SIZE_MAX; ++c) {
+        const size_t at = c * m->points + place;
         to[at] = (m->delta ? from[at] : (double)k->mean[c]) +
                  (double)k->deviation[c] * (double)w->output[p * ldo + c];
       }
-  }
-  for (c = 0; c < m->out; ++c)
-    if (m->conserved[c]) {
-      double* values = to + c * m->points;
-      const double shift = mean_of(from + c * m->points, m->points) - mean_of(values, m->points);
-      for (p = 0; p < m->points; ++p) values[p] += shift;
     }
+  }
+  for (c = 0; c < m->out; ++c) {
+    double *values = to + c * m->points, shift = 0.0;
+    if (m->mask != NULL)
+      for (p = 0; p < m->points; ++p)
+        if (m->mask[p] == 0) values[p] = 0.0;
+    if (m->conserved[c]) shift = mean_of(m, from + c * m->points) - mean_of(m, values);
+    for (p = 0; m->conserved[c] && p < m->points; ++p)
+      if (!hidden_by_mask(m, p)) values[p] += shift;
+  }
 }
 
-/* Adds one member's gradient to `sum`. */
-static void add_adjoint(const stap_model* m, stap_work* w, const struct member* k, long step,
+/* From the gradient of the field that the last part takes to that of the first part's: `d`, and a
+ * place for the next one. */
+static float* back_fno(const stap_model* m, stap_work* w, const struct member* k, float* d,
+                       float* field) {
+  const size_t ld = m->field_ld, shifts = m->needs & SHIFTS ? (size_t)m->info.parameters : 0;
+  size_t l, i, p, c;
+  for (l = m->layers; l-- > 0;) { /* d: of what layer l makes, before its GELU */
+    float* other = d;
+    for (c = 0; shifts > 0 && c < m->width; ++c) {
+      double sum = 0.0;
+      for (p = 0; p < m->size; ++p) sum += (double)d[p * ld + c];
+      for (i = 0; i < shifts; ++i)
+        w->by_told[m->told + i] += sum * (double)k->shift[(l * m->width + c) * shifts + i];
+    }
+    transform(m, w, d, w->spectrum);
+    mix_modes_back(m, k->spectral[l], w->spectrum, w->product);
+    transform_back(m, w, w->product, field);
+    dense(m->size, m->width, m->width, d, ld, k->t[l], NULL, 1, field, ld);
+    for (i = 0; l > 0 && i < m->size * ld; ++i) field[i] *= w->slopes[(l - 1) * m->size * ld + i];
+    d = field;
+    field = other;
+  }
+  return d;
+}
+
+static float* back_dilated(const stap_model* m, stap_work* w, const struct member* k, float* d) {
+  const size_t all = m->size * m->field_ld;
+  float *block = d, *before, *to; /* the gradient of what a block makes stays until its begin */
+  size_t l, i;
+  for (l = m->layers - 2; l > 0; --l, d = to) {
+    if (l % m->dilation_count == 0) block = d;
+    before = w->field != block && w->field != d ? w->field
+             : w->next != block && w->next != d ? w->next
+                                                : w->third;
+    for (i = 0; i < all; ++i) before[i] = d[i] * w->slopes[(l - 1) * all + i];
+    to = w->field != block && w->field != before ? w->field
+         : w->next != block && w->next != before ? w->next
+                                                 : w->third;
+    convolve(m, k, l, 1, before, to);
+    for (i = 0; (l - 1) % m->dilation_count == 0 && i < all; ++i) to[i] += block[i];
+  }
+  return d;
+}
+
+/* Adds one member's gradient to `sum`, and by what it is told to by_told. */
+static void add_adjoint(const stap_model* m, stap_work* w, const struct member* k,
                         const double* from, const double* weights, double* sum) {
   const size_t ld = m->field_ld, high = m->hidden_ld, ldo = padded(m->out), ldi = padded(m->in);
-  float *field = run(m, w, k, step, from, 1), *d = field == w->field ? w->next : w->field, *other;
-  size_t first, n, c, p, l, i;
+  float *field = run(m, w, k, from, 1), *d = field == w->field ? w->next : w->field;
+  size_t first, n, c, p, i;
+  int s;
   /* A mean that is kept takes the place of the network's: its part of the gradient goes past it. */
-  for (c = 0; c < m->out; ++c)
-    w->means[c] = m->conserved[c] ? mean_of(weights + c * m->points, m->points) : 0.0;
-  for (c = 0; c < m->out; ++c)
-    for (p = c * m->points; p < (c + 1) * m->points; ++p)
-      sum[p] += m->delta ? weights[p] : w->means[c];
-  for (first = 0; first < m->points; first += n) {
+  for (c = 0; c < m->out; ++c) {
+    w->means[c] = m->conserved[c] ? mean_of(m, weights + c * m->points) : 0.0;
+    for (p = 0; p < m->points; ++p)
+      if (!hidden_by_mask(m, p))
+        sum[c * m->points + p] += m->delta ? weights[c * m->points + p] : w->means[c];
+  }
+  for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
+    for (p = 0; p < n; ++p) {
+      const size_t place = spot_of(m, first + p).place;
+      for (c = 0; c < m->out; ++c)
+        w->output[p * ldo + c] =
+            place == SIZE_MAX
+                ? 0.0f
+                : (float)((double)k->deviation[c] * (weights[c * m->points + place] - w->means[c]));
+    }
+    if (m->needs & DILATED) {
+      convolve(m, k, m->layers - 1, 1, w->output, d);
+      continue;
+    }
     dense(n, m->width, m->projection, field + first * ld, ld, k->project1, k->project1_bias, 0,
           w->hidden, high);
     gelu_rows(n, m->projection, w->hidden, w->slope, high);
-    for (c = 0; c < m->out; ++c)
-      for (p = 0; p < n; ++p)
-        w->output[p * ldo + c] =
-            (float)((double)k->deviation[c] * (weights[c * m->points + first + p] - w->means[c]));
     dense(n, m->out, m->projection, w->output, ldo, k->project2_t, NULL, 0, w->hidden, high);
     for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
     dense(n, m->projection, m->width, w->hidden, high, k->project1_t, NULL, 0, d + first * ld, ld);
   }
-  for (l = m->layers; l-- > 0;) { /* d: of what layer l makes, before its GELU */
-    transform(m, w, d, w->spectrum);
-    mix_modes_back(m, k->spectral[l], w->spectrum, w->product);
-    transform_back(m, w, w->product, field);
-    dense(m->points, m->width, m->width, d, ld, k->skip_t[l], NULL, 1, field, ld);
-    for (i = 0; l > 0 && i < m->points * ld; ++i)
-      field[i] *= w->slopes[(l - 1) * m->points * ld + i];
-    other = d;
-    d = field;
-    field = other;
-  }
-  for (first = 0; first < m->points; first += n) {
+  d = m->needs & FNO ? back_fno(m, w, k, d, field) : back_dilated(m, w, k, d);
+  for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
-    fill_input(m, k, from, step, first, n, w->input);
-    dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden, high);
-    gelu_rows(n, m->lifting, w->hidden, w->slope, high);
-    dense(n, m->width, m->lifting, d + first * ld, ld, k->lift2_t, NULL, 0, w->hidden, high);
-    for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
-    dense(n, m->lifting, m->in, w->hidden, high, k->lift1_t, NULL, 0, w->input, ldi);
-    for (c = 0; c < m->out; ++c)
-      for (p = 0; p < n; ++p)
-        sum[c * m->points + first + p] += (double)w->input[p * ldi + c] / (double)k->deviation[c];
+    if (m->needs & FNO) {
+      fill_input(m, w, k, from, first, n, w->input);
+      dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden, high);
+      gelu_rows(n, m->lifting, w->hidden, w->slope, high);
+      dense(n, m->width, m->lifting, d + first * ld, ld, k->lift2_t, NULL, 0, w->hidden, high);
+      for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
+      dense(n, m->lifting, m->in, w->hidden, high, k->lift1_t, NULL, 0, w->input, ldi);
+    } else {
+      convolve(m, k, 0, 1, d, w->input);
+    }
+    for (p = 0; p < n; ++p) {
+      const struct spot at = spot_of(m, first + p);
+      for (c = 0; c < m->out; ++c)
+        for (s = 0; s < at.count; ++s)
+          sum[c * m->points + at.from[s]] +=
+              at.weight[s] * (double)w->input[p * ldi + c] / (double)k->deviation[c];
+      for (c = 0; c < m->told; ++c) w->by_told[c] += (double)w->input[p * ldi + m->out + c];
+    }
   }
 }
 
 /* --- what programs call -------------------------------------------------------------------- */
 
 static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
-  const size_t field = times(m->points, m->field_ld), modes = times(2 * m->modes, m->wide);
+  const size_t field = times(m->size, m->field_ld), modes = times(2 * m->modes, m->wide);
   const size_t values = times(2, m->info.values); /* doubles, in floats */
+  const size_t rows = chunk(m, 0), longest = m->axis[m->axis[0] < m->axis[1]];
   w->field = take(p, field);
   w->next = take(p, field);
-  w->slopes = take2(p, field, m->layers - 1);
+  w->third = take(p, m->needs & DILATED ? field : 0);
+  w->slopes = take2(p, field, m->needs & DILATED ? m->layers - 2 : m->layers - 1);
   w->spectrum = take(p, modes);
   w->product = take(p, modes);
-  w->half = take2(p, m->info.axes == 2 ? 2 * m->kept[1] : 0, times(m->info.points[0], m->wide));
-  w->fold = take2(p, m->info.points[m->info.points[0] < m->info.points[1]], m->wide);
+  w->half = take2(p, m->info.axes == 2 ? 2 * m->kept[1] : 0, times(m->axis[0], m->wide));
+  w->fold = take2(p, m->needs & FNO ? longest : 0, m->wide);
   w->waves = take2(p, 4 * (m->kept[0] / 2 + 1), m->wide);
   w->hidden = take2(p, CHUNK, m->hidden_ld);
   w->slope = take2(p, CHUNK, m->hidden_ld);
-  w->input = take2(p, CHUNK, padded(m->in));
-  w->output = take2(p, CHUNK, padded(m->out));
+  w->input = take2(p, rows, padded(m->in));
+  w->output = take2(p, rows, padded(m->out));
   w->rows = take(p, 4 * m->width);
+  w->bias = take(p, m->wide);
   w->means = (double*)(void*)take(p, 2 * m->out);
   w->made = (double*)(void*)take(p, values);
   w->sum = (double*)(void*)take(p, values);
   w->first = (double*)(void*)take(p, values);
   w->square = (double*)(void*)take(p, values);
+  w->ways = (double*)(void*)take2(p, values, 1 + (size_t)m->info.members);
 }
 
 stap_work* stap_model_work(const stap_model* model) {
@@ -1563,6 +2197,8 @@ stap_work* stap_model_work(const stap_model* model) {
   if (work == NULL) return NULL;
   place_work(model, work, &p);
   work->block = p.block = zeros(p.used);
+  work->set = model->info.parameters == 0;
+  work->start = -1;
   p.used = 0;
   if (p.block != NULL) {
     place_work(model, work, &p);
@@ -1578,9 +2214,34 @@ void stap_work_free(stap_work* work) {
   free(work);
 }
 
+int stap_model_set(const stap_model* m, stap_work* w, const double* parameters) {
+  const size_t first = m->needs & TIME_INPUT ? 1 : 0;
+  int i;
+  for (i = 0; i < m->info.parameters; ++i)
+    if (!(fabs(parameters[i]) <= DBL_MAX) || (m->parameters[i].logarithm && !(parameters[i] > 0.0)))
+      return -1;
+  for (i = 0; i < m->info.parameters; ++i) {
+    const struct parameter* p = m->parameters + i;
+    double least = p->about.least, most = p->about.greatest, value = parameters[i], slope = 2.0;
+    if (p->logarithm) {
+      slope /= value;
+      least = log(least);
+      most = log(most);
+      value = log(value);
+    }
+    /* From -1 to 1 over the range; 0 where that is one value. */
+    w->told[first + p->place] =
+        least < most ? (float)(2.0 * (value - least) / (most - least) - 1.0) : 0.0f;
+    w->by_value[i] = least < most ? slope / (most - least) : 0.0;
+  }
+  w->set = 1;
+  return 0;
+}
+
 /* The members that `member` means: from *first, so many; 0: there are none, or no such step. */
-static int members_of(const stap_model* m, int member, long step, int* first) {
-  if (step < 0 || member < STAP_MODEL_MEAN || member >= m->info.members) return 0;
+static int members_of(const stap_model* m, stap_work* w, int member, long step, int* first) {
+  if (step < 0 || member < STAP_MODEL_MEAN || member >= m->info.members || !w->set) return 0;
+  if (m->needs & TIME_INPUT) w->told[0] = (float)((double)step / (double)m->info.horizon);
   *first = member == STAP_MODEL_MEAN ? 0 : member;
   return member == STAP_MODEL_MEAN ? m->info.members : 1;
 }
@@ -1588,11 +2249,11 @@ static int members_of(const stap_model* m, int member, long step, int* first) {
 int stap_model_step(const stap_model* m, stap_work* w, int member, long step, const double* from,
                     double* to) {
   int first, i;
-  const int count = members_of(m, member, step, &first);
+  const int count = members_of(m, w, member, step, &first);
   size_t v;
   if (count == 0) return -1;
   for (i = 0; i < count; ++i) {
-    advance(m, w, m->members + first + i, step, from, i == 0 ? w->sum : w->made);
+    advance(m, w, m->members + first + i, from, i == 0 ? w->sum : w->made);
     for (v = 0; i > 0 && v < m->info.values; ++v) w->sum[v] += w->made[v];
   }
   for (v = 0; v < m->info.values; ++v) to[v] = w->sum[v] / count;
@@ -1603,7 +2264,8 @@ int stap_model_rollout(const stap_model* m, stap_work* w, int member, long step,
                        const double* from, double* states) {
   int first;
   long i;
-  if (members_of(m, member, step, &first) == 0 || steps < 0 || step > LONG_MAX - steps) return -1;
+  if (members_of(m, w, member, step, &first) == 0 || steps < 0 || step > LONG_MAX - steps)
+    return -1;
   for (i = 0; i < steps; ++i, from = states, states += m->info.values)
     stap_model_step(m, w, member, step + i, from, states);
   return 0;
@@ -1612,13 +2274,13 @@ int stap_model_rollout(const stap_model* m, stap_work* w, int member, long step,
 int stap_model_members(const stap_model* m, stap_work* w, long step, const double* from,
                        double* average, double* each, double* spread) {
   const size_t values = m->info.values;
-  const int count = m->info.members;
   size_t v;
-  int i;
-  if (step < 0) return -1;
+  int i, first;
+  const int count = members_of(m, w, STAP_MODEL_MEAN, step, &first);
+  if (count == 0) return -1;
   for (i = 0; i < count; ++i) {
     double* made = i == 0 ? w->first : w->made;
-    advance(m, w, m->members + i, step, from, made);
+    advance(m, w, m->members + i, from, made);
     if (each != NULL) memcpy(each + (size_t)i * values, made, values * sizeof *each);
     for (v = 0; v < values; ++v) {
       const double d =
@@ -1637,15 +2299,113 @@ int stap_model_members(const stap_model* m, stap_work* w, long step, const doubl
   return 0;
 }
 
-int stap_model_adjoint(const stap_model* m, stap_work* w, int member, long step, const double* from,
-                       const double* weights, double* gradient) {
+int stap_model_gradients(const stap_model* m, stap_work* w, int member, long step,
+                         const double* from, const double* weights, double* gradient,
+                         double* by_parameter) {
   int first, i;
-  const int count = members_of(m, member, step, &first);
+  const int count = members_of(m, w, member, step, &first);
   size_t v;
   if (count == 0) return -1;
   memset(w->sum, 0, m->info.values * sizeof *w->sum);
-  for (i = 0; i < count; ++i)
-    add_adjoint(m, w, m->members + first + i, step, from, weights, w->sum);
-  for (v = 0; v < m->info.values; ++v) gradient[v] = w->sum[v] / count;
+  memset(w->by_told, 0, sizeof w->by_told);
+  for (i = 0; i < count; ++i) add_adjoint(m, w, m->members + first + i, from, weights, w->sum);
+  for (v = 0; gradient != NULL && v < m->info.values; ++v) gradient[v] = w->sum[v] / count;
+  for (i = 0; by_parameter != NULL && i < m->info.parameters; ++i)
+    by_parameter[i] = w->by_value[i] / count *
+                      w->by_told[(m->needs & TIME_INPUT ? 1 : 0) + m->parameters[i].place];
   return 0;
+}
+
+int stap_model_adjoint(const stap_model* m, stap_work* w, int member, long step, const double* from,
+                       const double* weights, double* gradient) {
+  return stap_model_gradients(m, w, member, step, from, weights, gradient, NULL);
+}
+
+int stap_model_begin(const stap_model* m, stap_work* w, int start, long step, const double* from) {
+  int first;
+  size_t i;
+  if ((start != STAP_START_FIRST && start != STAP_START_ANY) ||
+      members_of(m, w, STAP_MODEL_MEAN, step, &first) == 0)
+    return -1;
+  for (i = 0; i <= (size_t)m->info.members; ++i)
+    memcpy(w->ways + i * m->info.values, from, m->info.values * sizeof *from);
+  w->start = start;
+  w->begun = step;
+  w->ahead = 0;
+  w->lost = 0;
+  return 0;
+}
+
+/* The squared spread of the members at the points of one of a step's states, [channels][points];
+ * infinite where a member is beyond all numbers. */
+static void square_spread(const stap_model* m, const double* members, double* to) {
+  const size_t n = m->info.channels * m->points;
+  const int count = m->info.members;
+  size_t v;
+  int i;
+  for (v = 0; v < n; ++v) {
+    double mean = 0.0, sum = 0.0;
+    for (i = 0; i < count; ++i) mean += members[(size_t)i * m->info.values + v] / count;
+    for (i = 0; i < count; ++i) {
+      const double d = members[(size_t)i * m->info.values + v] - mean;
+      sum += d * d / count;
+    }
+    to[v] = sum <= (double)FLT_MAX ? sum : HUGE_VAL;
+  }
+}
+
+/* Bars of one of a step's states, `h` states after that of the solver. 1: members differ more than
+ * twice as much as on any trajectory of the calibration. */
+static int bars_of(const stap_model* m, stap_work* w, size_t h, const double* spread, double* all,
+                   double* channels, double* bands) {
+  const size_t steps = m->bars.steps, count = m->info.channels;
+  const double* factor = h < steps ? m->bars.factors[w->start] + h : NULL;
+  double sum = 0.0, floors = 0.0, scale, q;
+  size_t c, p;
+  for (c = 0; c < count; ++c, spread += m->points) {
+    double mine = 0.0, least = factor == NULL ? 0.0 : m->bars.floor[c];
+    for (p = 0; p < m->points; ++p) mine += spread[p];
+    sum += mine;
+    floors += least * least;
+    scale = sqrt(mine / (double)m->points);
+    scale = scale > least ? scale : least;
+    q = factor == NULL || w->lost ? HUGE_VAL : factor[(1 + c) * steps];
+    if (channels != NULL) channels[c] = q < HUGE_VAL ? q * scale : HUGE_VAL;
+    q = factor == NULL || w->lost ? HUGE_VAL : factor[(1 + count + c) * steps];
+    for (p = 0; bands != NULL && p < m->points; ++p)
+      bands[c * m->points + p] = q < HUGE_VAL ? q * sqrt(spread[p] + scale * scale) : HUGE_VAL;
+  }
+  scale = sqrt(sum / (double)m->points);
+  scale = scale > sqrt(floors) ? scale : sqrt(floors);
+  q = factor == NULL || w->lost ? HUGE_VAL : factor[0];
+  if (all != NULL) *all = q < HUGE_VAL ? q * scale : HUGE_VAL;
+  return factor != NULL && !(scale <= 2.0 * m->bars.widest[h]);
+}
+
+int stap_model_next(const stap_model* m, stap_work* w, double* state, double* all, double* channels,
+                    double* bands) {
+  const size_t values = m->info.values, frame = m->info.channels * m->points;
+  const size_t k = (size_t)m->info.cluster;
+  double* ways = w->ways;
+  size_t i, v;
+  int first, unlike = 0;
+  if (w->start < 0 || w->begun > LONG_MAX - w->ahead ||
+      stap_model_step(m, w, STAP_MODEL_MEAN, w->begun + w->ahead, ways, ways) != 0)
+    return -1;
+  for (v = 0; v < values; ++v) w->lost |= !(fabs(ways[v]) <= (double)FLT_MAX);
+  first = members_of(m, w, STAP_MODEL_MEAN, w->begun + w->ahead, &first);
+  for (i = 1; i <= (size_t)m->info.members; ++i) {
+    advance(m, w, m->members + i - 1, ways + i * values, w->made);
+    memcpy(ways + i * values, w->made, values * sizeof *ways);
+  }
+  for (i = 0; i < k; ++i) {
+    square_spread(m, ways + values + i * frame, w->square);
+    for (v = 0; v < frame; ++v) w->lost |= !(w->square[v] < HUGE_VAL);
+    unlike |= bars_of(m, w, (size_t)w->ahead * k + i, w->square, all == NULL ? NULL : all + i,
+                      channels == NULL ? NULL : channels + i * m->info.channels,
+                      bands == NULL ? NULL : bands + i * frame);
+  }
+  ++w->ahead;
+  if (state != NULL) memcpy(state, ways, values * sizeof *state);
+  return unlike;
 }
