@@ -40,7 +40,7 @@ class Dilated final : public Network {
   // The value of a channel at (i, j), which may lie outside the grid. One axis: nx = 1.
   double at(const std::vector<double>& channel, long i, long j) const {
     const bool two = shape_.grid.axes() == 2;
-    const long nx = two ? long(shape_.grid.points[0]) : 1, ny = long(shape_.grid.points.back());
+    const long nx = long(sizes_[0]), ny = long(sizes_[1]);
     const auto inside = [](long k, long n, Beyond padding) {
       if (k >= 0 && k < n) return k;
       if (padding == Beyond::zero) return -1L;
@@ -54,7 +54,7 @@ class Dilated final : public Network {
 
   Field convolved(const Field& x, const std::string& layer, std::size_t dilation) const {
     const bool two = shape_.grid.axes() == 2;
-    const long ny = long(shape_.grid.points.back()), taps = long(options_.taps), half = taps / 2;
+    const long ny = long(sizes_[1]), taps = long(options_.taps), half = taps / 2;
     const std::vector<double>&weight = w_[layer + ".weight"], &bias = w_[layer + ".bias"];
     Field y(bias.size(), std::vector<double>(x[0].size()));
     for (std::size_t o = 0; o < y.size(); ++o)

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,6 +27,10 @@ struct CLibrary {
       rollout = stap_model_rollout;
       members = stap_model_members;
       adjoint = stap_model_adjoint;
+      gradients = stap_model_gradients;
+      set = stap_model_set;
+      begin = stap_model_begin;
+      next = stap_model_next;
       return;
     }
     void* handle = dlopen((std::string(STAP_TEST_PROGRAMS) + "/stap_model_" + name + ".so").c_str(),
@@ -45,6 +50,10 @@ struct CLibrary {
     load(rollout, "stap_model_rollout");
     load(members, "stap_model_members");
     load(adjoint, "stap_model_adjoint");
+    load(gradients, "stap_model_gradients");
+    load(set, "stap_model_set");
+    load(begin, "stap_model_begin");
+    load(next, "stap_model_next");
   }
 
   decltype(&stap_model_open) open;
@@ -56,14 +65,20 @@ struct CLibrary {
   decltype(&stap_model_rollout) rollout;
   decltype(&stap_model_members) members;
   decltype(&stap_model_adjoint) adjoint;
+  decltype(&stap_model_gradients) gradients;
+  decltype(&stap_model_set) set;
+  decltype(&stap_model_begin) begin;
+  decltype(&stap_model_next) next;
 };
 
 /// A model that is open in one of them, with memory for its steps.
 struct CModel {
-  CModel(const CLibrary& library, const std::string& path)
+  CModel(const CLibrary& library, const std::string& path, std::span<const double> parameters = {})
       : c(library), model(c.open(path.c_str(), why, sizeof why)) {
     if (model == nullptr) throw std::runtime_error(why);
     work = c.work(model);
+    if (!parameters.empty() && c.set(model, work, parameters.data()) != 0)
+      throw std::runtime_error("parameters out of reach");
   }
   ~CModel() {
     c.work_free(work);
