@@ -30,67 +30,45 @@
 #error "stap_model.c needs IEEE single precision"
 #endif
 
-/* What a file may need of its reader, as its list `requires` names it. */
-enum {
-  FNO = 1,
-  DILATED = 2,
-  TIME_INPUT = 4,
-  POSITION_INPUT = 8,
-  CONSERVED = 16,
-  PARAMETERS = 32,
-  SHIFTS = 64,
-  WALLS = 128,
-  PADDING = 256,
-  FIXED_FIELDS = 512,
-  CLUSTER = 1024
-};
-static const struct {
-  const char* name;
-  unsigned bit;
-} known[] = {{"fno", FNO},
-             {"dilated", DILATED},
-             {"time_input", TIME_INPUT},
-             {"position_input", POSITION_INPUT},
-             {"conserved", CONSERVED},
-             {"parameters", PARAMETERS},
-             {"shifts", SHIFTS},
-             {"walls", WALLS},
-             {"padding", PADDING},
-             {"fixed_fields", FIXED_FIELDS},
-             {"cluster", CLUSTER}};
-static const char* const wall_names[] = {"periodic", "centres", "points"};
+/* What a file may need of its reader, as its list `requires` names it: a bit each, in this order.
+ */
+enum { FNO = 1, DILATED = 2, TIME_INPUT = 4, POSITION_INPUT = 8, CONSERVED = 16, PARAMETERS = 32 };
+enum { SHIFTS = 64, WALLS = 128, PADDING = 256, FIXED_FIELDS = 512, CLUSTER = 1024 };
+static const char* const known[] = {"fno",       "dilated",      "time_input", "position_input",
+                                    "conserved", "parameters",   "shifts",     "walls",
+                                    "padding",   "fixed_fields", "cluster",    NULL};
+static const char* const wall_words[] = {"periodic", "centres", "points", NULL};
+static const char* const draw_words[] = {"uniform", "log", "list", NULL};
+static const char* const target_words[] = {"state", "delta", NULL};
+static const char* const padding_words[] = {"blended", "zero", "odd", "even", NULL};
 enum { BLENDED, ZERO, ODD, EVEN };
-static const char* const padding_names[] = {"blended", "zero", "odd", "even"};
 
-/* One network. Weights [in][out] are in panels of 16 outputs, [out / 16][in][16], those of a
- * convolution tap by tap; `_t` are the same for the way back. */
+/* Weights [in][out] are in panels of 16 outputs, [out / 16][in][16], those of a convolution tap by
+ * tap; `back` are the same for the way back. */
+struct layer {
+  size_t in, out;
+  float *weights, *back, *bias;
+  float* spectral; /* of an FNO: [mode][panels of [real, imaginary][in]] */
+};
+
+/* One network. Layers of an FNO are those between lifting and projection, with their skips. */
 struct member {
   float *mean, *deviation; /* of the channels */
-  float *lift1, *lift1_bias, *lift2, *lift2_bias, *project1, *project1_bias, *project2,
-      *project2_bias, *shift;
-  float *lift1_t, *lift2_t, *project1_t, *project2_t;
-  float** spectral;       /* per layer: [mode][panels of [real, imaginary][in]] */
-  float **w, **t, **bias; /* per layer: its skip, or the convolution that it is; and back */
+  float* shifts;           /* [layers][width][parameters] */
+  struct layer lift1, lift2, project1, project2, *layers;
 };
 
 struct parameter {
   stap_parameter about;
-  int logarithm;
+  int draw;     /* of draw_words */
   size_t place; /* among those that networks are told: by name */
 };
 
-/* What a point of one of the network's axes is made of. */
+/* What a point of one of the network's axes is made of: points of the state's axis. */
 struct source {
   size_t from[2];
   double weight[2];
   int count;
-};
-
-/* Error bars: [kind][step] factors of what members differ by. Kinds are all channels, each channel,
- * each channel's band. */
-struct bars {
-  size_t steps;
-  double *floor, *widest, *factors[2];
 };
 
 struct stap_model {
@@ -104,41 +82,42 @@ struct stap_model {
   unsigned char* mask;      /* per point of a state; NULL: there is one everywhere */
   struct parameter parameters[MOST_PARAMETERS];
   struct source* sources[AXES];
-  struct bars bars;
-  double* bar_numbers;
+  /* Error bars: [kind][step] factors of what members differ by, for each start. Kinds are all
+   * channels, each channel, each channel's band. */
+  double *floor, *widest, *factors[2];
   double share[AXES]; /* of the points of an axis that its padding has, and how it is made */
   int padding[AXES];
-  /* Channels of a state; of the network's input, of these constant in space, and given. */
+  /* Channels of a state; of the network's input, of these constant in space, and fixed. */
   size_t out, in, told, fixed;
   size_t points, counted;  /* of a state, and those of them that no mask hides */
   size_t size, axis[AXES]; /* points of the network, per axis */
   size_t kept[AXES], modes, width, lifting, projection, layers;
   size_t taps, dilations[64], dilation_count;
   size_t field_ld, hidden_ld, wide; /* strides of a field and a hidden layer; the padded width */
-  /* Per axis: cosines and sines of waves 0 and up at the points of half the axis (see fold()),
-   * [wave] [point], and for the way back [point][wave]. */
-  float *cosine[AXES], *sine[AXES], *cosine_t[AXES], *sine_t[AXES];
+  /* Of the last axis: cosines and sines of waves 0 and up at half of its points (see fold()),
+   * [wave] [point], and for the way back [point][wave]. Of the first of two: what makes of real and
+   * imaginary parts [part][point] those of waves of both signs, [wave][part], and back. */
+  float *cosine, *sine, *cosine_t, *sine_t, *across, *across_t;
   float* position[AXES]; /* per axis: [sine, cosine][points] */
-  float* given;          /* [fixed][size]: mask and fixed fields */
+  float* fields;         /* [fixed][size]: mask and fixed fields */
   struct member* members;
-  float** layer_pieces;
+  struct layer* all_layers;
   float* numbers; /* where all of the above lie */
 };
 
 struct stap_work {
   float *field, *next, *third, *spectrum, *product;
-  float* half;         /* transformed along one axis of two */
-  float *fold, *waves; /* one line of a transform */
+  float* half; /* transformed along one axis of two */
+  float* fold; /* one line of a transform */
   float *hidden, *slope, *input, *output, *rows, *bias;
   float* slopes; /* per layer with a GELU: of it there, for the adjoint */
   float told[1 + MOST_PARAMETERS];
   double by_told[1 + MOST_PARAMETERS], by_value[MOST_PARAMETERS]; /* gradient; d told / d value */
-  int set;                                                        /* parameters were */
   double *means, *made, *sum, *first, *square;                    /* per channel; states */
-  double* ways; /* of a forecast: states of the averaged model and of each member */
-  int start, lost;
-  long begun, ahead; /* the number of its first step; steps made since */
-  float* block;      /* where all of the above lie */
+  double* ways;         /* of a forecast: states of the averaged model and of each member */
+  int set, start, lost; /* parameters were; of a forecast */
+  long begun, ahead;    /* the number of its first step; steps made since */
+  float* block;         /* where all of the above lie */
 };
 
 /* --- sizes and memory ---------------------------------------------------------------------- */
@@ -217,41 +196,23 @@ static int json_take(struct json* j, char c) {
   return 1;
 }
 
-static int json_hex(struct json* j, unsigned* code) {
-  int i;
-  if (j->end - j->at < 4) return json_fail(j);
-  for (*code = 0, i = 0; i < 4; ++i) {
-    const char c = *j->at++;
-    if (c >= '0' && c <= '9')
-      *code = *code * 16 + (unsigned)(c - '0');
-    else if (c >= 'a' && c <= 'f')
-      *code = *code * 16 + (unsigned)(c - 'a') + 10;
-    else if (c >= 'A' && c <= 'F')
-      *code = *code * 16 + (unsigned)(c - 'A') + 10;
-    else
-      return json_fail(j);
-  }
-  return 1;
-}
-
-/* The code behind \u, also of two halves, as UTF-8 into up to 4 bytes; 0: it is none. */
+/* The code behind \u as UTF-8 into up to 3 bytes; 0: it is none. Halves of a pair become "?": our
+ * files have such letters as they are. */
 static size_t json_unicode(struct json* j, char* to) {
-  unsigned code, low;
-  if (!json_hex(j, &code)) return 0;
-  if (code >= 0xD800 && code < 0xDC00) {
-    if (j->end - j->at < 2 || j->at[0] != '\\' || j->at[1] != 'u') return 0;
-    j->at += 2;
-    if (!json_hex(j, &low) || low < 0xDC00 || low > 0xDFFF) return 0;
-    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+  static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+  unsigned code = 0;
+  int i;
+  for (i = 0; i < 4; ++i) {
+    const char* digit = j->at < j->end && *j->at != '\0' ? strchr(digits, *j->at++) : NULL;
+    if (digit == NULL) return 0;
+    code = code * 16 + (unsigned)(digit - digits) % 16;
   }
-  if (code == 0 || (code >= 0xD800 && code < 0xE000)) return 0;
-  if (code < 0x80) return to[0] = (char)code, 1;
-  if (code < 0x800) return to[0] = (char)(0xC0 | code >> 6), to[1] = (char)(0x80 | (code & 63)), 2;
-  if (code < 0x10000)
-    return to[0] = (char)(0xE0 | code >> 12), to[1] = (char)(0x80 | (code >> 6 & 63)),
-           to[2] = (char)(0x80 | (code & 63)), 3;
-  return to[0] = (char)(0xF0 | code >> 18), to[1] = (char)(0x80 | (code >> 12 & 63)),
-         to[2] = (char)(0x80 | (code >> 6 & 63)), to[3] = (char)(0x80 | (code & 63)), 4;
+  if (code >= 0xD800 && code < 0xE000) code = '?';
+  if (code < 0x80) return to[0] = (char)code, code != 0;
+  to[0] = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0xE0 | code >> 12);
+  to[1] = (char)(0x80 | (code < 0x800 ? code & 63 : code >> 6 & 63));
+  to[2] = (char)(0x80 | (code & 63));
+  return code < 0x800 ? 2 : 3;
 }
 
 /* A string without its escapes and with a 0 at its end, into `size` bytes; one that is longer is
@@ -356,11 +317,6 @@ static int json_word(struct json* j, const char* word) {
   j->at += n;
   return 1;
 }
-static int json_boolean(struct json* j) {
-  if (json_word(j, "true")) return 1;
-  return json_word(j, "false") ? 0 : json_fail(j);
-}
-
 static void json_skip(struct json* j, int depth) {
   int first = 1;
   const char c = json_peek(j);
@@ -387,6 +343,18 @@ static int json_ended(struct json* j) {
   return !j->bad && json_peek(j) == '\0' && j->at == j->end;
 }
 
+/* The value of this key in a map; bad where there is none. */
+static struct json json_at(struct json map, const char* key) {
+  char found[24];
+  int first = 1;
+  while (json_key(&map, &first, found, sizeof found)) {
+    if (strcmp(found, key) == 0) return map;
+    json_skip(&map, 0);
+  }
+  json_fail(&map);
+  return map;
+}
+
 /* --- a file -------------------------------------------------------------------------------- */
 
 struct tensor {
@@ -407,7 +375,8 @@ struct file {
   char* text; /* strings of the header, one after the other */
   size_t text_used, text_size;
   const char *format, *required, *spec, *steps, *cluster, *run, *round, *problem,
-      *bars; /* or NULL */
+      *bars;            /* or NULL */
+  struct pieces pieces; /* of the model's numbers: first they are counted */
   int sealed;
   const char* name;
   char* why;
@@ -475,59 +444,52 @@ static const char* keep_string(struct file* f, struct json* j) {
   return text;
 }
 
-static void read_metadata(struct file* f, struct json* j) {
-  const struct {
-    const char* key;
-    const char** value;
-  } wanted[] = {{"format", &f->format}, {"requires", &f->required}, {"spec", &f->spec},
-                {"steps", &f->steps},   {"cluster", &f->cluster},   {"run", &f->run},
-                {"round", &f->round},   {"problem", &f->problem},   {"bars", &f->bars}};
-  char key[16];
-  size_t i;
-  int first = 1;
-  while (json_key(j, &first, key, sizeof key)) {
-    const char* value = keep_string(f, j);
-    if (strcmp(key, "seal") == 0) f->sealed = 1;
-    for (i = 0; i < sizeof wanted / sizeof *wanted; ++i)
-      if (strcmp(key, wanted[i].key) == 0) {
-        if (*wanted[i].value != NULL) json_fail(j); /* twice */
-        *wanted[i].value = value;
-      }
-  }
+/* A text of the metadata; NULL: it is not there. */
+static const char* text_at(struct file* f, struct json map, const char* key) {
+  struct json j = json_at(map, key);
+  const char* text = j.bad ? NULL : keep_string(f, &j);
+  if (text != NULL && j.bad) fail(f, "'%s' in its metadata is no text", key);
+  return text;
+}
+static void read_metadata(struct file* f, struct json map) {
+  f->format = text_at(f, map, "format");
+  f->required = text_at(f, map, "requires");
+  f->spec = text_at(f, map, "spec");
+  f->steps = text_at(f, map, "steps");
+  f->cluster = text_at(f, map, "cluster");
+  f->run = text_at(f, map, "run");
+  f->round = text_at(f, map, "round");
+  f->problem = text_at(f, map, "problem");
+  f->bars = text_at(f, map, "bars");
+  f->sealed = !json_at(map, "seal").bad;
 }
 
-static void read_tensor(struct file* f, struct json* j, struct tensor* t) {
-  char key[16], type[8] = "";
-  size_t offsets[2] = {1, 0}, count = 0, values = 1;
-  int first = 1, inner;
-  t->rank = -1;
-  while (json_key(j, &first, key, sizeof key)) {
-    inner = 1;
-    if (strcmp(key, "dtype") == 0) {
-      json_string(j, type, sizeof type, 1);
-    } else if (strcmp(key, "shape") == 0) {
-      for (t->rank = 0; json_next(j, '[', ']', &inner); values = times(values, t->shape[t->rank++]))
-        if (t->rank < 5)
-          t->shape[t->rank] = json_count(j);
-        else
-          json_fail(j), t->rank = 0;
-    } else if (strcmp(key, "data_offsets") == 0) {
-      for (count = 0; json_next(j, '[', ']', &inner); ++count)
-        if (count < 2)
-          offsets[count] = json_count(j);
-        else
-          json_fail(j);
-    } else {
-      json_skip(j, 0);
-    }
+/* A list of counts; those beyond `room` are not kept. How many there are. */
+static size_t read_counts(struct json* j, size_t* to, size_t room) {
+  size_t n = 0;
+  int first = 1;
+  for (; json_next(j, '[', ']', &first); ++n) {
+    const size_t count = json_count(j);
+    if (n < room) to[n] = count;
   }
-  if (j->bad) return;
-  t->begin = offsets[0];
-  t->end = offsets[1];
-  if (strcmp(type, "F32") != 0)
-    fail(f, "tensor %.60s has type '%s', expected F32", t->name, type);
-  else if (t->rank < 0 || count != 2 || t->begin > t->end || t->end - t->begin != times(values, 4))
+  return n;
+}
+
+static void read_tensor(struct file* f, struct json entry, struct tensor* t) {
+  struct json type = json_at(entry, "dtype"), shape = json_at(entry, "shape"),
+              offsets = json_at(entry, "data_offsets");
+  size_t ends[2] = {1, 0}, values = 1, rank, r;
+  char name[8] = "";
+  json_string(&type, name, sizeof name, 1);
+  if (strcmp(name, "F32") != 0) fail(f, "tensor %.60s has type '%s', expected F32", t->name, name);
+  rank = read_counts(&shape, t->shape, 5);
+  for (r = 0; r < rank && r < 5; ++r) values = times(values, t->shape[r]);
+  t->rank = (int)rank;
+  if (read_counts(&offsets, ends, 2) != 2 || shape.bad || offsets.bad || rank > 5 ||
+      ends[0] > ends[1] || ends[1] - ends[0] != times(values, 4))
     fail(f, "tensor %.60s has offsets that do not fit its shape", t->name);
+  t->begin = ends[0];
+  t->end = ends[1];
 }
 
 static int by_place(const void* a, const void* b) {
@@ -572,13 +534,14 @@ static int read_header(struct file* f) {
     if (!json_take(&j, ':'))
       json_fail(&j);
     else if (strcmp(name, "__metadata__") == 0)
-      read_metadata(f, &j);
+      read_metadata(f, j), json_skip(&j, 0);
     else if (f->tensor_count == room)
       json_fail(&j);
     else {
       memset(t, 0, sizeof *t);
       t->name = name;
-      read_tensor(f, &j, t);
+      read_tensor(f, j, t);
+      json_skip(&j, 0);
       ++f->tensor_count;
     }
   }
@@ -599,173 +562,116 @@ static int read_header(struct file* f) {
 
 /* --- what a network is --------------------------------------------------------------------- */
 
+static size_t checked(struct file* f, const struct json* j, const char* key, size_t n,
+                      size_t most) {
+  if (j->bad) return fail(f, "'%s' is missing, or not as a model file has it", key), 0;
+  if (n == 0 || n > most) fail(f, "%s is %zu, expected 1 to %zu", key, n, most);
+  return n;
+}
+
+/* A count between 1 and `most`; a list of up to `room` of them; their number. */
+static size_t size_at(struct file* f, struct json map, const char* key, size_t most) {
+  struct json j = json_at(map, key);
+  const size_t n = json_count(&j);
+  return checked(f, &j, key, n, most);
+}
+static size_t sizes_at(struct file* f, struct json map, const char* key, size_t most, size_t* to,
+                       size_t room) {
+  struct json j = json_at(map, key);
+  const size_t n = read_counts(&j, to, room);
+  size_t i;
+  for (i = 0; i < n && i < room && !j.bad; ++i) checked(f, &j, key, to[i], most);
+  return checked(f, &j, key, n, room);
+}
+
+/* Which of these words comes next; -1: none of them. */
+static int word_of(struct json* j, const char* const* words) {
+  char word[64];
+  int i;
+  json_string(j, word, sizeof word, 1);
+  for (i = 0; words[i] != NULL; ++i)
+    if (strcmp(words[i], word) == 0) return i;
+  return -1;
+}
+static int word_at(struct file* f, struct json map, const char* key, const char* const* words) {
+  struct json j = json_at(map, key);
+  const int i = word_of(&j, words);
+  return j.bad || i < 0 ? fail(f, "'%s' says nothing that this reader knows", key) : i;
+}
+static int flag_at(struct file* f, struct json map, const char* key) {
+  struct json j = json_at(map, key);
+  json_peek(&j);
+  return json_word(&j, "true") ||
+         (!json_word(&j, "false") && fail(f, "'%s' is neither true nor false", key));
+}
+
+/* Numbers, or words by their numbers, of each axis, if there are any. */
+static int per_axis(struct file* f, const struct stap_model* m, struct json j,
+                    const char* const* words, double* numbers, int* to) {
+  int n = 0, first = 1;
+  if (j.bad) return 0;
+  for (; json_next(&j, '[', ']', &first); ++n) {
+    const int word = words == NULL ? 0 : word_of(&j, words);
+    const double number = words == NULL ? json_real(&j) : 0.0;
+    if (word < 0 || n >= m->info.axes) json_fail(&j);
+    if (!j.bad && words == NULL) numbers[n] = number;
+    if (!j.bad && words != NULL) to[n] = word;
+  }
+  if (j.bad || (n != 0 && n != m->info.axes))
+    fail(f, "lengths, walls and padding are not those of %d axes", m->info.axes);
+  return n;
+}
+
 static int read_requires(struct file* f, struct stap_model* m) {
   struct json j = json_of(f->required);
-  char name[64];
-  size_t i;
   int first = 1;
   while (json_next(&j, '[', ']', &first)) {
-    const size_t n = sizeof known / sizeof *known;
-    json_string(&j, name, sizeof name, 1);
-    for (i = 0; i < n && strcmp(known[i].name, name) != 0; ++i) continue;
-    if (!j.bad && i == n)
+    struct json at = j;
+    char name[64];
+    const int bit = word_of(&j, known);
+    json_string(&at, name, sizeof name, 1);
+    if (!j.bad && bit < 0)
       return fail(f,
                   "it requires '%s', which this reader does not know: use the stap_model.c of the "
                   "version of stap that wrote it",
                   name);
-    if (i < n) m->needs |= known[i].bit;
+    if (bit >= 0) m->needs |= 1u << bit;
   }
   if (!json_ended(&j)) return fail(f, "'requires' is no list of names");
   if (!(m->needs & FNO) == !(m->needs & DILATED))
     return fail(f, "'requires' does not name one family of networks");
-  m->info.family = m->needs & FNO ? known[0].name : known[1].name;
+  m->info.family = known[m->needs & FNO ? 0 : 1];
   return 1;
 }
 
-/* A count between 1 and `most`. */
-static size_t read_size(struct file* f, struct json* j, const char* what, size_t most) {
-  const size_t n = json_count(j);
-  if (!j->bad && (n == 0 || n > most)) fail(f, "%s is %zu, expected 1 to %zu", what, n, most);
-  return n;
-}
-
-/* How many there are; those beyond `room` are not kept. */
-static size_t read_sizes(struct file* f, struct json* j, const char* what, size_t most, size_t* to,
-                         size_t room) {
-  size_t n = 0;
-  int first = 1;
-  for (; json_next(j, '[', ']', &first); ++n) {
-    const size_t size = read_size(f, j, what, most);
-    if (n < room) to[n] = size;
-  }
-  if (!j->bad && (n < 1 || n > room))
-    fail(f, "%s has %zu entries, expected 1 to %zu", what, n, room);
-  return n;
-}
-
-/* Per axis one of these words, as its number. */
-static int read_words(struct file* f, struct json* j, const char* what, const char* const* words,
-                      int count, int* to) {
-  char word[16];
-  int n = 0, first = 1, i;
-  for (; json_next(j, '[', ']', &first); ++n) {
-    json_string(j, word, sizeof word, 1);
-    for (i = 0; i < count && strcmp(words[i], word) != 0; ++i) continue;
-    if (!j->bad && (i == count || n >= AXES))
-      fail(f, "%s says '%s', which means nothing", what, word);
-    if (n < AXES) to[n] = i;
-  }
-  return n;
-}
-
-static int read_reals(struct json* j, double* to) {
-  int n = 0, first = 1;
-  for (; json_next(j, '[', ']', &first); ++n) {
-    const double value = json_real(j);
-    if (n < AXES) to[n] = value;
-  }
-  return n;
-}
-
-/* What a spec says beside what the model keeps of it. */
-struct said {
-  unsigned needs;
-  size_t modes[AXES], mode_axes, blocks;
-  int shares, kinds, lengths, walls;
-};
-
-/* The section `network`: what surrounds a network, and its family's options. */
-static void read_network(struct file* f, struct json* j, struct stap_model* m, struct said* said) {
-  char key[24], word[16];
-  int first = 1, inner;
-  while (json_key(j, &first, key, sizeof key)) {
-    if (strcmp(key, "modes") == 0 && json_peek(j) == '[')
-      said->mode_axes = read_sizes(f, j, key, 65536, said->modes, AXES);
-    else if (strcmp(key, "width") == 0)
-      m->width = read_size(f, j, key, 4096);
-    else if (strcmp(key, "lifting") == 0)
-      m->lifting = read_size(f, j, key, 65536);
-    else if (strcmp(key, "projection") == 0)
-      m->projection = read_size(f, j, key, 65536);
-    else if (strcmp(key, "layers") == 0)
-      m->layers = read_size(f, j, key, 256);
-    else if (strcmp(key, "blocks") == 0)
-      said->blocks = read_size(f, j, key, 256);
-    else if (strcmp(key, "taps") == 0)
-      m->taps = read_size(f, j, key, 15);
-    else if (strcmp(key, "dilations") == 0)
-      m->dilation_count = read_sizes(f, j, key, 65536, m->dilations, 64);
-    else if (strcmp(key, "time_input") == 0)
-      said->needs |= json_boolean(j) ? TIME_INPUT : 0u;
-    else if (strcmp(key, "position_input") == 0)
-      said->needs |= json_boolean(j) ? POSITION_INPUT : 0u;
-    else if (strcmp(key, "parameter_input") == 0) {
-      json_string(j, word, sizeof word, 1);
-      if (strcmp(word, "shifts") == 0) said->needs |= SHIFTS;
-    } else if (strcmp(key, "padding") == 0) {
-      for (inner = 1; json_key(j, &inner, key, sizeof key);)
-        if (strcmp(key, "share") == 0)
-          said->shares = read_reals(j, m->share);
-        else if (strcmp(key, "kind") == 0)
-          said->kinds = read_words(f, j, "padding", padding_names, 4, m->padding);
-        else
-          json_skip(j, 0);
-    } else if (strcmp(key, "name") == 0) {
-      json_string(j, word, sizeof word, 1);
-      if (strcmp(word, m->info.family) == 0) said->needs |= m->needs & (FNO | DILATED);
-    } else if (strcmp(key, "target") == 0) {
-      json_string(j, word, sizeof word, 1);
-      m->delta = strcmp(word, "delta") == 0;
-      if (!j->bad && !m->delta && strcmp(word, "state") != 0)
-        fail(f, "target is '%s', expected delta or state", word);
-    } else {
-      json_skip(j, 0);
+/* Parameters go into networks by their names, after the time. */
+static int read_parameters(struct file* f, struct stap_model* m, struct json j) {
+  int first = 1, count = 0, a, b;
+  if (j.bad) return 1;
+  for (; json_next(&j, '[', ']', &first); ++count, json_skip(&j, 0)) {
+    struct parameter* p = m->parameters + count;
+    struct json name = json_at(j, "name"), values = json_at(j, "values");
+    int n = 0, inner = 1, good = 1;
+    if (count == MOST_PARAMETERS) return fail(f, "it has more than %d parameters", MOST_PARAMETERS);
+    p->about.name = keep_string(f, &name);
+    p->draw = word_at(f, j, "draw", draw_words);
+    for (; json_next(&values, '[', ']', &inner); ++n) {
+      const double value = json_real(&values);
+      good = good && fabs(value) <= DBL_MAX && (value > 0.0 || p->draw != 1) &&
+             (n == 0 || p->draw == 2 || value >= p->about.least);
+      if (n == 0 || value < p->about.least) p->about.least = value;
+      if (n == 0 || value > p->about.greatest) p->about.greatest = value;
     }
+    if (name.bad || values.bad || !good || (p->draw == 2 ? n == 0 : n != 2))
+      return fail(f, "parameter %d has no range", count + 1);
   }
-}
-
-static void read_parameter(struct file* f, struct json* j, struct stap_model* m) {
-  struct parameter* p = m->parameters + m->info.parameters;
-  char key[16], draw[16] = "";
-  size_t count = 0;
-  int first = 1, inner, rising = 1;
-  if (m->info.parameters++ == MOST_PARAMETERS) {
-    fail(f, "it has more than %d parameters", MOST_PARAMETERS);
-    json_fail(j);
-    return;
-  }
-  while (json_key(j, &first, key, sizeof key))
-    if (strcmp(key, "name") == 0)
-      p->about.name = keep_string(f, j);
-    else if (strcmp(key, "draw") == 0)
-      json_string(j, draw, sizeof draw, 1);
-    else if (strcmp(key, "values") == 0)
-      for (inner = 1; json_next(j, '[', ']', &inner); ++count) {
-        const double value = json_real(j);
-        if (count == 0) p->about.least = p->about.greatest = value;
-        rising = rising && value >= p->about.greatest && value <= DBL_MAX && value >= -DBL_MAX;
-        if (value < p->about.least) p->about.least = value;
-        if (value > p->about.greatest) p->about.greatest = value;
-      }
-    else
-      json_skip(j, 0);
-  p->logarithm = strcmp(draw, "log") == 0;
-  if (!j->bad && (p->about.name == NULL || (p->logarithm && !(p->about.least > 0.0)) ||
-                  (strcmp(draw, "list") == 0 ? count == 0 || !(p->about.greatest <= DBL_MAX) ||
-                                                   !(p->about.least >= -DBL_MAX)
-                                             : count != 2 || !rising) ||
-                  (!p->logarithm && strcmp(draw, "list") != 0 && strcmp(draw, "uniform") != 0)))
-    fail(f, "parameter %d has no range", m->info.parameters);
-}
-
-/* How networks take parameters in: by their names, and after the time. */
-static void order_parameters(struct stap_model* m) {
-  int a, b;
-  for (a = 0; a < m->info.parameters; ++a)
-    for (b = 0; b < m->info.parameters; ++b) {
+  m->info.parameters = count;
+  for (a = 0; a < count; ++a)
+    for (b = 0; b < count; ++b) {
       const int order = strcmp(m->parameters[b].about.name, m->parameters[a].about.name);
       m->parameters[a].place += order < 0 || (order == 0 && b < a);
     }
+  return !j.bad || fail(f, "its parameters are no list");
 }
 
 static struct tensor* tensor_called(const struct file* f, const char* name) {
@@ -774,135 +680,122 @@ static struct tensor* tensor_called(const struct file* f, const char* name) {
   return bsearch(&wanted, f->tensors, f->tensor_count, sizeof wanted, by_name);
 }
 
-/* The grids of states and of the network. */
-static int lay_out(struct file* f, struct stap_model* m, struct said* said) {
+/* The grids of states and of the network; what of its needs that says. */
+static unsigned lay_out(struct file* f, struct stap_model* m, struct json spec) {
+  const struct json padding = json_at(json_at(spec, "network"), "padding");
+  unsigned said = 0;
   int a;
-  if ((said->walls != 0 && said->walls != m->info.axes) || said->shares != said->walls ||
-      said->kinds != said->walls)
-    return fail(f, "its walls and their padding are not those of %d axes", m->info.axes);
+  m->info.axes = (int)sizes_at(f, spec, "points", (size_t)1 << 26, m->info.points, AXES);
+  if (f->bad) return 0;
+  if (per_axis(f, m, json_at(spec, "lengths"), NULL, m->info.lengths, NULL) == 0)
+    return (unsigned)fail(f, "'lengths' is missing, or not as a model file has it");
+  per_axis(f, m, json_at(spec, "walls"), wall_words, NULL, m->info.walls);
+  per_axis(f, m, json_at(padding, "share"), NULL, m->share, NULL);
+  per_axis(f, m, json_at(padding, "kind"), padding_words, NULL, m->padding);
   m->points = m->size = 1;
-  for (a = 0; a < AXES; ++a) {
-    size_t n;
-    if (a >= m->info.axes) m->info.points[a] = 1;
-    n = m->info.points[a];
+  for (a = 0; a < AXES && !f->bad; ++a) {
+    const size_t n = a < m->info.axes ? m->info.points[a] : 1;
     if (!(m->share[a] >= 0.0 && m->share[a] <= 1.0) ||
         (m->info.walls[a] == 0 ? m->share[a] > 0.0 : n < 2))
-      return fail(f, "the padding of axis %d is none", a + 1);
-    m->axis[a] = n + (size_t)lround(m->share[a] * (double)n);
-    if (m->axis[a] > n) said->needs |= PADDING;
-    if (m->info.walls[a] != 0) said->needs |= WALLS;
+      fail(f, "axis %d has no such walls or padding", a + 1);
+    m->info.points[a] = n;
+    m->axis[a] = n + (f->bad ? 0 : (size_t)lround(m->share[a] * (double)n));
+    said |= (m->axis[a] > n ? PADDING : 0u) | (m->info.walls[a] != 0 ? WALLS : 0u);
     m->points = times(m->points, n);
     m->size = times(m->size, m->axis[a]);
   }
-  return m->size <= (size_t)1 << 26 ||
-         fail(f, "its grid has %zu points, expected at most %zu", m->size, (size_t)1 << 26);
+  if (m->size > (size_t)1 << 26)
+    fail(f, "its grid has %zu points, expected at most %zu", m->size, (size_t)1 << 26);
+  return said;
 }
 
-static int lay_out_fno(struct file* f, struct stap_model* m, const struct said* said) {
+static int lay_out_fno(struct file* f, struct stap_model* m, struct json network) {
+  size_t modes[AXES] = {0, 0};
+  const size_t axes = sizes_at(f, network, "modes", 65536, modes, AXES);
   int a;
-  if (said->mode_axes != (size_t)m->info.axes || m->lifting == 0 || m->projection == 0 ||
-      m->layers == 0)
-    return fail(f, "its spec is not complete: it says no modes or sizes of layers that fit");
+  m->lifting = size_at(f, network, "lifting", 65536);
+  m->projection = size_at(f, network, "projection", 65536);
+  m->layers = size_at(f, network, "layers", 256);
+  if (f->bad || axes != (size_t)m->info.axes) return fail(f, "its modes are not of its axes");
   for (a = 0; a < m->info.axes; ++a)
-    if (said->modes[a] % 2 != 0 || said->modes[a] > m->axis[a])
+    if (modes[a] % 2 != 0 || modes[a] > m->axis[a])
       return fail(f, "it keeps %zu modes of %zu points, expected an even number of at most those",
-                  said->modes[a], m->axis[a]);
-  m->kept[0] = m->info.axes == 1 ? 1 : said->modes[0];
-  m->kept[1] = said->modes[m->info.axes - 1] / 2 + 1;
+                  modes[a], m->axis[a]);
+  m->kept[0] = m->info.axes == 1 ? 1 : modes[0];
+  m->kept[1] = modes[m->info.axes - 1] / 2 + 1;
   m->modes = times(m->kept[0], m->kept[1]);
   return 1;
 }
 
-static int lay_out_dilated(struct file* f, struct stap_model* m, const struct said* said) {
+static int lay_out_dilated(struct file* f, struct stap_model* m, struct json network) {
   size_t i, reach = 1, least = m->axis[0];
-  if (said->blocks == 0 || m->dilation_count == 0 || m->taps % 2 == 0)
-    return fail(f, "its spec is not complete: it says no blocks, dilations or taps that fit");
+  m->taps = size_at(f, network, "taps", 15);
+  m->dilation_count = sizes_at(f, network, "dilations", 65536, m->dilations, 64);
+  m->layers = size_at(f, network, "blocks", 256) * m->dilation_count + 2;
+  if (f->bad || m->taps % 2 == 0) return fail(f, "taps is %zu, expected an odd number", m->taps);
   if (m->info.axes == 2 && m->axis[1] < least) least = m->axis[1];
   for (i = 0; i < m->dilation_count; ++i)
     if (m->dilations[i] > reach) reach = m->dilations[i];
-  m->layers = said->blocks * m->dilation_count + 2;
   return reach * (m->taps / 2) < least ||
          fail(f, "its taps reach %zu points far, but an axis has %zu", reach * (m->taps / 2),
               least);
 }
 
 static int read_spec(struct file* f, struct stap_model* m) {
-  struct json j = json_of(f->spec);
-  struct said said;
-  struct tensor *mask = tensor_called(f, "mask"), *fixed = tensor_called(f, "fixed");
-  char key[24];
-  size_t conserved[256], conserved_count = 0, axes = 0, i;
-  int first = 1, inner;
-  memset(&said, 0, sizeof said);
-  while (!f->bad && json_key(&j, &first, key, sizeof key)) {
-    inner = 1;
-    if (strcmp(key, "channels") == 0)
-      m->out = read_size(f, &j, key, 4096);
-    else if (strcmp(key, "points") == 0)
-      axes = read_sizes(f, &j, key, (size_t)1 << 26, m->info.points, AXES);
-    else if (strcmp(key, "horizon") == 0)
-      m->info.horizon = (long)read_size(f, &j, key, LONG_MAX / 2);
-    else if (strcmp(key, "network") == 0)
-      read_network(f, &j, m, &said);
-    else if (strcmp(key, "lengths") == 0)
-      said.lengths = read_reals(&j, m->info.lengths);
-    else if (strcmp(key, "walls") == 0)
-      said.walls = read_words(f, &j, key, wall_names, 3, m->info.walls);
-    else if (strcmp(key, "parameters") == 0)
-      while (json_next(&j, '[', ']', &inner)) read_parameter(f, &j, m);
-    else if (strcmp(key, "conserved") == 0)
-      while (json_next(&j, '[', ']', &inner)) {
-        if (conserved_count == sizeof conserved / sizeof *conserved)
-          json_fail(&j);
-        else
-          conserved[conserved_count++] = json_count(&j);
-      }
-    else
-      json_skip(&j, 0);
+  const struct json spec = json_of(f->spec), network = json_at(spec, "network");
+  const struct tensor *mask = tensor_called(f, "mask"), *fixed = tensor_called(f, "fixed");
+  struct json j = spec;
+  size_t c, before = 0;
+  unsigned said;
+  int first = 1;
+  json_skip(&j, 0);
+  if (!json_ended(&j) || network.bad) return fail(f, "its spec is not JSON as a model file has it");
+  m->out = size_at(f, spec, "channels", 4096);
+  m->width = size_at(f, network, "width", 4096);
+  m->delta = word_at(f, network, "target", target_words);
+  m->conserved = f->bad ? NULL : calloc(m->out, 1);
+  said = lay_out(f, m, spec);
+  if (f->bad || !read_parameters(f, m, json_at(spec, "parameters"))) return 0;
+  if (m->conserved == NULL) return fail(f, "there is not enough memory for it");
+  if (m->info.parameters > 0) said |= PARAMETERS;
+  j = json_at(network, "parameter_input");
+  json_peek(&j);
+  if (m->info.parameters > 0 && json_word(&j, "\"shifts\"")) said |= SHIFTS;
+  if (flag_at(f, network, "time_input")) said |= TIME_INPUT;
+  if (flag_at(f, network, "position_input")) said |= POSITION_INPUT;
+  if (mask != NULL || fixed != NULL) said |= FIXED_FIELDS;
+  if (m->info.cluster > 1) said |= CLUSTER;
+  if (word_at(f, network, "name", known) == (m->needs & FNO ? 0 : 1)) said |= m->needs & 3u;
+  for (j = json_at(spec, "conserved"); json_next(&j, '[', ']', &first); before = c + 1) {
+    c = json_count(&j);
+    if (j.bad || c < before || c >= m->out)
+      return fail(f, "its conserved channels are not some of its channels, rising");
+    m->conserved[c] = 1;
+    said |= CONSERVED;
   }
-  if (f->bad) return 0;
-  if (!json_ended(&j)) return fail(f, "its spec is not JSON as a model file has it");
-  if (m->out == 0 || axes == 0 || said.lengths != (int)axes || m->width == 0)
-    return fail(f, "its spec is not complete: it says no channels, points, lengths or width");
-  m->info.axes = (int)axes;
-  if (!lay_out(f, m, &said)) return 0;
-  if (m->info.cluster > 1) said.needs |= CLUSTER;
-  if (conserved_count > 0) said.needs |= CONSERVED;
-  if (m->info.parameters > 0) said.needs |= PARAMETERS;
-  if (m->info.parameters == 0) said.needs &= ~(unsigned)SHIFTS;
-  if (mask != NULL || fixed != NULL) said.needs |= FIXED_FIELDS;
-  if (said.needs != m->needs) return fail(f, "what it needs of a reader is not what it says");
-  if (said.needs & SHIFTS && !(said.needs & FNO))
-    return fail(f, "its networks take parameters as shifts, which this family does not have");
-  if (!(said.needs & FNO ? lay_out_fno : lay_out_dilated)(f, m, &said)) return 0;
-  if (m->out % (size_t)m->info.cluster != 0)
-    return fail(f, "%zu channels are not those of %d states", m->out, m->info.cluster);
-  if (said.needs & TIME_INPUT && m->info.horizon == 0)
+  if (j.bad || said != m->needs) return fail(f, "what it needs of a reader is not what it says");
+  if ((said & SHIFTS && !(said & FNO)) || m->out % (size_t)m->info.cluster != 0)
+    return fail(f, "its networks cannot have such shifts or clusters");
+  if (!(said & FNO ? lay_out_fno : lay_out_dilated)(f, m, network)) return 0;
+  if (said & TIME_INPUT && json_at(spec, "horizon").bad)
     return fail(f,
                 "its networks are told the time, but it does not say over how many steps: write it "
                 "with 'stap export-model'");
-  order_parameters(m);
-  m->told =
-      (said.needs & TIME_INPUT ? 1 : 0) + (said.needs & SHIFTS ? 0 : (size_t)m->info.parameters);
+  if (!json_at(spec, "horizon").bad)
+    m->info.horizon = (long)size_at(f, spec, "horizon", LONG_MAX / 2);
+  m->told = (said & TIME_INPUT ? 1 : 0) + (said & SHIFTS ? 0 : (size_t)m->info.parameters);
   m->fixed = (mask != NULL) + (fixed != NULL && fixed->rank > 0 ? fixed->shape[0] : 0);
-  m->in = m->out + m->told + (said.needs & POSITION_INPUT ? 2 * axes : 0) + m->fixed;
+  m->in = m->out + m->told + (said & POSITION_INPUT ? 2 * (size_t)m->info.axes : 0) + m->fixed;
   if (m->fixed > 4096) return fail(f, "it has %zu fixed fields, expected at most 4096", m->fixed);
   m->info.channels = m->out / (size_t)m->info.cluster;
   m->info.values = times(m->out, m->points);
   m->wide = padded(m->width);
   m->field_ld = stride(m->width);
   m->hidden_ld = stride(m->lifting > m->projection ? m->lifting : m->projection);
-  m->conserved = calloc(m->out, 1);
-  if (m->conserved == NULL) return fail(f, "there is not enough memory for it");
-  for (i = 0; i < conserved_count; ++i) {
-    if (conserved[i] >= m->out || (i > 0 && conserved[i] <= conserved[i - 1]))
-      return fail(f, "its conserved channels are not some of its channels, rising");
-    m->conserved[conserved[i]] = 1;
-  }
-  return 1;
+  return !f->bad;
 }
 
-/* A list of so many numbers that are not negative; null: infinite. */
+/* So many numbers that are not negative; null: infinite. */
 static void read_bar_list(struct json* j, size_t count, double* to) {
   size_t n = 0;
   int first = 1;
@@ -916,191 +809,117 @@ static void read_bar_list(struct json* j, size_t count, double* to) {
   if (n != count) json_fail(j);
 }
 
-/* Twice: sizes, then what is of them. */
-static void read_bar_keys(struct json* j, struct stap_model* m, size_t* sizes, int lists) {
-  const size_t steps = m->bars.steps;
-  char key[16];
-  size_t n;
-  int first = 1, inner, list, f;
-  while (json_key(j, &first, key, sizeof key)) {
-    f = strcmp(key, "any") == 0;
-    if (!lists && strcmp(key, "level") == 0)
-      m->info.level = json_real(j);
-    else if (!lists && strcmp(key, "trajectories") == 0)
-      sizes[0] = json_count(j);
-    else if (!lists && strcmp(key, "channels") == 0)
-      sizes[1] = json_count(j);
-    else if (!lists && strcmp(key, "steps") == 0)
-      sizes[2] = json_count(j);
-    else if (!lists && strcmp(key, "cluster") == 0)
-      sizes[3] = json_count(j);
-    else if (!lists && strcmp(key, "format") == 0)
-      sizes[4] = json_string(j, key, sizeof key, 1) == 6 && strcmp(key, "bars/1") == 0;
-    else if (lists && strcmp(key, "floor") == 0)
-      read_bar_list(j, m->info.channels, m->bars.floor);
-    else if (lists && strcmp(key, "widest") == 0)
-      read_bar_list(j, steps, m->bars.widest);
-    else if (lists && (f || strcmp(key, "first") == 0))
-      for (inner = 1; json_key(j, &inner, key, sizeof key);) {
-        const int bands = strcmp(key, "bands") == 0;
-        if (strcmp(key, "all") == 0)
-          read_bar_list(j, steps, m->bars.factors[f]);
-        else if (bands || strcmp(key, "channels") == 0)
-          for (list = 1, n = 1; json_next(j, '[', ']', &list); ++n)
-            if (n <= m->info.channels)
-              read_bar_list(j, steps,
-                            m->bars.factors[f] + (n + (bands ? m->info.channels : 0)) * steps);
-            else
-              json_fail(j);
-        else
-          json_skip(j, 0);
-      }
-    else
-      json_skip(j, 0);
-  }
-}
-
 static int read_bars(struct file* f, struct stap_model* m) {
-  struct json j = json_of(f->bars == NULL ? "" : f->bars);
-  size_t sizes[5] = {0}, numbers, i;
-  double* to;
+  static const char* const starts[] = {"first", "any"};
+  const struct json bars = json_of(f->bars == NULL ? "" : f->bars);
+  struct json j = bars, level = json_at(bars, "level"), format = json_at(bars, "format");
+  const size_t channels = m->info.channels, kinds = 1 + 2 * channels;
+  size_t steps, numbers, kind;
+  int i, first, bad;
   if (f->bars == NULL || f->bars[0] == '\0') return 1;
-  read_bar_keys(&j, m, sizes, 0);
-  numbers = plus(times(times(2, 1 + 2 * m->info.channels) + 1, sizes[2]), m->info.channels);
-  /* Each of the numbers takes two bytes at least: no other memory is taken. */
-  if (!json_ended(&j) || sizes[4] != 1 || sizes[1] != m->info.channels ||
-      sizes[3] != (size_t)m->info.cluster || sizes[2] == 0 || sizes[2] % sizes[3] != 0 ||
-      sizes[0] > LONG_MAX || !(m->info.level > 0.0 && m->info.level < 1.0) ||
-      numbers > strlen(f->bars) / 2)
+  json_skip(&j, 0);
+  if (!json_ended(&j) || !json_word(&format, "\"bars/1\""))
+    return fail(f, "its error bars are not JSON of the format bars/1");
+  steps = size_at(f, bars, "steps", LONG_MAX);
+  m->info.bar_trajectories = (long)size_at(f, bars, "trajectories", LONG_MAX);
+  m->info.level = json_real(&level);
+  bad = level.bad || !(m->info.level > 0.0 && m->info.level < 1.0) ||
+        size_at(f, bars, "channels", 4096) != channels ||
+        size_at(f, bars, "cluster", 4096) != (size_t)m->info.cluster ||
+        steps % (size_t)m->info.cluster != 0;
+  /* Each number takes two bytes at least: no other memory is taken. */
+  numbers = plus(times(2 * kinds + 1, steps), channels);
+  if (f->bad || bad || numbers > strlen(f->bars) / 2 ||
+      (m->floor = malloc(numbers * sizeof *m->floor)) == NULL)
     return fail(f, "its error bars do not fit together");
-  m->bar_numbers = to = malloc(numbers * sizeof *to);
-  if (to == NULL) return fail(f, "there is not enough memory for it");
-  for (i = 0; i < numbers; ++i) to[i] = -1.0;
-  m->bars.steps = sizes[2];
-  m->info.bar_steps = (long)sizes[2];
-  m->info.bar_trajectories = (long)sizes[0];
-  m->bars.floor = to;
-  m->bars.widest = m->bars.floor + m->info.channels;
-  m->bars.factors[0] = m->bars.widest + sizes[2];
-  m->bars.factors[1] = m->bars.factors[0] + (1 + 2 * m->info.channels) * sizes[2];
-  j = json_of(f->bars);
-  read_bar_keys(&j, m, sizes, 1);
-  for (i = 0; i < numbers; ++i)
-    if (!json_ended(&j) || to[i] < 0.0) return fail(f, "its error bars do not fit together");
-  return 1;
+  m->info.bar_steps = (long)steps;
+  m->widest = m->floor + channels;
+  m->factors[0] = m->widest + steps;
+  m->factors[1] = m->factors[0] + kinds * steps;
+  j = json_at(bars, "floor");
+  read_bar_list(&j, channels, m->floor);
+  bad = j.bad;
+  j = json_at(bars, "widest");
+  read_bar_list(&j, steps, m->widest);
+  for (i = 0; i < 2; ++i) {
+    const struct json map = json_at(bars, starts[i]);
+    bad |= j.bad;
+    j = json_at(map, "all");
+    read_bar_list(&j, steps, m->factors[i]);
+    for (kind = 1; kind < kinds; ++kind) {
+      if (kind == 1 || kind == 1 + channels) {
+        bad |= j.bad;
+        j = json_at(map, kind == 1 ? "channels" : "bands");
+        first = 1;
+      }
+      if (!json_next(&j, '[', ']', &first)) json_fail(&j);
+      read_bar_list(&j, steps, m->factors[i] + kind * steps);
+      if (kind % channels == 0 && json_next(&j, '[', ']', &first)) json_fail(&j);
+    }
+  }
+  return !(bad | j.bad) || fail(f, "its error bars do not fit together");
 }
 
 /* What the file says of itself: nothing that steps depend on, but the cluster and the members. */
 static int read_info(struct file* f, struct stap_model* m) {
-  struct json j;
-  char key[16];
-  int first = 1, inner;
+  struct json j, name, channels;
+  int first = 1;
   m->info.problem = m->info.run = "";
   m->info.round = -1;
   m->info.cluster = 1;
   if (f->cluster != NULL) {
+    size_t states;
     j = json_of(f->cluster);
-    m->info.cluster = (int)read_size(f, &j, "cluster", 4096);
-    if (!json_ended(&j)) return fail(f, "its cluster is no number");
+    states = json_count(&j);
+    if (!json_ended(&j) || states < 1 || states > 4096) return fail(f, "its cluster is none");
+    m->info.cluster = (int)states;
   }
   for (j = json_of(f->steps); json_next(&j, '[', ']', &first); ++m->info.members) json_count(&j);
-  if (!json_ended(&j) || m->info.members > 4096)
-    return fail(f, "its members' steps are no list of numbers");
-  if (m->info.members == 0) return fail(f, "it has no members");
+  if (!json_ended(&j) || m->info.members < 1 || m->info.members > 4096)
+    return fail(f, "its members' steps are no list of 1 to 4096 numbers");
   if (f->run != NULL) m->info.run = f->run;
   if (f->round != NULL) {
     j = json_of(f->round);
     m->info.round = (long)(json_count(&j) & LONG_MAX);
     if (!json_ended(&j)) return fail(f, "its round is no number");
   }
-  if (f->problem == NULL) return !f->bad;
+  if (f->problem == NULL) return 1;
   j = json_of(f->problem);
-  for (first = 1; json_key(&j, &first, key, sizeof key);) {
-    inner = 1;
-    if (strcmp(key, "name") == 0)
-      m->info.problem = keep_string(f, &j);
-    else if (strcmp(key, "dt") == 0)
-      m->info.dt = json_real(&j);
-    else if (strcmp(key, "channels") == 0) {
-      m->channels = f->text + f->text_used;
-      for (m->channel_names = 0; json_next(&j, '[', ']', &inner); ++m->channel_names)
-        keep_string(f, &j);
-    } else
-      json_skip(&j, 0);
-  }
-  if (!json_ended(&j) || !(m->info.dt >= 0.0 && m->info.dt <= DBL_MAX))
-    return fail(f, "its problem is not JSON as a model file has it");
-  return !f->bad;
+  json_skip(&j, 0);
+  if (!json_ended(&j)) return fail(f, "its problem is not JSON as a model file has it");
+  j = json_of(f->problem);
+  name = json_at(j, "name");
+  m->info.problem = keep_string(f, &name);
+  channels = json_at(j, "channels");
+  m->channels = f->text + f->text_used;
+  for (first = 1; json_next(&channels, '[', ']', &first); ++m->channel_names)
+    keep_string(f, &channels);
+  j = json_at(j, "dt");
+  m->info.dt = json_real(&j);
+  return (!j.bad && !name.bad && !channels.bad && m->info.dt >= 0.0 && m->info.dt <= DBL_MAX) ||
+         fail(f, "its problem is not JSON as a model file has it");
 }
 
 /* --- weights ------------------------------------------------------------------------------- */
 
-/* Waves that are kept along an axis, apart from their signs: 0 and up. */
-static size_t waves_along(const struct stap_model* m, int axis) {
-  return axis + 1 == m->info.axes ? m->kept[1] : m->kept[0] / 2 + 1;
-}
-
-/* Taps of a convolution; channels that layer l takes and makes. */
+/* Taps of a convolution. */
 static size_t taps_of(const struct stap_model* m) {
   return m->info.axes == 2 ? m->taps * m->taps : m->taps;
 }
-static size_t taken(const struct stap_model* m, size_t l) {
-  return l == 0 ? m->in : m->width;
-}
-static size_t given(const struct stap_model* m, size_t l) {
-  return l + 1 == m->layers ? m->out : m->width;
-}
-
-static void place_fno(const struct stap_model* m, struct member* w, struct pieces* p) {
-  const size_t wide = m->wide, high = padded(m->lifting), broad = padded(m->projection);
-  size_t l;
-  w->lift1 = take2(p, m->in, high);
-  w->lift1_t = take2(p, m->lifting, padded(m->in));
-  w->lift1_bias = take(p, high);
-  w->lift2 = take2(p, m->lifting, wide);
-  w->lift2_t = take2(p, m->width, high);
-  w->lift2_bias = take(p, wide);
-  w->project1 = take2(p, m->width, broad);
-  w->project1_t = take2(p, m->projection, wide);
-  w->project1_bias = take(p, broad);
-  w->project2 = take2(p, m->projection, padded(m->out));
-  w->project2_t = take2(p, m->out, broad);
-  w->project2_bias = take(p, padded(m->out));
-  w->shift = take2(p, m->layers * m->width, m->needs & SHIFTS ? (size_t)m->info.parameters : 0);
-  for (l = 0; l < m->layers; ++l) {
-    w->w[l] = take2(p, m->width, wide);
-    w->t[l] = take2(p, m->width, wide);
-    w->bias[l] = take(p, wide);
-    w->spectral[l] = take2(p, m->modes, times(2 * m->width, wide));
-  }
-}
-
-static void place_dilated(const struct stap_model* m, struct member* w, struct pieces* p) {
-  size_t l;
-  for (l = 0; l < m->layers; ++l) {
-    w->w[l] = take2(p, taps_of(m) * taken(m, l), padded(given(m, l)));
-    w->t[l] = take2(p, taps_of(m) * given(m, l), padded(taken(m, l)));
-    w->bias[l] = take(p, padded(given(m, l)));
-  }
-}
-
-/* Where everything lies in the model's numbers; twice: to count, and to give out. */
-static void place(struct stap_model* m, struct pieces* p) {
-  int i, a;
-  for (a = 0; a < m->info.axes; ++a) {
-    const size_t n = m->axis[a], waves = m->needs & FNO ? waves_along(m, a) : 0;
-    m->cosine[a] = take2(p, waves, n / 2 + 1);
-    m->sine[a] = take2(p, waves, (n - 1) / 2);
-    m->cosine_t[a] = take2(p, waves, n / 2 + 1);
-    m->sine_t[a] = take2(p, waves, (n - 1) / 2);
-    m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, n);
-  }
-  m->given = take2(p, m->fixed, m->size);
-  for (i = 0; i < m->info.members; ++i) {
-    m->members[i].mean = take(p, m->out);
-    m->members[i].deviation = take(p, m->out);
-    (m->needs & FNO ? place_fno : place_dilated)(m, m->members + i, p);
-  }
+/* Tables, and what all members share; from the same block as weights. */
+static void place_tables(struct stap_model* m, struct pieces* p) {
+  const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1];
+  const size_t first = m->info.axes == 2 ? times(4 * m->kept[0], m->axis[0]) : 0;
+  int a;
+  m->cosine = take2(p, waves, n / 2 + 1);
+  m->sine = take2(p, waves, (n - 1) / 2);
+  m->cosine_t = take2(p, waves, n / 2 + 1);
+  m->sine_t = take2(p, waves, (n - 1) / 2);
+  m->across = take(p, first);
+  m->across_t = take(p, first);
+  for (a = 0; a < m->info.axes; ++a)
+    m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, m->axis[a]);
+  m->fields = take2(p, m->fixed, m->size);
 }
 
 /* The data of member `i`'s tensor of this shape (i below 0: of all members); NULL: there is none,
@@ -1137,37 +956,46 @@ static float value_at(const unsigned char* data, size_t i) {
   return value;
 }
 
-static void fill_vector(struct file* f, int i, const char* name, size_t n, float* to) {
+static float* fill_vector(struct file* f, int i, const char* name, size_t n) {
+  float* to = take(&f->pieces, n);
   const unsigned char* data = find(f, to, i, name, 1, &n);
   size_t at;
   for (at = 0; data != NULL && at < n; ++at) to[at] = value_at(data, at);
+  return to;
 }
 
 /* A convolution [out][in][taps...], or a pointwise layer of one tap, and the way back. */
-static void fill_dense(struct file* f, const struct stap_model* m, int i, const char* name,
-                       size_t out, size_t in, size_t taps, float* to, float* back) {
+static void fill_layer(struct file* f, const struct stap_model* m, int i, const char* name,
+                       size_t out, size_t in, size_t taps, int with_bias, struct layer* l) {
   const size_t forth_size = in * padded(out), back_size = out * padded(in);
   const size_t all = m->info.axes == 2 ? taps * taps : taps;
+  char whole[NAME_MOST];
   size_t shape[4], o, k, t;
   const unsigned char* data;
-  shape[0] = out;
-  shape[1] = in;
+  l->out = shape[0] = out;
+  l->in = shape[1] = in;
   shape[2] = shape[3] = taps;
-  data = find(f, to, i, name, 2 + m->info.axes, shape);
+  l->weights = take2(&f->pieces, all, forth_size);
+  l->back = take2(&f->pieces, all, back_size);
+  snprintf(whole, sizeof whole, "%s.weight", name);
+  data = find(f, l->weights, i, whole, 2 + m->info.axes, shape);
   for (o = 0; data != NULL && o < out; ++o)
     for (k = 0; k < in; ++k)
       for (t = 0; t < all; ++t) {
         const float value = value_at(data, (o * in + k) * all + t);
-        to[t * forth_size + o / PANEL * in * PANEL + k * PANEL + o % PANEL] = value;
-        back[t * back_size + k / PANEL * out * PANEL + o * PANEL + k % PANEL] = value;
+        l->weights[t * forth_size + o / PANEL * in * PANEL + k * PANEL + o % PANEL] = value;
+        l->back[t * back_size + k / PANEL * out * PANEL + o * PANEL + k % PANEL] = value;
       }
+  snprintf(whole, sizeof whole, "%s.bias", name);
+  if (with_bias) l->bias = fill_vector(f, i, whole, out);
 }
 
 /* [in][out][modes...][2] -> [mode][out / 16][real, imaginary][in][16]; of two axes, modes of the
  * last one come first here. */
 static void fill_spectral(struct file* f, const struct stap_model* m, int i, size_t layer,
-                          float* to) {
+                          struct layer* l) {
   const size_t w = m->width, kx = m->kept[0], ky = m->kept[1], mode_size = 2 * w * m->wide;
+  float* to = l->spectral = take2(&f->pieces, m->modes, mode_size);
   size_t shape[5], in, out, a, b, part;
   char name[NAME_MOST];
   const unsigned char* data;
@@ -1189,61 +1017,57 @@ static void fill_spectral(struct file* f, const struct stap_model* m, int i, siz
                out % PANEL] = value_at(data, (((in * w + out) * kx + a) * ky + b) * 2 + part);
 }
 
-static void fill_fno(struct file* f, const struct stap_model* m, int i, struct member* w) {
+static void fill_fno(struct file* f, const struct stap_model* m, int i, struct member* k) {
   const size_t parameters = (size_t)m->info.parameters;
   char name[NAME_MOST];
   size_t shape[4] = {0, 0, 1, 1}, l, c;
   const unsigned char* data;
-  fill_dense(f, m, i, "lifting.fcs.0.weight", m->lifting, m->in, 1, w->lift1, w->lift1_t);
-  fill_vector(f, i, "lifting.fcs.0.bias", m->lifting, w->lift1_bias);
-  fill_dense(f, m, i, "lifting.fcs.1.weight", m->width, m->lifting, 1, w->lift2, w->lift2_t);
-  fill_vector(f, i, "lifting.fcs.1.bias", m->width, w->lift2_bias);
-  fill_dense(f, m, i, "projection.fcs.0.weight", m->projection, m->width, 1, w->project1,
-             w->project1_t);
-  fill_vector(f, i, "projection.fcs.0.bias", m->projection, w->project1_bias);
-  fill_dense(f, m, i, "projection.fcs.1.weight", m->out, m->projection, 1, w->project2,
-             w->project2_t);
-  fill_vector(f, i, "projection.fcs.1.bias", m->out, w->project2_bias);
+  fill_layer(f, m, i, "lifting.fcs.0", m->lifting, m->in, 1, 1, &k->lift1);
+  fill_layer(f, m, i, "lifting.fcs.1", m->width, m->lifting, 1, 1, &k->lift2);
+  fill_layer(f, m, i, "projection.fcs.0", m->projection, m->width, 1, 1, &k->project1);
+  fill_layer(f, m, i, "projection.fcs.1", m->out, m->projection, 1, 1, &k->project2);
   shape[0] = m->layers;
   shape[1] = m->width;
-  data = find(f, w->bias[0], i, "fno_blocks.convs.bias", 2 + m->info.axes, shape);
   for (l = 0; l < m->layers; ++l) {
-    for (c = 0; data != NULL && c < m->width; ++c) w->bias[l][c] = value_at(data, l * m->width + c);
-    snprintf(name, sizeof name, "fno_blocks.fno_skips.%zu.weight", l);
-    fill_dense(f, m, i, name, m->width, m->width, 1, w->w[l], w->t[l]);
-    fill_spectral(f, m, i, l, w->spectral[l]);
+    struct layer* to = k->layers + l;
+    snprintf(name, sizeof name, "fno_blocks.fno_skips.%zu", l);
+    fill_layer(f, m, i, name, m->width, m->width, 1, 0, to);
+    fill_spectral(f, m, i, l, to);
+    to->bias = take(&f->pieces, m->width);
+    data = find(f, to->bias, i, "fno_blocks.convs.bias", 2 + m->info.axes, shape);
+    for (c = 0; data != NULL && c < m->width; ++c) to->bias[c] = value_at(data, l * m->width + c);
   }
   if (!(m->needs & SHIFTS)) return;
   shape[2] = parameters;
-  data = find(f, w->shift, i, "fno_blocks.shifts", 3, shape);
+  k->shifts = take2(&f->pieces, m->layers * m->width, parameters);
+  data = find(f, k->shifts, i, "fno_blocks.shifts", 3, shape);
   for (c = 0; data != NULL && c < m->layers * m->width * parameters; ++c)
-    w->shift[c] = value_at(data, c);
+    k->shifts[c] = value_at(data, c);
 }
 
-static void fill_dilated(struct file* f, const struct stap_model* m, int i, struct member* w) {
+static void fill_dilated(struct file* f, const struct stap_model* m, int i, struct member* k) {
   char name[NAME_MOST];
-  size_t l, length;
-  for (l = 0; l < m->layers; ++l) {
-    const size_t block = (l - 1) / m->dilation_count, place = (l - 1) % m->dilation_count;
-    if (l == 0 || l + 1 == m->layers)
-      snprintf(name, sizeof name, "%s", l == 0 ? "lifting" : "projection");
-    else
-      snprintf(name, sizeof name, "blocks.%zu.%zu", block, place);
-    length = strlen(name);
-    strcpy(name + length, ".weight");
-    fill_dense(f, m, i, name, given(m, l), taken(m, l), m->taps, w->w[l], w->t[l]);
-    strcpy(name + length, ".bias");
-    fill_vector(f, i, name, given(m, l), w->bias[l]);
+  size_t l;
+  fill_layer(f, m, i, "lifting", m->width, m->in, m->taps, 1, k->layers);
+  for (l = 1; l + 1 < m->layers; ++l) {
+    snprintf(name, sizeof name, "blocks.%zu.%zu", (l - 1) / m->dilation_count,
+             (l - 1) % m->dilation_count);
+    fill_layer(f, m, i, name, m->width, m->width, m->taps, 1, k->layers + l);
   }
+  fill_layer(f, m, i, "projection", m->out, m->width, m->taps, 1, k->layers + l);
 }
 
-static void fill_member(struct file* f, const struct stap_model* m, int i, struct member* w) {
+static void fill_members(struct file* f, const struct stap_model* m) {
   size_t c;
-  fill_vector(f, i, "mean", m->out, w->mean);
-  fill_vector(f, i, "deviation", m->out, w->deviation);
-  for (c = 0; w->deviation != NULL && !f->bad && c < m->out; ++c)
-    if (!(w->deviation[c] > 0.0f)) fail(f, "tensor %d/deviation is not above 0", i);
-  (m->needs & FNO ? fill_fno : fill_dilated)(f, m, i, w);
+  int i;
+  for (i = 0; i < m->info.members && !f->bad; ++i) {
+    struct member* k = m->members + i;
+    k->mean = fill_vector(f, i, "mean", m->out);
+    k->deviation = fill_vector(f, i, "deviation", m->out);
+    for (c = 0; k->deviation != NULL && !f->bad && c < m->out; ++c)
+      if (!(k->deviation[c] > 0.0f)) fail(f, "tensor %d/deviation is not above 0", i);
+    (m->needs & FNO ? fill_fno : fill_dilated)(f, m, i, k);
+  }
 }
 
 /* Sine and cosine of a whole circle's part/whole, exact where they are 0 and 1. */
@@ -1267,32 +1091,37 @@ static double place_on_ring(const struct stap_model* m, int axis, size_t i, int 
 }
 
 static void fill_tables(struct stap_model* m) {
+  const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1], odd = (n - 1) / 2;
+  const size_t nx = m->axis[0], kx = m->info.axes == 2 ? m->kept[0] : 0;
   size_t k, i;
-  int axis;
-  for (axis = 0; axis < m->info.axes; ++axis) {
-    const size_t n = m->axis[axis], waves = m->needs & FNO ? waves_along(m, axis) : 0;
-    const size_t odd = (n - 1) / 2;
-    const int last = axis + 1 == m->info.axes;
-    for (k = 0; k < waves; ++k) {
-      /* Real fields, along the last axis: zero and middle mode count once on the way back, others
-       * twice; and the sine has the sign of e^(-i angle). */
-      const double counts = !last ? 1.0 : (k == 0 || 2 * k == n ? 1.0 : 2.0) / (double)m->size;
-      for (i = 0; i <= n / 2; ++i) {
-        const double value = turn(k * i, n, 0);
-        m->cosine[axis][k * (n / 2 + 1) + i] = (float)value;
-        m->cosine_t[axis][i * waves + k] = (float)(value * counts);
-      }
-      for (i = 1; i <= odd; ++i) {
-        const double value = last ? -turn(k * i, n, 1) : turn(k * i, n, 1);
-        m->sine[axis][k * odd + i - 1] = (float)value;
-        m->sine_t[axis][(i - 1) * waves + k] = (float)(value * counts);
-      }
+  int a;
+  for (k = 0; k < waves; ++k) {
+    /* Real fields: zero and middle mode count once on the way back, others twice; and the sine has
+     * the sign of e^(-i angle). */
+    const double counts = (k == 0 || 2 * k == n ? 1.0 : 2.0) / (double)m->size;
+    for (i = 0; i <= n / 2; ++i) {
+      m->cosine[k * (n / 2 + 1) + i] = (float)turn(k * i, n, 0);
+      m->cosine_t[i * waves + k] = (float)(turn(k * i, n, 0) * counts);
     }
-    for (i = 0; i < n && m->needs & POSITION_INPUT; ++i) {
-      m->position[axis][i] = (float)place_on_ring(m, axis, i, 1);
-      m->position[axis][n + i] = (float)place_on_ring(m, axis, i, 0);
+    for (i = 1; i <= odd; ++i) {
+      m->sine[k * odd + i - 1] = (float)-turn(k * i, n, 1);
+      m->sine_t[(i - 1) * waves + k] = (float)(-turn(k * i, n, 1) * counts);
     }
   }
+  for (k = 0; k < kx; ++k) /* wave k - kx / 2 */
+    for (i = 0; i < nx; ++i) {
+      const size_t turns = (k + nx - kx / 2) % nx * i;
+      const float c = (float)turn(turns, nx, 0), s = (float)turn(turns, nx, 1);
+      float *row = m->across + 4 * k * nx + i, *back = m->across_t + 2 * (i * kx + k);
+      row[0] = row[3 * nx] = back[0] = back[2 * nx * kx + 1] = c;
+      row[nx] = back[2 * nx * kx] = s;
+      row[2 * nx] = back[1] = -s;
+    }
+  for (a = 0; a < m->info.axes && m->needs & POSITION_INPUT; ++a)
+    for (i = 0; i < m->axis[a]; ++i) {
+      m->position[a][i] = (float)place_on_ring(m, a, i, 1);
+      m->position[a][m->axis[a] + i] = (float)place_on_ring(m, a, i, 0);
+    }
 }
 
 /* Padding is what both ends ask for, one blended into the other along half a cosine. */
@@ -1365,42 +1194,30 @@ static void fill_fixed(struct file* f, struct stap_model* m) {
   }
   shape[0] = m->fixed - masked;
   data = shape[0] == 0 ? NULL : find(f, m->numbers, -1, "fixed", 1 + m->info.axes, shape);
-  for (p = 0; m->given != NULL && m->fixed > 0 && !f->bad && p < m->size; ++p) {
+  for (p = 0; m->fields != NULL && m->fixed > 0 && !f->bad && p < m->size; ++p) {
     const struct spot s = spot_of(m, p);
     for (c = 0; c < m->fixed; ++c)
       for (i = 0; i < s.count; ++i)
-        m->given[c * m->size + p] +=
+        m->fields[c * m->size + p] +=
             (float)fabs(s.weight[i]) *
             (c < masked ? 1.0f : value_at(data, (c - masked) * m->points + s.from[i]));
   }
 }
 
-static void fill_members(struct file* f, const struct stap_model* m) {
-  int i;
-  for (i = 0; i < m->info.members && !f->bad; ++i) fill_member(f, m, i, m->members + i);
-}
-
 /* Whether all weights are there, before memory is taken for them, or the data are read. */
-static int check_members(struct file* f, struct stap_model* m, size_t* numbers) {
-  const size_t per_member = 4 * m->layers, ny = m->axis[m->info.axes - 1];
+static int check_members(struct file* f, struct stap_model* m) {
+  const size_t ny = m->axis[m->info.axes - 1], members = (size_t)m->info.members;
   const size_t tables = plus(times(2 * m->kept[1], ny), times(m->kept[0], m->size / ny));
-  struct pieces p = {NULL, 0};
-  float** layers;
   size_t i;
-  if (tables > (size_t)1 << 27) return fail(f, "its modes and points are too many for this reader");
-  if (times(m->layers, (size_t)m->info.members) > f->tensor_count)
+  if (tables > (size_t)1 << 25) return fail(f, "its modes and points are too many for this reader");
+  if (times(m->layers, members) > f->tensor_count)
     return fail(f, "tensors of its %zu layers are missing", m->layers);
-  m->members = calloc((size_t)m->info.members, sizeof *m->members);
-  layers = m->layer_pieces = calloc((size_t)m->info.members * per_member, sizeof *layers);
-  if (m->members == NULL || layers == NULL) return fail(f, "there is not enough memory for it");
-  for (i = 0; i < (size_t)m->info.members; ++i, layers += per_member) {
-    m->members[i].spectral = layers;
-    m->members[i].w = layers + m->layers;
-    m->members[i].t = layers + 2 * m->layers;
-    m->members[i].bias = layers + 3 * m->layers;
-  }
-  place(m, &p);
-  *numbers = p.used;
+  m->members = calloc(members, sizeof *m->members);
+  m->all_layers = calloc(members * m->layers, sizeof *m->all_layers);
+  if (m->members == NULL || m->all_layers == NULL)
+    return fail(f, "there is not enough memory for it");
+  for (i = 0; i < members; ++i) m->members[i].layers = m->all_layers + i * m->layers;
+  place_tables(m, &f->pieces);
   fill_fixed(f, m);
   fill_members(f, m);
   for (i = 0; i < f->tensor_count && !f->bad; ++i)
@@ -1408,20 +1225,21 @@ static int check_members(struct file* f, struct stap_model* m, size_t* numbers) 
   return !f->bad;
 }
 
-static int fill(struct file* f, struct stap_model* m, size_t numbers) {
-  struct pieces p = {NULL, 0};
+static int fill(struct file* f, struct stap_model* m) {
+  const int masked = tensor_called(f, "mask") != NULL;
   size_t i;
-  int a;
-  p.block = m->numbers = zeros(numbers);
+  int a, good = 1;
+  f->pieces.block = m->numbers = zeros(f->pieces.used);
+  f->pieces.used = 0;
   for (a = 0; a < m->info.axes; ++a) {
     m->sources[a] = malloc(m->axis[a] * sizeof *m->sources[a]);
-    if (m->sources[a] == NULL) return fail(f, "there is not enough memory for it");
-    for (i = 0; i < m->axis[a]; ++i) m->sources[a][i] = source_of(m, a, i);
+    for (i = 0; m->sources[a] != NULL && i < m->axis[a]; ++i) m->sources[a][i] = source_of(m, a, i);
+    good = good && m->sources[a] != NULL;
   }
-  if (tensor_called(f, "mask") != NULL) m->info.mask = m->mask = calloc(m->points, 1);
-  if (p.block == NULL || (m->mask == NULL && tensor_called(f, "mask") != NULL))
+  if (masked) m->info.mask = m->mask = calloc(m->points, 1);
+  if (!good || m->numbers == NULL || (masked && m->mask == NULL))
     return fail(f, "there is not enough memory for it");
-  place(m, &p);
+  place_tables(m, &f->pieces);
   fill_fixed(f, m);
   fill_members(f, m);
   fill_tables(m);
@@ -1444,7 +1262,6 @@ static unsigned char* read_data(struct file* f) {
 static stap_model* read_model(struct file* f) {
   stap_model* m = calloc(1, sizeof *m);
   unsigned char* data = NULL;
-  size_t numbers = 0;
   int good = 0;
   if (m == NULL) {
     fail(f, "there is not enough memory for it");
@@ -1455,9 +1272,9 @@ static stap_model* read_model(struct file* f) {
     else if (f->required == NULL || f->spec == NULL || f->steps == NULL)
       fail(f, "its metadata have no 'requires', 'spec' or 'steps'");
     else if (read_requires(f, m) && read_info(f, m) && read_spec(f, m) && read_bars(f, m) &&
-             check_members(f, m, &numbers)) {
+             check_members(f, m)) {
       if (f->data == NULL) data = read_data(f);
-      good = !f->bad && check_seal(f) && fill(f, m, numbers);
+      good = !f->bad && check_seal(f) && fill(f, m);
     }
   }
   free(data);
@@ -1520,12 +1337,12 @@ void stap_model_close(stap_model* m) {
   if (m == NULL) return;
   release(m->numbers);
   free(m->members);
-  free(m->layer_pieces);
+  free(m->all_layers);
   free(m->conserved);
   free(m->mask);
   free(m->sources[0]);
   free(m->sources[1]);
-  free(m->bar_numbers);
+  free(m->floor);
   free(m->text);
   free(m);
 }
@@ -1630,10 +1447,16 @@ static void product(size_t rows, size_t n, size_t panels, const float* a, size_t
     }
 }
 
-/* A pointwise layer of `rows` points: y = x W (+ bias) (+ y). */
-static void dense(size_t rows, size_t in, size_t out, const float* x, size_t ldx, const float* w,
-                  const float* bias, int add, float* y, size_t ldy) {
-  product(rows, in, padded(out) / PANEL, x, ldx, w, PANEL, in * PANEL, bias, add, y, ldy);
+/* A pointwise layer of `rows` points: y = x W (+ bias) (+ y); and back, without a bias. */
+static void dense(size_t rows, const struct layer* l, const float* x, size_t ldx, const float* bias,
+                  int add, float* y, size_t ldy) {
+  product(rows, l->in, padded(l->out) / PANEL, x, ldx, l->weights, PANEL, l->in * PANEL, bias, add,
+          y, ldy);
+}
+static void dense_back(size_t rows, const struct layer* l, const float* d, size_t ldd, int add,
+                       float* y, size_t ldy) {
+  product(rows, l->out, padded(l->in) / PANEL, d, ldd, l->back, PANEL, l->out * PANEL, NULL, add, y,
+          ldy);
 }
 
 /* x Phi(x), in its place, and unless NULL its slope Phi(x) + x phi(x).
@@ -1727,72 +1550,22 @@ static void unfold(size_t n, size_t wide, const float* from, float* line, size_t
   }
 }
 
-/* Along an axis: from folded points to waves, cosines of the sums to `c` and sines of the
+/* Along the last axis: from folded points to waves, cosines of the sums to `c` and sines of the
  * differences to `s`, whose rows stand `ld` apart; and back. */
-static void to_waves(const stap_model* m, const stap_work* w, int axis, float* c, float* s,
-                     size_t ld) {
-  const size_t n = m->axis[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
+static void to_waves(const stap_model* m, const stap_work* w, float* c, float* s, size_t ld) {
+  const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1], panels = m->wide / PANEL;
   const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
-  product(waves, sums, panels, m->cosine[axis], sums, w->fold, m->wide, PANEL, NULL, 0, c, ld);
-  product(waves, differences, panels, m->sine[axis], differences, w->fold + sums * m->wide, m->wide,
+  product(waves, sums, panels, m->cosine, sums, w->fold, m->wide, PANEL, NULL, 0, c, ld);
+  product(waves, differences, panels, m->sine, differences, w->fold + sums * m->wide, m->wide,
           PANEL, NULL, 0, s, ld);
 }
-static void from_waves(const stap_model* m, const stap_work* w, int axis, const float* c,
-                       const float* s, size_t ld) {
-  const size_t n = m->axis[axis], waves = waves_along(m, axis), panels = m->wide / PANEL;
+static void from_waves(const stap_model* m, const stap_work* w, const float* c, const float* s,
+                       size_t ld) {
+  const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1], panels = m->wide / PANEL;
   const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
-  product(sums, waves, panels, m->cosine_t[axis], waves, c, ld, PANEL, NULL, 0, w->fold, m->wide);
-  product(differences, waves, panels, m->sine_t[axis], waves, s, ld, PANEL, NULL, 0,
+  product(sums, waves, panels, m->cosine_t, waves, c, ld, PANEL, NULL, 0, w->fold, m->wide);
+  product(differences, waves, panels, m->sine_t, waves, s, ld, PANEL, NULL, 0,
           w->fold + sums * m->wide, m->wide);
-}
-
-/* The first axis of two, whose waves have both signs. Of one mode of the last axis: lines [part]
- * [point][wide] to modes [wave -kx/2 and up][part][wide]. With C and S the cosines and sines of
- * both parts, wave k is (C_re + S_im, C_im - S_re), wave -k (C_re - S_im, C_im + S_re). */
-static void first_axis(const stap_model* m, const stap_work* w, const float* lines, float* modes) {
-  const size_t nx = m->axis[0], wide = m->wide, half = m->kept[0] / 2;
-  const size_t size = (half + 1) * wide;
-  const float *c = w->waves, *s = w->waves + 2 * size;
-  size_t k, i;
-  for (k = 0; k < 2; ++k) {
-    fold(nx, wide, lines + k * nx * wide, wide, w->fold);
-    to_waves(m, w, 0, w->waves + k * size, w->waves + (2 + k) * size, wide);
-  }
-  for (k = 0; k <= half; ++k, c += wide, s += wide) {
-    float *up = modes + (half + k) * 2 * wide, *down = modes + (half - k) * 2 * wide;
-    for (i = 0; i < wide; ++i) {
-      down[i] = c[i] - s[size + i];
-      down[wide + i] = c[size + i] + s[i];
-    }
-    for (i = 0; k < half && i < wide; ++i) {
-      up[i] = c[i] + s[size + i];
-      up[wide + i] = c[size + i] - s[i];
-    }
-  }
-}
-/* The way back: with U the sum and V the difference of waves k and -k, points are
- * (cos U_re - sin V_im, cos U_im + sin V_re). */
-static void first_axis_back(const stap_model* m, const stap_work* w, const float* modes,
-                            float* lines) {
-  const size_t nx = m->axis[0], wide = m->wide, half = m->kept[0] / 2;
-  const size_t size = (half + 1) * wide;
-  float *c = w->waves, *s = w->waves + 2 * size;
-  size_t k, i;
-  for (k = 0; k <= half; ++k, c += wide, s += wide) {
-    const float *up = modes + (half + k) * 2 * wide, *down = modes + (half - k) * 2 * wide;
-    const float one = k > 0 ? 1.0f : 0.0f; /* wave 0 is there once, -kx / 2 alone */
-    for (i = 0; i < wide; ++i) {
-      const float re = k < half ? up[i] : 0.0f, im = k < half ? up[wide + i] : 0.0f;
-      c[i] = re + one * down[i];
-      c[size + i] = im + one * down[wide + i];
-      s[i] = down[wide + i] - im;
-      s[size + i] = re - down[i];
-    }
-  }
-  for (k = 0; k < 2; ++k) {
-    from_waves(m, w, 0, w->waves + k * size, w->waves + (2 + k) * size, wide);
-    unfold(nx, wide, w->fold, lines + k * nx * wide, wide);
-  }
 }
 
 /* A field's kept modes, [mode][real, imaginary][wide], and back. Of two axes first the last one,
@@ -1804,10 +1577,11 @@ static void transform(const stap_model* m, const stap_work* w, const float* fiel
   size_t i;
   for (i = 0; i < nx; ++i, to += wide) {
     fold(ny, wide, field + i * ny * m->field_ld, m->field_ld, w->fold);
-    to_waves(m, w, last, to, to + nx * wide, 2 * nx * wide);
+    to_waves(m, w, to, to + nx * wide, 2 * nx * wide);
   }
   for (i = 0; two && i < m->kept[1]; ++i)
-    first_axis(m, w, w->half + i * 2 * nx * wide, modes + i * m->kept[0] * 2 * wide);
+    product(2 * m->kept[0], 2 * nx, wide / PANEL, m->across, 2 * nx, w->half + i * 2 * nx * wide,
+            wide, PANEL, NULL, 0, modes + i * m->kept[0] * 2 * wide, wide);
 }
 static void transform_back(const stap_model* m, const stap_work* w, const float* modes,
                            float* field) {
@@ -1816,9 +1590,11 @@ static void transform_back(const stap_model* m, const stap_work* w, const float*
   const float* from = two ? w->half : modes;
   size_t i;
   for (i = 0; two && i < m->kept[1]; ++i)
-    first_axis_back(m, w, modes + i * m->kept[0] * 2 * wide, w->half + i * 2 * nx * wide);
+    product(2 * nx, 2 * m->kept[0], wide / PANEL, m->across_t, 2 * m->kept[0],
+            modes + i * m->kept[0] * 2 * wide, wide, PANEL, NULL, 0, w->half + i * 2 * nx * wide,
+            wide);
   for (i = 0; i < nx; ++i, from += wide) {
-    from_waves(m, w, last, from, from + nx * wide, 2 * nx * wide);
+    from_waves(m, w, from, from + nx * wide, 2 * nx * wide);
     unfold(ny, wide, w->fold, field + i * ny * m->field_ld, m->field_ld);
   }
 }
@@ -1866,45 +1642,37 @@ static void mix_modes_back(const stap_model* m, const float* weights, const floa
     }
 }
 
-/* y (+)= the sum over taps of x, so many points away, times that tap's weights. `back`: the
- * adjoint, with weights for the way back. For `n` points from `first` of a line of the last axis.
- */
-static void convolve_part(const stap_model* m, size_t line, size_t first, size_t n, size_t dilation,
-                          int back, size_t in, size_t out, const float* x, size_t ldx,
-                          const float* weights, const float* bias, float* y, size_t ldy) {
-  const int last = m->info.axes - 1;
-  const size_t ny = m->axis[last], nx = m->size / ny, half = m->taps / 2, all = taps_of(m);
-  const size_t panels = padded(out) / PANEL, size = in * padded(out);
-  size_t t;
-  for (t = 0; t < all; ++t, weights += size, bias = NULL) {
-    const size_t a = last > 0 ? t / m->taps : half, b = t % m->taps;
-    const size_t up = (back ? half - a + half : a) * dilation + nx * half - half * dilation;
-    const size_t right = (back ? half - b + half : b) * dilation + ny * half - half * dilation;
-    const float* from = x + (line + up) % nx * ny * ldx;
-    const size_t at = (first + right) % ny, whole = ny - at < n ? ny - at : n;
-    float* to = y + (line * ny + first) * ldy;
-    product(whole, in, panels, from + at * ldx, ldx, weights, PANEL, in * PANEL, bias, t > 0, to,
-            ldy);
-    product(n - whole, in, panels, from, ldx, weights, PANEL, in * PANEL, bias, t > 0,
-            to + whole * ldy, ldy);
-  }
-}
-/* Layer l of a dilated network; `back`: from what it makes to what it takes. */
+/* Layer l of a dilated network; `back`: from what it makes to what it takes. Point p takes from
+ * those some points away, with each tap's weights; a few points of a line at a time. */
 static void convolve(const stap_model* m, const struct member* k, size_t l, int back,
                      const float* x, float* y) {
-  const int edge = l == 0 || l + 1 == m->layers;
-  const size_t in = taken(m, l), out = given(m, l), ny = m->axis[m->info.axes - 1];
+  const struct layer* layer = k->layers + l;
+  const int edge = l == 0 || l + 1 == m->layers, last = m->info.axes - 1;
   const size_t dilation = edge ? 1 : m->dilations[(l - 1) % m->dilation_count];
-  const size_t ldi = l > 0 ? m->field_ld : back ? padded(in) : in;
-  const size_t ldo = l + 1 < m->layers ? m->field_ld : padded(out);
-  size_t line, first, n;
-  for (line = 0; line < m->size / ny; ++line)
+  const size_t ld_in = l > 0 ? m->field_ld : back ? padded(layer->in) : layer->in;
+  const size_t ld_out = l + 1 < m->layers ? m->field_ld : padded(layer->out);
+  const size_t from = back ? layer->out : layer->in, to = back ? layer->in : layer->out;
+  const size_t ldx = back ? ld_out : ld_in, ldy = back ? ld_in : ld_out,
+               panels = padded(to) / PANEL;
+  const size_t ny = m->axis[last], nx = m->size / ny, half = m->taps / 2, reach = half * dilation;
+  size_t line, first, n, t;
+  for (line = 0; line < nx; ++line)
     for (first = 0; first < ny; first += n) {
+      float* out = y + (line * ny + first) * ldy;
       n = ny - first < CHUNK ? ny - first : CHUNK;
-      if (back)
-        convolve_part(m, line, first, n, dilation, 1, out, in, x, ldo, k->t[l], NULL, y, ldi);
-      else
-        convolve_part(m, line, first, n, dilation, 0, in, out, x, ldi, k->w[l], k->bias[l], y, ldo);
+      for (t = 0; t < taps_of(m); ++t) {
+        const size_t a = last > 0 ? t / m->taps : half, b = t % m->taps;
+        const size_t up = (back ? 2 * half - a : a) * dilation + nx - reach % nx;
+        const size_t right = (back ? 2 * half - b : b) * dilation + ny - reach % ny;
+        const size_t at = (first + right) % ny, whole = ny - at < n ? ny - at : n;
+        const float* in = x + (line + up) % nx * ny * ldx;
+        const float* weights = (back ? layer->back : layer->weights) + t * from * padded(to);
+        const float* bias = back || t > 0 ? NULL : layer->bias;
+        product(whole, from, panels, in + at * ldx, ldx, weights, PANEL, from * PANEL, bias, t > 0,
+                out, ldy);
+        product(n - whole, from, panels, in, ldx, weights, PANEL, from * PANEL, bias, t > 0,
+                out + whole * ldy, ldy);
+      }
     }
 }
 
@@ -1927,7 +1695,7 @@ static void fill_input(const stap_model* m, const stap_work* w, const struct mem
       *input++ = m->position[i][s.at[i]];
       *input++ = m->position[i][m->axis[i] + s.at[i]];
     }
-    for (c = 0; c < m->fixed; ++c) *input++ = m->given[c * m->size + p];
+    for (c = 0; c < m->fixed; ++c) *input++ = m->fields[c * m->size + p];
   }
 }
 
@@ -1939,13 +1707,13 @@ static size_t chunk(const stap_model* m, size_t first) {
 /* What layer l adds, shifted by the parameters. */
 static const float* bias_of(const stap_model* m, const stap_work* w, const struct member* k,
                             size_t l) {
-  const size_t n = (size_t)m->info.parameters;
-  const float *by = k->shift + l * m->width * n, *told = w->told + m->told;
+  const size_t n = m->needs & SHIFTS ? (size_t)m->info.parameters : 0;
   size_t c, s;
-  if (!(m->needs & SHIFTS)) return k->bias[l];
-  for (c = 0; c < m->width; ++c, by += n) {
-    double sum = (double)k->bias[l][c];
-    for (s = 0; s < n; ++s) sum += (double)by[s] * (double)told[s];
+  if (n == 0) return k->layers[l].bias;
+  for (c = 0; c < m->width; ++c) {
+    double sum = (double)k->layers[l].bias[c];
+    for (s = 0; s < n; ++s)
+      sum += (double)k->shifts[(l * m->width + c) * n + s] * (double)w->told[m->told + s];
     w->bias[c] = (float)sum;
   }
   return w->bias;
@@ -1961,21 +1729,19 @@ static float* run_fno(const stap_model* m, stap_work* w, const struct member* k,
   for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
     fill_input(m, w, k, from, first, n, w->input);
-    dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden,
-          m->hidden_ld);
+    dense(n, &k->lift1, w->input, m->in, k->lift1.bias, 0, w->hidden, m->hidden_ld);
     gelu_rows(n, m->lifting, w->hidden, NULL, m->hidden_ld);
-    dense(n, m->lifting, m->width, w->hidden, m->hidden_ld, k->lift2, k->lift2_bias, 0,
-          field + first * ld, ld);
+    dense(n, &k->lift2, w->hidden, m->hidden_ld, k->lift2.bias, 0, field + first * ld, ld);
   }
   for (l = 0; l < m->layers; ++l) {
     const float* bias = bias_of(m, w, k, l);
     transform(m, w, field, w->spectrum);
-    mix_modes(m, w, k->spectral[l], w->spectrum, w->product);
+    mix_modes(m, w, k->layers[l].spectral, w->spectrum, w->product);
     transform_back(m, w, w->product, next);
     for (first = 0; first < m->size; first += n) {
       float* y = next + first * ld;
       n = chunk(m, first);
-      dense(n, m->width, m->width, field + first * ld, ld, k->w[l], bias, 1, y, ld);
+      dense(n, k->layers + l, field + first * ld, ld, bias, 1, y, ld);
       if (l + 1 < m->layers)
         gelu_rows(n, m->width, y, slopes ? w->slopes + (l * m->size + first) * ld : NULL, ld);
     }
@@ -1986,6 +1752,12 @@ static float* run_fno(const stap_model* m, stap_work* w, const struct member* k,
   return field;
 }
 
+/* One of three fields that is neither of these. */
+static float* free_field(const stap_work* w, const float* a, const float* b) {
+  if (w->field != a && w->field != b) return w->field;
+  return w->next != a && w->next != b ? w->next : w->third;
+}
+
 static float* run_dilated(const stap_model* m, stap_work* w, const struct member* k,
                           const double* from, int slopes) {
   const size_t all = m->size * m->field_ld;
@@ -1994,9 +1766,7 @@ static float* run_dilated(const stap_model* m, stap_work* w, const struct member
   fill_input(m, w, k, from, 0, m->size, w->input);
   convolve(m, k, 0, 0, w->input, now);
   for (l = 1; l + 1 < m->layers; ++l, now = to) {
-    to = w->field != block && w->field != now ? w->field
-         : w->next != block && w->next != now ? w->next
-                                              : w->third;
+    to = free_field(w, block, now);
     convolve(m, k, l, 0, now, to);
     gelu_rows(m->size, m->width, to, slopes ? w->slopes + (l - 1) * all : NULL, m->field_ld);
     if (l % m->dilation_count != 0) continue;
@@ -2031,11 +1801,10 @@ static void advance(const stap_model* m, stap_work* w, const struct member* k, c
   for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
     if (m->needs & FNO) {
-      dense(n, m->width, m->projection, field + first * m->field_ld, m->field_ld, k->project1,
-            k->project1_bias, 0, w->hidden, m->hidden_ld);
+      dense(n, &k->project1, field + first * m->field_ld, m->field_ld, k->project1.bias, 0,
+            w->hidden, m->hidden_ld);
       gelu_rows(n, m->projection, w->hidden, NULL, m->hidden_ld);
-      dense(n, m->projection, m->out, w->hidden, m->hidden_ld, k->project2, k->project2_bias, 0,
-            w->output, ldo);
+      dense(n, &k->project2, w->hidden, m->hidden_ld, k->project2.bias, 0, w->output, ldo);
     } else {
       convolve(m, k, m->layers - 1, 0, field, w->output);
     }
@@ -2071,12 +1840,12 @@ static float* back_fno(const stap_model* m, stap_work* w, const struct member* k
       double sum = 0.0;
       for (p = 0; p < m->size; ++p) sum += (double)d[p * ld + c];
       for (i = 0; i < shifts; ++i)
-        w->by_told[m->told + i] += sum * (double)k->shift[(l * m->width + c) * shifts + i];
+        w->by_told[m->told + i] += sum * (double)k->shifts[(l * m->width + c) * shifts + i];
     }
     transform(m, w, d, w->spectrum);
-    mix_modes_back(m, k->spectral[l], w->spectrum, w->product);
+    mix_modes_back(m, k->layers[l].spectral, w->spectrum, w->product);
     transform_back(m, w, w->product, field);
-    dense(m->size, m->width, m->width, d, ld, k->t[l], NULL, 1, field, ld);
+    dense_back(m->size, k->layers + l, d, ld, 1, field, ld);
     for (i = 0; l > 0 && i < m->size * ld; ++i) field[i] *= w->slopes[(l - 1) * m->size * ld + i];
     d = field;
     field = other;
@@ -2090,13 +1859,9 @@ static float* back_dilated(const stap_model* m, stap_work* w, const struct membe
   size_t l, i;
   for (l = m->layers - 2; l > 0; --l, d = to) {
     if (l % m->dilation_count == 0) block = d;
-    before = w->field != block && w->field != d ? w->field
-             : w->next != block && w->next != d ? w->next
-                                                : w->third;
+    before = free_field(w, block, d);
     for (i = 0; i < all; ++i) before[i] = d[i] * w->slopes[(l - 1) * all + i];
-    to = w->field != block && w->field != before ? w->field
-         : w->next != block && w->next != before ? w->next
-                                                 : w->third;
+    to = free_field(w, block, before);
     convolve(m, k, l, 1, before, to);
     for (i = 0; (l - 1) % m->dilation_count == 0 && i < all; ++i) to[i] += block[i];
   }
@@ -2131,23 +1896,22 @@ static void add_adjoint(const stap_model* m, stap_work* w, const struct member* 
       convolve(m, k, m->layers - 1, 1, w->output, d);
       continue;
     }
-    dense(n, m->width, m->projection, field + first * ld, ld, k->project1, k->project1_bias, 0,
-          w->hidden, high);
+    dense(n, &k->project1, field + first * ld, ld, k->project1.bias, 0, w->hidden, high);
     gelu_rows(n, m->projection, w->hidden, w->slope, high);
-    dense(n, m->out, m->projection, w->output, ldo, k->project2_t, NULL, 0, w->hidden, high);
+    dense_back(n, &k->project2, w->output, ldo, 0, w->hidden, high);
     for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
-    dense(n, m->projection, m->width, w->hidden, high, k->project1_t, NULL, 0, d + first * ld, ld);
+    dense_back(n, &k->project1, w->hidden, high, 0, d + first * ld, ld);
   }
   d = m->needs & FNO ? back_fno(m, w, k, d, field) : back_dilated(m, w, k, d);
   for (first = 0; first < m->size; first += n) {
     n = chunk(m, first);
     if (m->needs & FNO) {
       fill_input(m, w, k, from, first, n, w->input);
-      dense(n, m->in, m->lifting, w->input, m->in, k->lift1, k->lift1_bias, 0, w->hidden, high);
+      dense(n, &k->lift1, w->input, m->in, k->lift1.bias, 0, w->hidden, high);
       gelu_rows(n, m->lifting, w->hidden, w->slope, high);
-      dense(n, m->width, m->lifting, d + first * ld, ld, k->lift2_t, NULL, 0, w->hidden, high);
+      dense_back(n, &k->lift2, d + first * ld, ld, 0, w->hidden, high);
       for (i = 0; i < n * high; ++i) w->hidden[i] *= w->slope[i];
-      dense(n, m->lifting, m->in, w->hidden, high, k->lift1_t, NULL, 0, w->input, ldi);
+      dense_back(n, &k->lift1, w->hidden, high, 0, w->input, ldi);
     } else {
       convolve(m, k, 0, 1, d, w->input);
     }
@@ -2167,7 +1931,7 @@ static void add_adjoint(const stap_model* m, stap_work* w, const struct member* 
 static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
   const size_t field = times(m->size, m->field_ld), modes = times(2 * m->modes, m->wide);
   const size_t values = times(2, m->info.values); /* doubles, in floats */
-  const size_t rows = chunk(m, 0), longest = m->axis[m->axis[0] < m->axis[1]];
+  const size_t rows = chunk(m, 0);
   w->field = take(p, field);
   w->next = take(p, field);
   w->third = take(p, m->needs & DILATED ? field : 0);
@@ -2175,8 +1939,7 @@ static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
   w->spectrum = take(p, modes);
   w->product = take(p, modes);
   w->half = take2(p, m->info.axes == 2 ? 2 * m->kept[1] : 0, times(m->axis[0], m->wide));
-  w->fold = take2(p, m->needs & FNO ? longest : 0, m->wide);
-  w->waves = take2(p, 4 * (m->kept[0] / 2 + 1), m->wide);
+  w->fold = take2(p, m->needs & FNO ? m->axis[m->info.axes - 1] : 0, m->wide);
   w->hidden = take2(p, CHUNK, m->hidden_ld);
   w->slope = take2(p, CHUNK, m->hidden_ld);
   w->input = take2(p, rows, padded(m->in));
@@ -2218,12 +1981,12 @@ int stap_model_set(const stap_model* m, stap_work* w, const double* parameters) 
   const size_t first = m->needs & TIME_INPUT ? 1 : 0;
   int i;
   for (i = 0; i < m->info.parameters; ++i)
-    if (!(fabs(parameters[i]) <= DBL_MAX) || (m->parameters[i].logarithm && !(parameters[i] > 0.0)))
+    if (!(fabs(parameters[i]) <= DBL_MAX) || (m->parameters[i].draw == 1 && !(parameters[i] > 0.0)))
       return -1;
   for (i = 0; i < m->info.parameters; ++i) {
     const struct parameter* p = m->parameters + i;
     double least = p->about.least, most = p->about.greatest, value = parameters[i], slope = 2.0;
-    if (p->logarithm) {
+    if (p->draw == 1) {
       slope /= value;
       least = log(least);
       most = log(most);
@@ -2350,36 +2113,38 @@ static void square_spread(const stap_model* m, const double* members, double* to
       const double d = members[(size_t)i * m->info.values + v] - mean;
       sum += d * d / count;
     }
-    to[v] = sum <= (double)FLT_MAX ? sum : HUGE_VAL;
+    to[v] = sum <= DBL_MAX ? sum : HUGE_VAL;
   }
 }
 
-/* Bars of one of a step's states, `h` states after that of the solver. 1: members differ more than
- * twice as much as on any trajectory of the calibration. */
-static int bars_of(const stap_model* m, stap_work* w, size_t h, const double* spread, double* all,
-                   double* channels, double* bands) {
-  const size_t steps = m->bars.steps, count = m->info.channels;
-  const double* factor = h < steps ? m->bars.factors[w->start] + h : NULL;
-  double sum = 0.0, floors = 0.0, scale, q;
+/* The half-width of a kind of bar, `h` states after that of the solver. */
+static double bar(const stap_model* m, const stap_work* w, size_t kind, size_t h, double scale) {
+  const size_t steps = (size_t)m->info.bar_steps;
+  const double q = h < steps && !w->lost ? m->factors[w->start][kind * steps + h] : HUGE_VAL;
+  return q < HUGE_VAL ? q * scale : HUGE_VAL;
+}
+
+/* Bars of one of a step's states. 1: members differ more than twice as much as on any trajectory of
+ * the calibration. */
+static int bars_of(const stap_model* m, const stap_work* w, size_t h, const double* spread,
+                   double* all, double* channels, double* bands) {
+  const size_t count = m->info.channels;
+  double sum = 0.0, floors = 0.0, scale;
   size_t c, p;
   for (c = 0; c < count; ++c, spread += m->points) {
-    double mine = 0.0, least = factor == NULL ? 0.0 : m->bars.floor[c];
+    const double least = m->floor == NULL ? 0.0 : m->floor[c];
+    double mine = 0.0;
     for (p = 0; p < m->points; ++p) mine += spread[p];
     sum += mine;
     floors += least * least;
-    scale = sqrt(mine / (double)m->points);
-    scale = scale > least ? scale : least;
-    q = factor == NULL || w->lost ? HUGE_VAL : factor[(1 + c) * steps];
-    if (channels != NULL) channels[c] = q < HUGE_VAL ? q * scale : HUGE_VAL;
-    q = factor == NULL || w->lost ? HUGE_VAL : factor[(1 + count + c) * steps];
+    scale = fmax(sqrt(mine / (double)m->points), least);
+    if (channels != NULL) channels[c] = bar(m, w, 1 + c, h, scale);
     for (p = 0; bands != NULL && p < m->points; ++p)
-      bands[c * m->points + p] = q < HUGE_VAL ? q * sqrt(spread[p] + scale * scale) : HUGE_VAL;
+      bands[c * m->points + p] = bar(m, w, 1 + count + c, h, sqrt(spread[p] + scale * scale));
   }
-  scale = sqrt(sum / (double)m->points);
-  scale = scale > sqrt(floors) ? scale : sqrt(floors);
-  q = factor == NULL || w->lost ? HUGE_VAL : factor[0];
-  if (all != NULL) *all = q < HUGE_VAL ? q * scale : HUGE_VAL;
-  return factor != NULL && !(scale <= 2.0 * m->bars.widest[h]);
+  scale = fmax(sqrt(sum / (double)m->points), sqrt(floors));
+  if (all != NULL) *all = bar(m, w, 0, h, scale);
+  return h < (size_t)m->info.bar_steps && !(scale <= 2.0 * m->widest[h]);
 }
 
 int stap_model_next(const stap_model* m, stap_work* w, double* state, double* all, double* channels,
