@@ -101,23 +101,24 @@ def serve(step, *, setup=None, heartbeat=0.0, name=None):
 
 
 class Worker:
-    """The same for a loop of one's own."""
+    """The same for a loop of one's own. streams: read(size) and write(bytes) of a connection to `stap`
+    that is there already."""
 
-    def __init__(self, name="python", heartbeat=0.0):
+    def __init__(self, name="python", heartbeat=0.0, streams=None):
         where = os.environ.get("STAP_CONNECT", "")
-        if not where:
+        if streams is None and not where:
             sys.exit(
                 f"stap_solver: {name} is a worker: stap starts it (solver: {{name: worker, "
                 "argv: [...]}), and sets STAP_CONNECT"
             )
-        self._read, self._write = _connect(where)
+        self._read, self._write = streams or _connect(where)
         self._writing = threading.Lock()
         self._asked = None  # the id of the query that is open
         self._states, self._made = None, 0
         self._ready = False
         self._heartbeat = float(heartbeat)
-        token = os.environ.get("STAP_TOKEN", "")
-        if os.environ.get("STAP_TOKEN_FILE"):
+        token = os.environ.get("STAP_TOKEN", "") if streams is None else ""
+        if streams is None and os.environ.get("STAP_TOKEN_FILE"):
             with open(os.environ["STAP_TOKEN_FILE"]) as file:
                 token = file.readline().strip()
         self._send(HELLO, 0, struct.pack("<IId", 1, 0, self._heartbeat) + _text(token) + _text(name))
@@ -129,14 +130,18 @@ class Worker:
         if self._heartbeat > 0:
             threading.Thread(target=self._beat, daemon=True).start()
 
-    def next(self):
-        """The next step to make, (u, info); None: end."""
+    def ready(self):
+        """Says that queries may come; next() does so by itself."""
         if not self._ready:
             self._ready = True
             self._send(READY, 0, struct.pack("<Q", int(np.prod(self.problem.shape))))
+
+    def next(self):
+        """The next step to make, (u, info); None: end."""
+        self.ready()
         if self._asked is not None and self._made == self._info.step:
             self.failed("the program gave no answer")
-        if self._asked is not None:  # from where the last step ended
+        if self.asked:  # from where the last step ended
             made = self._made - self._info.step
             self._info = replace(
                 self._info, time=self._info.time + made * self._info.dt, step=self._made
@@ -160,6 +165,11 @@ class Worker:
         self._states, self._made = np.empty((steps, *shape)), 0
         self._asked = query
         return numbers[parameters:].astype(float).reshape(shape), self._info
+
+    @property
+    def asked(self):
+        """Whether next() was asked for steps that are not answered yet."""
+        return self._asked is not None
 
     def answer(self, states):
         """The state behind the step, or those of several."""

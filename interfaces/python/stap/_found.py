@@ -1,0 +1,96 @@
+"""The program, the shared libraries and other packages; and what is said where they are missing."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).parent
+
+
+class Error(Exception):
+    """What the program or its library could not do. `code` is its exit code
+    (docs/reference/run-folder.md#exit-codes): 2 usage, 3 a file, 5 a device or memory, ..."""
+
+    __module__ = "stap"
+
+    def __init__(self, message: str, code: int = 1):
+        super().__init__(message)
+        self.code = code
+
+
+def need(package: str, what: str) -> Any:
+    """The package, or an ImportError that says what it is for."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        # Not the package itself: what is in it is broken.
+        if error.name not in (None, package):
+            raise
+        raise ImportError(
+            f"{what} need{'' if what.endswith('s') else 's'} {package}, which is not installed: "
+            f"'pip install {package}' or 'apt install python3-{package}'",
+            name=package,
+        ) from None
+
+
+@functools.lru_cache(maxsize=None)
+def program() -> str:
+    """The path of the program `stap`: that of the package, else the one on the PATH (STAP_PROGRAM
+    names another)."""
+    named = os.environ.get("STAP_PROGRAM")
+    if named:
+        return named
+    own = _HERE / "bin" / "stap"
+    found = str(own) if own.exists() else shutil.which("stap")
+    if found is None:
+        raise Error("the program stap is neither in this package nor on the PATH: install the wheel "
+                    "or the package 'stap', or set STAP_PROGRAM to it", 5)
+    return found
+
+
+def command(*words: object, capture: bool = False) -> str:
+    """Runs `stap WORDS...`, as in stap.command("report", "my-run"). With `capture` its output is
+    returned instead of printed. Error with the program's message and exit code if it fails."""
+    argv = [program(), *(str(word) for word in words)]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode != 0:
+        raise Error(done.stderr.strip() or f"{argv[0]} ended with {done.returncode}",
+                    done.returncode)
+    if not capture:
+        print(done.stdout, end="")
+    return done.stdout
+
+
+@functools.lru_cache(maxsize=None)
+def library(name: str) -> ctypes.CDLL:
+    """A shared library of the package; STAP_LIBRARIES names another folder of them."""
+    file = f"lib{name}.so"
+    named = os.environ.get("STAP_LIBRARIES")
+    own = Path(named) / file if named else _HERE / "lib" / file
+    try:
+        # Beside the package, else where the system keeps libraries.
+        return ctypes.CDLL(str(own) if named or own.exists() else file)
+    except OSError as error:
+        raise Error(f"{file} of stap could not be loaded ({error}): install the wheel, or set "
+                    "STAP_LIBRARIES to the folder build/release/python of a source tree", 5) from None
+
+
+@functools.lru_cache(maxsize=None)
+def has_avx2() -> bool:
+    """Whether this machine computes eight numbers at a time."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith("flags"):
+                    return {"avx2", "fma"} <= set(line.split())
+    except OSError:
+        pass
+    return False

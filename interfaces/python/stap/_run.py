@@ -1,0 +1,423 @@
+"""stap.run(): the program as a child, and a function of this process as its solver.
+
+The program starts `_worker.py` as it would start any worker, with one end of a socket pair. That child
+passes the socket on to this process and then only waits, so queries go straight from the program to the
+function and back: nothing is copied twice, nothing is pickled, and the function may be defined in a
+notebook. When the program ends the child, the socket closes here; when this process ends, the child
+ends the program, which keeps all that was answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import re
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from ._found import Error, need, program
+from ._results import Run
+
+# Programs that were stopped or have finished a part: their runs continue with the same call.
+_STOPPED_IN_TIME = (8, 9)
+_TRACEBACKS = 5  # of different failures that are shown
+
+
+def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
+        solver: Callable[..., Any] | Mapping[str, Any] | None = None,
+        setup: Callable[..., Any] | None = None, slots: int = 1,
+        out: str | os.PathLike[str] | None = None, overlays: Sequence[str] = (),
+        options: Sequence[str] = (), quiet: bool = False, **settings: Any) -> Run:
+    """Does a study, as `stap run` does, and gives its results.
+
+    config: a YAML file, the name of a preset ("demo") or a dict of the same keys. Settings replace its
+    values: seed=5, train={"epochs": 20}, **{"train.epochs": 20}; a section with a `name` replaces the
+    whole section. overlays are those of `--with`, options further words of the command line, such as
+    ["--device", "cpu", "--stop-after", "1h"].
+
+    solver: a function step(u, info) that gives the state one step after u, an array [channels, x, y]
+    of float64; info has time, dt, parameters (by name), points, lengths, channels and, of several steps
+    in a row, their number. It may give [k, channels, x, y] instead, the states after k steps. It runs
+    in the thread that called run(), or with slots > 1 in so many threads at once. setup(info) is called
+    before the first query. Other solvers are a dict, the section `solver` of the configuration; its
+    further keys (limits, on_failure) may be given beside a function in config["solver"].
+
+    An exception of the function fails the query, as `stap_solver` says; its traceback is shown, and if
+    failures end the run, the Error that is raised has the last one as its cause. stap.Retry("why")
+    says that the same query might work another time.
+
+    The same call continues a run that was stopped, killed or interrupted; no step is paid twice.
+    KeyboardInterrupt (Ctrl-C, also in a notebook) stops the program cleanly and is raised again.
+    Progress goes to sys.stderr. `out` is the folder (default: a name made of the configuration).
+    """
+    function = solver if callable(solver) else None
+    if solver is not None and function is None and not isinstance(solver, Mapping):
+        raise TypeError(f"solver is a {type(solver).__name__}, expected a function step(u, info) or a "
+                        "dict, the section `solver` of a configuration")
+    if function is None and setup is not None:
+        raise TypeError("setup is for a solver that is a function: give solver=function, too")
+    if slots < 1:
+        raise ValueError(f"slots is {slots}, expected 1 or more")
+    if function is not None:
+        need("numpy", "a solver in Python")
+    with contextlib.ExitStack() as until_end:
+        folder = Path(until_end.enter_context(_private_folder()))
+        words = _config_words(config, folder)
+        for overlay in overlays:
+            words += ["--with", os.fspath(overlay)]
+        if out is not None:
+            words += ["--out", os.fspath(out)]
+        if quiet:
+            words.append("--quiet")
+        words += list(options)
+        if function is not None:
+            more = config.get("solver", {}) if isinstance(config, Mapping) else {}
+            settings["solver"] = {**{k: v for k, v in more.items() if k not in ("name", "argv")},
+                                  **_worker_section(slots)}
+        elif solver is not None:
+            settings["solver"] = solver
+        words += [f"{key}={value}" for key, value in _flat(settings)]
+        desk = None
+        environment = dict(os.environ)
+        if function is not None:
+            desk = until_end.enter_context(_Desk(function, setup, slots, folder / "socket"))
+            environment["STAP_PYTHON_SOCKET"] = str(folder / "socket")
+        return Run(_finish(words, environment, desk, out))
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    # The path of a socket has 107 bytes at most.
+    base = tempfile.gettempdir()
+    return tempfile.TemporaryDirectory(prefix="stap-", dir=base if len(base) < 80 else "/tmp")
+
+
+def _worker_section(slots: int) -> dict[str, Any]:
+    if not sys.executable:
+        raise Error("this Python does not know its own program (sys.executable), which a solver that is "
+                    "a function needs", 5)
+    worker = str(Path(__file__).with_name("_worker.py"))
+    return {"name": "worker", "argv": [sys.executable, "-I", "-S", worker], "slots": slots,
+            "connect": "pipe"}
+
+
+def _config_words(config: str | os.PathLike[str] | Mapping[str, Any], folder: Path) -> list[str]:
+    """The words that name the configuration; of a dict a file, and what is in it as settings, so that
+    paths in it are those of the working folder."""
+    if not isinstance(config, Mapping):
+        return ["run", os.fspath(config)]
+    sections = {key: value for key, value in config.items() if key != "extends"}
+    if "extends" in config:
+        return ["run", os.fspath(config["extends"]), *(f"{k}={v}" for k, v in _flat(sections))]
+    file = folder / "study.yaml"
+    file.write_text("{}\n")
+    return ["run", str(file), *(f"{key}={value}" for key, value in _flat(sections))]
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and value and "name" not in value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, _yaml(value)
+
+
+def _yaml(value: Any) -> str:
+    """One YAML value on a line: JSON, but for numbers that are not finite."""
+
+    def plain(v: Any) -> Any:
+        if isinstance(v, Mapping):
+            return {str(k): plain(x) for k, x in v.items()}
+        if hasattr(v, "tolist"):  # NumPy's
+            return plain(v.tolist())
+        if isinstance(v, (list, tuple)):
+            return [plain(x) for x in v]
+        if isinstance(v, os.PathLike):
+            return os.fspath(v)
+        if v is None or isinstance(v, (bool, int, float, str)):
+            return v
+        raise TypeError(f"a setting is a {type(v).__name__}, expected a number, a text, a list or a dict")
+
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
+            out: str | os.PathLike[str] | None) -> Path:
+    """Runs the program to its end; the folder that it worked in."""
+    shown = _Shown()
+    # Its own session: Ctrl-C of a terminal reaches this process, which decides what becomes of it.
+    process = subprocess.Popen([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=shown.for_program, env=environment, start_new_session=True)
+    said: list[str] = []
+    readers = [threading.Thread(target=_read_all, args=(process.stdout, said), daemon=True)]
+    if process.stderr is not None:
+        readers.append(threading.Thread(target=shown.show, args=(process.stderr,), daemon=True))
+    for reader in readers:
+        reader.start()
+    interrupted = False
+    try:
+        if desk is None:
+            process.wait()
+        else:
+            desk.serve_until_end(process)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        # Nobody will answer what is open; without that, the program may end as it does by Ctrl-C.
+        _stop(process, signal.SIGTERM if desk is not None and desk.busy else signal.SIGINT)
+        raise
+    finally:
+        for reader in readers:
+            reader.join(timeout=5)
+        if interrupted:
+            shown.say("stap: stopped; the same call continues\n")
+    code = process.returncode
+    if code not in (0, *_STOPPED_IN_TIME):
+        message = shown.message() or f"the program ended with {code}; what it said is above"
+        cause = desk.last_failure if desk is not None else None
+        raise Error(message, code) from cause
+    if out is not None:
+        return Path(out)
+    for pattern in (r"^report: (.+)/report\.html$", r"^([^\s:]+): "):
+        found = re.findall(pattern, "".join(said), re.M)
+        if found:
+            return Path(found[-1])
+    raise Error("the program did not say which folder it worked in: give out=", 1)
+
+
+def _stop(process: subprocess.Popen[bytes], how: int) -> None:
+    while process.poll() is None:
+        try:
+            process.send_signal(how)
+            process.wait()
+        except KeyboardInterrupt:
+            how = signal.SIGTERM
+        except ProcessLookupError:
+            return
+
+
+def _read_all(stream: Any, into: list[str]) -> None:
+    into.append(stream.read().decode(errors="replace"))
+
+
+class _Shown:
+    """Where the program's messages go: to the terminal itself where sys.stderr is that of this process,
+    so that it can draw its bar, else (in a notebook) through it."""
+
+    def __init__(self) -> None:
+        direct = False
+        with contextlib.suppress(Exception):
+            direct = sys.stderr is sys.__stderr__ and sys.stderr.fileno() == 2
+        self.for_program: int | None = None if direct else subprocess.PIPE
+        self._last: list[str] = []
+
+    def show(self, stream: Any) -> None:
+        for line in iter(stream.readline, b""):
+            text = line.decode(errors="replace")
+            self._last = [*self._last[-20:], text]
+            self.say(text)
+
+    @staticmethod
+    def say(text: str) -> None:
+        with contextlib.suppress(Exception):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    def message(self) -> str:
+        """The error with which the program ended: from its last line that begins with "stap:"."""
+        starts = [i for i, line in enumerate(self._last) if line.startswith("stap: ")]
+        return "".join(self._last[starts[-1]:]).strip()[len("stap: "):] if starts else ""
+
+
+class _Desk:
+    """Answers the program's workers by a function."""
+
+    def __init__(self, step: Callable[..., Any], setup: Callable[..., Any] | None, slots: int,
+                 where: Path):
+        self._step, self._setup = step, setup
+        self._pool = ThreadPoolExecutor(slots, "stap-solver") if slots > 1 else None
+        self._done: queue.SimpleQueue[_Caller] = queue.SimpleQueue()
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(where))
+        self._listener.listen()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._listener, selectors.EVENT_READ, "calls")
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._selector.register(self._woken, selectors.EVENT_READ, "woken")
+        self._callers: set[_Caller] = set()
+        self._seen: set[str] = set()
+        self.busy = 0  # queries that the function works on
+        self.last_failure: BaseException | None = None
+
+    def __enter__(self) -> _Desk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        for caller in self._callers:
+            caller.close()
+        self._selector.close()
+        self._listener.close()
+        os.close(self._woken)
+        os.close(self._wake)
+
+    def serve_until_end(self, process: subprocess.Popen[bytes]) -> None:
+        def wait() -> None:
+            process.wait()
+            self._wake_up()
+
+        threading.Thread(target=wait, daemon=True).start()
+        while process.poll() is None:
+            for key, _ in self._selector.select():
+                if key.data == "calls":
+                    self._take()
+                elif key.data == "woken":
+                    os.read(self._woken, 4096)
+                    while not self._done.empty():
+                        self._watch(self._done.get())
+                else:
+                    self._hear(key.data)
+
+    def _wake_up(self) -> None:
+        with contextlib.suppress(OSError):  # full: it will wake; closed: it has ended
+            os.write(self._wake, b"w")
+
+    def _take(self) -> None:
+        caller = _Caller(self._listener.accept()[0])
+        self._callers.add(caller)
+        try:
+            caller.greet()
+        except SystemExit:
+            return self._drop(caller)
+        if self._setup is not None:
+            self.busy += 1
+            try:
+                self._setup(caller.worker.problem)
+            except Exception as error:
+                self._failed(caller, error)
+                return self._drop(caller)
+            finally:
+                self.busy -= 1
+        try:
+            caller.worker.ready()
+        except SystemExit:
+            return self._drop(caller)
+        self._watch(caller)
+
+    def _watch(self, caller: _Caller) -> None:
+        self.busy -= caller.working
+        caller.working = False
+        if caller.gone:
+            self._drop(caller)
+        else:
+            self._selector.register(caller.data, selectors.EVENT_READ, caller)
+
+    def _hear(self, caller: _Caller) -> None:
+        self._selector.unregister(caller.data)
+        caller.working = True
+        self.busy += 1
+        if self._pool is None:
+            self._serve(caller)
+            self._watch(caller)
+        else:
+            self._pool.submit(self._serve_aside, caller)
+
+    def _serve_aside(self, caller: _Caller) -> None:
+        try:
+            self._serve(caller)
+        finally:
+            self._done.put(caller)
+            self._wake_up()
+
+    def _serve(self, caller: _Caller) -> None:
+        """Answers one query, all of its steps."""
+        worker = caller.worker
+        while True:
+            try:
+                question = worker.next()
+            except SystemExit:
+                question = None
+            if question is None:
+                caller.gone = True
+                return
+            try:
+                made = self._step(*question)
+                try:
+                    worker.answer(made)
+                except SystemExit:  # nobody waits for it any longer
+                    caller.gone = True
+                    return
+            except (Exception, SystemExit) as error:
+                self._failed(caller, error)
+            if caller.gone or not worker.asked:
+                return
+
+    def _failed(self, caller: _Caller, error: BaseException) -> None:
+        import stap_solver
+
+        self.last_failure = error
+        if error.__traceback__ is not None:
+            error.__traceback__ = error.__traceback__.tb_next or error.__traceback__
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        place = "".join(traceback.format_tb(error.__traceback__)) + type(error).__name__
+        if place not in self._seen and len(self._seen) < _TRACEBACKS:
+            self._seen.add(place)
+            _Shown.say(f"\nthe solver failed:\n{text}")
+        last = traceback.format_exception_only(type(error), error)[-1].strip()
+        try:
+            caller.worker.failed(last, isinstance(error, stap_solver.Retry))
+        except SystemExit:
+            caller.gone = True
+
+    def _drop(self, caller: _Caller) -> None:
+        self._callers.discard(caller)
+        caller.close()
+
+
+class _Caller:
+    """A worker of the program: its child, and the connection that this passed on."""
+
+    def __init__(self, talk: socket.socket):
+        self._talk = talk
+        _, descriptors, _, _ = socket.recv_fds(talk, 16, 1)
+        self.data = socket.socket(fileno=descriptors[0])
+        self.worker: Any = None
+        self.working = self.gone = False
+
+    def greet(self) -> None:
+        import stap_solver
+
+        self.worker = stap_solver.Worker("python", streams=(self._read, self.data.sendall))
+
+    def _read(self, size: int) -> bytes:
+        """So many bytes, or fewer at the end. Never more: what follows is for the selector."""
+        block = bytearray(size)
+        view = memoryview(block)
+        got = 0
+        while got < size:
+            try:
+                n = self.data.recv_into(view[got:])
+            except ConnectionError:
+                n = 0
+            if n == 0:
+                break
+            got += n
+        return bytes(block[:got])
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._talk.sendall(b"e")
+        self._talk.close()
+        self.data.close()
