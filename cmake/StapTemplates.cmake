@@ -4,7 +4,7 @@ set(rows "")
 foreach(folder templates interfaces)
   file(GLOB_RECURSE files RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/${folder}/*)
-  list(FILTER files EXCLUDE REGEX "^interfaces/python/(stap/|setup|pyproject|.*__pycache__)")
+  list(FILTER files EXCLUDE REGEX "^interfaces/python/(stap/|setup|pyproject|README|.*__pycache__)")
   foreach(file IN LISTS files)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
     file(READ ${PROJECT_SOURCE_DIR}/${file} text)
