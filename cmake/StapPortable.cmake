@@ -27,6 +27,7 @@ stap_static_library(STAP_LIBYAML yaml-cpp)
 
 # What stands in for the rest: libfmt, which Debian has no archive of, and symbols.
 add_library(stap_stand_ins STATIC ${portable}/fmt.cpp ${portable}/glibc.c ${portable}/no_network.c)
+set_target_properties(stap_stand_ins PROPERTIES POSITION_INDEPENDENT_CODE ON)  # also for libstap_c
 target_include_directories(stap_stand_ins PRIVATE
                            $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 target_compile_options(stap_stand_ins PRIVATE -ffunction-sections

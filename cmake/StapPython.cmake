@@ -23,12 +23,20 @@ endif()
 
 get_target_property(stap_kind stap TYPE)
 if(stap_kind STREQUAL "STATIC_LIBRARY")
-  add_library(stap_c SHARED src/c/surrogate.cpp)
+  add_library(stap_c SHARED src/c/surrogate.cpp src/couple/no_hdf5.cpp)
   target_include_directories(stap_c PRIVATE include src)
   stap_find_libraries_safely(stap_c)
   set(exported "${PROJECT_SOURCE_DIR}/cmake/stap_c.map")
   target_link_options(stap_c PRIVATE -Wl,--gc-sections "-Wl,--version-script,${exported}")
   set_property(TARGET stap_c PROPERTY LINK_DEPENDS "${exported}")
-  target_link_libraries(stap_c PRIVATE stap::stap fmt::fmt stap_warnings)
+  # By its file, as for stap-serve: what is left of the library, once what nobody calls is gone, needs
+  # no HDF5 (of which there is no archive that a shared library could take).
+  target_link_libraries(stap_c PRIVATE $<TARGET_FILE:stap> fmt::fmt yaml-cpp::yaml-cpp Threads::Threads
+                        stap_warnings)
+  target_link_options(stap_c PRIVATE -Wl,-z,defs)
+  if(STAP_HAVE_CUDA)
+    target_link_libraries(stap_c PRIVATE CUDA::cudart_static)
+  endif()
+  add_dependencies(stap_c stap)
   stap_add_python_library(stap_c)
 endif()

@@ -9,7 +9,9 @@ ends the program, which keeps all that was answered.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import fcntl
 import json
 import os
 import queue
@@ -17,11 +19,14 @@ import re
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import traceback
+import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -118,17 +123,18 @@ def _config_words(config: str | os.PathLike[str] | Mapping[str, Any], folder: Pa
     if not isinstance(config, Mapping):
         return ["run", os.fspath(config)]
     sections = {key: value for key, value in config.items() if key != "extends"}
-    if "extends" in config:
-        return ["run", os.fspath(config["extends"]), *(f"{k}={v}" for k, v in _flat(sections))]
-    file = folder / "study.yaml"
-    file.write_text("{}\n")
-    return ["run", str(file), *(f"{key}={value}" for key, value in _flat(sections))]
+    file = os.fspath(config["extends"]) if "extends" in config else str(folder / "study.yaml")
+    if "extends" not in config:
+        Path(file).write_text("{}\n")
+    return ["run", file, *(f"{key}={value}" for key, value in _flat(sections, whole=False))]
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flat(settings: Mapping[str, Any], prefix: str = "", whole: bool = True) -> Iterator[tuple[str, str]]:
+    """Settings of single keys. `whole`: a section with a name is one, since it replaces what was there;
+    but `test`, which as a setting is a number."""
     for key, value in settings.items():
-        if isinstance(value, Mapping) and value and "name" not in value:
-            yield from _flat(value, f"{prefix}{key}.")
+        if isinstance(value, Mapping) and value and not (whole and "name" in value and key != "test"):
+            yield from _flat(value, f"{prefix}{key}.", whole)
         else:
             yield prefix + key, _yaml(value)
 
@@ -149,7 +155,8 @@ def _yaml(value: Any) -> str:
             return v
         raise TypeError(f"a setting is a {type(v).__name__}, expected a number, a text, a list or a dict")
 
-    return json.dumps(plain(value), ensure_ascii=False)
+    text = json.dumps(plain(value), ensure_ascii=False)
+    return {"Infinity": ".inf", "-Infinity": "-.inf", "NaN": ".nan"}.get(text, text)
 
 
 def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
@@ -161,10 +168,8 @@ def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
                                stderr=shown.for_program, env=environment, start_new_session=True)
     said: list[str] = []
     readers = [threading.Thread(target=_read_all, args=(process.stdout, said), daemon=True)]
-    if process.stderr is not None:
-        readers.append(threading.Thread(target=shown.show, args=(process.stderr,), daemon=True))
-    for reader in readers:
-        reader.start()
+    readers[0].start()
+    readers.append(shown.show(process))
     interrupted = False
     try:
         if desk is None:
@@ -179,11 +184,14 @@ def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
     finally:
         for reader in readers:
             reader.join(timeout=5)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None and not any(reader.is_alive() for reader in readers):
+                stream.close()
         if interrupted:
             shown.say("stap: stopped; the same call continues\n")
     code = process.returncode
     if code not in (0, *_STOPPED_IN_TIME):
-        message = shown.message() or f"the program ended with {code}; what it said is above"
+        message = shown.message() or f"the program ended with {code}"
         cause = desk.last_failure if desk is not None else None
         raise Error(message, code) from cause
     if out is not None:
@@ -211,21 +219,47 @@ def _read_all(stream: Any, into: list[str]) -> None:
 
 
 class _Shown:
-    """Where the program's messages go: to the terminal itself where sys.stderr is that of this process,
-    so that it can draw its bar, else (in a notebook) through it."""
+    """What the program says, and where it goes: to sys.stderr, which in a notebook is no descriptor.
+    Where that is a terminal the program gets one, too, and draws its bar."""
 
     def __init__(self) -> None:
-        direct = False
+        self._tail = ""
+        self._terminal: int | None = None
+        self.for_program = subprocess.PIPE
         with contextlib.suppress(Exception):
-            direct = sys.stderr is sys.__stderr__ and sys.stderr.fileno() == 2
-        self.for_program: int | None = None if direct else subprocess.PIPE
-        self._last: list[str] = []
+            if sys.stderr.isatty():
+                size = os.get_terminal_size(sys.stderr.fileno())
+                self._terminal, self.for_program = os.openpty()
+                fcntl.ioctl(self.for_program, termios.TIOCSWINSZ,
+                            struct.pack("4H", size.lines, size.columns, 0, 0))
+                tty.setraw(self.for_program)
 
-    def show(self, stream: Any) -> None:
-        for line in iter(stream.readline, b""):
-            text = line.decode(errors="replace")
-            self._last = [*self._last[-20:], text]
+    def show(self, process: subprocess.Popen[bytes]) -> threading.Thread:
+        """Passes on what the program says, until it has ended."""
+        source = self._terminal
+        if source is None:
+            assert process.stderr is not None
+            source = process.stderr.fileno()
+        else:
+            os.close(self.for_program)
+        thread = threading.Thread(target=self._pass_on, args=(source,), daemon=True)
+        thread.start()
+        return thread
+
+    def _pass_on(self, source: int) -> None:
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        while True:
+            try:
+                block = os.read(source, 65536)
+            except OSError:  # how a terminal says that nobody has it open any more
+                block = b""
+            text = decode(block, not block)
+            self._tail = (self._tail + text)[-8000:]
             self.say(text)
+            if not block:
+                break
+        if self._terminal is not None:
+            os.close(self._terminal)
 
     @staticmethod
     def say(text: str) -> None:
@@ -234,9 +268,10 @@ class _Shown:
             sys.stderr.flush()
 
     def message(self) -> str:
-        """The error with which the program ended: from its last line that begins with "stap:"."""
-        starts = [i for i, line in enumerate(self._last) if line.startswith("stap: ")]
-        return "".join(self._last[starts[-1]:]).strip()[len("stap: "):] if starts else ""
+        """The error with which the program ended."""
+        text = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", self._tail).replace("\r", "\n")
+        found = re.search(r"(?:\A|.*\n)stap: (.+)", text, re.S)
+        return found[1].strip() if found else ""
 
 
 class _Desk:

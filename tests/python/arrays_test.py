@@ -1,0 +1,438 @@
+"""Surrogates, results and solvers with NumPy."""
+
+import ctypes
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import unittest
+from unittest import mock
+
+import h5py
+import numpy as np
+
+import stap
+from stap._surrogate import _batches
+from support import CPU, HEAT, SMALL, Case, path, program, small_run
+
+# A rollout in single precision, by programs that sum in another order.
+ROUNDING = 1e-5
+
+
+def relative(a, b):
+    return np.linalg.norm(a - b) / np.linalg.norm(b)
+
+
+def heat(u, info):
+    waves = 2 * np.pi * np.fft.rfftfreq(u.shape[-1], info.lengths[-1] / u.shape[-1])
+    return np.fft.irfft(np.fft.rfft(u) * np.exp(-0.01 * waves**2 * info.dt), u.shape[-1])
+
+
+class Surrogates(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.run_ = small_run().calibrate(level=0.5, on="test")
+        cls.model = stap.load(cls.run_.path)
+        cls.states = cls.run_.test()[:, 0]
+
+    # By the program, whose results are tested for themselves.
+    def predicted(self, *words):
+        np.save(path("states.npy"), self.states)
+        done = program("predict", self.run_.path, "--input", path("states.npy"), "--steps", 4, "--out",
+                       path("predicted.h5"), *words, *CPU[:2])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with h5py.File(path("predicted.h5")) as file:
+            return {name: file[name][()] for name in file}
+
+    def test_says_what_it_is_of(self):
+        about = self.model.about
+
+        self.assertEqual((about.problem, about.channels, about.points, about.members, about.cluster),
+                         ("burgers", ("u",), (16,), 2, 1))
+        self.assertEqual(about.shape, (1, 16))
+        self.assertEqual(about.dt, self.run_.manifest["identity"]["dt"])
+        self.assertEqual(about.bars, stap.Bars(level=0.5, steps=4, trajectories=8))
+
+    def test_steps_are_those_of_the_program_one_by_one_and_in_batches(self):
+        wanted = self.predicted("--members")
+
+        one = [self.model.step(self.states[0])]
+        for _ in range(3):
+            one.append(self.model.step(one[-1]))
+        batch = self.model.rollout(self.states, 4)
+
+        self.assertLess(relative(np.stack(one), wanted["mean"][0, 1:]), ROUNDING)
+        self.assertTrue(np.array_equal(batch[:, 1:], wanted["mean"][:, 1:]))
+        self.assertLess(relative(self.model.step(self.states[2], member=1), wanted["members"][1, 2, 1]),
+                        ROUNDING)
+        self.assertTrue(np.array_equal(self.model.rollout(self.states[3], 4), batch[3]))
+
+    def test_long_rollouts_are_cut_where_nobody_sees_it(self):
+        rows = np.concatenate([self.states] * 9)[:67]  # blocks of 64 rows, and of 64 calls
+
+        whole = self.model.rollout(rows, 66)
+
+        state = rows[65]
+        for i in range(66):
+            state = self.model.rollout(state, 1)[1]
+        self.assertTrue(np.array_equal(whole[65, -1], state))
+
+    def test_predictions_have_the_error_bars_of_the_program(self):
+        wanted = self.predicted("--bars", "--bands", "--members")
+
+        made = self.model.predict(self.states, 4, band=True, members=True)
+        first = self.model.predict(self.states[0], 4)
+
+        for name in ("mean", "bar", "bar_channels", "band", "members"):
+            self.assertTrue(np.array_equal(getattr(made, name), wanted[name]), name)
+        self.assertEqual(made.level, 0.5)
+        self.assertTrue(np.array_equal(first.bar, made.bar[0]))
+        self.assertIsNone(first.band)
+        anywhere = self.model.predict(self.states, 4, anywhere=True)
+        self.assertTrue(np.array_equal(anywhere.bar, self.predicted("--bars", "--anywhere")["bar"]))
+
+    def test_members_and_their_spread(self):
+        each, spread = self.model.members(self.states[0])
+
+        self.assertEqual(each.shape, (2, 1, 16))
+        # Of two numbers it is half of their distance.
+        np.testing.assert_allclose(spread, np.abs(each[0] - each[1]) / 2, rtol=1e-12, atol=1e-15)
+
+    def test_the_gradient_is_that_of_central_differences(self):
+        rng = np.random.default_rng(1)
+        weights, direction = rng.normal(size=(2, 1, 16))
+        u, h = self.states[0], 1e-2
+
+        def loss(v):
+            return np.sum(weights * self.model.rollout(v, 3)[-1])
+
+        found = np.sum(self.model.vjp(u, weights, steps=3) * direction)
+
+        # Of second order in h, and single precision divided by h: some 1e-4 each.
+        wanted = (loss(u + h * direction) - loss(u - h * direction)) / (2 * h)
+        self.assertLess(abs(found - wanted), 2e-3 * max(abs(wanted), 1))
+
+    def test_an_exported_file_is_the_same_surrogate(self):
+        program("export-model", self.run_.path, "--out", path("model.safetensors"))
+
+        file = stap.load(path("model.safetensors"))
+
+        self.assertEqual(file.about.problem, "burgers")
+        self.assertTrue(np.array_equal(file.rollout(self.states, 2), self.model.rollout(self.states, 2)))
+
+    def test_parameters_and_times_reach_networks(self):
+        run = small_run("parametric", **{"pde.viscosity": {"between": [0.005, 0.05], "draw": "log"},
+                                         "network.time_input": True})
+        model, u = run.load(), self.states[:3]
+        np.save(path("three.npy"), u)
+        done = program("predict", run.path, "--input", path("three.npy"), "--steps", 3, "--parameter",
+                       "viscosity=0.02", "--out", path("three.h5"), *CPU[:2])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+        made = model.rollout(u, 3, parameters={"viscosity": 0.02})
+        later = model.rollout(made[:, 1], 2, first=1, parameters={"viscosity": [0.02] * 3})
+
+        with h5py.File(path("three.h5")) as file:
+            self.assertTrue(np.array_equal(made[:, 1:], file["mean"][:, 1:]))
+        self.assertTrue(np.array_equal(later[:, 1:], made[:, 2:]))
+        self.assertEqual(model.about.parameters, (stap.Parameter("viscosity", 0.005, 0.05),))
+        self.assertFalse(np.array_equal(model.step(u, parameters={"viscosity": 0.03}), made[:, 1]))
+        for wrong in (None, {"nu": 1.0}):
+            with self.assertRaisesRegex(ValueError, "viscosity"):
+                model.step(u, parameters=wrong)
+
+    def test_threads_may_share_it(self):
+        wanted = self.model.rollout(self.states, 8)
+        made = [None] * 4
+
+        def roll(i):
+            made[i] = self.model.rollout(self.states, 8)
+
+        threads = [threading.Thread(target=roll, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        for other in made:
+            self.assertTrue(np.array_equal(other, wanted))
+
+    def test_refuses_what_does_not_fit_and_says_what_would(self):
+        u = self.states[0]
+        for use, kind, words in (
+                (lambda: self.model.step(u[:, :-1]), ValueError, r"expected \(1, 16\)"),
+                (lambda: self.model.step(u, member=2), IndexError, "expected 0 to 1"),
+                (lambda: self.model.rollout(u, 0), ValueError, "expected 1 or more"),
+                (lambda: self.model.vjp(u, u[:, :3]), ValueError, "weights has the shape"),
+                (lambda: stap.load(path("nothing")), FileNotFoundError, "no such model file"),
+                (lambda: stap.load(self.run_.path, device="tpu"), stap.Error, "expected cpu, cuda or auto"),
+        ):
+            with self.assertRaisesRegex(kind, words):
+                use()
+        with open(path("bad.safetensors"), "wb") as file:
+            file.write(b"\x10" + bytes(7) + b"{" * 16)
+        with self.assertRaisesRegex(stap.Error, "bad.safetensors"):
+            stap.load(path("bad.safetensors"))
+        program("export-model", self.run_.path, "--out", path("bare.safetensors"))
+        with self.assertRaisesRegex(stap.Error, "stap calibrate"):
+            stap.load(path("bare.safetensors")).predict(u, 2, bars=True)
+
+
+class Results(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.run_ = small_run()
+
+    def test_transitions_say_where_they_are_from(self):
+        run = self.run_
+        bought, pool = run.transitions, run.pool()
+
+        # Two initial trajectories of four steps, then what was planned: the equation never fails.
+        self.assertEqual(len(bought), 2 * 4 + sum(plan.steps for plan in run.plans))
+        self.assertEqual(list(run.solver_steps), [8, len(bought)])
+        begins = bought.step == 0
+        self.assertGreaterEqual(begins.sum(), 2)
+        self.assertTrue(np.array_equal(bought.inputs[begins], pool[bought.candidate[begins]]))
+        (plan,) = run.plans
+        later = bought.acquisition == 1
+        self.assertEqual(
+            set(zip(bought.candidate[later], bought.step[later])),
+            {(c, s) for c, pattern in zip(plan.candidates, plan.patterns) for s in np.flatnonzero(pattern)})
+
+    def test_metrics_are_those_of_the_table(self):
+        table = json.loads(program("table", self.run_.path, "--json", "--model", "mean").stdout)
+
+        errors = self.run_.metric("rmse", "mean")
+
+        self.assertIn(round(float(errors[-1]), 12), {round(x, 12) for x in numbers_in(table)})
+        self.assertEqual(self.run_.metric("rmse_by_step").shape, (2, 4))
+        with self.assertRaisesRegex(KeyError, "rmse_by_step"):
+            self.run_.metric("rmsee")
+
+    def test_test_trajectories_begin_with_states_of_their_own(self):
+        test = self.run_.test()
+
+        self.assertEqual(test.shape, (8, 5, 1, 16))
+        self.assertTrue(np.isfinite(test).all())
+
+    def test_files_that_a_study_names_are_its_pool_and_test_set(self):
+        np.save(path("pool.npy"), self.run_.pool()[:6])
+        np.save(path("test.npy"), self.run_.test()[:2])
+        run = stap.run("demo", out=path("of-files"), options=CPU, quiet=True, rounds=0, pool=0,
+                       initial={"name": "file", "path": path("pool.npy")},
+                       test={"name": "file", "path": path("test.npy")},
+                       **{**{k: v for k, v in SMALL.items() if k not in ("pool", "test", "rounds")}, "study.test": 0,
+                          "pde.points": 16, "network.modes": [8]})
+
+        self.assertTrue(np.array_equal(run.pool(), self.run_.pool()[:6]))
+        self.assertTrue(np.array_equal(run.test(), self.run_.test()[:2]))
+
+    def test_a_sweep_is_its_runs(self):
+        done = program("sweep", "demo", "--grid", "method=random,sbal", "--out", path("sweep"), *CPU,
+                       "pde.points=16", "network.modes=[8]", "train.epochs=1", "pool=8", "test=2", "rounds=1",
+                       "budget=3", "study.initial=1", "study.steps=3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+        sweep = stap.Sweep(path("sweep"))
+
+        self.assertEqual(list(sweep), ["method=random", "method=sbal"])
+        table = sweep.metric("rmse")
+        self.assertEqual(table.shape, (2, 2))
+        self.assertTrue(np.array_equal(table[1], sweep["method=sbal"].metric("rmse")))
+        self.assertIn("sbal", sweep.table("--baseline", "random"))
+        with self.assertRaisesRegex(FileNotFoundError, "stap.Sweep"):
+            stap.Run(path("sweep"))
+
+
+def numbers_in(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for v in value:
+            yield from numbers_in(v)
+    elif isinstance(value, (int, float)):
+        yield value
+
+
+class Solvers(Case):
+    def study(self, name, solver, **more):
+        return stap.run(HEAT, solver=solver, out=path(name), options=CPU, quiet=True, **more)
+
+    def test_every_step_is_the_functions_and_is_asked_once(self):
+        asked = []
+
+        def step(u, info):
+            asked.append(u.tobytes())
+            return heat(u, info)
+
+        run = self.study("counted", step)
+        bought = run.transitions
+        again = self.study("counted", lambda u, info: self.fail("asked again"))
+
+        for u, v in zip(bought.inputs, bought.outputs):
+            info = mock.Mock(dt=0.1, lengths=(1.0,))
+            self.assertTrue(np.array_equal(heat(u, info), v))
+        self.assertEqual(len(bought), 2 * 3 + 5)
+        self.assertEqual(len(asked), len(bought) + 2 * 3)  # and two test trajectories
+        self.assertEqual(len(set(asked)), len(asked))
+        self.assertEqual(again.rounds, run.rounds)
+
+    def test_slots_are_threads_and_change_nothing(self):
+        threads = set()
+
+        def step(u, info):
+            threads.add(threading.get_ident())
+            time.sleep(0.01)
+            return heat(u, info)
+
+        alone = self.study("counted", heat)
+        run = self.study("threads", step, slots=3, **{"study.test": 3, "pde.label": "heat-3"})
+
+        self.assertGreater(len(threads), 1)
+        self.assertNotIn(threading.get_ident(), threads)
+        self.assertTrue(np.array_equal(run.transitions.outputs[:6], alone.transitions.outputs[:6]))
+
+    def test_an_exception_is_the_cause_and_the_same_call_continues(self):
+        study = {**HEAT, "pde": {**HEAT["pde"], "label": "heat-failing"}}
+        said = io.StringIO()
+
+        def broken(u, info):
+            raise ZeroDivisionError("the viscosity is missing")
+
+        with mock.patch.object(sys, "stderr", said), self.assertRaises(stap.Error) as caught:
+            stap.run(study, solver=broken, out=path("failing"), options=CPU)
+        run = stap.run(study, solver=heat, out=path("failing"), options=CPU, quiet=True)
+
+        self.assertEqual(caught.exception.code, 7)
+        self.assertIsInstance(caught.exception.__cause__, ZeroDivisionError)
+        self.assertIn("the first 3 answers all failed", str(caught.exception))
+        # The traceback once, with this file's line, and none of the package's own.
+        self.assertEqual(said.getvalue().count('in broken\n'), 1)
+        self.assertNotIn("_serve", said.getvalue())
+        self.assertEqual(len(run.transitions), 11)
+
+    def test_a_wrong_shape_is_a_failure_that_says_so(self):
+        study = {**HEAT, "pde": {**HEAT["pde"], "label": "heat-wrong"}}
+
+        with mock.patch.object(sys, "stderr", io.StringIO()), self.assertRaises(stap.Error) as caught:
+            stap.run(study, solver=lambda u, info: u[0], out=path("shape"), options=CPU)
+
+        self.assertIn("expected (1, 16)", str(caught.exception))
+
+    def test_setup_comes_first_and_retries_are_asked_again(self):
+        study = {**HEAT, "pde": {**HEAT["pde"], "label": "heat-retried"}}
+        events = []
+
+        def step(u, info):
+            events.append("step")
+            if events.count("step") == 2:
+                raise stap.Retry("no licence")
+            return heat(u, info)
+
+        with mock.patch.object(sys, "stderr", io.StringIO()):
+            run = stap.run(study, solver=step, setup=lambda info: events.append(info.shape),
+                           out=path("retried"), options=CPU)
+
+        self.assertEqual(events[:2], [(1, 16), "step"])
+        self.assertEqual(events.count("step"), 11 + 6 + 1)
+        self.assertEqual(len(run.transitions), 11)
+
+    def test_other_solvers_are_sections(self):
+        with self.assertRaisesRegex(TypeError, "expected a function"):
+            stap.run(HEAT, solver="heat.py")
+        with self.assertRaisesRegex(TypeError, "give solver=function"):
+            stap.run(HEAT, setup=print)
+        with self.assertRaises(stap.Error) as caught:
+            stap.run(HEAT, solver={"name": "worker", "argv": ["./nowhere"]}, out=path("nowhere-run"),
+                     options=CPU, quiet=True)
+        self.assertIn("nowhere", str(caught.exception))
+
+    # Ends a process of its own in its second call, and continues its run here.
+    def stopped(self, name, signal_number):
+        script = textwrap.dedent("""
+            import sys, time
+            sys.path.insert(0, %r)
+            import stap
+            from arrays_test import heat
+            from support import CPU, HEAT
+            calls = []
+
+            def step(u, info):
+                calls.append(1)
+                if len(calls) == 9:  # of the study itself: the test set takes six
+                    print("now", flush=True)
+                    time.sleep(60)
+                return heat(u, info)
+
+            stap.run(HEAT, solver=step, out=sys.argv[1], options=CPU, **{"pde.label": sys.argv[2]})
+            """) % os.path.dirname(os.path.abspath(__file__))
+        process = subprocess.Popen([sys.executable, "-c", script, path(name), name], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "now\n")
+
+        process.send_signal(signal_number)
+        said = process.stderr.read()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+        # The program itself ends, and leaves the folder to whoever continues.
+        deadline = time.monotonic() + 20
+        while os.path.exists(os.path.join(path(name), "lock.json")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+        asked = []
+
+        def step(u, info):
+            asked.append(1)
+            return heat(u, info)
+
+        run = self.study(name, step, **{"pde.label": name})
+        return process.returncode, said, len(asked), run
+
+    def test_interrupted_it_stops_cleanly_and_continues(self):
+        code, said, asked, run = self.stopped("interrupted", signal.SIGINT)
+
+        self.assertEqual(code, -signal.SIGINT)  # Python's own end after KeyboardInterrupt
+        self.assertIn("KeyboardInterrupt", said)
+        self.assertIn("the same call continues", said)
+        self.assertEqual(asked, 6 + 11 - 8)  # eight were answered before
+        self.assertTrue(np.array_equal(run.transitions.outputs,
+                                       self.study("counted", heat).transitions.outputs))
+
+    def test_killed_it_takes_the_program_along_and_continues(self):
+        code, _, asked, run = self.stopped("killed", signal.SIGKILL)
+
+        self.assertEqual(code, -signal.SIGKILL)
+        self.assertEqual(asked, 6 + 11 - 8)
+        self.assertEqual(len(run.transitions), 11)
+
+    def test_the_command_line_says_how_such_a_run_continues(self):
+        self.study("counted", heat)
+        config = os.path.join(path("counted"), "config.yaml")
+
+        done = program("run", config, "--out", path("by-command"), *CPU, "study.rounds=0",
+                       "pde.label=unasked")
+
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("stap.run()", done.stderr)
+
+
+class Library(Case):
+    def test_functions_refuse_what_would_crash(self):
+        lib = _batches()
+        why = ctypes.create_string_buffer(30)
+        model = stap.load(small_run().path)
+
+        code = lib.stap_surrogate_rollout(model._handle, -1, 2**40, 2**30, None, None, None, None, why, 30)
+
+        self.assertEqual(code, 2)
+        self.assertEqual(why.value, b"'made' is NULL")
+
+
+if __name__ == "__main__":
+    unittest.main()
