@@ -20,6 +20,7 @@
 //
 // Usage: select_bench [candidates] [threads]     one JSON object a line
 //        select_bench one [threads]              `select_one` alone, minutes
+//        select_bench families [threads]         scoring by dilated networks against FNOs, in turns
 //        select_bench cuda                       a whole selection (SBAL+STAP) from 10,000 on the
 //        GPU
 #include <algorithm>
@@ -41,6 +42,7 @@
 #include "stap/acquire/methods.h"
 #include "stap/acquire/planner.h"
 #include "stap/core/resident_rows.h"
+#include "stap/nn/dilated.h"
 #include "stap/nn/engine.h"
 #include "stap/nn/fno.h"
 
@@ -354,6 +356,37 @@ void measure_orders(const Problem& problem, const World& world, double seconds_s
   }
 }
 
+// Scores of some candidates by a dilated network of this width and by an FNO of paper size, in
+// turns: medians. The search advances the same rows, so what a selection costs has this ratio, too.
+void measure_families(const Problem& problem, std::size_t count, std::size_t width, int threads) {
+  World fno(problem, 0, count, threads, false), other(problem, 0, count, threads, false);
+  other.shape = make_network(other.shape.grid, {.family = dilated({.width = width})});
+  other.engine = make_cpu_engine(other.shape, kMembers, threads);
+  for (int m = 0; m < kMembers; ++m)
+    other.engine->load(m, fresh_member(other.shape, unit_scaling(1), Rng(1)));
+  other.committee = other.engine->committee({0, 1});
+  const auto score = [&](World& world) {
+    return seconds([&] { spread_scores(*world.committee, world.candidates(), world.open); });
+  };
+  std::vector<double> fnos, others, ratios;
+  for (int i = 0; i < 6; ++i) {
+    const double a = score(fno), b = score(other);
+    if (i == 0) continue;  // to warm up
+    fnos.push_back(a), others.push_back(b), ratios.push_back(b / a);
+  }
+  const auto median = [](std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+  };
+  const double all = static_cast<double>(kPool) / static_cast<double>(count);
+  fmt::print(
+      R"({{"bench":"select_families","name":"{}","threads":{},"members":{},"steps":{},"width":{},"scored":{},"seconds_score_10000_fno":{:.4g},"seconds_score_10000_dilated":{:.4g},"ratio":{:.4g}}})"
+      "\n",
+      problem.name, threads, kMembers, problem.steps, width, count, all * median(fnos),
+      all * median(others), median(ratios));
+  std::fflush(stdout);
+}
+
 void measure(const Problem& problem, std::size_t count, int threads) {
   World world(problem, 0, count, threads, false);
   const double score = measure_search(problem, world, threads);
@@ -369,6 +402,14 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "cuda") {
     stap::measure_on_gpu(burgers);
     stap::measure_on_gpu(ins);
+    return 0;
+  }
+  if (argc > 1 && std::string(argv[1]) == "families") {
+    const int threads = stap::thread_count(argc > 2 ? std::atoi(argv[2]) : 0);
+    for (const std::size_t width : {64, 32}) {
+      stap::measure_families(burgers, 32, width, threads);
+      stap::measure_families(ins, 2, width, threads);
+    }
     return 0;
   }
   if (argc > 1 && std::string(argv[1]) == "one") {

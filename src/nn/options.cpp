@@ -43,7 +43,7 @@ const config::Fields<NetworkOptions>& network_fields() {
        "is shifted so that it does not either",
        config::length(0, 1024)},
       {"padding", &NetworkOptions::padding,
-       "how an axis with walls continues behind its end, since networks assume rings",
+       "how an axis with walls continues after its end, since networks assume rings",
        padding_fields},
   };
   return fields;
