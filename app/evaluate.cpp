@@ -67,8 +67,9 @@ Evaluated evaluate_on(const Surrogate& surrogate, const RunTestSet& test,
   }
 }
 
-void print_table(const Metrics& metrics, const std::string& model, const std::string& test,
-                 std::ostream& out) {
+// `channels`: their names; empty where a file does not say them.
+void print_table(const Metrics& metrics, const std::vector<std::string>& channels,
+                 const std::string& model, const std::string& test, std::ostream& out) {
   const Errors& mean = metrics.mean_model;
   const auto text = [&](double value, const Errors& errors) {
     if (std::isnan(value)) return std::string("truth is 0");
@@ -103,6 +104,12 @@ void print_table(const Metrics& metrics, const std::string& model, const std::st
   out << fmt::format(kPair, "RMSE, std. error", standard_error(metrics), standard_error(mean));
   out << fmt::format(kPair, "NRMSE", text(metrics.nrmse, metrics), text(mean.nrmse, mean));
   out << fmt::format(kPair, "MAE", text(metrics.mae, metrics), text(mean.mae, mean));
+  const std::size_t count = metrics.rmse_by_channel.size();
+  for (std::size_t c = 0; c < count && count > 1; ++c)
+    out << fmt::format(
+        kPair,
+        fmt::format("RMSE, {}", c < channels.size() ? channels[c] : fmt::format("channel {}", c)),
+        text(metrics.rmse_by_channel[c], metrics), text(mean.rmse_by_channel[c], mean));
   for (std::size_t i = 0; i < metrics.rmse_by_step.size(); ++i)
     out << fmt::format(kPair, fmt::format("RMSE, step {}", i + 1),
                        text(metrics.rmse_by_step[i], metrics), text(mean.rmse_by_step[i], mean));
@@ -134,7 +141,8 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
     if (const std::string warning = coverage_warning(*judged); !warning.empty())
       console.warning(warning);
   if (!options.json) {
-    print_table(metrics, model.string() + images_text(images), test.file.string(), out);
+    print_table(metrics, surrogate.problem.channels, model.string() + images_text(images),
+                test.file.string(), out);
     if (judged) out << '\n' << coverage_text(*judged);
     return;
   }

@@ -151,8 +151,8 @@ void add_import(CLI::App& program, const Globals& globals) {
   command
       ->add_option(
           "--parameter", reading.parameters,
-          "A number of each trajectory: the scalar NAME of the file, or NAME=FILE.npy; may "
-          "be given several times (default: those that a file of ours names)")
+          "A number of each trajectory: the scalar NAME of the file, NAME=FILE.npy, or NAME=VALUE "
+          "for all; may be given several times (default: those that a file of ours names)")
       ->allow_extra_args(false)
       ->type_name("NAME");
   command->add_flag("--all-times", options->all_times,

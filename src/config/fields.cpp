@@ -73,8 +73,10 @@ void read_list(std::vector<T>& member, const Constraint& allowed, const Value& v
       result.push_back(*one);
       continue;
     }
+    const std::string limits = allowed.text();
     complaints.add(path,
-                   fmt::format("has {} in it, expected {} {}", shown(item), what, allowed.text()),
+                   fmt::format("has {} in it, expected {}{}{}", shown(item), what,
+                               limits.empty() ? "" : " ", limits),
                    item.origin());
     return;
   }

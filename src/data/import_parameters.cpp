@@ -1,5 +1,6 @@
 // Parameters of the trajectories of a foreign file.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 
@@ -45,11 +46,17 @@ std::vector<double> column(const fs::path& file, const std::vector<std::string>&
       return read_array(file, dataset).values;
   throw Error(ErrorKind::config,
               fmt::format("{} has no number '{}' for each of its {} trajectories: give them as "
-                          "--parameter {}=FILE.npy",
-                          file.string(), name, rows, name));
+                          "--parameter {}=FILE.npy, or one for all as {}=VALUE",
+                          file.string(), name, rows, name, name));
 }
 
-std::vector<double> column_of_npy(const fs::path& file, std::size_t rows) {
+// A number for all, or a column of a file.
+std::vector<double> given_column(const std::string& text, std::size_t rows) {
+  double value = 0.0;
+  const auto [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc() && stop == text.data() + text.size())
+    return std::vector<double>(rows, value);
+  const fs::path file = text;
   Array<double> array = read_npy(file);
   if (array.values.size() != rows || array.shape.empty() || array.shape[0] != rows)
     fail(file, fmt::format("has shape {}, expected {}: a number for each trajectory",
@@ -70,12 +77,12 @@ RowParameters parameters_of(const fs::path& file, const ImportOptions& options,
     if (std::ranges::count(parameters.names, name) > 0 || name.empty() ||
         name.find(',') != std::string::npos)
       throw Error(ErrorKind::config,
-                  fmt::format("--parameter is '{}', expected NAME or NAME=FILE.npy with another "
-                              "name each",
+                  fmt::format("--parameter is '{}', expected NAME, NAME=VALUE or NAME=FILE.npy "
+                              "with another name each",
                               text));
     columns.push_back(equals == std::string::npos
                           ? column(file, own, name, trajectories)
-                          : column_of_npy(text.substr(equals + 1), trajectories));
+                          : given_column(text.substr(equals + 1), trajectories));
     const auto bad =
         std::ranges::find_if(columns.back(), [](double v) { return !std::isfinite(v); });
     if (bad != columns.back().end())

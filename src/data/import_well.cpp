@@ -54,8 +54,7 @@ void note_boundaries(const fs::path& file, const std::vector<std::string>& datas
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (kind != "periodic")
       data.notes.push_back(
-          fmt::format("{}: the boundary {} is '{}'; networks here take every "
-                      "domain as periodic",
+          fmt::format("{}: the boundary {} is '{}': say in pde.walls which axes have walls",
                       file.string(), owner.substr(group.size()), kind));
   }
 }

@@ -186,6 +186,12 @@ void write_onnx(const std::filesystem::path& path, const Model& model) {
     throw Error(ErrorKind::config,
                 fmt::format("networks of the family {} cannot be written as ONNX, those of fno can",
                             spec.family.row->name));
+  if (!spec.parameters.empty() || spec.grid.walled() || spec.fixed)
+    throw Error(ErrorKind::config,
+                fmt::format("networks with {} cannot be written as ONNX: use a model file",
+                            !spec.parameters.empty() ? "parameters"
+                            : spec.grid.walled()     ? "walls"
+                                                     : "masks or fixed fields"));
   const double bytes = 4.0 * (static_cast<double>(parameter_count(spec) * model.members.size()) +
                               4.0 * static_cast<double>(spec.grid.points_total()) *
                                   static_cast<double>(options->kept_total()));

@@ -91,6 +91,7 @@ std::string readme(const TrainingData& data) {
                         set.parameters.names.size(), fmt::join(set.parameters.names, ", "));
   std::string parameters;
   for (const Parameter& p : data.parameters) parameters += fmt::format(" {}={}", p.name, p.value);
+  for (const std::string& name : set.parameters.names) parameters += " " + name + " (varies)";
   return std::string(kReadmeBegin) +
          fmt::format(
              "transitions of {}, a state and the solver's answer to it.\n"

@@ -1,6 +1,7 @@
 #include "study/fixed_files.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -39,17 +40,26 @@ SharedFixedFields read_fixed_fields(const Study& study, const Grid& grid) {
                                                  options.mask.string(), value));
       fields.mask.push_back(value == 1.0);
     }
+  if (!fields.mask.empty() && std::ranges::count(fields.mask, 1) == 0)
+    throw Error(ErrorKind::config, fmt::format("pde.mask: {} is 0 everywhere, so that there is no "
+                                               "state: expected 1 where there is one",
+                                               options.mask.string()));
   if (!options.fixed.empty())
-    for (const double value : read_field("fixed", options.fixed, grid, true))
+    for (const double value : read_field("fixed", options.fixed, grid, true)) {
       fields.channels.push_back(static_cast<float>(value));
+      if (!std::isfinite(fields.channels.back()))
+        throw Error(ErrorKind::data,
+                    fmt::format("pde.fixed: {} holds {}, expected finite numbers of single "
+                                "precision",
+                                options.fixed.string(), value));
+    }
   return make_fixed_fields(grid, std::move(fields));
 }
 
 std::string broken_by(const Symmetry& symmetry, const Grid& grid, const FixedFields& fields) {
   Grid one = grid;
   one.channels = 1;
-  const StateMap map = make_state_map(
-      {.axes = symmetry.axes, .channels = {{}}, .reversed = false, .parameters = {}}, one);
+  const StateMap map = make_state_map({symmetry.axes, {{}}, false, {}}, one);
   const auto kept = [&](const auto* values) {
     for (std::size_t p = 0; p < map.from.size(); ++p)
       if (values[map.from[p]] != values[p]) return false;

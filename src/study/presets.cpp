@@ -266,7 +266,11 @@ void apply_setting(Value& document, const std::string& assignment, const std::st
                 fmt::format("'{}': extends belongs into a file; here, use --with NAME, or 'stap "
                             "sweep --grid extends=NAME,...'",
                             assignment));
-  const std::string full = full_key(key);
+  // `test=50` is study.test, `test={name: file, ...}` the section: no key of study takes a map.
+  const std::size_t begin =
+      equals == std::string::npos ? equals : assignment.find_first_not_of(' ', equals + 1);
+  const bool map = begin != std::string::npos && assignment[begin] == '{';
+  const std::string full = map ? key : full_key(key);
   const std::size_t dot = full.find('.');
   // `steps=3` is a mistake, which the check of the result explains.
   if (dot != std::string::npos || full == "method") make_room(document, full.substr(0, dot));

@@ -114,7 +114,9 @@ std::size_t planned_calls(const SolverToCheck& solver, std::size_t calls_most) {
   if (calls_most > usual_calls(solver.symmetries.size(), solver.draws.size())) return calls_most;
   std::size_t calls = kCallsBefore + kCallsBehind + (solver.told_dt ? kCallsOfHalfSteps : 0) +
                       solver.symmetries.size() + solver.draws.size();
-  if (solver.make({})->steps_at_once() > 1) ++calls;
+  const std::unique_ptr<Solver> made = solver.make({});
+  if (made->steps_at_once() > 1) ++calls;
+  if (!made->grid().walled()) calls += made->grid().axes();
   return std::min(calls, calls_most);
 }
 

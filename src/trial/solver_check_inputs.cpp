@@ -1,5 +1,6 @@
 // What it does with other states than its first.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -16,6 +17,10 @@ constexpr double kPerturbation = 1e-6;
 constexpr double kExplodes = 1e3;  // times the perturbation, after one step
 // Of what a step changes: networks that have learnt a step to this are good ones.
 constexpr double kLeastOfPlace = 0.01;
+// Of walls: how much is changed, of a channel's range; what a neighbour must feel of that to tell
+// anything; the share of it that is nothing. A pressure is felt behind walls, too.
+constexpr double kBump = 1e-3, kLeastFelt = 0.01, kFeltBehindWalls = 0.2;
+constexpr std::size_t kLeastPointsOfWalls = 8;
 
 // By how many of n points a state is moved along an axis: by no common fraction, lest a forcing of
 // three waves, say, is moved onto itself by a third, and not by the same one along both, lest one
@@ -86,11 +91,13 @@ void SolverChecking::another_place() {
             "pde.walls where there are walls";
   const Verdict verdict = asked_.position_input ? Verdict::ok : Verdict::warning;
   const Told told = ask(moved(solver_->grid(), input_), asked_.time);
-  if (!told.ok())
-    return row(name, Verdict::warning,
-               fmt::format("the same state moved round the grid {}; if there is a wall, let the "
-                           "solver set its values: those of networks are never exact; {}",
-                           told.trouble(), known));
+  if (!told.ok()) {
+    row(name, Verdict::warning,
+        fmt::format("the same state moved round the grid {}; if there is a wall, let the solver "
+                    "set its values: those of networks are never exact; {}",
+                    told.trouble(), known));
+    return walls();
+  }
   found_.seconds.push_back(told.answer.seconds);
   const State expected = moved(solver_->grid(), answer_);
   const double share = distance(told.answer.states, expected) / change;
@@ -100,6 +107,64 @@ void SolverChecking::another_place() {
       fmt::format("the same state moved round the grid has another answer (by {:.2g} of what a "
                   "step changes); {}",
                   share, known));
+  walls();
+}
+
+// Changes the last plane of an axis and one in the middle: what the planes behind them feel of it
+// is alike where the axis is a ring, whatever the problem; behind a wall nothing is felt.
+void SolverChecking::walls() {
+  const char* name = "walls";
+  const Grid& grid = solver_->grid();
+  std::vector<std::string> ends(grid.axes(), "periodic"), walled;
+  for (std::size_t axis = 0; axis < grid.axes(); ++axis) {
+    const std::size_t n = grid.points[axis];
+    if (n < kLeastPointsOfWalls) continue;
+    if (!can(1, name)) return;
+    const auto plane = [&](std::size_t value) {
+      const std::size_t point = value % grid.points_total();
+      return grid.axes() == 2 && axis == 0 ? point / grid.points[1] : point % n;
+    };
+    std::vector<double> unit(grid.channels);
+    State state = input_;
+    const Rng rng = Rng(0).split("walls", axis);
+    for (std::size_t v = 0; v < state.size(); ++v) {
+      const std::size_t channel = v / grid.points_total();
+      if (v % grid.points_total() == 0) {
+        const auto [low, high] =
+            std::ranges::minmax(std::span(input_).subspan(v, grid.points_total()));
+        unit[channel] = high > low ? high - low : 1.0;
+      }
+      if (plane(v) + 1 == n || plane(v) + 1 == n / 2)
+        state[v] += kBump * unit[channel] * rng.uniform(v, -1.0, 1.0);
+    }
+    const Told told = ask(state, asked_.time);
+    if (!told.ok())
+      return row(
+          name, Verdict::not_checked,
+          fmt::format("a state that differs by 0.1 % at the end of an axis {}", told.trouble()));
+    found_.seconds.push_back(told.answer.seconds);
+    double across = 0.0, inside = 0.0;
+    for (std::size_t v = 0; v < state.size(); ++v) {
+      const std::size_t from = plane(v);
+      const double felt =
+          (told.answer.states[v] - answer_[v]) / (kBump * unit[v / grid.points_total()]);
+      if (from < n / 8) across += felt * felt;
+      if (from >= n / 2 && from < n / 2 + n / 8) inside += felt * felt;
+    }
+    const double planes = static_cast<double>(state.size() / n);
+    if (std::sqrt(inside / planes) < kLeastFelt) continue;  // nothing goes that way
+    if (across > kFeltBehindWalls * kFeltBehindWalls * inside) continue;
+    ends[axis] = "centres";
+    walled.push_back(axis == 0 ? "x" : "y");
+  }
+  if (walled.empty())
+    return row(name, Verdict::ok,
+               "none found: what changes at one end of an axis is felt at the other, or nowhere");
+  row(name, Verdict::warning,
+      fmt::format("what changes at the end of {} is not felt at its beginning: walls, it seems. "
+                  "Say pde.walls: [{}] (points instead of centres where the first and the last "
+                  "point stand on a wall) and network.position_input: true",
+                  fmt::join(walled, " and that of "), fmt::join(ends, ", ")));
 }
 
 void SolverChecking::symmetries() {

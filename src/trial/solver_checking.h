@@ -62,6 +62,7 @@ class SolverChecking {
   void other_parameters();  // one call for each that varies
   void another_time();
   void another_place();
+  void walls();         // where the place matters: one call for each axis
   void symmetries();    // one call for each that is stated
   void another_mean();  // the state shifted, for:
   void means();

@@ -132,6 +132,11 @@ TEST_F(ParametricSurface, FilesThatDoNotFitAreRefusedByName) {
                 "viscosity=" + path("nu.npy")});
   EXPECT_EQ(short_column.exit_code, 3);
   EXPECT_TRUE(contains(short_column.err, "has shape 3, expected 60")) << short_column.err;
+  ASSERT_EQ(run_stap({"import", path("plain.npy"), "--as", "pool", "--out", path("all.h5"),
+                      "--parameter", "viscosity=0.02"})
+                .exit_code,
+            0);
+  EXPECT_EQ(read_array(path("all.h5"), "parameters").values, std::vector<double>(60, 0.02));
   const Finished unknown =
       run_stap({"import", pool, "--as", "pool", "--out", path("p.h5"), "--parameter", "nu"});
   EXPECT_EQ(unknown.exit_code, 2);

@@ -96,7 +96,7 @@ TEST_F(SolverProgram, CheckSaysHowManyCallsThenWhatItFound) {
   const Finished result = run_stap({"solver", "check", config});
 
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(contains(result.err, "11 calls"));
+  EXPECT_TRUE(contains(result.err, "12 calls"));
   EXPECT_TRUE(contains(result.out, "the answer is the input"));  // cp makes no step
   EXPECT_TRUE(contains(result.out, "8 calls were made"));
   EXPECT_TRUE(contains(result.out, "advice"));

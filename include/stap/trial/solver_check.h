@@ -19,7 +19,7 @@ namespace stap {
 
 /// At most, unless told otherwise, and one more for every symmetry that is stated and for every
 /// parameter that varies.
-inline constexpr std::size_t kSolverCheckCalls = 14;
+inline constexpr std::size_t kSolverCheckCalls = 16;
 
 /// Another version of the solver that is checked.
 struct SolverVariant {

@@ -75,6 +75,29 @@ TEST(ParameterLaws, AnIgnoredParameterChangesNoSelection) {
   for_all_methods({}, [&](const auto& plan) { EXPECT_EQ(plan(plain), plan(ignored)); });
 }
 
+// Two networks that are told three parameters, and candidates that have them, in this order.
+World told_three(bool backwards) {
+  World world;
+  NetworkSpec spec = test::with_parameters(test::small_shape({8}, {4}, 1, 5, 7, true), 3);
+  if (backwards) std::ranges::reverse(spec.parameters);
+  test::fill_pool(world, spec.grid, 9, Rng(5));
+  world.steps = spec.horizon = 4;
+  world.conditions = drawn(spec.parameters, 9, Rng(8));
+  world.engine = test::make_engine_under_test(spec, 2, 1);
+  for (int m = 0; m < 2; ++m)
+    world.engine->load(m, fresh_member(spec, test::some_scaling(1), Rng(m + 1)));
+  world.committee = world.engine->committee({0, 1});
+  return world;
+}
+
+// Mutation: weights, draws or what rows are told go by the order of the configuration.
+TEST(ParameterLaws, TheirOrderChangesNoSelection) {
+  const World there = told_three(false), back = told_three(true);
+
+  EXPECT_NE(there.conditions.parameters, back.conditions.parameters);
+  for_all_methods({}, [&](const auto& plan) { EXPECT_EQ(plan(there), plan(back)); });
+}
+
 // A parameter is as good as a value of the state that no member changes: all members agree on it,
 // so it counts in no distance. (Not so where values are features: those methods are left out.)
 // Mutation: a candidate gets another's parameters, or keeps its own for the first step only.

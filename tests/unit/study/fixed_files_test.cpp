@@ -68,10 +68,13 @@ TEST_F(FixedFiles, ThatDoNotFitAreRefused) {
   const std::string rising = file("rising.npy", {16}, slope);
   const std::string mirror = R"(train.symmetries=["x -> -x"])";
 
-  EXPECT_TRUE(test::contains(refusal({"pde.mask=" + zeros}), "a mask is 0 everywhere"));
+  EXPECT_TRUE(test::contains(refusal({"pde.mask=" + zeros}), zeros + " is 0 everywhere"));
   EXPECT_TRUE(test::contains(refusal({"pde.mask=" + short_one}), "has shape [15], expected [16]"));
   EXPECT_TRUE(test::contains(refusal({"pde.fixed=" + short_one}), "has shape [15], expected"));
   EXPECT_TRUE(test::contains(refusal({"pde.mask=" + halves}), "holds 0.5, expected 0 and 1"));
+  slope[3] = 1e39;  // no float
+  EXPECT_TRUE(test::contains(refusal({"pde.fixed=" + file("large.npy", {16}, slope)}),
+                             "large.npy holds 1e+39, expected finite"));
   EXPECT_TRUE(test::contains(refusal({"pde.mask=/no/such.npy"}), "/no/such.npy"));
   EXPECT_NO_THROW(test::own_study({"pde.mask=" + mask, mirror}));
   EXPECT_TRUE(test::contains(refusal({"pde.mask=" + odd, mirror}), "does not keep the mask"));

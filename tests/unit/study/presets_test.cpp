@@ -299,6 +299,17 @@ TEST(Presets, OverlaysCombineWithAnything) {
   EXPECT_EQ(accurate.options.rounds, 20u);
 }
 
+// Mutation: `test` is always the key of study.
+TEST(Presets, SettingsOfSectionsAreMaps) {
+  Value document;
+
+  apply_setting(document, "test=50");
+  apply_setting(document, "test={name: file, path: t.h5}");
+
+  EXPECT_EQ(document.find("study")->find("test")->integer<int>(), 50);
+  EXPECT_EQ(*document.find("test")->find("name")->text(), "file");
+}
+
 TEST(Presets, SettingsCannotExtend) {
   Value document;
 

@@ -58,7 +58,7 @@ TEST(SolverCheck, AGoodSolverPassesAndIsAskedAsOftenAsWasSaid) {
         "two at a time", "two half steps", "seconds a step", "not a number", "files left behind"})
     EXPECT_TRUE(found(check, name, Verdict::ok));
   EXPECT_FALSE(check.any_failed());
-  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 14u);
+  EXPECT_EQ(planned_calls(bench.asked, kSolverCheckCalls), 15u);
   EXPECT_EQ(check.calls, 12u);  // a call of 0.01 s need not be ended
   EXPECT_EQ(bench.calls, check.calls);
 }
@@ -310,6 +310,46 @@ TEST(SolverCheck, SaysWhatNetworksGetOfWalls) {
   EXPECT_TRUE(found(ignorant.run(), "another place", Verdict::warning,
                     "axes end [centres]: networks get them padded (network.padding), but do not"));
   EXPECT_TRUE(found(knowing.run(), "another place", Verdict::ok, "know where a point is"));
+}
+
+// A step of diffusion beside a source, between walls without flux or round a ring. Mutations: the
+// planes of the other axis, the response of the changed plane itself, a source taken for a wall.
+TEST(SolverCheck, FindsWallsByWhatIsFeltBehindThem) {
+  const auto diffuses = [](bool first, bool second) {
+    return [=](const Call& call) {
+      constexpr std::size_t n = 12;
+      const State& u = call.query.state;
+      State next = u;
+      const auto along = [&](std::size_t at, std::size_t i, std::size_t stride, bool wall) {
+        const std::size_t begin = at - i * stride;
+        const auto value = [&](std::size_t j) { return u[begin + j * stride]; };
+        const double left = i > 0 ? value(i - 1) : wall ? value(0) : value(n - 1);
+        const double right = i + 1 < n ? value(i + 1) : wall ? value(n - 1) : value(0);
+        next[at] += 0.1 * (left + right - 2 * value(i));
+      };
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+          along(i * n + j, i, n, first);
+          along(i * n + j, j, 1, second);
+          next[i * n + j] += i == 3 && j == 5 ? 1.0 : 0.0;
+        }
+      return answered(next);
+    };
+  };
+  const auto row = [&](bool first, bool second) {
+    Bench bench(diffuses(first, second));
+    bench.grid = make_grid(1, {12, 12}, {1.0, 1.0});
+    State state(144);
+    for (std::size_t v = 0; v < 144; ++v) state[v] = std::sin(0.3 * static_cast<double>(v * v));
+    bench.asked.states = {state};
+    return row_of(bench.run(), "walls");
+  };
+
+  EXPECT_EQ(row(false, false).verdict, Verdict::ok);
+  EXPECT_EQ(row(true, true).verdict, Verdict::warning);
+  EXPECT_NE(row(true, true).text.find("pde.walls: [centres, centres]"), std::string::npos);
+  EXPECT_NE(row(true, false).text.find("[centres, periodic]"), std::string::npos);
+  EXPECT_NE(row(false, true).text.find("[periodic, centres]"), std::string::npos);
 }
 
 // Breaks if a state is moved along one axis only, or is not put together again rightly.
