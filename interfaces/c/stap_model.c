@@ -219,7 +219,7 @@ static size_t json_unicode(struct json* j, char* to) {
  * cut where `to` is NULL or `cut` is set, else it is bad. Its length without the 0. */
 static size_t json_string(struct json* j, char* to, size_t size, int cut) {
   size_t n = 0, i, length;
-  char bytes[4];
+  char bytes[4] = {0};
   if (!json_take(j, '"')) return json_fail(j), 0;
   while (j->at < j->end && *j->at != '"') {
     bytes[0] = *j->at++;
