@@ -10,6 +10,7 @@
 #include "help.h"
 #include "output_file.h"
 #include "stap/folder/model_of.h"
+#include "stap/folder/run_folder.h"
 #include "stap/nn/model_file.h"
 #include "stap/nn/onnx_file.h"
 
@@ -30,6 +31,11 @@ void run_export_model(ExportModelOptions options, const Globals& globals, std::o
   Console console(globals);
   if (const std::string older = about_older_networks(options.run); !options.round && !older.empty())
     console.warning(older);
+  if (!onnx && model.bars.empty() && RunFolder(options.run).read_bars())
+    console.warning(fmt::format(
+        "the error bars of {} are of other networks, so the file has none: 'stap calibrate {}' "
+        "makes them anew",
+        options.run, options.run));
   (onnx ? write_onnx : write_model)(options.output, model);
   const std::uintmax_t bytes = std::filesystem::file_size(options.output);
   if (options.json) {
@@ -41,13 +47,15 @@ void run_export_model(ExportModelOptions options, const Globals& globals, std::o
     value.set("round", model.origin.round);
     value.set("members", model.members.size());
     value.set("cluster", model.cluster);
+    value.set("error_bars", !onnx && !model.bars.empty());
     value.set("bytes", static_cast<std::size_t>(bytes));
     out << config::json_text(value) << '\n';
     return;
   }
-  out << fmt::format("{}: {} of {}, round {} of run {}; {:.3g} MB\n", options.output,
+  out << fmt::format("{}: {} of {}{}, round {} of run {}; {:.3g} MB\n", options.output,
                      counted(model.members.size(), "network", "networks"), model.problem.name,
-                     model.origin.round, model.origin.run, static_cast<double>(bytes) * 1e-6);
+                     onnx || model.bars.empty() ? "" : ", with error bars", model.origin.round,
+                     model.origin.run, static_cast<double>(bytes) * 1e-6);
 }
 
 }  // namespace
@@ -73,11 +81,12 @@ void add_export_model(CLI::App& program, const Globals& globals) {
   command->add_flag("--json", options->json, "Print the summary as JSON");
   command->footer(
       "The file holds all networks of the committee, their scaling, the grid, the names of the "
-      "channels, dt and where they were trained. C, C++ and Fortran programs read it with "
+      "channels, dt, where they were trained and, after 'stap calibrate', their error bars. C, C++ "
+      "and Fortran programs read it with "
       "stap_model.c (docs/how-to/use-the-surrogate.md); 'stap predict' and 'stap evaluate' take "
       "it, "
       "too. An ONNX graph has the input `state` [batch,C,X...], with a time input also `step` "
-      "[batch], "
+      "[batch], where parameters vary `parameters` [batch,P], "
       "and the outputs `next` (averaged model) and `members`. An older export is replaced; other "
       "files are not.\n"
       "Example:\n  stap export-model my-run --out model.safetensors\n"

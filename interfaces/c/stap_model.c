@@ -102,7 +102,8 @@ struct stap_model {
   float* fields;         /* [fixed][size]: mask and fixed fields */
   struct member* members;
   struct layer* all_layers;
-  float* numbers; /* where all of the above lie */
+  float* numbers; /* where all of the above lie, */
+  void* raw;      /* and what is to be freed of that */
 };
 
 struct stap_work {
@@ -117,7 +118,7 @@ struct stap_work {
   double* ways;         /* of a forecast: states of the averaged model and of each member */
   int set, start, lost; /* parameters were; of a forecast */
   long begun, ahead;    /* the number of its first step; steps made since */
-  float* block;         /* where all of the above lie */
+  void* raw;            /* where all of the above lie */
 };
 
 /* --- sizes and memory ---------------------------------------------------------------------- */
@@ -153,21 +154,12 @@ static float* take2(struct pieces* p, size_t n, size_t m) {
   return take(p, times(n, m));
 }
 
-/* A block of zeros on a cache line's boundary; the pointer to free stands before it. */
-static float* zeros(size_t floats) {
-  const size_t bytes = plus(times(floats, sizeof(float)), 64 + sizeof(void*));
-  char *raw = bytes == SIZE_MAX ? NULL : calloc(bytes, 1), *block;
-  if (raw == NULL) return NULL;
-  block = raw + sizeof(void*);
-  block += (64 - (uintptr_t)block % 64) % 64;
-  memcpy(block - sizeof(void*), &raw, sizeof raw);
-  return (float*)(void*)block;
-}
-static void release(void* block) {
-  void* raw;
-  if (block == NULL) return;
-  memcpy(&raw, (char*)block - sizeof(void*), sizeof raw);
-  free(raw);
+/* A block of zeros on a cache line's boundary; `raw` is what to free. */
+static float* zeros(size_t floats, void** raw) {
+  const size_t bytes = plus(times(floats, sizeof(float)), 64);
+  char* block = bytes == SIZE_MAX ? NULL : calloc(bytes, 1);
+  *raw = block;
+  return block == NULL ? NULL : (float*)(void*)(block + (64 - (uintptr_t)block % 64) % 64);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------- */
@@ -196,54 +188,39 @@ static int json_take(struct json* j, char c) {
   return 1;
 }
 
-/* The code behind \u as UTF-8 into up to 3 bytes; 0: it is none. Halves of a pair become "?": our
- * files have such letters as they are. */
-static size_t json_unicode(struct json* j, char* to) {
+/* The letter behind \u; beyond ASCII "?": our files have such letters as they are. 0: it is none.
+ */
+static char json_unicode(struct json* j) {
   static const char digits[] = "0123456789abcdef0123456789ABCDEF";
   unsigned code = 0;
   int i;
   for (i = 0; i < 4; ++i) {
     const char* digit = j->at < j->end && *j->at != '\0' ? strchr(digits, *j->at++) : NULL;
-    if (digit == NULL) return 0;
+    if (digit == NULL) return '\0';
     code = code * 16 + (unsigned)(digit - digits) % 16;
   }
-  if (code >= 0xD800 && code < 0xE000) code = '?';
-  if (code < 0x80) return to[0] = (char)code, code != 0;
-  to[0] = (char)(code < 0x800 ? 0xC0 | code >> 6 : 0xE0 | code >> 12);
-  to[1] = (char)(0x80 | (code < 0x800 ? code & 63 : code >> 6 & 63));
-  to[2] = (char)(0x80 | (code & 63));
-  return code < 0x800 ? 2 : 3;
+  return code < 0x80 ? (char)code : '?';
 }
 
 /* A string without its escapes and with a 0 at its end, into `size` bytes; one that is longer is
  * cut where `to` is NULL or `cut` is set, else it is bad. Its length without the 0. */
 static size_t json_string(struct json* j, char* to, size_t size, int cut) {
-  size_t n = 0, i, length;
-  char bytes[4] = {0};
+  static const char codes[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+  size_t n = 0;
   if (!json_take(j, '"')) return json_fail(j), 0;
   while (j->at < j->end && *j->at != '"') {
-    bytes[0] = *j->at++;
-    length = 1;
-    if ((unsigned char)bytes[0] < 0x20) return json_fail(j), 0;
-    if (bytes[0] == '\\') {
-      static const char codes[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+    char c = *j->at++;
+    if ((unsigned char)c < 0x20) return json_fail(j), 0;
+    if (c == '\\') {
       const char* code = j->at < j->end && *j->at != '\0' ? strchr(codes, *j->at) : NULL;
-      if (code != NULL) {
-        ++j->at;
-        bytes[0] = plain[code - codes];
-      } else if (j->at < j->end && *j->at++ == 'u') {
-        length = json_unicode(j, bytes);
-      } else {
-        length = 0;
-      }
-      if (length == 0) return json_fail(j), 0;
+      const char letter = j->at < j->end ? *j->at++ : '\0';
+      c = code != NULL ? plain[code - codes] : letter == 'u' ? json_unicode(j) : '\0';
+      if (c == '\0') return json_fail(j), 0;
     }
-    for (i = 0; i < length && to != NULL; ++i) {
-      if (n + 1 < size)
-        to[n++] = bytes[i];
-      else if (!cut)
-        return json_fail(j), 0;
-    }
+    if (to != NULL && n + 1 < size)
+      to[n++] = c;
+    else if (to != NULL && !cut)
+      return json_fail(j), 0;
   }
   if (!json_take(j, '"')) return json_fail(j), 0;
   if (to != NULL && size > 0) to[n] = '\0';
@@ -283,17 +260,17 @@ static size_t json_count(struct json* j) {
 /* Any number, by the rules of JSON whatever the program's locale: strtod would go by that. */
 static double json_real(struct json* j) {
   long double value = 0.0L, power = 10.0L;
-  int negative, digits = 0, shift = 0, exponent = 0, minus;
+  int negative, digits = 0, behind = 0, shift = 0, exponent = 0, minus;
   json_peek(j);
   negative = json_take(j, '-');
-  for (; j->at < j->end && *j->at >= '0' && *j->at <= '9'; ++j->at, ++digits)
-    value = value * 10.0L + (long double)(*j->at - '0');
-  if (digits == 0) return json_fail(j), 0.0;
-  if (j->at < j->end && *j->at == '.')
-    for (++j->at, digits = 0; j->at < j->end && *j->at >= '0' && *j->at <= '9'; ++j->at, ++digits) {
-      if (shift > -40) value = value * 10.0L + (long double)(*j->at - '0'), --shift;
-    }
-  if (digits == 0) return json_fail(j), 0.0;
+  for (; j->at < j->end && ((*j->at >= '0' && *j->at <= '9') || (*j->at == '.' && !behind));
+       ++j->at) {
+    if (*j->at == '.')
+      behind = digits > 0 ? 1 : 2, digits = 0;
+    else if (++digits, shift > -40)
+      value = value * 10.0L + (long double)(*j->at - '0'), shift -= behind;
+  }
+  if (digits == 0 || behind == 2) return json_fail(j), 0.0;
   if (j->at < j->end && (*j->at == 'e' || *j->at == 'E')) {
     ++j->at;
     minus = j->at < j->end && *j->at == '-';
@@ -405,7 +382,8 @@ static uint32_t bits_at(const unsigned char* p) {
 }
 
 /* CRC-32C of bytes that follow others. */
-static uint32_t checksum(const uint32_t* table, uint32_t before, const unsigned char* p, size_t n) {
+static uint32_t checksum(const uint32_t* table, uint32_t before, const void* bytes, size_t n) {
+  const unsigned char* p = bytes;
   uint32_t c = ~before;
   for (; n > 0; --n) c = table[(c ^ *p++) & 255] ^ c >> 8;
   return ~c;
@@ -431,7 +409,7 @@ static int check_seal(struct file* f) {
     for (table[i] = (uint32_t)i, bit = 0; bit < 8; ++bit)
       table[i] = table[i] & 1 ? table[i] >> 1 ^ 0x82F63B78u : table[i] >> 1;
   sum = checksum(table, 0, f->bytes, (size_t)(digits - f->bytes));
-  sum = checksum(table, sum, (const unsigned char*)"00000000", 8);
+  sum = checksum(table, sum, "00000000", 8);
   sum = checksum(table, sum, digits + 8, header_end - (size_t)(digits - f->bytes) - 8);
   sum = checksum(table, sum, f->data, f->data_size);
   return sum == found || fail(f, "it is damaged: its checksum does not fit");
@@ -1229,7 +1207,7 @@ static int fill(struct file* f, struct stap_model* m) {
   const int masked = tensor_called(f, "mask") != NULL;
   size_t i;
   int a, good = 1;
-  f->pieces.block = m->numbers = zeros(f->pieces.used);
+  f->pieces.block = m->numbers = zeros(f->pieces.used, &m->raw);
   f->pieces.used = 0;
   for (a = 0; a < m->info.axes; ++a) {
     m->sources[a] = malloc(m->axis[a] * sizeof *m->sources[a]);
@@ -1248,17 +1226,6 @@ static int fill(struct file* f, struct stap_model* m) {
 
 /* --- opening and closing ------------------------------------------------------------------- */
 
-/* The data of a file of which only the header was read; to be freed. */
-static unsigned char* read_data(struct file* f) {
-  unsigned char* data = malloc(f->data_size + 1);
-  if (data == NULL)
-    fail(f, "there is not enough memory for its %zu bytes", f->data_size);
-  else if (fread(data, 1, f->data_size, f->in) != f->data_size)
-    fail(f, "it cannot be read");
-  f->data = data;
-  return data;
-}
-
 static stap_model* read_model(struct file* f) {
   stap_model* m = calloc(1, sizeof *m);
   unsigned char* data = NULL;
@@ -1273,7 +1240,11 @@ static stap_model* read_model(struct file* f) {
       fail(f, "its metadata have no 'requires', 'spec' or 'steps'");
     else if (read_requires(f, m) && read_info(f, m) && read_spec(f, m) && read_bars(f, m) &&
              check_members(f, m)) {
-      if (f->data == NULL) data = read_data(f);
+      if (f->data == NULL) f->data = data = malloc(f->data_size + 1);
+      if (f->data == NULL)
+        fail(f, "there is not enough memory for its %zu bytes", f->data_size);
+      else if (data != NULL && fread(data, 1, f->data_size, f->in) != f->data_size)
+        fail(f, "it cannot be read");
       good = !f->bad && check_seal(f) && fill(f, m);
     }
   }
@@ -1335,7 +1306,7 @@ stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
 
 void stap_model_close(stap_model* m) {
   if (m == NULL) return;
-  release(m->numbers);
+  free(m->raw);
   free(m->members);
   free(m->all_layers);
   free(m->conserved);
@@ -1480,27 +1451,21 @@ static void gelu(size_t n, float* x, float* slope) {
       const float y = a[i] * a[i] * -0.72134752044f;
       const int32_t k = (int32_t)(y - 0.5f);
       const float r = y - (float)k;
-      float p = 0.0013276408426463604f;
-      p = FUSED(p, r, 0.009675540961325169f);
-      p = FUSED(p, r, 0.05550713464617729f);
-      p = FUSED(p, r, 0.24022120237350464f);
-      p = FUSED(p, r, 0.6931469440460205f);
+      float p =
+          FUSED(FUSED(0.0013276408426463604f, r, 0.009675540961325169f), r, 0.05550713464617729f);
+      p = FUSED(FUSED(p, r, 0.24022120237350464f), r, 0.6931469440460205f);
       e[i] = FUSED(p, r, 1.0000001192092896f);
       bits[i] = (k + 127) * 8388608;
     }
     memcpy(scale, bits, sizeof scale);
     for (i = 0; i < BLOCK; ++i) {
-      float p = 1.2714087915810524e-06f;
-      p = FUSED(p, a[i], -2.8997110348427668e-05f);
-      p = FUSED(p, a[i], 0.00029518044902943075f);
-      p = FUSED(p, a[i], -0.0018014759989455342f);
-      p = FUSED(p, a[i], 0.007542031351476908f);
-      p = FUSED(p, a[i], -0.023763136938214302f);
-      p = FUSED(p, a[i], 0.06070199981331825f);
-      p = FUSED(p, a[i], -0.13230572640895844f);
-      p = FUSED(p, a[i], 0.24986961483955383f);
-      p = FUSED(p, a[i], -0.39893248677253723f);
-      p = FUSED(p, a[i], 0.49999988079071045f);
+      const float z = a[i];
+      float p = FUSED(FUSED(1.2714087915810524e-06f, z, -2.8997110348427668e-05f), z,
+                      0.00029518044902943075f);
+      p = FUSED(FUSED(p, z, -0.0018014759989455342f), z, 0.007542031351476908f);
+      p = FUSED(FUSED(p, z, -0.023763136938214302f), z, 0.06070199981331825f);
+      p = FUSED(FUSED(p, z, -0.13230572640895844f), z, 0.24986961483955383f);
+      p = FUSED(FUSED(p, z, -0.39893248677253723f), z, 0.49999988079071045f);
       e[i] *= scale[i];
       q[i] = p * e[i];
     }
@@ -1959,21 +1924,17 @@ stap_work* stap_model_work(const stap_model* model) {
   struct pieces p = {NULL, 0};
   if (work == NULL) return NULL;
   place_work(model, work, &p);
-  work->block = p.block = zeros(p.used);
+  p.block = zeros(p.used, &work->raw);
+  p.used = 0;
+  if (p.block == NULL) return free(work), NULL;
+  place_work(model, work, &p);
   work->set = model->info.parameters == 0;
   work->start = -1;
-  p.used = 0;
-  if (p.block != NULL) {
-    place_work(model, work, &p);
-    return work;
-  }
-  free(work);
-  return NULL;
+  return work;
 }
 
 void stap_work_free(stap_work* work) {
-  if (work == NULL) return;
-  release(work->block);
+  if (work != NULL) free(work->raw);
   free(work);
 }
 

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/eval/error_bars.h"
 #include "stap/folder/run_folder.h"
 #include "stap/nn/model_file.h"
 
@@ -78,6 +80,9 @@ Model standalone_model(const fs::path& run, std::optional<std::size_t> round) {
   model.problem = {identity_text(manifest, "name"),
                    channel_names(manifest, model.spec.grid.channels / model.cluster),
                    dt ? dt->real().value_or(0.0) : 0.0};
+  if (const std::optional<ErrorBars> bars = folder.read_bars();
+      bars && bars->weights == digest(model))
+    model.bars = config::json_text(to_value(*bars), 0);
   return model;
 }
 

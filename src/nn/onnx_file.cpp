@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numbers>
 #include <optional>
 #include <span>
@@ -13,8 +14,10 @@
 #include <fmt/format.h>
 
 #include "core/pending_file.h"
+#include "nn/body_points.h"
 #include "nn/onnx_graph.h"
 #include "stap/core/error.h"
+#include "stap/nn/dilated.h"
 #include "stap/nn/fno.h"
 
 namespace stap {
@@ -28,6 +31,7 @@ struct TransformTables {
   std::string re, im, from_re, from_im;
 };
 
+// `grid` is the body's.
 TransformTables transforms(Graph& graph, const Grid& grid, const FnoOptions& options) {
   const std::size_t points = grid.points_total(), modes = options.kept_total();
   const std::size_t ny = grid.points.back(), nx = points / ny, ky = options.kept().back();
@@ -54,37 +58,257 @@ TransformTables transforms(Graph& graph, const Grid& grid, const FnoOptions& opt
           graph.constant({modes, points}, tables[2]), graph.constant({modes, points}, tables[3])};
 }
 
+std::vector<std::int64_t> sizes_of(std::int64_t batch, std::size_t channels,
+                                   const std::vector<std::size_t>& points) {
+  std::vector<std::int64_t> shape{batch, static_cast<std::int64_t>(channels)};
+  shape.insert(shape.end(), points.begin(), points.end());
+  return shape;
+}
+
+// What every member is given: states [B, C, P], before and behind their way to the body's grid, and
+// each number that a row is told, [B, 1, 1].
+class Surroundings {
+ public:
+  Surroundings(Graph& graph, const NetworkSpec& spec) : graph_(graph), spec_(spec) {
+    const Grid body = spec.body_grid();
+    const auto channels = static_cast<std::int64_t>(spec.grid.channels);
+    const auto points = static_cast<std::int64_t>(spec.grid.points_total());
+    Shape whole{0, spec.grid.channels};
+    whole.insert(whole.end(), spec.grid.points.begin(), spec.grid.points.end());
+    graph.input("state", whole);
+    if (spec.inputs.time) graph.input("step", {0});
+    if (!spec.parameters.empty()) graph.input("parameters", {0, spec.parameters.size()});
+    state = graph.reshape("", "state", {-1, channels, points});
+    if (spec.fixed && !spec.fixed->mask.empty()) {
+      const std::vector<float> ones(spec.fixed->mask.begin(), spec.fixed->mask.end());
+      mask = graph.constant({spec.grid.points_total()}, ones);
+      state = graph.op("Mul", {state, mask});
+    }
+    on_body = state;
+    if (body.points != spec.grid.points) {
+      on_body = graph.reshape("", state, sizes_of(-1, spec.grid.channels, spec.grid.points));
+      on_body = graph.op("MatMul", {on_body, continued(spec.grid.axes() - 1, true)});
+      if (spec.grid.axes() == 2) on_body = graph.op("MatMul", {continued(0, false), on_body});
+      on_body = graph.reshape("", on_body,
+                              {-1, channels, static_cast<std::int64_t>(body.points_total())});
+    }
+    tell();
+  }
+
+  // Values on the body's grid -> those at the points of a state.
+  std::string cropped(const std::string& values) const {
+    const Grid body = spec_.body_grid();
+    if (body.points == spec_.grid.points) return values;
+    std::vector<std::int64_t> starts, ends, axes;
+    for (std::size_t axis = 0; axis < body.axes(); ++axis) {
+      starts.push_back(0);
+      ends.push_back(static_cast<std::int64_t>(spec_.grid.points[axis]));
+      axes.push_back(static_cast<std::int64_t>(2 + axis));
+    }
+    const std::string whole =
+        graph_.reshape("", values, sizes_of(-1, spec_.grid.channels, body.points));
+    return graph_.reshape("",
+                          graph_.op("Slice", {whole, graph_.integers(starts), graph_.integers(ends),
+                                              graph_.integers(axes)}),
+                          {-1, static_cast<std::int64_t>(spec_.grid.channels),
+                           static_cast<std::int64_t>(spec_.grid.points_total())});
+  }
+
+  std::string state, on_body, mask{};
+  std::vector<std::string> told{};
+  std::string shifts{};  // [B, S, 1]
+
+ private:
+  // The matrix that makes a line of the body of one of the state: [n, body], or its transpose.
+  std::string continued(std::size_t axis, bool from_left) {
+    const std::size_t n = spec_.grid.points[axis], all = n + spec_.padded(axis);
+    NetworkSpec line = spec_;  // of this axis alone, which body_points() knows
+    line.fixed = nullptr;
+    line.grid.points = {n};
+    line.grid.lengths = {spec_.grid.lengths[axis]};
+    line.grid.ends = {spec_.grid.end(axis)};
+    line.padding = {spec_.padding[axis]};
+    std::vector<float> matrix(n * all);
+    const auto at = [&](std::size_t from, std::size_t to) -> float& {
+      return matrix[from_left ? from * all + to : to * n + from];
+    };
+    const std::vector<BodyPoint> table = body_points(line);
+    for (std::size_t p = 0; p < all; ++p) {
+      if (table.empty()) at(p, p) = 1.0f;
+      for (std::int32_t s = 0; !table.empty() && s < table[p].sources; ++s)
+        at(static_cast<std::size_t>(table[p].from[s]), p) += table[p].weight[s];
+    }
+    return graph_.constant(from_left ? Shape{n, all} : Shape{all, n}, matrix);
+  }
+
+  // As ConditionInputs::tell() does, in single precision.
+  void tell() {
+    if (spec_.inputs.time)
+      told.push_back(graph_.op("Div", {graph_.reshape("", "step", {-1, 1, 1}),
+                                       graph_.scalar(static_cast<double>(spec_.horizon))}));
+    std::map<std::string, std::string> by_name;
+    for (std::size_t p = 0; p < spec_.parameters.size(); ++p) {
+      const ParameterDraw& draw = spec_.parameters[p];
+      const auto at = static_cast<std::int64_t>(p);
+      std::string value = graph_.op("Slice", {"parameters", graph_.integers({at}),
+                                              graph_.integers({at + 1}), graph_.integers({1})});
+      value = graph_.reshape("", value, {-1, 1, 1});
+      double least = draw.least(), greatest = draw.greatest();
+      if (draw.kind == ParameterDraw::Kind::log) {
+        value = graph_.op("Log", {value});
+        least = std::log(least);
+        greatest = std::log(greatest);
+      }
+      const double factor = least == greatest ? 0.0 : 2.0 / (greatest - least);
+      value = graph_.op("Mul",
+                        {graph_.op("Sub", {value, graph_.scalar(least)}), graph_.scalar(factor)});
+      by_name[draw.name] = graph_.op("Sub", {value, graph_.scalar(least == greatest ? 0.0 : 1.0)});
+    }
+    std::vector<std::string> parts;
+    for (const auto& [name, value] : by_name) (spec_.shifts() > 0 ? parts : told).push_back(value);
+    if (!parts.empty()) shifts = graph_.op("Concat", parts, {}, {{"axis", 1}});
+  }
+
+  Graph& graph_;
+  const NetworkSpec& spec_;
+};
+
 class MemberGraph {
  public:
   MemberGraph(Graph& graph, const NetworkSpec& spec, const MemberState& member,
-              const TransformTables& tables)
-      : graph_(graph), spec_(spec), member_(member), tables_(tables) {}
+              const Surroundings& around, const TransformTables& tables)
+      : graph_(graph),
+        spec_(spec),
+        member_(member),
+        around_(around),
+        tables_(tables),
+        body_(spec.body_grid()) {}
 
-  // State [B, C, P] -> the next one.
-  std::string step(const std::string& state, const std::string& time) {
+  // The next state [B, C, P].
+  std::string step() {
     const std::size_t channels = spec_.out_channels();
+    const std::string& state = around_.state;
     const std::string mean = graph_.constant({channels, 1}, member_.scaling.mean);
     const std::string deviation = graph_.constant({channels, 1}, member_.scaling.deviation);
-    std::string x = lifted(graph_.op("Div", {graph_.op("Sub", {state, mean}), deviation}), time);
-    x = dense("lifting.fcs.1", gelu(x));
-    for (std::size_t l = 0; l < options_.layers; ++l) {
-      x = layer(x, l);
-      if (l + 1 < options_.layers) x = gelu(x);
-    }
-    x = dense("projection.fcs.1", gelu(dense("projection.fcs.0", x)));
+    const std::string scaled =
+        graph_.op("Div", {graph_.op("Sub", {around_.on_body, mean}), deviation});
+    std::string x = around_.cropped(fno_options(spec_.family) ? fno(scaled) : dilated(scaled));
     const bool delta = spec_.target == NetworkOptions::Target::delta;
-    x = graph_.op("Add", {graph_.op("Mul", {x, deviation}), delta ? state : mean});
+    x = masked(graph_.op("Add", {graph_.op("Mul", {x, deviation}), delta ? state : mean}));
     if (spec_.conserved.empty()) return x;
     std::vector<float> kept(channels, 0.0f);
-    for (const std::size_t c : spec_.conserved) kept[c] = 1.0f;
+    // Masked points are zeros, and do not count.
+    for (const std::size_t c : spec_.conserved)
+      kept[c] =
+          static_cast<float>(static_cast<double>(spec_.grid.points_total()) /
+                             static_cast<double>(counted_points(spec_.grid, spec_.fixed.get())));
     const auto mean_of = [&](const std::string& values) {
       return graph_.op("ReduceMean", {values}, {{"axes", {2}}}, {{"keepdims", 1}});
     };
     const std::string shift = graph_.op("Sub", {mean_of(state), mean_of(x)});
-    return graph_.op("Add", {x, graph_.op("Mul", {shift, graph_.constant({channels, 1}, kept)})});
+    return graph_.op("Add",
+                     {x, masked(graph_.op("Mul", {shift, graph_.constant({channels, 1}, kept)}))});
   }
 
  private:
+  std::string masked(const std::string& x) {
+    return around_.mask.empty() ? x : graph_.op("Mul", {x, around_.mask});
+  }
+
+  std::string fno(const std::string& scaled) {
+    const FnoOptions options = *fno_options(spec_.family);
+    std::string x = dense("lifting.fcs.1", gelu(lifted(scaled)));
+    for (std::size_t l = 0; l < options.layers; ++l) {
+      x = layer(x, l, options);
+      if (l + 1 < options.layers) x = gelu(x);
+    }
+    return dense("projection.fcs.1", gelu(dense("projection.fcs.0", x)));
+  }
+
+  std::string dilated(const std::string& scaled) {
+    const DilatedOptions options = spec_.family.options.as(dilated_fields());
+    std::string x = lifted_by_taps(scaled);
+    for (std::size_t b = 0; b < options.blocks; ++b) {
+      std::string inner = x;
+      for (std::size_t d = 0; d < options.dilations.size(); ++d) {
+        const std::string name = fmt::format("blocks.{}.{}", b, d);
+        inner = gelu(convolved(inner, tensor(name + ".weight"), options.dilations[d],
+                               tensor(name + ".bias").values));
+      }
+      x = graph_.op("Add", {x, inner});
+    }
+    return convolved(x, tensor("projection.weight"), 1, tensor("projection.bias").values);
+  }
+
+  // A convolution of rings, [B, in, P] -> [B, out, P]: their ends are put before their beginnings,
+  // and the other way round.
+  std::string convolved(const std::string& x, const Tensor& weight, std::size_t dilation,
+                        std::span<const float> bias) {
+    const std::size_t out = weight.shape[0], in = weight.shape[1];
+    std::string whole = graph_.reshape("", x, sizes_of(-1, in, body_.points));
+    for (std::size_t axis = 0; axis < body_.axes(); ++axis) {
+      const auto n = static_cast<std::int64_t>(body_.points[axis]);
+      const auto reach = static_cast<std::int64_t>(dilation * (weight.shape[2 + axis] / 2));
+      const auto at = static_cast<std::int64_t>(2 + axis);
+      const auto part = [&](std::int64_t first, std::int64_t end) {
+        return graph_.op("Slice", {whole, graph_.integers({first}), graph_.integers({end}),
+                                   graph_.integers({at})});
+      };
+      if (reach == 0) continue;
+      whole = graph_.op("Concat", {part(n - reach, n), whole, part(0, reach)}, {}, {{"axis", at}});
+    }
+    std::vector<std::string> inputs{whole, graph_.constant(weight.shape, weight.values)};
+    if (!bias.empty()) inputs.push_back(graph_.constant({out}, bias));
+    const std::vector<std::int64_t> dilations(body_.axes(), static_cast<std::int64_t>(dilation));
+    return graph_.reshape(
+        "", graph_.op("Conv", inputs, {{"dilations", dilations}}),
+        {-1, static_cast<std::int64_t>(out), static_cast<std::int64_t>(body_.points_total())});
+  }
+
+  // The first convolution: of a number that a row is told it makes another one, and what it makes
+  // of what is at a point does not depend on the state.
+  std::string lifted_by_taps(const std::string& x) {
+    const Tensor& weight = tensor("lifting.weight");
+    const std::size_t out = weight.shape[0], in = weight.shape[1], channels = spec_.out_channels();
+    const std::size_t taps = weight.values.size() / (out * in), points = body_.points_total();
+    const std::size_t placed = in - spec_.placed_channels(), side = weight.shape[2];
+    const auto of = [&](std::size_t o, std::size_t c, std::size_t t) {
+      return weight.values[(o * in + c) * taps + t];
+    };
+    Tensor of_state{"", weight.shape, {}};
+    of_state.shape[1] = channels;
+    for (std::size_t o = 0; o < out; ++o)
+      for (std::size_t i = 0; i < channels * taps; ++i)
+        of_state.values.push_back(weight.values[o * in * taps + i]);
+    std::string made = convolved(x, of_state, 1, {});
+    for (std::size_t c = channels; c < placed; ++c) {
+      std::vector<float> sums(out, 0.0f);
+      for (std::size_t o = 0; o < out; ++o)
+        for (std::size_t t = 0; t < taps; ++t) sums[o] += of(o, c, t);
+      made = graph_.op(
+          "Add",
+          {made, graph_.op("Mul", {graph_.constant({out, 1}, sums), around_.told[c - channels]})});
+    }
+    const std::vector<float> positions = position_inputs(spec_);
+    const std::vector<std::size_t> ends{body_.axes() == 2 ? body_.points[0] : 1,
+                                        body_.points.back()};
+    std::vector<float> rest(out * points);
+    for (std::size_t o = 0; o < out; ++o)
+      for (std::size_t p = 0; p < points; ++p) {
+        double sum = static_cast<double>(tensor("lifting.bias").values[o]);
+        for (std::size_t c = placed; c < in; ++c)
+          for (std::size_t t = 0; t < taps; ++t) {
+            const std::size_t a = body_.axes() == 2 ? t / side : side / 2, b = t % side;
+            const std::size_t i = (p / ends[1] + ends[0] + a - side / 2) % ends[0];
+            const std::size_t j = (p % ends[1] + ends[1] + b - side / 2) % ends[1];
+            sum += static_cast<double>(of(o, c, t)) *
+                   static_cast<double>(positions[(c - placed) * points + i * ends[1] + j]);
+          }
+        rest[o * points + p] = static_cast<float>(sum);
+      }
+    return graph_.op("Add", {made, graph_.constant({out, points}, rest)});
+  }
+
   const Tensor& tensor(const std::string& name) const {
     for (const Tensor& t : member_.weights)
       if (t.name == name) return t;
@@ -109,23 +333,26 @@ class MemberGraph {
                              graph_.op("Add", {erf, graph_.scalar(1.0)})});
   }
 
-  // The first layer: what it makes of the place does not depend on the state.
-  std::string lifted(const std::string& x, const std::string& time) {
+  // The first layer, likewise.
+  std::string lifted(const std::string& x) {
     const Tensor& weight = tensor("lifting.fcs.0.weight");
     const std::size_t out = weight.shape[0], in = weight.shape[1], channels = spec_.out_channels();
-    const std::size_t points = spec_.grid.points_total(), placed = in - spec_.position_channels();
-    std::vector<float> of_state, of_time, rest = tensor("lifting.fcs.0.bias").values;
-    for (std::size_t o = 0; o < out; ++o) {
+    const std::size_t points = body_.points_total(), placed = in - spec_.placed_channels();
+    const auto column_of = [&](std::size_t c) {
+      std::vector<float> column;
+      for (std::size_t o = 0; o < out; ++o) column.push_back(weight.values[o * in + c]);
+      return graph_.constant({out, 1}, column);
+    };
+    std::vector<float> of_state, rest = tensor("lifting.fcs.0.bias").values;
+    for (std::size_t o = 0; o < out; ++o)
       for (std::size_t c = 0; c < channels; ++c) of_state.push_back(weight.values[o * in + c]);
-      if (spec_.inputs.time) of_time.push_back(weight.values[o * in + channels]);
-    }
     Shape shape{out, 1};
-    if (spec_.inputs.position) {
+    if (placed < in) {
       const std::vector<float> positions = position_inputs(spec_);
       std::vector<float> whole(out * points);
       for (std::size_t o = 0; o < out; ++o)
         for (std::size_t p = 0; p < points; ++p) {
-          double sum = rest[o];
+          double sum = static_cast<double>(rest[o]);
           for (std::size_t c = placed; c < in; ++c)
             sum += static_cast<double>(weight.values[o * in + c]) *
                    static_cast<double>(positions[(c - placed) * points + p]);
@@ -135,13 +362,13 @@ class MemberGraph {
       shape = {out, points};
     }
     std::string made = graph_.op("MatMul", {graph_.constant({out, channels}, of_state), x});
-    if (!of_time.empty())
-      made = graph_.op("Add", {made, graph_.op("Mul", {graph_.constant({out, 1}, of_time), time})});
+    for (std::size_t c = channels; c < placed; ++c)
+      made = graph_.op("Add", {made, graph_.op("Mul", {column_of(c), around_.told[c - channels]})});
     return graph_.op("Add", {made, graph_.constant(shape, rest)});
   }
 
-  std::string layer(const std::string& x, std::size_t l) {
-    const std::size_t w = options_.width, modes = options_.kept_total();
+  std::string layer(const std::string& x, std::size_t l, const FnoOptions& options) {
+    const std::size_t w = options.width, modes = options.kept_total();
     const Tensor& weight = tensor(fmt::format("fno_blocks.convs.weight.{}.tensor", l));
     // [in, out, K, 2] -> two of [K, in, out].
     std::array<std::vector<float>, 2> parts;
@@ -164,7 +391,14 @@ class MemberGraph {
         "Add", {back(graph_.op("Sub", {product(a, re), product(b, im)}), tables_.from_re),
                 back(graph_.op("Add", {product(a, im), product(b, re)}), tables_.from_im)});
     const std::vector<float>& all = tensor("fno_blocks.convs.bias").values;
-    const std::string bias = graph_.constant({w, 1}, std::span(all).subspan(l * w, w));
+    std::string bias = graph_.constant({w, 1}, std::span(all).subspan(l * w, w));
+    if (const std::size_t n = spec_.shifts(); n > 0) {
+      const std::span<const float> shifts(tensor("fno_blocks.shifts").values);
+      bias = graph_.op(
+          "Add", {graph_.op("MatMul", {graph_.constant({w, n}, shifts.subspan(l * w * n, w * n)),
+                                       around_.shifts}),
+                  bias});
+    }
     const std::string skip =
         graph_.op("MatMul", {matrix(fmt::format("fno_blocks.fno_skips.{}.weight", l)), x});
     return graph_.op("Add", {graph_.op("Add", {made, skip}), bias});
@@ -173,51 +407,40 @@ class MemberGraph {
   Graph& graph_;
   const NetworkSpec& spec_;
   const MemberState& member_;
+  const Surroundings& around_;
   const TransformTables& tables_;
-  const FnoOptions options_ = *fno_options(spec_.family);
+  const Grid body_;
 };
 
 }  // namespace
 
 void write_onnx(const std::filesystem::path& path, const Model& model) {
   const NetworkSpec& spec = model.spec;
+  const std::string& family = spec.family.row->name;
   const std::optional<FnoOptions> options = fno_options(spec.family);
-  if (!options)
+  if (!options && family != "dilated")
     throw Error(ErrorKind::config,
-                fmt::format("networks of the family {} cannot be written as ONNX, those of fno can",
-                            spec.family.row->name));
-  if (!spec.parameters.empty() || spec.grid.walled() || spec.fixed)
-    throw Error(ErrorKind::config,
-                fmt::format("networks with {} cannot be written as ONNX: use a model file",
-                            !spec.parameters.empty() ? "parameters"
-                            : spec.grid.walled()     ? "walls"
-                                                     : "masks or fixed fields"));
+                fmt::format("networks of the family {} cannot be written as ONNX, those of fno and "
+                            "dilated can",
+                            family));
   const double bytes = 4.0 * (static_cast<double>(parameter_count(spec) * model.members.size()) +
-                              4.0 * static_cast<double>(spec.grid.points_total()) *
-                                  static_cast<double>(options->kept_total()));
+                              4.0 * static_cast<double>(spec.body_grid().points_total()) *
+                                  static_cast<double>(options ? options->kept_total() : 0));
   if (bytes > 2e9)
     throw Error(ErrorKind::config,
                 fmt::format("an ONNX file cannot hold these {:.3g} GB: 2 at most", bytes * 1e-9));
   Graph graph;
-  const auto channels = static_cast<std::int64_t>(spec.grid.channels);
-  const auto points = static_cast<std::int64_t>(spec.grid.points_total());
   Shape state{0, spec.grid.channels};
   state.insert(state.end(), spec.grid.points.begin(), spec.grid.points.end());
-  std::vector<std::int64_t> whole(state.begin(), state.end());
-  whole[0] = -1;
-  graph.input("state", state);
-  if (spec.inputs.time) graph.input("step", {0});
-  const std::string x = graph.reshape("", "state", {-1, channels, points});
-  const std::string time = spec.inputs.time
-                               ? graph.op("Div", {graph.reshape("", "step", {-1, 1, 1}),
-                                                  graph.scalar(static_cast<double>(spec.horizon))})
-                               : std::string();
-  const TransformTables tables = transforms(graph, spec.grid, *options);
+  const std::vector<std::int64_t> whole = sizes_of(-1, spec.grid.channels, spec.grid.points);
+  const Surroundings around(graph, spec);
+  const TransformTables tables =
+      options ? transforms(graph, spec.body_grid(), *options) : TransformTables{};
   std::vector<std::string> made, apart;
   std::vector<std::int64_t> one = whole;
   one.insert(one.begin(), 1);
   for (const MemberState& member : model.members) {
-    made.push_back(MemberGraph(graph, spec, member, tables).step(x, time));
+    made.push_back(MemberGraph(graph, spec, member, around, tables).step());
     apart.push_back(graph.reshape("", made.back(), one));
   }
   const std::string mean = graph.op(

@@ -53,6 +53,10 @@ std::string Graph::scalar(double value) {
   return constant({}, {&single, 1});
 }
 
+std::string Graph::integers(const std::vector<std::int64_t>& values) {
+  return tensor(kInt64, {values.size()}, values.data(), values.size() * sizeof(std::int64_t));
+}
+
 std::string Graph::named_op(const std::string& name, const char* type,
                             const std::vector<std::string>& inputs, const std::vector<List>& lists,
                             const std::vector<Number>& numbers) {
@@ -80,8 +84,7 @@ std::string Graph::named_op(const std::string& name, const char* type,
 
 std::string Graph::reshape(const std::string& name, const std::string& value,
                            const std::vector<std::int64_t>& shape) {
-  const std::string sizes =
-      tensor(kInt64, {shape.size()}, shape.data(), shape.size() * sizeof(std::int64_t));
+  const std::string sizes = integers(shape);
   return named_op(name.empty() ? next_name() : name, "Reshape", {value, sizes});
 }
 

@@ -34,6 +34,7 @@ class Graph {
  public:
   std::string constant(const Shape& shape, std::span<const float> values);
   std::string scalar(double value);
+  std::string integers(const std::vector<std::int64_t>& values);
   std::string op(const char* type, const std::vector<std::string>& inputs,
                  const std::vector<List>& lists = {}, const std::vector<Number>& numbers = {}) {
     return named_op(next_name(), type, inputs, lists, numbers);

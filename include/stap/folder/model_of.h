@@ -19,7 +19,8 @@ std::filesystem::path model_of(const std::filesystem::path& given);
 std::string about_older_networks(const std::filesystem::path& given);
 
 /// The networks of a round of a run (nothing: of the highest that has any), for a file that stands
-/// by itself: with the problem, and without what only training needs. Throws Error(data) where
+/// by itself: with the problem and the error bars of these networks, if they were calibrated, and
+/// without what only training needs. Throws Error(data) where
 /// there are none, or they are another run's.
 Model standalone_model(const std::filesystem::path& run, std::optional<std::size_t> round);
 

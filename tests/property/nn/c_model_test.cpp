@@ -4,11 +4,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "reference/dilated.h"
+#include "stap/config/files.h"
+#include "stap/eval/predicted_bars.h"
 #include "stap/nn/model_file.h"
 #include "support/c_model.h"
 #include "support/engine_under_test.h"
-#include "support/networks.h"
+#include "support/network_shapes.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -18,113 +19,8 @@ using test::CLibrary;
 using test::CModel;
 using test::small_shape;
 
-struct NamedShape {
-  std::string name;
-  NetworkSpec shape;
-};
-
-NetworkSpec conserving(NetworkSpec shape) {
-  shape.conserved = {0};
-  return shape;
-}
-
-NetworkSpec dilated_shape(std::vector<std::size_t> points, std::size_t channels, std::size_t width,
-                          std::vector<std::size_t> dilations, bool time_input = false,
-                          NetworkOptions::Target target = NetworkOptions::Target::delta) {
-  const std::vector<double> lengths(points.size(), 1.0);
-  return make_network(
-      make_grid(channels, std::move(points), lengths),
-      {.target = target,
-       .time_input = time_input,
-       .family = dilated({.width = width, .blocks = 2, .dilations = std::move(dilations)})},
-      {}, test::kHorizon);
-}
-
-NetworkSpec with_fixed(NetworkSpec shape, SharedFixedFields fixed) {
-  shape.fixed = std::move(fixed);
-  return shape;
-}
-
-// Grids, modes and channels of the five problems, narrower, in both families; then what is odd.
-std::vector<NamedShape> shapes() {
-  using test::with_padding, test::with_parameters, test::with_positions, test::with_shifts;
-  constexpr auto state = NetworkOptions::Target::state;
-  const NetworkSpec line = small_shape({14}, {6}, 2, 5, 7),
-                    plane = with_positions(small_shape({9, 7}, {8, 6}, 2, 18, 8, true)),
-                    taps = with_positions(dilated_shape({9, 7}, 2, 5, {2, 1}));
-  FixedFields forcing;
-  forcing.channels = {0.5f, -1.0f, 0.0f, 2.0f, 1.0f, 0.25f, -3.0f, 1.5f, 0.5f, 1.0f};
-  return {{"burgers", small_shape({256}, {32}, 1, 12, 17)},
-          {"kdv", small_shape({256}, {256}, 1, 5, 17)},
-          {"ks", small_shape({256}, {128}, 1, 17, 16)},
-          {"ins", small_shape({32, 32}, {16, 16}, 1, 6, 9, true)},
-          {"cns", small_shape({32, 32}, {32, 32}, 4, 3, 18, false, state)},
-          {"burgers, dilated", dilated_shape({256}, 1, 12, {1, 2, 4, 8, 4, 2, 1})},
-          {"kdv, dilated", dilated_shape({256}, 1, 17, {1, 8, 1})},
-          {"ks, dilated", dilated_shape({256}, 1, 16, {4, 2})},
-          {"ins, dilated", dilated_shape({32, 32}, 1, 6, {1, 8}, true)},
-          {"cns, dilated", dilated_shape({32, 32}, 4, 3, {2}, false, state)},
-          {"one", small_shape({2}, {2}, 1, 1, 1)},
-          {"odd", small_shape({49}, {10}, 2, 16, 33, true, state)},
-          {"placed", with_positions(small_shape({50}, {12}, 3, 20, 31, true))},
-          {"long", small_shape({3, 98}, {2, 4}, 2, 7, 5)},
-          {"plane", conserving(plane)},
-          {"kept", conserving(small_shape({25}, {6}, 2, 5, 7))},
-          {"told", with_parameters(conserving(small_shape({25}, {6}, 2, 5, 7, true)), 3)},
-          {"shifted", with_shifts(with_parameters(small_shape({9, 7}, {8, 6}, 2, 18, 8, true), 4))},
-          {"told, dilated", with_parameters(dilated_shape({25}, 2, 5, {3, 1}, true), 3)},
-          {"centres", conserving(with_padding(line, {"centres"}, {0.3}, {"even"}))},
-          {"points", with_positions(with_padding(line, {"points"}, {0.4}, {"odd"}))},
-          {"open", with_padding(with_shifts(with_parameters(line, 2)), {"centres"}, {0.25})},
-          {"zeros, dilated", with_padding(taps, {"periodic", "points"}, {0.0, 0.5}, {"zero"})},
-          {"room", with_padding(plane, {"centres", "points"}, {0.4, 0.3}, {"odd", "even"})},
-          {"hole", conserving(with_padding(plane, {"points", "periodic"}, {0.5, 0.0}, {},
-                                           test::with_hole(plane.grid, 2)))},
-          {"hole, dilated", with_padding(conserving(taps), {"centres", "centres"}, {0.25}, {"even"},
-                                         test::with_hole(taps.grid, 1))},
-          {"ring with a hole", conserving(with_fixed(line, test::with_hole(line.grid)))},
-          {"forced", with_fixed(small_shape({10}, {4}, 1, 5, 7),
-                                make_fixed_fields(small_shape({10}, {4}).grid, forcing))}};
-}
-
-MemberState member_of(const NetworkSpec& shape, std::uint64_t seed) {
-  return test::shifted(fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(seed)));
-}
-
-std::vector<double> doubles(std::span<const float> values) {
-  return {values.begin(), values.end()};
-}
-
-// The condition of step 300.
-struct Condition {
-  explicit Condition(const NetworkSpec& shape)
-      : values(draw_parameters(shape.parameters, Rng(6), 0)), told(told_at(shape, values)) {}
-  static std::vector<float> told_at(const NetworkSpec& shape, const std::vector<double>& values) {
-    Conditions one;
-    one.add(kNumber, values);
-    return told_rows(shape, one.view(), 1);
-  }
-  static constexpr std::uint32_t kNumber = 300;
-  std::vector<double> values;
-  std::vector<float> told;
-};
-
-// One step of the twin, with its kept means.
-std::vector<double> twin_step(const NetworkSpec& shape, const reference::DoubleParameters& weights,
-                              const Scaling& scaling, std::span<const float> state,
-                              std::span<const float> told) {
-  const std::size_t points = shape.grid.points_total();
-  std::vector<double> out = reference::make_twin(shape, weights, scaling)->advance(state, told);
-  const auto open = [&](std::size_t v) { return !is_masked(shape.fixed.get(), v % points); };
-  for (const std::size_t c : shape.conserved) {
-    double shift = 0.0, counted = 0.0;
-    for (std::size_t p = c * points; p < (c + 1) * points; ++p)
-      if (open(p)) shift += double(state[p]) - out[p], ++counted;
-    for (std::size_t p = c * points; p < (c + 1) * points; ++p)
-      if (open(p)) out[p] += shift / counted;
-  }
-  return out;
-}
+using test::Condition, test::dilated_shape, test::doubles, test::member_of, test::shapes;
+using test::conserving, test::twin_step, test::with_fixed;
 
 class CModelTest : public testing::TestWithParam<std::string> {
  protected:
@@ -301,6 +197,70 @@ TEST_P(CModelTest, RolloutsAndMembersAreMadeOfSteps) {
   for (const auto& [member, step] : {std::pair(3, 0L), std::pair(-2, 0L), std::pair(0, -1L)})
     EXPECT_EQ(library_.step(model.model, model.work, member, step, from.data(), now.data()), -1);
   EXPECT_EQ(now, average);
+}
+
+// Bars of the C forecast are those of `stap predict --bars`, but for single precision. Mutation: a
+// spread of one step instead of the members' own ways, another factor, start or frame of a cluster,
+// a floor that is left out, a bar where there is no bound.
+TEST_P(CModelTest, ForecastsHaveTheBarsOfPredictions) {
+  NetworkSpec shape =
+      with_fixed(small_shape({18}, {6}, 4, 5, 7, true), test::with_hole(make_grid(1, {18}, {1.0})));
+  Model file{shape, {member_of(shape, 1), member_of(shape, 2), member_of(shape, 3)}};
+  file.cluster = 2;
+  const std::size_t channels = 2, kinds = 5, steps = 6, state = 2 * 18;
+  ErrorBars bars{.level = 0.9,
+                 .trajectories = 19,
+                 .channels = channels,
+                 .steps = steps,
+                 .cluster = 2,
+                 .floor = {1e-6, 0.4}};
+  for (std::size_t i = 0; i < kinds * steps; ++i) {
+    bars.first.push_back(1.0 + Rng(8).uniform(i));
+    bars.any.push_back(i % 7 == 3 ? HUGE_VAL : 2.0 + Rng(9).uniform(i));
+  }
+  bars.widest = {100.0, 100.0, 0.01, 100.0, 100.0, 100.0};
+  file.bars = config::json_text(to_value(bars), 0);
+  const CModel model(library_, written(file));
+  const States<float> in = test::random_states(shape.grid, 1, Rng(5));
+  const auto engine = make_cpu_engine(shape, 3, 1);
+  for (int m = 0; m < 3; ++m) engine->load(m, file.members[std::size_t(m)]);
+  const auto committee = engine->committee({0, 1, 2});
+  const stap_model_info& about = *library_.about(model.model);
+  EXPECT_EQ(about.level, 0.9);
+  EXPECT_EQ(about.bar_steps, 6);
+  EXPECT_EQ(about.bar_trajectories, 19);
+  for (const int start : {STAP_START_FIRST, STAP_START_ANY}) {
+    SCOPED_TRACE(start);
+    const PredictedBars exact = predict_bars(*committee, in.view(), 4, bars,
+                                             {.from_any = start == STAP_START_ANY, .bands = true});
+    std::vector<double> now = doubles(in.row(0)), made(2 * state), all(2), each(4),
+                        bands(2 * state);
+
+    ASSERT_EQ(library_.begin(model.model, model.work, start, 0, now.data()), 0);
+    for (std::size_t call = 0; call < 4; ++call) {
+      now = model.step(STAP_MODEL_MEAN, long(call), now);
+      const int unlike = library_.next(model.model, model.work, made.data(), all.data(),
+                                       each.data(), bands.data());
+      EXPECT_EQ(unlike, call == 1 ? 1 : 0);  // whose widest was 0.01
+      EXPECT_EQ(made, now);
+      const auto near = [](double a, double b) {
+        if (std::isinf(b)) {
+          EXPECT_EQ(a, b);
+        } else {
+          EXPECT_NEAR(a, b, 1e-5 * b);  // differences of states of the size 1 in single precision
+        }
+      };
+      for (std::size_t frame = 0; frame < 2; ++frame) {
+        const std::size_t time = 2 + 2 * call + frame;
+        near(all[frame], exact.all[time]);
+        for (std::size_t c = 0; c < channels; ++c)
+          near(each[frame * channels + c], exact.channels[time * channels + c]);
+        for (std::size_t v = 0; v < state; ++v)
+          near(bands[frame * state + v], exact.bands[time * state + v]);
+      }
+    }
+  }
+  EXPECT_EQ(library_.begin(model.model, model.work, 2, 0, doubles(in.row(0)).data()), -1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Compiled, CModelTest, testing::ValuesIn(test::c_libraries()),

@@ -13,7 +13,6 @@
 
 #include "reference/crc32c.h"
 #include "stap/core/error.h"
-#include "stap/nn/onnx_file.h"
 #include "support/contains.h"
 #include "support/families.h"
 #include "support/refusals.h"
@@ -68,23 +67,6 @@ ErrorKind kind_of_reading(const fs::path& path) {
     return e.kind();
   }
   return ErrorKind::internal;
-}
-
-// Mutation: a graph without what surrounds the body, which computes something else.
-TEST(OnnxFile, OfWhatItsGraphDoesNotHaveIsRefused) {
-  const test::TemporaryFolder folder;
-  const NetworkSpec plain = test::small_shape({6, 10}, {4, 6});
-  for (const NetworkSpec& spec :
-       {test::with_parameters(plain, 2), test::with_padding(plain, {"centres", "periodic"}, {}),
-        test::with_padding(plain, {}, {}, {}, test::with_hole(plain.grid))}) {
-    Model model;
-    model.spec = spec;
-    model.members.push_back(fresh_member(spec, test::some_scaling(1), Rng(1)));
-
-    test::expect_error(ErrorKind::config, "cannot be written as ONNX: use a model file",
-                       [&] { write_onnx(folder.path("m.onnx"), model); });
-  }
-  EXPECT_FALSE(fs::exists(folder.path("m.onnx")));
 }
 
 TEST(ModelFile, ComesBackBitForBit) {
