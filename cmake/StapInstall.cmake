@@ -35,6 +35,13 @@ if(TARGET stap_serve)
   install(TARGETS stap_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# What the Python package loads, where it is no wheel: beside the program.
+foreach(part IN ITEMS stap_c stap_python_stap_model stap_python_stap_model_avx2)
+  if(TARGET ${part})
+    install(TARGETS ${part} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/stap)
+  endif()
+endforeach()
+
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 # The package file looks for HDF5's library again, first where it was found for this build.
 list(GET HDF5_C_LIBRARIES 0 stap_hdf5_library)

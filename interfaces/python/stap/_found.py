@@ -8,6 +8,7 @@ import importlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +70,31 @@ def command(*words: object, capture: bool = False) -> str:
     return done.stdout
 
 
+def _library_folders() -> Iterator[Path]:
+    """In a wheel beside this file; else where the program was built, or installed (of Debian's packages and
+    the tarball). STAP_LIBRARIES names one and no other."""
+    named = os.environ.get("STAP_LIBRARIES")
+    if named:
+        yield Path(named)
+        return
+    yield _HERE / "lib"
+    folder = Path(program()).resolve().parent
+    yield folder / "python"
+    yield from (found for pattern in ("lib*/stap", "lib/*/stap") for found in folder.parent.glob(pattern))
+
+
 @functools.lru_cache(maxsize=None)
 def library(name: str) -> ctypes.CDLL:
-    """A shared library of the package; STAP_LIBRARIES names another folder of them."""
+    """A shared library of the package."""
     file = f"lib{name}.so"
-    named = os.environ.get("STAP_LIBRARIES")
-    own = Path(named) / file if named else _HERE / "lib" / file
-    try:
-        # Beside the package, else where the system keeps libraries.
-        return ctypes.CDLL(str(own) if named or own.exists() else file)
-    except OSError as error:
-        raise Error(f"{file} of stap could not be loaded ({error}): install the wheel, or set "
-                    "STAP_LIBRARIES to the folder build/release/python of a source tree", 5) from None
+    for folder in _library_folders():
+        if (folder / file).exists():
+            try:
+                return ctypes.CDLL(str(folder / file))
+            except OSError as error:
+                raise Error(f"{folder / file} could not be loaded: {error}", 5) from None
+    raise Error(f"{file} of stap is not there: install the wheel or the packages, or set STAP_LIBRARIES to "
+                "the folder build/release/python of a source tree", 5)
 
 
 @functools.lru_cache(maxsize=None)
