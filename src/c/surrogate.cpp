@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/crc32c.h"
 #include "stap/core/error.h"
 #include "stap/core/version.h"
 #include "stap/eval/predicted_bars.h"
@@ -285,4 +286,8 @@ int stap_read_config(const char* run, char** json, char* why, size_t why_size) {
 
 void stap_free(char* text) {
   std::free(text);
+}
+
+uint32_t stap_checksum(const void* bytes, size_t size) {
+  return stap::crc32c({static_cast<const std::byte*>(bytes), size});
 }

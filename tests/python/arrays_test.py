@@ -423,6 +423,14 @@ class Solvers(Case):
 
 
 class Library(Case):
+    def test_the_checksum_is_that_of_the_protocol(self):
+        lib = _batches()
+        lib.stap_checksum.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        lib.stap_checksum.restype = ctypes.c_uint32
+
+        self.assertEqual(lib.stap_checksum(b"123456789", 9), 0xE3069283)  # RFC 3720
+        self.assertEqual(lib.stap_checksum(b"", 0), 0)
+
     def test_functions_refuse_what_would_crash(self):
         lib = _batches()
         why = ctypes.create_string_buffer(30)

@@ -71,6 +71,9 @@ int stap_export_model(const char* run, long round, const char* path, char* why, 
 int stap_read_config(const char* run, char** json, char* why, size_t why_size);
 void stap_free(char* text);
 
+/* CRC-32C, as in frames of the worker protocol. */
+uint32_t stap_checksum(const void* bytes, size_t size);
+
 #ifdef __cplusplus
 }
 #endif
