@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "duration.h"
+#include "help.h"
 #include "stap/core/cluster.h"
 #include "stap/core/error.h"
 #include "stap/nn/engine.h"
@@ -162,8 +163,9 @@ std::vector<std::string> network_texts(const WorkPlan& plan, int threads) {
     // A configuration for another machine is a good one all the same.
     const bool here = !uses_gpu(study.compute) || cuda_problem().empty();
     texts.push_back(fmt::format(
-        "network {}: {} members of {:.3g} M weights; training takes {}, a step of all of them {}",
-        network.family.row->name, study.options.members,
+        "network {}: {} of {:.3g} M weights; training takes {}, a step of all of them {}",
+        network.family.row->name,
+        counted(static_cast<std::size_t>(study.options.members), "member", "members"),
         1e-6 * static_cast<double>(parameter_count(network)),
         here ? bytes_text(static_cast<double>(training_bytes_of(study, threads))) + " of memory"
              : "unknown memory",

@@ -109,5 +109,25 @@ TEST_F(ChooseNetwork, RefusesWhatItCannotCompare) {
   expect_refused(run("choose-network demo"), 2, "demo is no folder of a run");
 }
 
+// Before anything is trained: what every network of a sweep takes. The weights of `dilated` are
+// those of a lifting, seven convolutions of 3 taps and a projection, with their biases.
+TEST_F(ChooseNetwork, CheckSaysWhatNetworksTake) {
+  const Finished done =
+      run("check demo --device cpu --json --grid seed=0,1",
+          {"--grid", "network={name: fno, width: 4},{name: dilated, width: 4, blocks: 1}"});
+
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json networks = Json::parse(done.out)["plan"]["networks"];
+  ASSERT_EQ(networks.size(), 2u);
+  EXPECT_EQ(networks[0]["name"], "fno");
+  EXPECT_EQ(networks[1]["name"], "dilated");
+  EXPECT_EQ(networks[1]["weights"], (3 * 4 + 4) + 7 * (3 * 4 * 4 + 4) + (3 * 4 + 1));
+  for (const Json& network : networks) {
+    EXPECT_EQ(network["members"], 2);
+    EXPECT_GT(network["training_bytes"].get<double>(), 0);
+    EXPECT_GT(network["step_seconds"].get<double>(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace stap::test
