@@ -17,6 +17,7 @@
 #include "stap/eval/metrics.h"
 #include "stap/folder/bars_of.h"
 #include "stap/folder/model_of.h"
+#include "stap/folder/run_folder.h"
 #include "stap/results/test_set.h"
 #include "stap/study/data_check.h"
 
@@ -67,7 +68,14 @@ Evaluated evaluate_on(const Surrogate& surrogate, const RunTestSet& test,
   }
 }
 
-// `channels`: their names; empty where a file does not say them.
+// Empty where a file does not say them.
+std::vector<std::string> names_of_channels(const std::filesystem::path& given,
+                                           const Surrogate& surrogate, const Grid& grid) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(given, error)) return surrogate.problem.channels;
+  return channel_names(RunFolder(given).read_manifest(), grid.channels);
+}
+
 void print_table(const Metrics& metrics, const std::vector<std::string>& channels,
                  const std::string& model, const std::string& test, std::ostream& out) {
   const Errors& mean = metrics.mean_model;
@@ -141,8 +149,8 @@ void run_evaluate(const EvaluateOptions& options, const Globals& globals, std::o
     if (const std::string warning = coverage_warning(*judged); !warning.empty())
       console.warning(warning);
   if (!options.json) {
-    print_table(metrics, surrogate.problem.channels, model.string() + images_text(images),
-                test.file.string(), out);
+    print_table(metrics, names_of_channels(options.model, surrogate, grid),
+                model.string() + images_text(images), test.file.string(), out);
     if (judged) out << '\n' << coverage_text(*judged);
     return;
   }

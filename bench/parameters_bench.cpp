@@ -1,10 +1,11 @@
 // What two parameters cost a training step on the CPU: networks that are told two, as input
 // channels or by shifts of their layers, against the same network without, in one run. A line for
-// each size: seconds of a step without, and the ratios.
+// each size: seconds of a processor (of all threads together, so that neighbours matter less) of a
+// step without, and the ratios.
 //
 // Usage: parameters_bench [threads]
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,9 @@ struct Trial {
     Observer nobody;
     FitJob job{0, {std::as_const(inputs).view(), std::as_const(targets).view(), told}};
     job.options.epochs = 1;
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     engine->fit({&job, 1}, nobody);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC /
            static_cast<double>(job.length().steps);
   }
 

@@ -163,7 +163,7 @@ void SolverChecking::walls() {
   row(name, Verdict::warning,
       fmt::format("what changes at the end of {} is not felt at its beginning: walls, it seems. "
                   "Say pde.walls: [{}] (points instead of centres where the first and the last "
-                  "point stand on a wall) and network.position_input: true",
+                  "point stand on a wall), and try network.position_input: true",
                   fmt::join(walled, " and that of "), fmt::join(ends, ", ")));
 }
 

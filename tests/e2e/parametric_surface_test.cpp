@@ -335,6 +335,27 @@ method: sbal+stap(proposals=4)
   EXPECT_TRUE(contains(run_stap({"analyse", path("r")}).out, "parameter"));
 }
 
+// Broken by: names of channels that are not found, a part that is larger than the whole.
+TEST_F(ParametricSurface, EvaluateAndTableNameTheChannels) {
+  const Finished run =
+      run_stap({"run", "walls/fhn", "method=random", "seed=0", "pde.points=[8,8]",
+                "network.modes=[4,4]", "network.width=4", "train.steps=4", "study.steps=2",
+                "study.pool=4", "study.test=2", "study.initial=2", "study.rounds=1",
+                "study.budget=2", "initial.warm_up=0", "--quiet", "--out", path("r")});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+
+  const Finished evaluated = run_stap({"evaluate", path("r")});
+  const Finished table = run_stap({"table", path("r")});
+
+  EXPECT_TRUE(contains(evaluated.out, "\nRMSE, u  ")) << evaluated.out;
+  EXPECT_TRUE(contains(evaluated.out, "\nRMSE, v  "));
+  EXPECT_TRUE(contains(table.out, "last RMSE by channel")) << table.out;
+  const json numbers = json::parse(run_stap({"evaluate", path("r"), "--json"}).out);
+  EXPECT_EQ(numbers.at("rmse_by_channel").size(), 2u);
+  for (const json& one : numbers.at("rmse_by_channel"))
+    EXPECT_LT(one.get<double>(), numbers.at("rmse").get<double>());
+}
+
 // A program that is told a number and takes no notice of it.
 TEST_F(ParametricSurface, SolverCheckNamesAParameterThatIsIgnored) {
   fs::permissions(folder_.file("step.sh", "#!/bin/sh\ncp \"$1\" \"$2\"\n"), fs::perms::owner_all);
