@@ -2,7 +2,8 @@
 // the five paper-size networks; and a query to a solver that is a function of the calling process.
 //
 // Usage: python_bench [PYTHON]        one JSON object a line; PYTHON (/usr/bin/python3) has NumPy.
-// PYTHONPATH, STAP_PROGRAM and STAP_LIBRARIES, where set, say which package, else the source tree's.
+// PYTHONPATH, STAP_PROGRAM and STAP_LIBRARIES, where set, say which package, else the source
+// tree's.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -59,7 +60,8 @@ void rollouts(const bench::Problem& problem, const std::string& python,
              [&](std::size_t step, std::size_t first, StatesView<const float> block) {
                for (std::size_t r = 0; r < block.count; ++r)
                  std::ranges::copy(block.row(r), made.begin() + static_cast<std::ptrdiff_t>(
-                     ((first + r) * kSteps + step) * block.row_size));
+                                                                    ((first + r) * kSteps + step) *
+                                                                    block.row_size));
              });
     return now() - start;
   };
@@ -67,8 +69,8 @@ void rollouts(const bench::Problem& problem, const std::string& python,
   double library = std::numeric_limits<double>::infinity(), package = library;
   for (int turn = 0; turn < kTurns; ++turn) {
     library = std::min({library, own(), own(), own()});
-    package = std::min(package, said(fmt::format("{} rollout '{}' {} {}", python, file.string(),
-                                                 kRows, kSteps)));
+    package = std::min(
+        package, said(fmt::format("{} rollout '{}' {} {}", python, file.string(), kRows, kSteps)));
   }
   fmt::print(R"({{"bench":"python","name":"rollout {}","rows":{},"steps":{},"library_ms":{:.2f},)"
              R"("package_ms":{:.2f},"ratio":{:.3f}}})"
@@ -92,8 +94,8 @@ int main(int count, char** words) {
     fmt::print(stderr, "python_bench: there is no python3 with NumPy\n");
     return 0;
   }
-  const fs::path file = fs::temp_directory_path() / fmt::format("stap-bench-{}.safetensors",
-                                                                static_cast<long>(std::time({})));
+  const fs::path file = fs::temp_directory_path() /
+                        fmt::format("stap-bench-{}.safetensors", static_cast<long>(std::time({})));
   for (const stap::bench::Problem& problem : stap::bench::paper_networks())
     stap::rollouts(problem, python, file);
   fs::remove(file);
