@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := program
 .PHONY: program demo docs test test-docs test-long test-solvers test-zoo test-spool test-slurm \
-  test-browser test-package deb tarball bench asan fuzz format check clean help
+  test-browser test-package deb tarball wheel bench asan fuzz format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -100,7 +100,11 @@ tarball:  ## trees that run where nothing is installed, with and without CUDA: b
 	@tools/install-deps build packages
 	@JOBS=$(JOBS) packaging/tarball
 
-test-package: deb tarball  ## install each package in a bare Debian 12 and use it (root): minutes
+wheel:  ## the Python package with the program in one wheel: build/packages/*.whl
+	@tools/install-deps build packages
+	@JOBS=$(JOBS) packaging/wheel
+
+test-package: deb tarball wheel  ## install each package in a bare Debian 12 and use it (root): minutes
 	@tests/package/run-all
 
 bench:  ## run the benchmarks: build/release/bench.json and a table of it

@@ -142,9 +142,24 @@ class Surrogates(Case):
         self.assertTrue(np.array_equal(later[:, 1:], made[:, 2:]))
         self.assertEqual(model.about.parameters, (stap.Parameter("viscosity", 0.005, 0.05),))
         self.assertFalse(np.array_equal(model.step(u, parameters={"viscosity": 0.03}), made[:, 1]))
+        one = model.step(u[0], parameters={"viscosity": 0.02})
+        self.assertLess(relative(one, made[0, 1]), ROUNDING)  # the reader in C
         for wrong in (None, {"nu": 1.0}):
             with self.assertRaisesRegex(ValueError, "viscosity"):
                 model.step(u, parameters=wrong)
+        with self.assertRaisesRegex(ValueError, "above 0"):
+            model.step(u[0], parameters={"viscosity": -1.0})
+
+        weights = np.random.default_rng(2).normal(size=(1, 16))
+
+        def loss(viscosity):
+            return np.sum(weights * model.rollout(u[0], 3, parameters={"viscosity": viscosity})[-1])
+
+        _, by = model.gradients(u[0], weights, steps=3, parameters={"viscosity": 0.02})
+
+        # Of second order in a step of a twentieth, and single precision divided by it.
+        wanted = (loss(0.021) - loss(0.019)) / 0.002
+        self.assertLess(abs(by["viscosity"] - wanted), 0.02 * max(abs(wanted), 1))
 
     def test_threads_may_share_it(self):
         wanted = self.model.rollout(self.states, 8)

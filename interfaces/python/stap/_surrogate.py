@@ -138,8 +138,9 @@ class Surrogate:
              parameters: Mapping[str, Any] | None = None) -> np.ndarray:
         """The state one step after `u`, or those of a batch."""
         single = self._single
-        if single is not None and not isinstance(single, str) and self._of_one(u):
-            return single.step(self._state(u), self._member(member), first)
+        if isinstance(single, _Single) and self._of_one(u):
+            told = self._told(parameters, 1)
+            return single.step(self._state(u), self._member(member), first, told)
         return self.rollout(u, 1, member=member, first=first, parameters=parameters)[
             (slice(None), -1) if not self._of_one(u) else -1]
 
@@ -227,36 +228,49 @@ class Surrogate:
         return Prediction(**result)
 
     def vjp(self, u: ArrayLike, weights: ArrayLike, *, steps: int = 1, member: int | None = None,
-            first: int = 0) -> np.ndarray:
+            first: int = 0, parameters: Mapping[str, Any] | None = None) -> np.ndarray:
         """The gradient of sum(weights * state after `steps` steps from u) with respect to `u` (the
         adjoint of the steps). For a loss, `weights` is its gradient at the last state."""
+        return self.gradients(u, weights, steps=steps, member=member, first=first,
+                              parameters=parameters)[0]
+
+    def gradients(self, u: ArrayLike, weights: ArrayLike, *, steps: int = 1, member: int | None = None,
+                  first: int = 0, parameters: Mapping[str, Any] | None = None
+                  ) -> tuple[np.ndarray, dict[str, float]]:
+        """The same, and the gradient with respect to each parameter."""
         single = self._single
-        if single is None or isinstance(single, str):
+        if not isinstance(single, _Single):
             raise Error(f"gradients go through stap_model, which does not take these networks: {single}",
                         5)
         if steps < 1:
             raise ValueError(f"steps is {steps}, expected 1 or more")
-        number = self._member(member)
+        told, number = self._told(parameters, 1), self._member(member)
         states = [self._state(u)]
         for i in range(steps - 1):
-            states.append(single.step(states[-1], number, first + i))
+            states.append(single.step(states[-1], number, first + i, told))
         gradient = self._state(weights, "weights")
+        by_parameter = dict.fromkeys((p.name for p in self.about.parameters), 0.0)
         for i, state in reversed(list(enumerate(states))):
-            gradient = single.adjoint(state, gradient, number, first + i)
-        return gradient
+            gradient, more = single.gradients(state, gradient, number, first + i, told)
+            for name, value in zip(by_parameter, more):
+                by_parameter[name] += value
+        return gradient, by_parameter
 
     @functools.cached_property
     def _single(self) -> _Single | str:
         """The reader in C; a text: why it does not read this."""
         try:
             if not self.path.is_dir():
-                return _Single(self.path, self._shape)
+                return self._opened(self.path)
             with tempfile.TemporaryDirectory(prefix="stap-") as folder:
                 file = Path(folder) / "model.safetensors"
                 self._call(self._lib.stap_export_model, os.fsencode(self.path), -1, os.fsencode(file))
-                return _Single(file, self._shape)
+                return self._opened(file)
         except Error as error:
             return str(error)
+
+    def _opened(self, file: Path) -> _Single:
+        return _Single(file, self._shape, [p.name for p in self.about.parameters])
 
     def _call(self, function: Any, *arguments: Any) -> None:
         why = ctypes.create_string_buffer(_WHY)
@@ -307,7 +321,7 @@ class Surrogate:
 class _Single:
     """stap_model.c: one state, one thread at a time."""
 
-    def __init__(self, path: Path, shape: tuple[int, ...]):
+    def __init__(self, path: Path, shape: tuple[int, ...], parameters: list[str]):
         self._lib = _reader()
         why = ctypes.create_string_buffer(_WHY)
         self._model = self._lib.stap_model_open(os.fsencode(path), why, len(why))
@@ -318,6 +332,8 @@ class _Single:
             raise Error("there is not enough memory", 5)
         self._shape = shape
         self._lock = threading.Lock()
+        # Its order of the parameters, in ours.
+        self._order = [parameters.index(name) for name in self._names()]
 
     def __del__(self) -> None:
         if getattr(self, "_work", None):
@@ -325,26 +341,54 @@ class _Single:
         if getattr(self, "_model", None):
             self._lib.stap_model_close(self._model)
 
-    def step(self, u: np.ndarray, member: int, step: int) -> np.ndarray:
+    def _names(self) -> list[str]:
+        names: list[str] = []
+        while True:
+            found = self._lib.stap_model_parameter(self._model, len(names))
+            if not found:
+                return names
+            names.append(found.contents.name.decode())
+
+    def _set(self, told: np.ndarray | None) -> None:
+        if told is None:
+            return
+        values = need("numpy", "arrays").ascontiguousarray(told[0, self._order])
+        if self._lib.stap_model_set(self._model, self._work, values.ctypes.data) != 0:
+            raise ValueError(f"parameters are {told[0].tolist()}, expected finite ones, above 0 where they "
+                             "are drawn by their logarithm")
+
+    def step(self, u: np.ndarray, member: int, step: int, told: np.ndarray | None) -> np.ndarray:
         made = need("numpy", "arrays").empty(self._shape)
         with self._lock:
+            self._set(told)
             code = self._lib.stap_model_step(self._model, self._work, member, step, u.ctypes.data,
                                              made.ctypes.data)
         self._check(code, step)
         return made
 
-    def adjoint(self, u: np.ndarray, weights: np.ndarray, member: int, step: int) -> np.ndarray:
-        made = need("numpy", "arrays").empty(self._shape)
+    def gradients(self, u: np.ndarray, weights: np.ndarray, member: int, step: int,
+                  told: np.ndarray | None) -> tuple[np.ndarray, list[float]]:
+        np = need("numpy", "arrays")
+        made, by_parameter = np.empty(self._shape), np.empty(max(len(self._order), 1))
         with self._lock:
-            code = self._lib.stap_model_adjoint(self._model, self._work, member, step, u.ctypes.data,
-                                                weights.ctypes.data, made.ctypes.data)
+            self._set(told)
+            code = self._lib.stap_model_gradients(self._model, self._work, member, step, u.ctypes.data,
+                                                  weights.ctypes.data, made.ctypes.data,
+                                                  by_parameter.ctypes.data)
         self._check(code, step)
-        return made
+        ours = [0.0] * len(self._order)
+        for place, value in zip(self._order, by_parameter):
+            ours[place] = float(value)
+        return made, ours
 
     @staticmethod
     def _check(code: int, step: int) -> None:
         if code != 0:
             raise ValueError(f"first is {step}, expected 0 or more")
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("least", ctypes.c_double), ("greatest", ctypes.c_double)]
 
 
 def _pointer(array: np.ndarray) -> Any:
@@ -362,7 +406,10 @@ def _reader() -> ctypes.CDLL:
     lib.stap_model_close.argtypes, lib.stap_model_close.restype = [pointer], None
     step = [pointer, pointer, ctypes.c_int, ctypes.c_long]
     lib.stap_model_step.argtypes = [*step, pointer, pointer]
-    lib.stap_model_adjoint.argtypes = [*step, pointer, pointer, pointer]
+    lib.stap_model_gradients.argtypes = [*step, pointer, pointer, pointer, pointer]
+    lib.stap_model_set.argtypes = [pointer, pointer, pointer]
+    lib.stap_model_parameter.argtypes = [pointer, size]
+    lib.stap_model_parameter.restype = ctypes.POINTER(_Parameter)
     return lib
 
 
