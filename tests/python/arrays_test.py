@@ -124,6 +124,9 @@ class Surrogates(Case):
 
         self.assertEqual(file.about.problem, "burgers")
         self.assertTrue(np.array_equal(file.rollout(self.states, 2), self.model.rollout(self.states, 2)))
+        self.assertEqual(file.about.bars, self.model.about.bars)
+        self.assertTrue(np.array_equal(file.predict(self.states, 2).bar,
+                                       self.model.predict(self.states, 2).bar))
 
     def test_parameters_and_times_reach_networks(self):
         run = small_run("parametric", **{"pde.viscosity": {"between": [0.005, 0.05], "draw": "log"},
@@ -193,9 +196,10 @@ class Surrogates(Case):
             file.write(b"\x10" + bytes(7) + b"{" * 16)
         with self.assertRaisesRegex(stap.Error, "bad.safetensors"):
             stap.load(path("bad.safetensors"))
-        program("export-model", self.run_.path, "--out", path("bare.safetensors"))
+        bare = small_run("bare", seed=9).load()
+        self.assertIsNone(bare.predict(u, 2).bar)
         with self.assertRaisesRegex(stap.Error, "stap calibrate"):
-            stap.load(path("bare.safetensors")).predict(u, 2, bars=True)
+            bare.predict(u, 2, bars=True)
 
 
 class Results(Case):

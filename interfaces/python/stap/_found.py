@@ -6,8 +6,6 @@ import ctypes
 import functools
 import importlib
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +43,8 @@ def need(package: str, what: str) -> Any:
 def program() -> str:
     """The path of the program `stap`: that of the package, else the one on the PATH (STAP_PROGRAM
     names another)."""
+    import shutil  # here, as it takes milliseconds
+
     named = os.environ.get("STAP_PROGRAM")
     if named:
         return named
@@ -59,6 +59,8 @@ def program() -> str:
 def command(*words: object, capture: bool = False) -> str:
     """Runs `stap WORDS...`, as in stap.command("report", "my-run"). With `capture` its output is
     returned instead of printed. Error with the program's message and exit code if it fails."""
+    import subprocess
+
     argv = [program(), *(str(word) for word in words)]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace")
