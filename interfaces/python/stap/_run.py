@@ -79,7 +79,7 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
     if function is not None:
         need("numpy", "a solver in Python")
         _quicken_checksums()
-    with contextlib.ExitStack() as until_end:
+    with contextlib.ExitStack() as until_end:  # gives back the folder of the socket
         folder = Path(until_end.enter_context(_private_folder()))
         words = _config_words(config, folder)
         for overlay in overlays:
@@ -101,7 +101,8 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
         if function is not None:
             desk = until_end.enter_context(_Desk(function, setup, slots, folder / "socket"))
             environment["STAP_PYTHON_SOCKET"] = str(folder / "socket")
-        return Run(_finish(words, environment, desk, out))
+        done = _finish(words, environment, desk, out)
+    return Run(done)
 
 
 def _quicken_checksums() -> None:

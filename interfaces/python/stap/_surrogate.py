@@ -132,7 +132,7 @@ class Surrogate:
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self._lib.stap_surrogate_close(self._handle)
-            self._handle = None
+            self._handle = ctypes.c_void_p()
 
     def step(self, u: ArrayLike, *, member: int | None = None, first: int = 0,
              parameters: Mapping[str, Any] | None = None) -> np.ndarray:
@@ -196,11 +196,11 @@ class Surrogate:
         calls, times = steps // k, k + steps
         state = self.about.shape
 
-        def trajectory(member: int | None) -> np.ndarray:
+        def trajectory(member: int | None) -> Any:
             made = self.rollout(rows, calls, member=member, parameters=parameters)
             return made.reshape(len(rows), times, *state)
 
-        def shown(array: np.ndarray) -> np.ndarray:
+        def shown(array: Any) -> Any:
             return array[0] if one else array
 
         result: dict[str, Any] = {"mean": shown(trajectory(None))}
