@@ -79,13 +79,14 @@ class Plain(Case):
         self.assertIn("nowhere is no folder of a run", str(caught.exception))
 
     def test_without_out_the_folder_is_the_one_that_the_program_names(self):
-        done = subprocess.run(
-            [sys.executable, "-c",
-             "import stap; r = stap.run('demo', rounds=0, pool=4, test=1, train={'epochs': 1}, "
-             "study={'initial': 1, 'steps': 2}, quiet=True); print(r.path, (r.path / 'config.yaml').exists())"],
-            cwd=path(""), capture_output=True, text=True)
+        for more in ("quiet=True", "options=['--no-report']"):
+            done = subprocess.run(
+                [sys.executable, "-c",
+                 "import stap; r = stap.run('demo', rounds=0, pool=4, test=1, train={'epochs': 1}, "
+                 f"study={{'initial': 1, 'steps': 2}}, {more}); print(r.path, len(r.rounds))"],
+                cwd=path(""), capture_output=True, text=True)
 
-        self.assertRegex(done.stdout, r"^demo-sbal\+stap-[0-9a-f]{8} True$", done.stderr)
+            self.assertRegex(done.stdout, r"^demo-sbal\+stap-[0-9a-f]{8} 1$", done.stderr)
 
 
 if __name__ == "__main__":

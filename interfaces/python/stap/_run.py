@@ -211,10 +211,10 @@ def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
         raise Error(message, code) from cause
     if out is not None:
         return Path(out)
-    for pattern in (r"^report: (.+)/report\.html$", r"^([^\s:]+): "):
-        found = re.findall(pattern, "".join(said), re.M)
-        if found:
-            return Path(found[-1])
+    found = (re.search(r"^report: (.+)/report\.html\r?$", "".join(said), re.M)
+             or re.search(r"^folder: (.+?)\r?$", shown.begin, re.M))
+    if found:
+        return Path(found[1])
     raise Error("the program did not say which folder it worked in: give out=", 1)
 
 
@@ -238,7 +238,7 @@ class _Shown:
     Where that is a terminal the program gets one, too, and draws its bar."""
 
     def __init__(self) -> None:
-        self._tail = ""
+        self.begin = self._tail = ""  # of all that was said
         self._terminal: int | None = None
         self.for_program = subprocess.PIPE
         with contextlib.suppress(Exception):
@@ -270,6 +270,7 @@ class _Shown:
                 block = b""
             text = decode(block, not block)
             self._tail = (self._tail + text)[-8000:]
+            self.begin = (self.begin + text)[:8000]
             self.say(text)
             if not block:
                 break
