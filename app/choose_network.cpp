@@ -236,6 +236,17 @@ void run_choose_network(const ChooseNetworkOptions& options, const Globals& glob
       std::ranges::none_of(splits, [](const TrialSplit& split) { return split.whole.empty(); });
   if (study.options.stages > 1)
     console.note("study.stages: networks are trained for the first stage only");
+  const bool length_given = std::ranges::any_of(
+      options.settings, [](const std::string& s) { return full_key(s).starts_with("train."); });
+  if (study.options.warm_start && set.acquisitions > 1 && !length_given) {
+    const FitOptions& train = study.train;
+    const bool steps_count = train.steps > 0;
+    console.note(fmt::format(
+        "study.warm_start: this run's networks were trained in {} rounds, these are trained for "
+        "one; which is better may depend on that. As long as the run's: train.{}={}",
+        set.acquisitions, steps_count ? "steps" : "epochs",
+        (steps_count ? train.steps : train.epochs) * static_cast<int>(set.acquisitions)));
+  }
   console.note(estimate_text(variants, set, splits.size(), globals.threads));
 
   const InterruptGuard interrupt;
