@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := program
 .PHONY: program demo docs test test-docs test-long test-solvers test-zoo test-spool test-slurm \
-  test-browser test-package deb tarball wheel bench asan fuzz format check clean help
+  test-browser test-onnx test-package deb tarball wheel bench asan fuzz format check clean help
 
 # What needs large packages (a browser, a scheduler, foreign solvers, a bare system) is no part of
 # `make test`: it gets a target test-NAME of its own, which installs them and says what it skips.
@@ -106,6 +106,12 @@ wheel:  ## the Python package with the program in one wheel: build/packages/*.wh
 
 test-package: deb tarball wheel  ## install each package in a bare Debian 12 and use it (root): minutes
 	@tests/package/run-all
+
+test-onnx:  ## compute ONNX exports of both families in onnxruntime, from npm: a minute
+	@tools/install-deps build onnx
+	@cmake --preset release
+	@cmake --build build/release -j $(JOBS) --target stap_program
+	@tests/onnx/run build/release/stap
 
 bench:  ## run the benchmarks: build/release/bench.json and a table of it
 	@tools/install-deps build bench

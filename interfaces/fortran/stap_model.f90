@@ -11,7 +11,8 @@
 !
 ! A state is [channel][x][y] in C order: u(y, x, channel), or u(x, channel) on one axis, of
 ! real(stap_model_real), contiguous. Of a model of several states at once (cluster) they follow one
-! another. `member` is one of 0 to members - 1; left out: the members' average. Threads share no
+! another. Where parameters vary, set them first; call begin with a state of your solver and next for
+! a forecast with error bars. `member` is one of 0 to members - 1; left out: the members' average. Threads share no
 ! stap_surrogate: it has the memory of its steps; let each open its own.
 module stap_model
   use, intrinsic :: iso_c_binding
@@ -28,6 +29,9 @@ module stap_model
     integer :: cluster = 1       ! states of which that consists
     integer :: horizon = 0       ! steps that a time input runs over; 0: there is none
     real(c_double) :: lengths(2) = 0, dt = 0
+    integer :: parameters = 0    ! that vary; see parameter()
+    real(c_double) :: level = 0  ! of its error bars; 0: it was not calibrated
+    integer :: bar_steps = 0     ! states that they reach ahead
     character(len=:), allocatable :: problem
     type(c_ptr), private :: model = c_null_ptr, work = c_null_ptr
   contains
@@ -38,6 +42,10 @@ module stap_model
     procedure :: rollout => make_rollout
     procedure :: committee => ask_members
     procedure :: adjoint => make_adjoint
+    procedure :: parameter => parameter_name
+    procedure :: set => set_parameters
+    procedure :: begin => begin_forecast
+    procedure :: next => next_state
   end type stap_surrogate
 
   ! stap_model_info of stap_model.h
@@ -51,7 +59,18 @@ module stap_model
     integer(c_long) :: horizon
     type(c_ptr) :: problem, run
     integer(c_long) :: round
+    type(c_ptr) :: family
+    integer(c_int) :: walls(2), parameters
+    real(c_double) :: level
+    integer(c_long) :: bar_steps, bar_trajectories
+    type(c_ptr) :: mask
   end type model_info
+
+  ! stap_parameter of stap_model.h
+  type, bind(c) :: parameter_info
+    type(c_ptr) :: name
+    real(c_double) :: least, greatest
+  end type parameter_info
 
   interface
     function c_open(path, why, size) bind(c, name="stap_model_open") result(model)
@@ -104,16 +123,42 @@ module stap_model
       real(c_double), intent(in) :: from(*)
       integer(c_int) :: bad
     end function c_members
-    function c_adjoint(model, work, member, step, from, weights, gradient) &
-        bind(c, name="stap_model_adjoint") result(bad)
+    function c_gradients(model, work, member, step, from, weights, gradient, by_parameter) &
+        bind(c, name="stap_model_gradients") result(bad)
       import :: c_ptr, c_int, c_long, c_double
-      type(c_ptr), value :: model, work
+      type(c_ptr), value :: model, work, by_parameter
       integer(c_int), value :: member
       integer(c_long), value :: step
       real(c_double), intent(in) :: from(*), weights(*)
       real(c_double), intent(out) :: gradient(*)
       integer(c_int) :: bad
-    end function c_adjoint
+    end function c_gradients
+    function c_parameter(model, number) bind(c, name="stap_model_parameter") result(info)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value :: model
+      integer(c_size_t), value :: number
+      type(c_ptr) :: info
+    end function c_parameter
+    function c_set(model, work, parameters) bind(c, name="stap_model_set") result(bad)
+      import :: c_ptr, c_int, c_double
+      type(c_ptr), value :: model, work
+      real(c_double), intent(in) :: parameters(*)
+      integer(c_int) :: bad
+    end function c_set
+    function c_begin(model, work, start, step, from) bind(c, name="stap_model_begin") result(bad)
+      import :: c_ptr, c_int, c_long, c_double
+      type(c_ptr), value :: model, work
+      integer(c_int), value :: start
+      integer(c_long), value :: step
+      real(c_double), intent(in) :: from(*)
+      integer(c_int) :: bad
+    end function c_begin
+    function c_next(model, work, state, all, channels, bands) bind(c, name="stap_model_next") &
+        result(unlike)
+      import :: c_ptr, c_int
+      type(c_ptr), value :: model, work, state, all, channels, bands
+      integer(c_int) :: unlike
+    end function c_next
     function c_length(text) bind(c, name="strlen") result(n)
       import :: c_ptr, c_size_t
       type(c_ptr), value :: text
@@ -157,6 +202,9 @@ contains
     self%cluster = info%cluster
     self%dt = info%dt
     self%horizon = int(info%horizon)
+    self%parameters = info%parameters
+    self%level = info%level
+    self%bar_steps = int(info%bar_steps)
     self%problem = text_at(info%problem)
   end subroutine open_model
 
@@ -214,16 +262,75 @@ contains
     call check(c_members(self%model, self%work, int(number, c_long), from, to(1), to(2), to(3)))
   end subroutine ask_members
 
-  ! gradient(j) = sum over i of weights(i) d to(i) / d from(j).
-  subroutine make_adjoint(self, from, weights, gradient, number, member)
+  ! gradient(j) = sum over i of weights(i) d to(i) / d from(j); by_parameter(p) likewise.
+  subroutine make_adjoint(self, from, weights, gradient, number, member, by_parameter)
     class(stap_surrogate), intent(in) :: self
     real(c_double), intent(in) :: from(*), weights(*)
     real(c_double), intent(out) :: gradient(*)
     integer, intent(in) :: number
     integer, intent(in), optional :: member
-    call check(c_adjoint(self%model, self%work, wanted(member), int(number, c_long), from, weights, &
-                         gradient))
+    real(c_double), intent(inout), optional, target :: by_parameter(*)
+    type(c_ptr) :: to
+    to = c_null_ptr
+    if (present(by_parameter)) to = c_loc(by_parameter)
+    call check(c_gradients(self%model, self%work, wanted(member), int(number, c_long), from, &
+                           weights, gradient, to))
   end subroutine make_adjoint
+
+  ! The name of a parameter, from 1, and the range that networks have learned.
+  function parameter_name(self, number, least, greatest) result(name)
+    class(stap_surrogate), intent(in) :: self
+    integer, intent(in) :: number
+    real(c_double), intent(out), optional :: least, greatest
+    character(len=:), allocatable :: name
+    type(parameter_info), pointer :: info
+    if (number < 1 .or. number > self%parameters) error stop "stap_model: no such parameter"
+    call c_f_pointer(c_parameter(self%model, int(number - 1, c_size_t)), info)
+    name = text_at(info%name)
+    if (present(least)) least = info%least
+    if (present(greatest)) greatest = info%greatest
+  end function parameter_name
+
+  ! The parameters of all steps that follow, in the order of parameter().
+  subroutine set_parameters(self, values)
+    class(stap_surrogate), intent(in) :: self
+    real(c_double), intent(in) :: values(:)
+    if (size(values) /= self%parameters) error stop "stap_model: another number of parameters"
+    if (c_set(self%model, self%work, [values, 0.0_c_double]) /= 0) &
+      error stop "stap_model: a parameter is not finite, or not above 0 where its logarithm counts"
+  end subroutine set_parameters
+
+  ! Begins a forecast from a state of the solver, the one before the step of this number; `anywhere`:
+  ! it is not the first one of a trajectory.
+  subroutine begin_forecast(self, from, number, anywhere)
+    class(stap_surrogate), intent(in) :: self
+    real(c_double), intent(in) :: from(*)
+    integer, intent(in) :: number
+    logical, intent(in), optional :: anywhere
+    integer(c_int) :: start
+    start = 0
+    if (present(anywhere)) start = merge(1_c_int, 0_c_int, anywhere)
+    call check(c_begin(self%model, self%work, start, int(number, c_long), from))
+  end subroutine begin_forecast
+
+  ! The next state of the forecast, with error bars: of the norm sqrt(sum of squares / points) of all
+  ! channels, of each channel's, and at every point. Infinite: there is no bound. `unlike`: members
+  ! differ far more than they did in the calibration. (cluster = 1; else see stap_model.h.)
+  subroutine next_state(self, state, all, channels, bands, unlike)
+    class(stap_surrogate), intent(in) :: self
+    real(c_double), intent(inout), target :: state(*)
+    real(c_double), intent(inout), optional, target :: all(*), channels(*), bands(*)
+    logical, intent(out), optional :: unlike
+    type(c_ptr) :: to(3)
+    integer(c_int) :: answer
+    to = c_null_ptr
+    if (present(all)) to(1) = c_loc(all)
+    if (present(channels)) to(2) = c_loc(channels)
+    if (present(bands)) to(3) = c_loc(bands)
+    answer = c_next(self%model, self%work, c_loc(state), to(1), to(2), to(3))
+    if (answer < 0) error stop "stap_model: begin a forecast first"
+    if (present(unlike)) unlike = answer > 0
+  end subroutine next_state
 
   integer(c_int) function wanted(member)
     integer, intent(in), optional :: member
@@ -235,7 +342,7 @@ contains
   subroutine check(bad)
     integer(c_int), intent(in) :: bad
     if (bad == 0) return
-    print "(a)", "stap_model: there is no such member or step; both count from 0"
+    print "(a)", "stap_model: there is no such member or step (both count from 0), or parameters are not set"
     stop 1
   end subroutine check
 

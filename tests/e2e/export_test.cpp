@@ -193,6 +193,7 @@ TEST_F(Exports, AModelStandsByItself) {
     EXPECT_NEAR(state[i], mean.values[3 * 32 + i], 3e-6) << i;  // single precision, three steps
   stap_work_free(work);
   stap_model_close(c);
+  EXPECT_EQ(summary["error_bars"], false);
   // The example in C, which writes the same bytes.
   const auto file = [&](const char* name) { return folder_->path(name); };
   std::ofstream(file("state"), std::ios::binary)
@@ -207,6 +208,41 @@ TEST_F(Exports, AModelStandsByItself) {
   states.seekg(2 * 32 * sizeof(double));
   states.read(reinterpret_cast<char*>(last.data()), 32 * sizeof(double));
   EXPECT_EQ(last, state);
+}
+
+// Bars go with the networks they are of. Mutation: an export without them, or with those of others.
+TEST_F(Exports, AModelHasItsErrorBars) {
+  const std::string run = folder_->path("run"), model = folder_->path("with-bars.safetensors");
+  ASSERT_EQ(run_stap({"calibrate", run, "--on", "test", "--level", "0.75"}).exit_code, 0);
+
+  const Finished result = run_stap({"export-model", run, "--out", model});
+
+  EXPECT_TRUE(contains(result.out, "with error bars"));
+  char why[STAP_MODEL_MESSAGE];
+  stap_model* c = stap_model_open(model.c_str(), why, sizeof why);
+  ASSERT_NE(c, nullptr) << why;
+  EXPECT_EQ(stap_model_about(c)->level, 0.75);
+  EXPECT_EQ(stap_model_about(c)->bar_trajectories, 8);
+  std::vector<double> state(32), made(32);
+  for (std::size_t i = 0; i < state.size(); ++i)
+    state[i] = static_cast<float>(std::sin(0.2 * static_cast<double>(i)));
+  const std::vector<std::size_t> shape{1, 1, 32};
+  write_npy(folder_->path("one.npy"), shape, std::span<const double>(state));
+  ASSERT_EQ(run_stap({"predict", model, "--input", folder_->path("one.npy"), "--steps", "3",
+                      "--bars", "--device", "cpu", "--out", folder_->path("bars.h5")})
+                .exit_code,
+            0);
+  const Array<double> bars = read_array(folder_->path("bars.h5"), "bar");
+  stap_work* work = stap_model_work(c);
+  ASSERT_EQ(stap_model_begin(c, work, STAP_START_FIRST, 0, state.data()), 0);
+  for (std::size_t step = 1; step <= 3; ++step) {
+    double bar = 0;
+    ASSERT_GE(stap_model_next(c, work, made.data(), &bar, nullptr, nullptr), 0);
+    EXPECT_NEAR(bar, bars.values[step], 1e-4 * bars.values[step]);  // single precision
+  }
+  stap_work_free(work);
+  stap_model_close(c);
+  std::filesystem::remove(run + "/bars.json");
 }
 
 TEST_F(Exports, AModelTakesThePlaceOfAnOlderOneAlone) {

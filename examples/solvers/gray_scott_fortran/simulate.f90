@@ -1,5 +1,5 @@
 ! simulate STATE.npy MODEL STEPS: makes the same steps with the solver and with the surrogate that
-! learned from it, and prints how far apart they are, and what each took.
+! learned from it, and prints how far apart they are, the error bar, and what each took.
 program simulate
   use reaction
   use stap_model
@@ -7,7 +7,8 @@ program simulate
   integer, parameter :: n = 32
   type(stap_surrogate) :: model
   real(stap_model_real) :: exact(n, n, 2), before(n, n, 2), guessed(n, n, 2), spread(n, n, 2)
-  real(stap_model_real) :: seconds(2), h
+  real(stap_model_real) :: forecast(n, n, 2)
+  real(stap_model_real) :: seconds(2), h, bar(1)
   character(len=1000) :: words(3)
   integer :: i, steps, file
 
@@ -23,6 +24,7 @@ program simulate
   h = model%lengths(1) / n
   guessed = exact
   seconds = 0
+  call model%begin(exact, 0)
 
   do i = 0, steps - 1
     call model%committee(guessed, i, spread=spread)
@@ -34,8 +36,12 @@ program simulate
     seconds(2) = seconds(2) - now()
     call model%advance(guessed, i)
     seconds(2) = seconds(2) + now()
+    call model%next(forecast, all=bar)
     print "(a, i0, 3(a, es8.2))", "step ", i + 1, ": error ", rms(guessed - exact), &
       " of a change of ", rms(exact - before), ", members differ by ", rms(spread)
+    if (any(forecast /= guessed)) error stop "a forecast is not what advance makes"
+    if (model%level > 0) print "(a, f4.2, a, es8.2)", "        with probability ", model%level, &
+      " below ", bar(1) / sqrt(2.0)     ! a bar is of both channels together, rms() of each value
   end do
   print "(a, f7.3, a, f7.3, a)", "solver", 1e3 * seconds(1) / steps, " ms a step, surrogate", &
     1e3 * seconds(2) / steps, " ms"

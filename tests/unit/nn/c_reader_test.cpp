@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -165,6 +166,70 @@ TEST_F(CReader, NothingThatDoesNotFitIsUsed) {
   bad = good_;
   std::memcpy(bad.data() + 8 + header + 16, &zero, 4);  // behind 4 means
   EXPECT_TRUE(test::contains(complaint(sealed_again(bad)), "deviation is not above 0"));
+}
+
+// A model with all that may surround networks: what does not fit is found, and nothing is believed.
+TEST_F(CReader, WhatSurroundsNetworksMustFit) {
+  NetworkSpec spec =
+      test::with_padding(test::with_parameters(test::small_shape({6, 10}, {4, 6}, 1, 5, 7), 2),
+                         {"centres", "periodic"}, {0.5, 0.0}, {"odd", "blended"});
+  spec.fixed = test::with_hole(spec.grid, 1);
+  Model model{spec, {fresh_member(spec, unit_scaling(1), Rng(1))}};
+  model.bars = R"({"format":"bars/1","level":0.9,"trajectories":9,"channels":1,"steps":2,)"
+               R"("cluster":1,"floor":[0.5],"first":{"all":[1,2],"channels":[[1,2]],)"
+               R"("bands":[[1,null]]},"any":{"all":[1,2],"channels":[[1,2]],"bands":[[3,4]]},)"
+               R"("widest":[1,2],"states":"","weights":"","run":"","on":"","round":0})";
+  write_model(path_, model);
+  good_ = bytes_of(path_);
+  char why[STAP_MODEL_MESSAGE] = "";
+
+  stap_model* c = stap_model_open(path_.c_str(), why, sizeof why);
+
+  ASSERT_NE(c, nullptr) << why;
+  const stap_model_info& about = *stap_model_about(c);
+  EXPECT_STREQ(about.family, "fno");
+  EXPECT_EQ(about.walls[0], 1);
+  EXPECT_EQ(about.walls[1], 0);
+  EXPECT_EQ(about.level, 0.9);
+  EXPECT_EQ(about.bar_steps, 2);
+  ASSERT_NE(about.mask, nullptr);
+  for (std::size_t p = 0; p < 60; ++p) EXPECT_EQ(about.mask[p], spec.fixed->mask[p]);
+  ASSERT_EQ(about.parameters, 2);
+  EXPECT_STREQ(stap_model_parameter(c, 1)->name, "p1");
+  EXPECT_EQ(stap_model_parameter(c, 1)->least, 1e-3);
+  EXPECT_EQ(stap_model_parameter(c, 2), nullptr);
+  stap_work* work = stap_model_work(c);
+  std::vector<double> state(60, 0.5);
+  const auto step = [&] { return stap_model_step(c, work, 0, 0, state.data(), state.data()); };
+  EXPECT_EQ(step(), -1);  // nobody said the parameters
+  EXPECT_EQ(stap_model_set(c, work, std::vector{1.0, 0.0}.data()), -1);  // its logarithm counts
+  EXPECT_EQ(stap_model_set(c, work, std::vector{HUGE_VAL, 0.1}.data()), -1);
+  EXPECT_EQ(stap_model_set(c, work, std::vector{1.0, 0.01}.data()), 0);
+  EXPECT_EQ(step(), 0);
+  double bar = 0.0;
+  EXPECT_EQ(stap_model_next(c, work, state.data(), &bar, nullptr, nullptr), -1);  // not begun
+  stap_work_free(work);
+  stap_model_close(c);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"centres", "centers"},
+           {"periodic", "peri0dic"},
+           {"[0.5,0.0]", "[0.5,0.5]"},
+           {"[0.5,0.0]", "[9.5,0.0]"},
+           {"\\\"odd", "\\\"add"},
+           {"uniform", "unif0rm"},
+           {"[-2.0,3.0]", "[3.0,-2.0]"},
+           {"[0.001,0.1]", "[0.000,0.1]"},
+           {"\"mask\"", "\"musk\""},
+           {"\"fixed\"", "\"f1xed\""},
+           {"bars/1", "bars/2"},
+           {"\\\"level\\\":0.9", "\\\"level\\\":1.9"},
+           {"[[3,4]]", "[[3,-]]"},
+           {"[[3,4]]", "[[3.4]]"},
+           {"\\\"steps\\\":2", "\\\"steps\\\":3"},
+           {"\\\"widest\\\"", "\\\"widset\\\""},
+           {"\\\"steps\\\":2", "\\\"steps\\\":8"},
+           {"\\\"parameters\\\",\\\"walls", "\\\"paramet3rs\\\",\\\"walls"}})
+    EXPECT_NE(with(from, to), "") << from << " " << to;
 }
 
 // Of a machine with the other order of bytes the length of the header is beyond all sizes.
