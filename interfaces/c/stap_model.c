@@ -430,15 +430,12 @@ static const char* text_at(struct file* f, struct json map, const char* key) {
   return text;
 }
 static void read_metadata(struct file* f, struct json map) {
-  f->format = text_at(f, map, "format");
-  f->required = text_at(f, map, "requires");
-  f->spec = text_at(f, map, "spec");
-  f->steps = text_at(f, map, "steps");
-  f->cluster = text_at(f, map, "cluster");
-  f->run = text_at(f, map, "run");
-  f->round = text_at(f, map, "round");
-  f->problem = text_at(f, map, "problem");
-  f->bars = text_at(f, map, "bars");
+  static const char* const keys[] = {"format", "requires", "spec",    "steps", "cluster",
+                                     "run",    "round",    "problem", "bars"};
+  const char** to[] = {&f->format, &f->required, &f->spec,    &f->steps, &f->cluster,
+                       &f->run,    &f->round,    &f->problem, &f->bars};
+  size_t i;
+  for (i = 0; i < sizeof keys / sizeof *keys; ++i) *to[i] = text_at(f, map, keys[i]);
   f->sealed = !json_at(map, "seal").bad;
 }
 
@@ -1250,26 +1247,17 @@ static stap_model* read_model(struct file* f) {
   }
   free(data);
   free(f->tensors);
-  if (good)
-    m->text = f->text;
-  else
-    free(f->text);
+  if (m != NULL) m->text = f->text;
   if (good) return m;
-  stap_model_close(m);
-  return NULL;
-}
-
-static struct file file_named(const char* name, char* why, size_t why_size) {
-  struct file f;
-  memset(&f, 0, sizeof f);
-  f.name = name;
-  f.why = why;
-  f.why_size = why_size;
-  return f;
+  if (m == NULL) free(f->text);
+  return stap_model_close(m), NULL;
 }
 
 stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size) {
-  struct file f = file_named("this", why, why_size);
+  struct file f = {0};
+  f.name = "this";
+  f.why = why;
+  f.why_size = why_size;
   f.bytes = bytes;
   f.size = size;
   if (!read_length(&f, f.bytes)) return NULL;
@@ -1278,15 +1266,15 @@ stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t wh
 }
 
 stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
-  struct file f = file_named(path, why, why_size);
+  struct file f = {0};
   stap_model* model = NULL;
   unsigned char length[8] = {0}, *header = NULL;
   long size = -1;
+  f.name = path;
+  f.why = why;
+  f.why_size = why_size;
   f.in = fopen(path, "rb");
-  if (f.in == NULL) {
-    fail(&f, "it cannot be opened: %s", strerror(errno));
-    return NULL;
-  }
+  if (f.in == NULL) return fail(&f, "it cannot be opened: %s", strerror(errno)), NULL;
   if (fseek(f.in, 0, SEEK_END) == 0) size = ftell(f.in);
   if (size >= 0 && size < LONG_MAX && fseek(f.in, 0, SEEK_SET) == 0) f.size = (size_t)size;
   if (f.size > 8 && fread(length, 1, 8, f.in) != 8) f.size = 0;
@@ -1515,52 +1503,40 @@ static void unfold(size_t n, size_t wide, const float* from, float* line, size_t
   }
 }
 
-/* Along the last axis: from folded points to waves, cosines of the sums to `c` and sines of the
- * differences to `s`, whose rows stand `ld` apart; and back. */
-static void to_waves(const stap_model* m, const stap_work* w, float* c, float* s, size_t ld) {
-  const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1], panels = m->wide / PANEL;
-  const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
-  product(waves, sums, panels, m->cosine, sums, w->fold, m->wide, PANEL, NULL, 0, c, ld);
-  product(waves, differences, panels, m->sine, differences, w->fold + sums * m->wide, m->wide,
-          PANEL, NULL, 0, s, ld);
-}
-static void from_waves(const stap_model* m, const stap_work* w, const float* c, const float* s,
-                       size_t ld) {
-  const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1], panels = m->wide / PANEL;
-  const size_t sums = n / 2 + 1, differences = (n - 1) / 2;
-  product(sums, waves, panels, m->cosine_t, waves, c, ld, PANEL, NULL, 0, w->fold, m->wide);
-  product(differences, waves, panels, m->sine_t, waves, s, ld, PANEL, NULL, 0,
-          w->fold + sums * m->wide, m->wide);
-}
-
 /* A field's kept modes, [mode][real, imaginary][wide], and back. Of two axes first the last one,
  * into `half`: [its mode][part][point of the first axis][wide]. */
 static void transform(const stap_model* m, const stap_work* w, const float* field, float* modes) {
   const int two = m->info.axes == 2, last = m->info.axes - 1;
-  const size_t wide = m->wide, ny = m->axis[last], nx = m->size / ny;
+  const size_t wide = m->wide, panels = wide / PANEL, waves = m->kept[1], kx = 2 * m->kept[0];
+  const size_t n = m->axis[last], nx = m->size / n, sums = n / 2 + 1, odd = (n - 1) / 2;
   float* to = two ? w->half : modes;
   size_t i;
-  for (i = 0; i < nx; ++i, to += wide) {
-    fold(ny, wide, field + i * ny * m->field_ld, m->field_ld, w->fold);
-    to_waves(m, w, to, to + nx * wide, 2 * nx * wide);
+  for (i = 0; i < nx; ++i, to += wide) { /* cosines of the sums, sines of the differences */
+    fold(n, wide, field + i * n * m->field_ld, m->field_ld, w->fold);
+    product(waves, sums, panels, m->cosine, sums, w->fold, wide, PANEL, NULL, 0, to, 2 * nx * wide);
+    product(waves, odd, panels, m->sine, odd, w->fold + sums * wide, wide, PANEL, NULL, 0,
+            to + nx * wide, 2 * nx * wide);
   }
-  for (i = 0; two && i < m->kept[1]; ++i)
-    product(2 * m->kept[0], 2 * nx, wide / PANEL, m->across, 2 * nx, w->half + i * 2 * nx * wide,
-            wide, PANEL, NULL, 0, modes + i * m->kept[0] * 2 * wide, wide);
+  for (i = 0; two && i < waves; ++i)
+    product(kx, 2 * nx, panels, m->across, 2 * nx, w->half + i * 2 * nx * wide, wide, PANEL, NULL,
+            0, modes + i * kx * wide, wide);
 }
 static void transform_back(const stap_model* m, const stap_work* w, const float* modes,
                            float* field) {
   const int two = m->info.axes == 2, last = m->info.axes - 1;
-  const size_t wide = m->wide, ny = m->axis[last], nx = m->size / ny;
+  const size_t wide = m->wide, panels = wide / PANEL, waves = m->kept[1], kx = 2 * m->kept[0];
+  const size_t n = m->axis[last], nx = m->size / n, sums = n / 2 + 1, odd = (n - 1) / 2;
   const float* from = two ? w->half : modes;
   size_t i;
-  for (i = 0; two && i < m->kept[1]; ++i)
-    product(2 * nx, 2 * m->kept[0], wide / PANEL, m->across_t, 2 * m->kept[0],
-            modes + i * m->kept[0] * 2 * wide, wide, PANEL, NULL, 0, w->half + i * 2 * nx * wide,
-            wide);
+  for (i = 0; two && i < waves; ++i)
+    product(2 * nx, kx, panels, m->across_t, kx, modes + i * kx * wide, wide, PANEL, NULL, 0,
+            w->half + i * 2 * nx * wide, wide);
   for (i = 0; i < nx; ++i, from += wide) {
-    from_waves(m, w, from, from + nx * wide, 2 * nx * wide);
-    unfold(ny, wide, w->fold, field + i * ny * m->field_ld, m->field_ld);
+    product(sums, waves, panels, m->cosine_t, waves, from, 2 * nx * wide, PANEL, NULL, 0, w->fold,
+            wide);
+    product(odd, waves, panels, m->sine_t, waves, from + nx * wide, 2 * nx * wide, PANEL, NULL, 0,
+            w->fold + sums * wide, wide);
+    unfold(n, wide, w->fold, field + i * n * m->field_ld, m->field_ld);
   }
 }
 
@@ -2001,26 +1977,23 @@ int stap_model_members(const stap_model* m, stap_work* w, long step, const doubl
   size_t v;
   int i, first;
   const int count = members_of(m, w, STAP_MODEL_MEAN, step, &first);
-  if (count == 0) return -1;
   for (i = 0; i < count; ++i) {
     double* made = i == 0 ? w->first : w->made;
     advance(m, w, m->members + i, from, made);
     if (each != NULL) memcpy(each + (size_t)i * values, made, values * sizeof *each);
-    for (v = 0; v < values; ++v) {
-      const double d =
-          made[v] - w->first[v]; /* squares of what differs: of whole states they cancel */
+    for (v = 0; v < values; ++v) { /* squares of what differs: of whole states they cancel */
+      const double d = made[v] - w->first[v];
       w->sum[v] = i == 0 ? made[v] : w->sum[v] + made[v];
       w->square[v] = i == 0 ? 0.0 : w->square[v] + d * d;
     }
   }
-  for (v = 0; v < values; ++v) {
-    const double shift = w->sum[v] / count - w->first[v],
-                 variance = w->square[v] / count - shift * shift;
+  for (v = 0; count > 0 && v < values; ++v) {
+    const double shift = w->sum[v] / count - w->first[v];
+    const double variance = w->square[v] / count - shift * shift;
     if (average != NULL) average[v] = w->sum[v] / count;
-    if (spread != NULL)
-      spread[v] = variance > 0.0 ? sqrt(variance) : variance != variance ? variance : 0.0;
+    if (spread != NULL) spread[v] = variance < 0.0 ? 0.0 : sqrt(variance);
   }
-  return 0;
+  return count > 0 ? 0 : -1;
 }
 
 int stap_model_gradients(const stap_model* m, stap_work* w, int member, long step,
