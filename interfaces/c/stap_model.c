@@ -30,8 +30,7 @@
 #error "stap_model.c needs IEEE single precision"
 #endif
 
-/* What a file may need of its reader, as its list `requires` names it: a bit each, in this order.
- */
+/* What a file may need of its reader, as its list `requires` names it: a bit for each name. */
 enum { FNO = 1, DILATED = 2, TIME_INPUT = 4, POSITION_INPUT = 8, CONSERVED = 16, PARAMETERS = 32 };
 enum { SHIFTS = 64, WALLS = 128, PADDING = 256, FIXED_FIELDS = 512, CLUSTER = 1024 };
 static const char* const known[] = {"fno",       "dilated",      "time_input", "position_input",
@@ -108,8 +107,7 @@ struct stap_model {
 
 struct stap_work {
   float *field, *next, *third, *spectrum, *product;
-  float* half; /* transformed along one axis of two */
-  float* fold; /* one line of a transform */
+  float *half, *fold; /* transformed along one axis of two; one line of a transform */
   float *hidden, *slope, *input, *output, *rows, *bias;
   float* slopes; /* per layer with a GELU: of it there, for the adjoint */
   float told[1 + MOST_PARAMETERS];
@@ -175,13 +173,11 @@ static int json_fail(struct json* j) {
   j->at = j->end;
   return 0;
 }
-
 static char json_peek(struct json* j) {
   while (j->at < j->end && (*j->at == ' ' || *j->at == '\t' || *j->at == '\n' || *j->at == '\r'))
     ++j->at;
   return j->at < j->end ? *j->at : '\0';
 }
-
 static int json_take(struct json* j, char c) {
   if (json_peek(j) != c || j->at == j->end) return 0;
   ++j->at;
@@ -286,7 +282,6 @@ static double json_real(struct json* j) {
     if (shift % 2 != 0) value = minus ? value / power : value * power;
   return (double)(negative ? -value : value);
 }
-
 static int json_word(struct json* j, const char* word) {
   const size_t n = strlen(word);
   json_peek(j);
@@ -308,7 +303,6 @@ static void json_skip(struct json* j, int depth) {
   else if (!json_word(j, "true") && !json_word(j, "false") && !json_word(j, "null"))
     json_real(j);
 }
-
 static struct json json_of(const char* text) {
   struct json j;
   j.at = text;
@@ -376,7 +370,6 @@ static int fail(struct file* f, const char* format, ...) {
     if ((unsigned char)*c < 0x20 || *c == 0x7f) *c = '?'; /* names come from a file */
   return 0;
 }
-
 static uint32_t bits_at(const unsigned char* p) {
   return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -414,7 +407,6 @@ static int check_seal(struct file* f) {
   sum = checksum(table, sum, f->data, f->data_size);
   return sum == found || fail(f, "it is damaged: its checksum does not fit");
 }
-
 static const char* keep_string(struct file* f, struct json* j) {
   char* text = f->text + f->text_used;
   if (f->text_used >= f->text_size) return json_fail(j), "";
@@ -449,7 +441,6 @@ static size_t read_counts(struct json* j, size_t* to, size_t room) {
   }
   return n;
 }
-
 static void read_tensor(struct file* f, struct json entry, struct tensor* t) {
   struct json type = json_at(entry, "dtype"), shape = json_at(entry, "shape"),
               offsets = json_at(entry, "data_offsets");
@@ -466,7 +457,6 @@ static void read_tensor(struct file* f, struct json entry, struct tensor* t) {
   t->begin = ends[0];
   t->end = ends[1];
 }
-
 static int by_place(const void* a, const void* b) {
   const struct tensor *x = a, *y = b;
   if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
@@ -487,14 +477,12 @@ static int read_length(struct file* f, const unsigned char* bytes) {
   f->data_size = f->size - 8 - f->header_size;
   return 1;
 }
-
 static int read_header(struct file* f) {
   struct json j;
   size_t i, room, next = 0;
   int first = 1;
   room = f->header_size / 40 + 1; /* an entry is longer than that */
-  /* No string is longer than in the header, and those of `problem` are read once more from there.
-   */
+  /* No string is longer than in the header; those within `problem` and `spec` are kept, too. */
   f->text_size = 2 * f->header_size + 2;
   f->text = malloc(f->text_size);
   f->tensors = malloc(times(room, sizeof *f->tensors));
@@ -596,7 +584,6 @@ static int per_axis(struct file* f, const struct stap_model* m, struct json j,
     fail(f, "lengths, walls and padding are not those of %d axes", m->info.axes);
   return n;
 }
-
 static int read_requires(struct file* f, struct stap_model* m) {
   struct json j = json_of(f->required);
   int first = 1;
@@ -648,7 +635,6 @@ static int read_parameters(struct file* f, struct stap_model* m, struct json j) 
     }
   return !j.bad || fail(f, "its parameters are no list");
 }
-
 static struct tensor* tensor_called(const struct file* f, const char* name) {
   struct tensor wanted;
   wanted.name = name;
@@ -683,7 +669,6 @@ static unsigned lay_out(struct file* f, struct stap_model* m, struct json spec) 
     fail(f, "its grid has %zu points, expected at most %zu", m->size, (size_t)1 << 26);
   return said;
 }
-
 static int lay_out_fno(struct file* f, struct stap_model* m, struct json network) {
   size_t modes[AXES] = {0, 0};
   const size_t axes = sizes_at(f, network, "modes", 65536, modes, AXES);
@@ -701,7 +686,6 @@ static int lay_out_fno(struct file* f, struct stap_model* m, struct json network
   m->modes = times(m->kept[0], m->kept[1]);
   return 1;
 }
-
 static int lay_out_dilated(struct file* f, struct stap_model* m, struct json network) {
   size_t i, reach = 1, least = m->axis[0];
   m->taps = size_at(f, network, "taps", 15);
@@ -715,7 +699,6 @@ static int lay_out_dilated(struct file* f, struct stap_model* m, struct json net
          fail(f, "its taps reach %zu points far, but an axis has %zu", reach * (m->taps / 2),
               least);
 }
-
 static int read_spec(struct file* f, struct stap_model* m) {
   const struct json spec = json_of(f->spec), network = json_at(spec, "network");
   const struct tensor *mask = tensor_called(f, "mask"), *fixed = tensor_called(f, "fixed");
@@ -783,7 +766,6 @@ static void read_bar_list(struct json* j, size_t count, double* to) {
   }
   if (n != count) json_fail(j);
 }
-
 static int read_bars(struct file* f, struct stap_model* m) {
   static const char* const starts[] = {"first", "any"};
   const struct json bars = json_of(f->bars == NULL ? "" : f->bars);
@@ -886,12 +868,9 @@ static void place_tables(struct stap_model* m, struct pieces* p) {
   const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1];
   const size_t first = m->info.axes == 2 ? times(4 * m->kept[0], m->axis[0]) : 0;
   int a;
-  m->cosine = take2(p, waves, n / 2 + 1);
-  m->sine = take2(p, waves, (n - 1) / 2);
-  m->cosine_t = take2(p, waves, n / 2 + 1);
-  m->sine_t = take2(p, waves, (n - 1) / 2);
-  m->across = take(p, first);
-  m->across_t = take(p, first);
+  m->cosine = take2(p, waves, n / 2 + 1), m->cosine_t = take2(p, waves, n / 2 + 1);
+  m->sine = take2(p, waves, (n - 1) / 2), m->sine_t = take2(p, waves, (n - 1) / 2);
+  m->across = take(p, first), m->across_t = take(p, first);
   for (a = 0; a < m->info.axes; ++a)
     m->position[a] = take2(p, m->needs & POSITION_INPUT ? 2 : 0, m->axis[a]);
   m->fields = take2(p, m->fixed, m->size);
@@ -923,14 +902,12 @@ static const unsigned char* find(struct file* f, const void* to, int i, const ch
       return fail(f, "tensor %s has a value that is not finite", whole), NULL;
   return f->data + t->begin;
 }
-
 static float value_at(const unsigned char* data, size_t i) {
   const uint32_t bits = bits_at(data + 4 * i);
   float value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
-
 static float* fill_vector(struct file* f, int i, const char* name, size_t n) {
   float* to = take(&f->pieces, n);
   const unsigned char* data = find(f, to, i, name, 1, &n);
@@ -991,7 +968,6 @@ static void fill_spectral(struct file* f, const struct stap_model* m, int i, siz
             to[(b * kx + a) * mode_size + (out / PANEL * 2 * w + part * w + in) * PANEL +
                out % PANEL] = value_at(data, (((in * w + out) * kx + a) * ky + b) * 2 + part);
 }
-
 static void fill_fno(struct file* f, const struct stap_model* m, int i, struct member* k) {
   const size_t parameters = (size_t)m->info.parameters;
   char name[NAME_MOST];
@@ -1019,7 +995,6 @@ static void fill_fno(struct file* f, const struct stap_model* m, int i, struct m
   for (c = 0; data != NULL && c < m->layers * m->width * parameters; ++c)
     k->shifts[c] = value_at(data, c);
 }
-
 static void fill_dilated(struct file* f, const struct stap_model* m, int i, struct member* k) {
   char name[NAME_MOST];
   size_t l;
@@ -1031,7 +1006,6 @@ static void fill_dilated(struct file* f, const struct stap_model* m, int i, stru
   }
   fill_layer(f, m, i, "projection", m->out, m->width, m->taps, 1, k->layers + l);
 }
-
 static void fill_members(struct file* f, const struct stap_model* m) {
   size_t c;
   int i;
@@ -1064,7 +1038,6 @@ static double place_on_ring(const struct stap_model* m, int axis, size_t i, int 
   i = 2 * (i - cells) + centres;
   return -turn(i, 4 * (centres ? padding : padding + 1), sine);
 }
-
 static void fill_tables(struct stap_model* m) {
   const size_t n = m->axis[m->info.axes - 1], waves = m->kept[1], odd = (n - 1) / 2;
   const size_t nx = m->axis[0], kx = m->info.axes == 2 ? m->kept[0] : 0;
@@ -1199,7 +1172,6 @@ static int check_members(struct file* f, struct stap_model* m) {
     if (!f->tensors[i].used) fail(f, "tensor %.60s belongs to no member", f->tensors[i].name);
   return !f->bad;
 }
-
 static int fill(struct file* f, struct stap_model* m) {
   const int masked = tensor_called(f, "mask") != NULL;
   size_t i;
@@ -1252,7 +1224,6 @@ static stap_model* read_model(struct file* f) {
   if (m == NULL) free(f->text);
   return stap_model_close(m), NULL;
 }
-
 stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size) {
   struct file f = {0};
   f.name = "this";
@@ -1264,7 +1235,6 @@ stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t wh
   f.data = f.bytes + 8 + f.header_size;
   return read_model(&f);
 }
-
 stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
   struct file f = {0};
   stap_model* model = NULL;
@@ -1291,7 +1261,6 @@ stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
   free(header);
   return model;
 }
-
 void stap_model_close(stap_model* m) {
   if (m == NULL) return;
   free(m->raw);
@@ -1305,18 +1274,15 @@ void stap_model_close(stap_model* m) {
   free(m->text);
   free(m);
 }
-
 const stap_model_info* stap_model_about(const stap_model* model) {
   return &model->info;
 }
-
 const char* stap_model_channel(const stap_model* model, size_t channel) {
   const char* name = model->channels;
   if (channel >= model->channel_names) return "";
   for (; channel > 0; --channel) name += strlen(name) + 1;
   return name;
 }
-
 const stap_parameter* stap_model_parameter(const stap_model* model, size_t number) {
   return number < (size_t)model->info.parameters ? &model->parameters[number].about : NULL;
 }
@@ -1698,7 +1664,6 @@ static float* free_field(const stap_work* w, const float* a, const float* b) {
   if (w->field != a && w->field != b) return w->field;
   return w->next != a && w->next != b ? w->next : w->third;
 }
-
 static float* run_dilated(const stap_model* m, stap_work* w, const struct member* k,
                           const double* from, int slopes) {
   const size_t all = m->size * m->field_ld;
@@ -1716,12 +1681,10 @@ static float* run_dilated(const stap_model* m, stap_work* w, const struct member
   }
   return now;
 }
-
 static float* run(const stap_model* m, stap_work* w, const struct member* k, const double* from,
                   int slopes) {
   return (m->needs & FNO ? run_fno : run_dilated)(m, w, k, from, slopes);
 }
-
 static int hidden_by_mask(const stap_model* m, size_t point) {
   return m->mask != NULL && m->mask[point] == 0;
 }
@@ -1793,7 +1756,6 @@ static float* back_fno(const stap_model* m, stap_work* w, const struct member* k
   }
   return d;
 }
-
 static float* back_dilated(const stap_model* m, stap_work* w, const struct member* k, float* d) {
   const size_t all = m->size * m->field_ld;
   float *block = d, *before, *to; /* the gradient of what a block makes stays until its begin */
@@ -1873,28 +1835,24 @@ static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
   const size_t field = times(m->size, m->field_ld), modes = times(2 * m->modes, m->wide);
   const size_t values = times(2, m->info.values); /* doubles, in floats */
   const size_t rows = chunk(m, 0);
-  w->field = take(p, field);
-  w->next = take(p, field);
+  w->field = take(p, field), w->next = take(p, field);
   w->third = take(p, m->needs & DILATED ? field : 0);
   w->slopes = take2(p, field, m->needs & DILATED ? m->layers - 2 : m->layers - 1);
-  w->spectrum = take(p, modes);
-  w->product = take(p, modes);
+  w->spectrum = take(p, modes), w->product = take(p, modes);
   w->half = take2(p, m->info.axes == 2 ? 2 * m->kept[1] : 0, times(m->axis[0], m->wide));
   w->fold = take2(p, m->needs & FNO ? m->axis[m->info.axes - 1] : 0, m->wide);
-  w->hidden = take2(p, CHUNK, m->hidden_ld);
-  w->slope = take2(p, CHUNK, m->hidden_ld);
+  w->hidden = take2(p, CHUNK, m->hidden_ld), w->slope = take2(p, CHUNK, m->hidden_ld);
   w->input = take2(p, rows, padded(m->in));
   w->output = take2(p, rows, padded(m->out));
-  w->rows = take(p, 4 * m->width);
-  w->bias = take(p, m->wide);
+  w->rows = take(p, 4 * m->width), w->bias = take(p, m->wide);
   w->means = (double*)(void*)take(p, 2 * m->out);
-  w->made = (double*)(void*)take(p, values);
-  w->sum = (double*)(void*)take(p, values);
-  w->first = (double*)(void*)take(p, values);
-  w->square = (double*)(void*)take(p, values);
-  w->ways = (double*)(void*)take2(p, values, 1 + (size_t)m->info.members);
+  w->ways = (double*)(void*)take2(p, values, 5 + (size_t)m->info.members);
+  if (w->ways == NULL) return; /* so far they are counted */
+  w->made = w->ways + (1 + (size_t)m->info.members) * m->info.values;
+  w->sum = w->made + m->info.values;
+  w->first = w->sum + m->info.values;
+  w->square = w->first + m->info.values;
 }
-
 stap_work* stap_model_work(const stap_model* model) {
   stap_work* work = calloc(1, sizeof *work);
   struct pieces p = {NULL, 0};
@@ -1908,12 +1866,10 @@ stap_work* stap_model_work(const stap_model* model) {
   work->start = -1;
   return work;
 }
-
 void stap_work_free(stap_work* work) {
   if (work != NULL) free(work->raw);
   free(work);
 }
-
 int stap_model_set(const stap_model* m, stap_work* w, const double* parameters) {
   const size_t first = m->needs & TIME_INPUT ? 1 : 0;
   int i;
@@ -1945,7 +1901,6 @@ static int members_of(const stap_model* m, stap_work* w, int member, long step, 
   *first = member == STAP_MODEL_MEAN ? 0 : member;
   return member == STAP_MODEL_MEAN ? m->info.members : 1;
 }
-
 int stap_model_step(const stap_model* m, stap_work* w, int member, long step, const double* from,
                     double* to) {
   int first, i;
@@ -1959,7 +1914,6 @@ int stap_model_step(const stap_model* m, stap_work* w, int member, long step, co
   for (v = 0; v < m->info.values; ++v) to[v] = w->sum[v] / count;
   return 0;
 }
-
 int stap_model_rollout(const stap_model* m, stap_work* w, int member, long step, long steps,
                        const double* from, double* states) {
   int first;
@@ -1970,7 +1924,6 @@ int stap_model_rollout(const stap_model* m, stap_work* w, int member, long step,
     stap_model_step(m, w, member, step + i, from, states);
   return 0;
 }
-
 int stap_model_members(const stap_model* m, stap_work* w, long step, const double* from,
                        double* average, double* each, double* spread) {
   const size_t values = m->info.values;
@@ -1995,7 +1948,6 @@ int stap_model_members(const stap_model* m, stap_work* w, long step, const doubl
   }
   return count > 0 ? 0 : -1;
 }
-
 int stap_model_gradients(const stap_model* m, stap_work* w, int member, long step,
                          const double* from, const double* weights, double* gradient,
                          double* by_parameter) {
@@ -2012,12 +1964,10 @@ int stap_model_gradients(const stap_model* m, stap_work* w, int member, long ste
                       w->by_told[(m->needs & TIME_INPUT ? 1 : 0) + m->parameters[i].place];
   return 0;
 }
-
 int stap_model_adjoint(const stap_model* m, stap_work* w, int member, long step, const double* from,
                        const double* weights, double* gradient) {
   return stap_model_gradients(m, w, member, step, from, weights, gradient, NULL);
 }
-
 int stap_model_begin(const stap_model* m, stap_work* w, int start, long step, const double* from) {
   int first;
   size_t i;
@@ -2080,7 +2030,6 @@ static int bars_of(const stap_model* m, const stap_work* w, size_t h, const doub
   if (all != NULL) *all = bar(m, w, 0, h, scale);
   return h < (size_t)m->info.bar_steps && !(scale <= 2.0 * m->widest[h]);
 }
-
 int stap_model_next(const stap_model* m, stap_work* w, double* state, double* all, double* channels,
                     double* bands) {
   const size_t values = m->info.values, frame = m->info.channels * m->points;
