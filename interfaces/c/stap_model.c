@@ -40,7 +40,7 @@ static const char* const wall_words[] = {"periodic", "centres", "points", NULL};
 static const char* const draw_words[] = {"uniform", "log", "list", NULL};
 static const char* const target_words[] = {"state", "delta", NULL};
 static const char* const padding_words[] = {"blended", "zero", "odd", "even", NULL};
-enum { BLENDED, ZERO, ODD, EVEN };
+enum { BLENDED, ZERO, ODD };
 
 /* Weights [in][out] are in panels of 16 outputs, [out / 16][in][16], those of a convolution tap by
  * tap; `back` are the same for the way back. */
@@ -88,8 +88,7 @@ struct stap_model {
   int padding[AXES];
   /* Channels of a state; of the network's input, of these constant in space, and fixed. */
   size_t out, in, told, fixed;
-  size_t points, counted;  /* of a state, and those of them that no mask hides */
-  size_t size, axis[AXES]; /* points of the network, per axis */
+  size_t points, counted, size, axis[AXES]; /* of a state, not masked; of the network, per axis */
   size_t kept[AXES], modes, width, lifting, projection, layers;
   size_t taps, dilations[64], dilation_count;
   size_t field_ld, hidden_ld, wide; /* strides of a field and a hidden layer; the padded width */
@@ -101,8 +100,7 @@ struct stap_model {
   float* fields;         /* [fixed][size]: mask and fixed fields */
   struct member* members;
   struct layer* all_layers;
-  float* numbers; /* where all of the above lie, */
-  void* raw;      /* and what is to be freed of that */
+  void* raw; /* where all of these numbers lie */
 };
 
 struct stap_work {
@@ -305,9 +303,7 @@ static void json_skip(struct json* j, int depth) {
 }
 static struct json json_of(const char* text) {
   struct json j;
-  j.at = text;
-  j.end = text + strlen(text);
-  j.bad = 0;
+  j.at = text, j.end = text + strlen(text), j.bad = 0;
   return j;
 }
 static int json_ended(struct json* j) {
@@ -342,17 +338,15 @@ struct file {
   const unsigned char* data;  /* what follows; NULL: not read yet */
   size_t size, header_size, data_size;
   struct tensor* tensors;
-  size_t tensor_count;
   char* text; /* strings of the header, one after the other */
-  size_t text_used, text_size;
+  size_t tensor_count, text_used, text_size;
   const char *format, *required, *spec, *steps, *cluster, *run, *round, *problem,
       *bars;            /* or NULL */
   struct pieces pieces; /* of the model's numbers: first they are counted */
-  int sealed;
   const char* name;
   char* why;
   size_t why_size;
-  int bad;
+  int sealed, bad;
 };
 
 /* Says what is wrong; the first one stays. */
@@ -454,8 +448,7 @@ static void read_tensor(struct file* f, struct json entry, struct tensor* t) {
   if (read_counts(&offsets, ends, 2) != 2 || shape.bad || offsets.bad || rank > 5 ||
       ends[0] > ends[1] || ends[1] - ends[0] != times(values, 4))
     fail(f, "tensor %.60s has offsets that do not fit its shape", t->name);
-  t->begin = ends[0];
-  t->end = ends[1];
+  t->begin = ends[0], t->end = ends[1];
 }
 static int by_place(const void* a, const void* b) {
   const struct tensor *x = a, *y = b;
@@ -488,9 +481,7 @@ static int read_header(struct file* f) {
   f->tensors = malloc(times(room, sizeof *f->tensors));
   if (f->text == NULL || f->tensors == NULL)
     return fail(f, "there is not enough memory to read it");
-  j.at = (const char*)f->bytes + 8;
-  j.end = j.at + f->header_size;
-  j.bad = 0;
+  j.at = (const char*)f->bytes + 8, j.end = j.at + f->header_size, j.bad = 0;
   while (!f->bad && json_next(&j, '{', '}', &first)) {
     const char* name = keep_string(f, &j);
     struct tensor* t = f->tensors + f->tensor_count;
@@ -503,8 +494,7 @@ static int read_header(struct file* f) {
     else {
       memset(t, 0, sizeof *t);
       t->name = name;
-      read_tensor(f, j, t);
-      json_skip(&j, 0);
+      read_tensor(f, j, t), json_skip(&j, 0);
       ++f->tensor_count;
     }
   }
@@ -517,10 +507,10 @@ static int read_header(struct file* f) {
                   f->tensors[i].name);
   if (next != f->data_size) return fail(f, "%zu bytes follow the last tensor", f->data_size - next);
   qsort(f->tensors, f->tensor_count, sizeof *f->tensors, by_name);
-  for (i = 1; i < f->tensor_count; ++i)
-    if (strcmp(f->tensors[i - 1].name, f->tensors[i].name) == 0)
-      return fail(f, "there are two tensors %.60s", f->tensors[i].name);
-  return 1;
+  for (i = 1; i < f->tensor_count && !f->bad; ++i)
+    if (by_name(f->tensors + i - 1, f->tensors + i) == 0)
+      fail(f, "there are two tensors %.60s", f->tensors[i].name);
+  return !f->bad;
 }
 
 /* --- what a network is --------------------------------------------------------------------- */
@@ -585,27 +575,24 @@ static int per_axis(struct file* f, const struct stap_model* m, struct json j,
   return n;
 }
 static int read_requires(struct file* f, struct stap_model* m) {
-  struct json j = json_of(f->required);
+  struct json j = json_of(f->required), at;
+  char name[64];
   int first = 1;
   while (json_next(&j, '[', ']', &first)) {
-    struct json at = j;
-    char name[64];
-    const int bit = word_of(&j, known);
+    const int bit = (at = j, word_of(&j, known));
     json_string(&at, name, sizeof name, 1);
+    if (bit >= 0) m->needs |= 1u << bit;
     if (!j.bad && bit < 0)
       return fail(f,
                   "it requires '%s', which this reader does not know: use the stap_model.c of the "
                   "version of stap that wrote it",
                   name);
-    if (bit >= 0) m->needs |= 1u << bit;
   }
-  if (!json_ended(&j)) return fail(f, "'requires' is no list of names");
-  if (!(m->needs & FNO) == !(m->needs & DILATED))
-    return fail(f, "'requires' does not name one family of networks");
+  if (!json_ended(&j) || !(m->needs & FNO) == !(m->needs & DILATED))
+    return fail(f, "'requires' is no list of names with one family of networks");
   m->info.family = known[m->needs & FNO ? 0 : 1];
   return 1;
 }
-
 /* Parameters go into networks by their names, after the time. */
 static int read_parameters(struct file* f, struct stap_model* m, struct json j) {
   int first = 1, count = 0, a, b;
@@ -655,12 +642,11 @@ static unsigned lay_out(struct file* f, struct stap_model* m, struct json spec) 
   per_axis(f, m, json_at(padding, "kind"), padding_words, NULL, m->padding);
   m->points = m->size = 1;
   for (a = 0; a < AXES && !f->bad; ++a) {
-    const size_t n = a < m->info.axes ? m->info.points[a] : 1;
+    const size_t n = m->info.points[a] = a < m->info.axes ? m->info.points[a] : 1;
     if (!(m->share[a] >= 0.0 && m->share[a] <= 1.0) ||
         (m->info.walls[a] == 0 ? m->share[a] > 0.0 : n < 2))
-      fail(f, "axis %d has no such walls or padding", a + 1);
-    m->info.points[a] = n;
-    m->axis[a] = n + (f->bad ? 0 : (size_t)lround(m->share[a] * (double)n));
+      return (unsigned)fail(f, "axis %d has no such walls or padding", a + 1);
+    m->axis[a] = n + (size_t)lround(m->share[a] * (double)n);
     said |= (m->axis[a] > n ? PADDING : 0u) | (m->info.walls[a] != 0 ? WALLS : 0u);
     m->points = times(m->points, n);
     m->size = times(m->size, m->axis[a]);
@@ -708,8 +694,7 @@ static int read_spec(struct file* f, struct stap_model* m) {
   int first = 1;
   json_skip(&j, 0);
   if (!json_ended(&j) || network.bad) return fail(f, "its spec is not JSON as a model file has it");
-  m->out = size_at(f, spec, "channels", 4096);
-  m->width = size_at(f, network, "width", 4096);
+  m->out = size_at(f, spec, "channels", 4096), m->width = size_at(f, network, "width", 4096);
   m->delta = word_at(f, network, "target", target_words);
   m->conserved = f->bad ? NULL : calloc(m->out, 1);
   said = lay_out(f, m, spec);
@@ -735,20 +720,17 @@ static int read_spec(struct file* f, struct stap_model* m) {
   if ((said & SHIFTS && !(said & FNO)) || m->out % (size_t)m->info.cluster != 0)
     return fail(f, "its networks cannot have such shifts or clusters");
   if (!(said & FNO ? lay_out_fno : lay_out_dilated)(f, m, network)) return 0;
-  if (said & TIME_INPUT && json_at(spec, "horizon").bad)
-    return fail(f,
-                "its networks are told the time, but it does not say over how many steps: write it "
-                "with 'stap export-model'");
   if (!json_at(spec, "horizon").bad)
     m->info.horizon = (long)size_at(f, spec, "horizon", LONG_MAX / 2);
+  else if (said & TIME_INPUT)
+    return fail(f, "its time input has no horizon: write it with 'stap export-model'");
   m->told = (said & TIME_INPUT ? 1 : 0) + (said & SHIFTS ? 0 : (size_t)m->info.parameters);
   m->fixed = (mask != NULL) + (fixed != NULL && fixed->rank > 0 ? fixed->shape[0] : 0);
   m->in = m->out + m->told + (said & POSITION_INPUT ? 2 * (size_t)m->info.axes : 0) + m->fixed;
   if (m->fixed > 4096) return fail(f, "it has %zu fixed fields, expected at most 4096", m->fixed);
   m->info.channels = m->out / (size_t)m->info.cluster;
   m->info.values = times(m->out, m->points);
-  m->wide = padded(m->width);
-  m->field_ld = stride(m->width);
+  m->wide = padded(m->width), m->field_ld = stride(m->width);
   m->hidden_ld = stride(m->lifting > m->projection ? m->lifting : m->projection);
   return !f->bad;
 }
@@ -766,13 +748,21 @@ static void read_bar_list(struct json* j, size_t count, double* to) {
   }
   if (n != count) json_fail(j);
 }
+/* So many lists of so many. */
+static int bar_lists(struct json map, const char* key, size_t lists, size_t count, double* to) {
+  struct json j = json_at(map, key);
+  size_t n = 0;
+  int first = 1;
+  for (; json_next(&j, '[', ']', &first); ++n)
+    n < lists ? read_bar_list(&j, count, to + n * count) : (void)json_fail(&j);
+  return !j.bad && n == lists;
+}
 static int read_bars(struct file* f, struct stap_model* m) {
-  static const char* const starts[] = {"first", "any"};
   const struct json bars = json_of(f->bars == NULL ? "" : f->bars);
   struct json j = bars, level = json_at(bars, "level"), format = json_at(bars, "format");
   const size_t channels = m->info.channels, kinds = 1 + 2 * channels;
-  size_t steps, numbers, kind;
-  int i, first, bad;
+  size_t steps, numbers;
+  int i, good;
   if (f->bars == NULL || f->bars[0] == '\0') return 1;
   json_skip(&j, 0);
   if (!json_ended(&j) || !json_word(&format, "\"bars/1\""))
@@ -780,41 +770,28 @@ static int read_bars(struct file* f, struct stap_model* m) {
   steps = size_at(f, bars, "steps", LONG_MAX);
   m->info.bar_trajectories = (long)size_at(f, bars, "trajectories", LONG_MAX);
   m->info.level = json_real(&level);
-  bad = level.bad || !(m->info.level > 0.0 && m->info.level < 1.0) ||
-        size_at(f, bars, "channels", 4096) != channels ||
-        size_at(f, bars, "cluster", 4096) != (size_t)m->info.cluster ||
-        steps % (size_t)m->info.cluster != 0;
+  good = !level.bad && m->info.level > 0.0 && m->info.level < 1.0 &&
+         size_at(f, bars, "channels", 4096) == channels &&
+         size_at(f, bars, "cluster", 4096) == (size_t)m->info.cluster &&
+         steps % (size_t)m->info.cluster == 0;
   /* Each number takes two bytes at least: no other memory is taken. */
   numbers = plus(times(2 * kinds + 1, steps), channels);
-  if (f->bad || bad || numbers > strlen(f->bars) / 2 ||
+  if (f->bad || !good || numbers > strlen(f->bars) / 2 ||
       (m->floor = malloc(numbers * sizeof *m->floor)) == NULL)
     return fail(f, "its error bars do not fit together");
   m->info.bar_steps = (long)steps;
-  m->widest = m->floor + channels;
-  m->factors[0] = m->widest + steps;
+  m->widest = m->floor + channels, m->factors[0] = m->widest + steps;
   m->factors[1] = m->factors[0] + kinds * steps;
-  j = json_at(bars, "floor");
-  read_bar_list(&j, channels, m->floor);
-  bad = j.bad;
-  j = json_at(bars, "widest");
-  read_bar_list(&j, steps, m->widest);
+  read_bar_list((j = json_at(bars, "floor"), &j), channels, m->floor);
+  good = !j.bad;
+  read_bar_list((j = json_at(bars, "widest"), &j), steps, m->widest);
   for (i = 0; i < 2; ++i) {
-    const struct json map = json_at(bars, starts[i]);
-    bad |= j.bad;
-    j = json_at(map, "all");
-    read_bar_list(&j, steps, m->factors[i]);
-    for (kind = 1; kind < kinds; ++kind) {
-      if (kind == 1 || kind == 1 + channels) {
-        bad |= j.bad;
-        j = json_at(map, kind == 1 ? "channels" : "bands");
-        first = 1;
-      }
-      if (!json_next(&j, '[', ']', &first)) json_fail(&j);
-      read_bar_list(&j, steps, m->factors[i] + kind * steps);
-      if (kind % channels == 0 && json_next(&j, '[', ']', &first)) json_fail(&j);
-    }
+    const struct json map = json_at(bars, i == 0 ? "first" : "any");
+    good = good && !j.bad && bar_lists(map, "channels", channels, steps, m->factors[i] + steps) &&
+           bar_lists(map, "bands", channels, steps, m->factors[i] + (1 + channels) * steps);
+    read_bar_list((j = json_at(map, "all"), &j), steps, m->factors[i]);
   }
-  return !(bad | j.bad) || fail(f, "its error bars do not fit together");
+  return (good && !j.bad) || fail(f, "its error bars do not fit together");
 }
 
 /* What the file says of itself: nothing that steps depend on, but the cluster and the members. */
@@ -822,12 +799,9 @@ static int read_info(struct file* f, struct stap_model* m) {
   struct json j, name, channels;
   int first = 1;
   m->info.problem = m->info.run = "";
-  m->info.round = -1;
-  m->info.cluster = 1;
+  m->info.round = -1, m->info.cluster = 1;
   if (f->cluster != NULL) {
-    size_t states;
-    j = json_of(f->cluster);
-    states = json_count(&j);
+    const size_t states = (j = json_of(f->cluster), json_count(&j));
     if (!json_ended(&j) || states < 1 || states > 4096) return fail(f, "its cluster is none");
     m->info.cluster = (int)states;
   }
@@ -841,8 +815,7 @@ static int read_info(struct file* f, struct stap_model* m) {
     if (!json_ended(&j)) return fail(f, "its round is no number");
   }
   if (f->problem == NULL) return 1;
-  j = json_of(f->problem);
-  json_skip(&j, 0);
+  json_skip((j = json_of(f->problem), &j), 0);
   if (!json_ended(&j)) return fail(f, "its problem is not JSON as a model file has it");
   j = json_of(f->problem);
   name = json_at(j, "name");
@@ -921,12 +894,11 @@ static void fill_layer(struct file* f, const struct stap_model* m, int i, const 
                        size_t out, size_t in, size_t taps, int with_bias, struct layer* l) {
   const size_t forth_size = in * padded(out), back_size = out * padded(in);
   const size_t all = m->info.axes == 2 ? taps * taps : taps;
+  const size_t shape[4] = {out, in, taps, taps};
   char whole[NAME_MOST];
-  size_t shape[4], o, k, t;
+  size_t o, k, t;
   const unsigned char* data;
-  l->out = shape[0] = out;
-  l->in = shape[1] = in;
-  shape[2] = shape[3] = taps;
+  l->out = out, l->in = in;
   l->weights = take2(&f->pieces, all, forth_size);
   l->back = take2(&f->pieces, all, back_size);
   snprintf(whole, sizeof whole, "%s.weight", name);
@@ -948,17 +920,13 @@ static void fill_spectral(struct file* f, const struct stap_model* m, int i, siz
                           struct layer* l) {
   const size_t w = m->width, kx = m->kept[0], ky = m->kept[1], mode_size = 2 * w * m->wide;
   float* to = l->spectral = take2(&f->pieces, m->modes, mode_size);
-  size_t shape[5], in, out, a, b, part;
+  const int two = m->info.axes == 2;
+  const size_t shape[5] = {w, w, two ? kx : ky, two ? ky : 2, 2};
+  size_t in, out, a, b, part;
   char name[NAME_MOST];
   const unsigned char* data;
-  int rank = 0;
-  shape[rank++] = w;
-  shape[rank++] = w;
-  if (m->info.axes == 2) shape[rank++] = kx;
-  shape[rank++] = ky;
-  shape[rank++] = 2;
   snprintf(name, sizeof name, "fno_blocks.convs.weight.%zu.tensor", layer);
-  data = find(f, to, i, name, rank, shape);
+  data = find(f, to, i, name, 3 + m->info.axes, shape);
   if (data == NULL) return;
   for (in = 0; in < w; ++in)
     for (out = 0; out < w; ++out)
@@ -971,14 +939,12 @@ static void fill_spectral(struct file* f, const struct stap_model* m, int i, siz
 static void fill_fno(struct file* f, const struct stap_model* m, int i, struct member* k) {
   const size_t parameters = (size_t)m->info.parameters;
   char name[NAME_MOST];
-  size_t shape[4] = {0, 0, 1, 1}, l, c;
+  size_t shape[4] = {m->layers, m->width, 1, 1}, l, c;
   const unsigned char* data;
   fill_layer(f, m, i, "lifting.fcs.0", m->lifting, m->in, 1, 1, &k->lift1);
   fill_layer(f, m, i, "lifting.fcs.1", m->width, m->lifting, 1, 1, &k->lift2);
   fill_layer(f, m, i, "projection.fcs.0", m->projection, m->width, 1, 1, &k->project1);
   fill_layer(f, m, i, "projection.fcs.1", m->out, m->projection, 1, 1, &k->project2);
-  shape[0] = m->layers;
-  shape[1] = m->width;
   for (l = 0; l < m->layers; ++l) {
     struct layer* to = k->layers + l;
     snprintf(name, sizeof name, "fno_blocks.fno_skips.%zu", l);
@@ -1078,13 +1044,10 @@ static struct source source_of(const struct stap_model* m, int axis, size_t i) {
   const size_t before = m->axis[axis] - 1 - i, behind = i - n;
   const double part = (double)(behind + 1) / (double)(m->axis[axis] - n + 1);
   const double last = 0.5 * (1.0 + cos(4.0 * atan(1.0) * part));
-  struct source s;
-  memset(&s, 0, sizeof s);
-  if (i < n) {
-    s.count = 1;
-    s.from[0] = i;
-    s.weight[0] = 1.0;
-  } else if (m->padding[axis] != ZERO) {
+  struct source s = {{i, 0}, {1.0, 0.0}, 1};
+  if (i < n) return s;
+  s.count = 0;
+  if (m->padding[axis] != ZERO) {
     const int mirror = m->padding[axis] != BLENDED;
     const double sign = m->padding[axis] == ODD ? -1.0 : 1.0;
     s.count = 2;
@@ -1105,23 +1068,21 @@ struct spot {
 };
 
 static struct spot spot_of(const struct stap_model* m, size_t p) {
+  static const struct source alone = {{0, 0}, {1.0, 0.0}, 1};
   const int last = m->info.axes - 1;
   const size_t n = m->axis[last], columns = m->info.points[last];
-  const struct source *y = m->sources[last] + p % n, *x = last > 0 ? m->sources[0] + p / n : NULL;
-  struct spot s;
+  const struct source *y = m->sources[last] + p % n, *x = last > 0 ? m->sources[0] + p / n : &alone;
+  struct spot s = {{0}, {0}, {0}, 0, SIZE_MAX};
   int i, k;
-  s.at[0] = p / n;
-  s.at[last] = p % n;
-  s.count = 0;
-  s.place = SIZE_MAX;
-  for (i = 0; i < (x == NULL ? 1 : x->count); ++i)
+  s.at[0] = p / n, s.at[last] = p % n;
+  for (i = 0; i < x->count; ++i)
     for (k = 0; k < y->count; ++k) {
-      const size_t from = (x == NULL ? 0 : x->from[i] * columns) + y->from[k];
+      const size_t from = x->from[i] * columns + y->from[k];
       if (m->mask != NULL && m->mask[from] == 0) continue;
       s.from[s.count] = from;
-      s.weight[s.count++] = (x == NULL ? 1.0 : x->weight[i]) * y->weight[k];
+      s.weight[s.count++] = x->weight[i] * y->weight[k];
     }
-  if (p % n < columns && (x == NULL || p / n < m->info.points[0]) && s.count == 1)
+  if (p % n < columns && (last == 0 || p / n < m->info.points[0]) && s.count == 1)
     s.place = s.from[0];
   return s;
 }
@@ -1134,14 +1095,14 @@ static void fill_fixed(struct file* f, struct stap_model* m) {
   memcpy(shape + 1, m->info.points, sizeof m->info.points);
   m->counted = m->points;
   if (tensor_called(f, "mask") != NULL) {
-    data = find(f, m->numbers, -1, "mask", m->info.axes, shape + 1);
+    data = find(f, m->raw, -1, "mask", m->info.axes, shape + 1);
     masked = 1;
     for (m->counted = 0, p = 0; m->mask != NULL && data != NULL && p < m->points; ++p)
       m->counted += m->mask[p] = value_at(data, p) != 0.0f;
     if (m->mask != NULL && m->counted == 0) fail(f, "its mask hides all points");
   }
   shape[0] = m->fixed - masked;
-  data = shape[0] == 0 ? NULL : find(f, m->numbers, -1, "fixed", 1 + m->info.axes, shape);
+  data = shape[0] == 0 ? NULL : find(f, m->raw, -1, "fixed", 1 + m->info.axes, shape);
   for (p = 0; m->fields != NULL && m->fixed > 0 && !f->bad && p < m->size; ++p) {
     const struct spot s = spot_of(m, p);
     for (c = 0; c < m->fixed; ++c)
@@ -1176,7 +1137,7 @@ static int fill(struct file* f, struct stap_model* m) {
   const int masked = tensor_called(f, "mask") != NULL;
   size_t i;
   int a, good = 1;
-  f->pieces.block = m->numbers = zeros(f->pieces.used, &m->raw);
+  f->pieces.block = zeros(f->pieces.used, &m->raw);
   f->pieces.used = 0;
   for (a = 0; a < m->info.axes; ++a) {
     m->sources[a] = malloc(m->axis[a] * sizeof *m->sources[a]);
@@ -1184,7 +1145,7 @@ static int fill(struct file* f, struct stap_model* m) {
     good = good && m->sources[a] != NULL;
   }
   if (masked) m->info.mask = m->mask = calloc(m->points, 1);
-  if (!good || m->numbers == NULL || (masked && m->mask == NULL))
+  if (!good || m->raw == NULL || (masked && m->mask == NULL))
     return fail(f, "there is not enough memory for it");
   place_tables(m, &f->pieces);
   fill_fixed(f, m);
@@ -1226,11 +1187,8 @@ static stap_model* read_model(struct file* f) {
 }
 stap_model* stap_model_read(const void* bytes, size_t size, char* why, size_t why_size) {
   struct file f = {0};
-  f.name = "this";
-  f.why = why;
-  f.why_size = why_size;
-  f.bytes = bytes;
-  f.size = size;
+  f.name = "this", f.why = why, f.why_size = why_size;
+  f.bytes = bytes, f.size = size;
   if (!read_length(&f, f.bytes)) return NULL;
   f.data = f.bytes + 8 + f.header_size;
   return read_model(&f);
@@ -1240,9 +1198,7 @@ stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
   stap_model* model = NULL;
   unsigned char length[8] = {0}, *header = NULL;
   long size = -1;
-  f.name = path;
-  f.why = why;
-  f.why_size = why_size;
+  f.name = path, f.why = why, f.why_size = why_size;
   f.in = fopen(path, "rb");
   if (f.in == NULL) return fail(&f, "it cannot be opened: %s", strerror(errno)), NULL;
   if (fseek(f.in, 0, SEEK_END) == 0) size = ftell(f.in);
@@ -1264,12 +1220,9 @@ stap_model* stap_model_open(const char* path, char* why, size_t why_size) {
 void stap_model_close(stap_model* m) {
   if (m == NULL) return;
   free(m->raw);
-  free(m->members);
-  free(m->all_layers);
-  free(m->conserved);
-  free(m->mask);
-  free(m->sources[0]);
-  free(m->sources[1]);
+  free(m->members), free(m->all_layers);
+  free(m->conserved), free(m->mask);
+  free(m->sources[0]), free(m->sources[1]);
   free(m->floor);
   free(m->text);
   free(m);
@@ -1348,7 +1301,6 @@ typedef float lanes;
     }                                                                                       \
   }
 TILE(6)
-TILE(4)
 TILE(2)
 TILE(1)
 
@@ -1363,8 +1315,6 @@ static void product(size_t rows, size_t n, size_t panels, const float* a, size_t
       const float *from = b + panel * step + part, *start = bias == NULL ? NULL : bias + column;
       for (r = 0; r + 6 <= rows; r += 6)
         tile_6(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
-      for (; r + 4 <= rows; r += 4)
-        tile_4(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
       for (; r + 2 <= rows; r += 2)
         tile_2(n, a + r * lda, lda, from, ldb, start, add, c + r * ldc + column, ldc);
       for (; r < rows; ++r)
@@ -1652,9 +1602,7 @@ static float* run_fno(const stap_model* m, stap_work* w, const struct member* k,
       if (l + 1 < m->layers)
         gelu_rows(n, m->width, y, slopes ? w->slopes + (l * m->size + first) * ld : NULL, ld);
     }
-    other = field;
-    field = next;
-    next = other;
+    other = field, field = next, next = other;
   }
   return field;
 }
@@ -1850,8 +1798,7 @@ static void place_work(const stap_model* m, stap_work* w, struct pieces* p) {
   if (w->ways == NULL) return; /* so far they are counted */
   w->made = w->ways + (1 + (size_t)m->info.members) * m->info.values;
   w->sum = w->made + m->info.values;
-  w->first = w->sum + m->info.values;
-  w->square = w->first + m->info.values;
+  w->first = w->sum + m->info.values, w->square = w->first + m->info.values;
 }
 stap_work* stap_model_work(const stap_model* model) {
   stap_work* work = calloc(1, sizeof *work);
@@ -1862,8 +1809,7 @@ stap_work* stap_model_work(const stap_model* model) {
   p.used = 0;
   if (p.block == NULL) return free(work), NULL;
   place_work(model, work, &p);
-  work->set = model->info.parameters == 0;
-  work->start = -1;
+  work->set = model->info.parameters == 0, work->start = -1;
   return work;
 }
 void stap_work_free(stap_work* work) {
@@ -1881,9 +1827,7 @@ int stap_model_set(const stap_model* m, stap_work* w, const double* parameters) 
     double least = p->about.least, most = p->about.greatest, value = parameters[i], slope = 2.0;
     if (p->draw == 1) {
       slope /= value;
-      least = log(least);
-      most = log(most);
-      value = log(value);
+      least = log(least), most = log(most), value = log(value);
     }
     /* From -1 to 1 over the range; 0 where that is one value. */
     w->told[first + p->place] =
@@ -1955,8 +1899,7 @@ int stap_model_gradients(const stap_model* m, stap_work* w, int member, long ste
   const int count = members_of(m, w, member, step, &first);
   size_t v;
   if (count == 0) return -1;
-  memset(w->sum, 0, m->info.values * sizeof *w->sum);
-  memset(w->by_told, 0, sizeof w->by_told);
+  memset(w->sum, 0, m->info.values * sizeof *w->sum), memset(w->by_told, 0, sizeof w->by_told);
   for (i = 0; i < count; ++i) add_adjoint(m, w, m->members + first + i, from, weights, w->sum);
   for (v = 0; gradient != NULL && v < m->info.values; ++v) gradient[v] = w->sum[v] / count;
   for (i = 0; by_parameter != NULL && i < m->info.parameters; ++i)
@@ -1976,15 +1919,13 @@ int stap_model_begin(const stap_model* m, stap_work* w, int start, long step, co
     return -1;
   for (i = 0; i <= (size_t)m->info.members; ++i)
     memcpy(w->ways + i * m->info.values, from, m->info.values * sizeof *from);
-  w->start = start;
-  w->begun = step;
-  w->ahead = 0;
-  w->lost = 0;
+  w->start = start, w->begun = step;
+  w->ahead = w->lost = 0;
   return 0;
 }
 
-/* The squared spread of the members at the points of one of a step's states, [channels][points];
- * infinite where a member is beyond all numbers. */
+/* The members' squared spread at the points of a state; infinite where one is beyond all numbers.
+ */
 static void square_spread(const stap_model* m, const double* members, double* to) {
   const size_t n = m->info.channels * m->points;
   const int count = m->info.members;
@@ -2008,8 +1949,7 @@ static double bar(const stap_model* m, const stap_work* w, size_t kind, size_t h
   return q < HUGE_VAL ? q * scale : HUGE_VAL;
 }
 
-/* Bars of one of a step's states. 1: members differ more than twice as much as on any trajectory of
- * the calibration. */
+/* Bars of a state. 1: members differ over twice as much as on any trajectory of the calibration. */
 static int bars_of(const stap_model* m, const stap_work* w, size_t h, const double* spread,
                    double* all, double* channels, double* bands) {
   const size_t count = m->info.channels;
