@@ -1,5 +1,6 @@
 // One step of one state, on one core: stap_model.c, compiled with and without AVX2, beside the CPU
-// engine, for the five paper-size networks; and the adjoint of a step.
+// engine, for the five paper-size networks and dilated ones on their grids; and the adjoint of a
+// step.
 //
 // Usage: model_bench                              one JSON object a line (STAP_ISA=avx2 for an
 //                                                 engine that has no more than the C code)
@@ -64,8 +65,7 @@ struct Compiled {
   decltype(&stap_model_adjoint) adjoint = nullptr;
 };
 
-void measure(const bench::Problem& problem) {
-  const NetworkSpec spec = bench::shape_of(problem);
+void measure(const bench::Problem& problem, const NetworkSpec& spec) {
   const MemberState member = fresh_member(spec, unit_scaling(problem.channels), Rng(1));
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / fmt::format("stap-model-bench-{}", problem.name);
@@ -100,11 +100,11 @@ void measure(const bench::Problem& problem) {
     plain_ratio.push_back(p / e);
   }
   fmt::print(
-      R"({{"bench":"model","name":"{}","isa":"{}","ms_engine":{:.3g},"ms_c_avx2":{:.3g},"ms_c_default":{:.3g},"ms_c_adjoint":{:.3g},"ratio_avx2":{:.3g},"ratio_default":{:.3g}}})"
+      R"({{"bench":"model","name":"{}","family":"{}","isa":"{}","ms_engine":{:.3g},"ms_c_avx2":{:.3g},"ms_c_default":{:.3g},"ms_c_adjoint":{:.3g},"ratio_avx2":{:.3g},"ratio_default":{:.3g}}})"
       "\n",
-      problem.name, to_string(active_isa()), 1e3 * bench::median(ours), 1e3 * bench::median(avx2),
-      1e3 * bench::median(sse), 1e3 * bench::median(back), bench::median(ratio),
-      bench::median(plain_ratio));
+      problem.name, spec.family.row->name, to_string(active_isa()), 1e3 * bench::median(ours),
+      1e3 * bench::median(avx2), 1e3 * bench::median(sse), 1e3 * bench::median(back),
+      bench::median(ratio), bench::median(plain_ratio));
   std::fflush(stdout);
 }
 
@@ -112,6 +112,9 @@ void measure(const bench::Problem& problem) {
 }  // namespace stap
 
 int main() {
-  for (const stap::bench::Problem& problem : stap::bench::paper_networks()) stap::measure(problem);
+  for (const stap::bench::Problem& problem : stap::bench::paper_networks()) {
+    stap::measure(problem, stap::bench::shape_of(problem));
+    stap::measure(problem, stap::bench::dilated_on(problem));
+  }
   return 0;
 }

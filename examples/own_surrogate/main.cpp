@@ -22,9 +22,9 @@ int main(int argc, char** argv) try {
   const std::size_t values = surrogate.grid().values();
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t v = 0; v < values; ++v)
-      states.row(row)[v] = static_cast<float>((1.0 + static_cast<double>(row) / 64.0) *
-                                              std::sin(6.28318 * static_cast<double>(v) /
-                                                       static_cast<double>(values)));
+      states.row(row)[v] = static_cast<float>(
+          (1.0 + static_cast<double>(row) / 64.0) *
+          std::sin(6.28318 * static_cast<double>(v) / static_cast<double>(values)));
 
   // What networks are told beside the state: parameters that vary, in physical units (here the
   // middle of each range). The number of the step is counted for you.

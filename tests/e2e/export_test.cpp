@@ -213,6 +213,9 @@ TEST_F(Exports, AModelStandsByItself) {
 // Bars go with the networks they are of. Mutation: an export without them, or with those of others.
 TEST_F(Exports, AModelHasItsErrorBars) {
   const std::string run = folder_->path("run"), model = folder_->path("with-bars.safetensors");
+  const ScopedVariable cache("STAP_CACHE",
+                             folder_->path("cache"));  // where its test set is made anew
+  ASSERT_EQ(run_stap({"generate", run}).exit_code, 0);
   ASSERT_EQ(run_stap({"calibrate", run, "--on", "test", "--level", "0.75"}).exit_code, 0);
 
   const Finished result = run_stap({"export-model", run, "--out", model});

@@ -136,6 +136,13 @@ inline void fuzz_c_model(Bytes bytes) {
   if (about->values < 100'000) {
     std::vector<double> state(about->values, 0.5);
     if (stap_work* work = stap_model_work(model)) {
+      const std::vector<double> parameters(static_cast<std::size_t>(about->parameters), 0.5);
+      must(stap_model_set(model, work, parameters.data()) == 0);
+      std::vector<double> made(state.size()), bars(static_cast<std::size_t>(about->cluster));
+      must(stap_model_begin(model, work, STAP_START_ANY, 0, state.data()) == 0);
+      for (int i = 0; i < 3; ++i)
+        must(stap_model_next(model, work, nullptr, bars.data(), nullptr, made.data()) >= 0);
+      for (const double bar : bars) must(bar >= 0.0);
       stap_model_step(model, work, STAP_MODEL_MEAN, 0, state.data(), state.data());
       stap_model_adjoint(model, work, 0, 1, state.data(), state.data(), state.data());
       stap_work_free(work);
