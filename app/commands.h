@@ -118,6 +118,7 @@ void add_report(CLI::App& program, const Globals& globals);
 void add_run(CLI::App& program, const Globals& globals);
 void add_schema(CLI::App& program, const Globals& globals);
 void add_serve(CLI::App& program, const Globals& globals);
+void add_simulate(CLI::App& program, const Globals& globals);
 void add_solve(CLI::App& program, const Globals& globals);
 void add_solver(CLI::App& program, const Globals& globals);
 void add_sweep(CLI::App& program, const Globals& globals);

@@ -39,7 +39,8 @@ const CommandGroup kGroups[] = {
     {"Set up a study", {add_list, add_describe, add_init, add_check, add_schema}},
     {"Run it", {add_run, add_sweep, add_generate, add_watch, add_queue}},
     {"See what came out", {add_report, add_table, add_analyse, add_plot, add_choose_network}},
-    {"Use the surrogate", {add_predict, add_evaluate, add_calibrate, add_export_model, add_export}},
+    {"Use the surrogate",
+     {add_predict, add_simulate, add_evaluate, add_calibrate, add_export_model, add_export}},
     {"Your own solver and data", {add_solver, add_serve, add_ask, add_tell, add_import, add_solve}},
     {"Look after files", {add_fsck, add_unlock, add_journal, add_version}},
     {"", {add_man}},  // hidden

@@ -120,6 +120,7 @@ Value to_value(const ErrorBars& bars) {
   value.set("floor", config::list_of(bars.floor));
   value.set("first", by_kind(bars.first, bars.channels, bars.steps));
   value.set("any", by_kind(bars.any, bars.channels, bars.steps));
+  if (bars.together > 0) value.set("together", bars.together);  // null: infinite
   value.set("widest", config::list_of(bars.widest));
   value.set("states", std::move(states));
   return value;
@@ -141,6 +142,9 @@ ErrorBars error_bars_in(const Value& value, const std::string& where) {
   bars.floor = reader.list("floor", bars.channels);
   bars.first = reader.kinds("first", bars.channels, bars.steps);
   bars.any = reader.kinds("any", bars.channels, bars.steps);
+  if (const Value* together = value.find("together"))
+    bars.together = together->real().value_or(std::numeric_limits<double>::infinity());
+  if (!(bars.together >= 0)) reader.damaged();
   bars.widest = reader.list("widest", bars.steps);
   bars.states = reader.hashes(reader.get<std::string>("states"));
   bars.weights = reader.get<std::string>("weights");

@@ -22,6 +22,21 @@ double rank_of(std::size_t trajectories, std::size_t each, double level) {
   return std::ceil(count * (1 - kRounding));
 }
 
+// [trajectories]: the greatest score of all channels over its factor, of all starts and steps.
+// Where both are infinite the bar holds.
+std::vector<double> worst_of(const BarTrials& trials, const ErrorBars& bars) {
+  std::vector<double> worst(trials.trajectories, 0.0);
+  for (std::size_t step = 0; step < trials.steps; ++step)
+    for (std::size_t start = 0; start < trials.starts_of(step); ++start) {
+      const double factor = (start == 0 ? bars.first : bars.any)[step];
+      for (std::size_t b = 0; b < worst.size(); ++b) {
+        const double score = trials.scores[trials.at(start, 0, step) + b];
+        if (score > 0 && !std::isinf(factor)) worst[b] = std::max(worst[b], score / factor);
+      }
+    }
+  return worst;
+}
+
 }  // namespace
 
 void check_level(std::size_t trajectories, double level) {
@@ -87,6 +102,7 @@ ErrorBars fit_bars(const BarTrials& trials, std::span<const double> floor, doubl
       bars.first.push_back(conformal_quantile(std::move(first), 1, level));
       bars.any.push_back(conformal_quantile(std::move(any), starts, level));
     }
+  bars.together = conformal_quantile(worst_of(trials, bars), 1, level);
   for (std::size_t step = 0; step < trials.steps; ++step) {
     double widest = 0;
     for (std::size_t start = 0; start < trials.starts_of(step); ++start)

@@ -61,6 +61,10 @@ struct ErrorBars {
   /// [kinds, steps]: for rollouts from the first state of a trajectory, and from any of its states,
   /// drawn at random. May be infinite.
   std::vector<double> first{}, any{};
+  /// Bars of all channels, wider by this factor, hold at all steps of rollouts from all states of a
+  /// trajectory together: what may be relied on by whoever chooses among them (HybridTurns). May be
+  /// infinite; 0: not known.
+  double together = 0;
   std::vector<double> widest{};         ///< [steps]: the greatest finite scale of all channels
   std::vector<std::uint64_t> states{};  ///< hashes of all states of the trajectories, rising
   std::string weights{};                ///< digest() of the model
