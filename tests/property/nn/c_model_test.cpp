@@ -122,7 +122,7 @@ TEST_P(CModelTest, TheAdjointIsThatOfTheTwinsDerivative) {
                    low = twin_step(shape, weights, member.scaling, in.row(0),
                                    Condition::told_at(shape, down));
         double sum = 0.0;
-        for (std::size_t v = 0; v < values; ++v) sum += w[v] * (high[v] - low[v]) / (2 * h);
+        for (std::size_t i = 0; i < values; ++i) sum += w[i] * (high[i] - low[i]) / (2 * h);
         return sum;
       };
       const double h = 0.02 * std::abs(now.values[p]), exact = (4 * slopes(h) - slopes(2 * h)) / 3;

@@ -103,7 +103,7 @@ class Trial : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Families, Trial,
                          ::testing::Values("{}", "{name: dilated, width: 5, blocks: 1}",
                                            "{name: toy}"),
-                         [](const auto& info) { return "Case" + std::to_string(info.index); });
+                         [](const auto& one) { return "Case" + std::to_string(one.index); });
 
 // What is held back is seen by no training: neither by weights nor by scaling. Two candidates are
 // held back, and what the solver said of one of them changes nothing about the other one.
