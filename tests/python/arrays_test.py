@@ -374,7 +374,9 @@ class Solvers(Case):
     # Ends a process of its own in its second call, and continues its run here.
     def stopped(self, name, signal_number):
         script = textwrap.dedent("""
-            import sys, time
+            import signal, sys, time
+            # A shell that started the tests in the background has it ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             sys.path.insert(0, %r)
             import stap
             from arrays_test import heat
