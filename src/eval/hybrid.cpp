@@ -76,7 +76,7 @@ DraftLength::DraftLength(std::size_t most) : most_(most), next_(most) {
 }
 
 void DraftLength::checked(std::size_t accepted) {
-  next_ = accepted > 0 ? std::min(2 * accepted, most_) : std::max<std::size_t>(next_ / 2, 1);
+  next_ = accepted > 0 ? most_ : std::max<std::size_t>(next_ / 2, 1);
 }
 
 std::size_t accepted_steps(std::span<const double> differences, double tolerance) {

@@ -66,9 +66,9 @@ class HybridTurns {
   bool beyond_ = false;
 };
 
-/// How many steps to draft before the solver checks them all at once: at first, and at most,
-/// `most`; then twice as many as were accepted last, or half as many where none was. So a useless
-/// surrogate is asked for single steps soon, which costs what the solver alone does.
+/// How many steps to draft before the solver checks them all at once: `most`, since slots would be
+/// idle otherwise; half as many as last time where none was accepted. So a useless surrogate is
+/// asked for single steps soon, which costs what the solver alone does.
 class DraftLength {
  public:
   /// Throws Error(config) if it is 0.

@@ -108,7 +108,7 @@ TEST(DraftLength, FollowsWhatIsAccepted) {
     lengths.push_back(length.next());
   }
 
-  EXPECT_EQ(lengths, (std::vector<std::size_t>{8, 6, 8, 4, 2, 1, 1, 2, 4}));
+  EXPECT_EQ(lengths, (std::vector<std::size_t>{8, 8, 8, 4, 2, 1, 1, 8, 8}));
 }
 
 // 211 steps are paid for 200, whatever the number of slots.
