@@ -27,7 +27,7 @@ class Connection {
   /// Sends what is to be sent and reads up to the end of a frame, as far as that goes now. True if
   /// bytes came.
   bool go_on();
-  std::optional<Frame> take() { return reader_.take(); }
+  std::optional<WorkerFrame> take() { return reader_.take(); }
   /// The other side is gone: nothing more will come.
   bool closed() const { return closed_; }
   /// The errno with which the system keeps failing to send or receive: that is no end of the other

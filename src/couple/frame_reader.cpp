@@ -82,7 +82,7 @@ void FrameReader::check_payload() {
         with_article(frame_.type));
 }
 
-std::optional<Frame> FrameReader::take() {
+std::optional<WorkerFrame> FrameReader::take() {
   if (!whole_) return std::nullopt;
   whole_ = false;
   filled_ = 0;

@@ -29,7 +29,7 @@ class FrameReader {
   std::span<std::byte> room();
   /// That many bytes were put there.
   void put(std::size_t bytes);
-  std::optional<Frame> take();
+  std::optional<WorkerFrame> take();
   /// What is wrong with the stream ("sent ..."), after which nothing more of it is read; empty if
   /// nothing is.
   const std::string& flaw() const { return flaw_; }
@@ -45,7 +45,7 @@ class FrameReader {
 
   std::vector<Expected> expected_;
   std::byte header_[kFrameHeader];
-  Frame frame_;
+  WorkerFrame frame_;
   std::uint32_t checksum_ = 0;
   std::size_t filled_ = 0;  // bytes of the frame, its header included
   bool whole_ = false;

@@ -137,7 +137,7 @@ std::string with_article(FrameType type) {
   return fmt::format("{} {}", name == "answer" || name == "end" ? "an" : "a", name);
 }
 
-std::vector<std::byte> frame_bytes(const Frame& frame) {
+std::vector<std::byte> frame_bytes(const WorkerFrame& frame) {
   FrameWriter writer(frame.type, frame.id, frame.payload.size());
   writer.bytes(frame.payload);
   return writer.finish();

@@ -29,14 +29,14 @@ enum class FrameType : std::uint16_t {
 };
 std::string_view to_string(FrameType type);
 
-struct Frame {
+struct WorkerFrame {
   FrameType type = FrameType::end;
   std::uint64_t id = 0;
   std::vector<std::byte> payload{};
 };
 
 // --- to the worker: whole frames -----------------------------------------------------------------
-std::vector<std::byte> frame_bytes(const Frame& frame);
+std::vector<std::byte> frame_bytes(const WorkerFrame& frame);
 std::vector<std::byte> setup_frame(const Outline& outline, std::size_t slot);
 /// Parameters are those of the query, or where it has none those of the outline.
 std::vector<std::byte> query_frame(std::uint64_t id, const Query& query, const Outline& outline);

@@ -6,8 +6,8 @@
 
 namespace stap {
 
-TrainingData::TrainingData(const TransitionSet& set, std::span<const std::size_t> rows,
-                           const NetworkSpec& network, std::vector<StateMap> maps)
+BoughtRows::BoughtRows(const TransitionSet& set, std::span<const std::size_t> rows,
+                       const NetworkSpec& network, std::vector<StateMap> maps)
     : inputs(set.grid, rows.size()), outputs(set.grid, rows.size()), symmetries(std::move(maps)) {
   const std::size_t values = set.grid.values();
   Conditions conditions;

@@ -15,9 +15,9 @@
 namespace stap {
 
 /// Those that networks are trained on.
-struct TrainingData {
-  TrainingData(const TransitionSet& set, std::span<const std::size_t> rows,
-               const NetworkSpec& network, std::vector<StateMap> maps);
+struct BoughtRows {
+  BoughtRows(const TransitionSet& set, std::span<const std::size_t> rows,
+             const NetworkSpec& network, std::vector<StateMap> maps);
   TransitionsView view() const { return {inputs.view(), outputs.view(), told}; }
 
   States<float> inputs, outputs;

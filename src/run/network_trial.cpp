@@ -98,7 +98,7 @@ double error_on(Committee& committee, const TransitionSet& set, std::span<const 
 double step_seconds(Committee& committee, const TransitionSet& set, const NetworkSpec& network) {
   std::vector<std::size_t> rows(std::min(set.count(), kTimedRows));
   std::iota(rows.begin(), rows.end(), 0);
-  const TrainingData data(set, rows, network, {});
+  const BoughtRows data(set, rows, network, {});
   Conditions conditions;
   for (const std::size_t row : rows) conditions.add(set.origins[row].step, set.parameters.row(row));
   std::size_t states = 0;
@@ -175,7 +175,7 @@ NetworkTrial try_network(const Study& study, const NetworkSpec& network, const T
   NetworkTrial trial;
   for (std::size_t first = 0; first < splits.size(); first += at_once) {
     const auto group = splits.subspan(first, std::min(at_once, splits.size() - first));
-    std::vector<TrainingData> data;
+    std::vector<BoughtRows> data;
     std::vector<DataUnits> units;
     data.reserve(group.size());
     for (const TrialSplit& split : group) {

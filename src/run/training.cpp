@@ -57,7 +57,7 @@ Assignment assign(const Group& group) {
 
 // Epochs up to the next checkpoint, of all that train.
 std::vector<FitJob> make_jobs(const Group& group, const std::vector<std::size_t>& training,
-                              const std::vector<TrainingData>& data) {
+                              const std::vector<BoughtRows>& data) {
   std::vector<FitJob> jobs;
   for (std::size_t i = 0; i < training.size(); ++i) {
     const Run& run = *group.runs[training[i]];
@@ -202,7 +202,7 @@ void fit(Group& group, Account& account, const StopAsked& stop) {
                       run->folder.path().string(), run->study.options.validation));
   }
   const Assignment who = assign(group);
-  std::vector<TrainingData> data;
+  std::vector<BoughtRows> data;
   data.reserve(who.training.size());
   for (std::size_t r : who.training) {
     Run& run = *group.runs[r];
