@@ -58,7 +58,7 @@ struct member {
 };
 
 struct parameter {
-  stap_parameter about;
+  stap_parameter_info about;
   int draw;     /* of draw_words */
   size_t place; /* among those that networks are told: by name */
 };
@@ -1236,7 +1236,7 @@ const char* stap_model_channel(const stap_model* model, size_t channel) {
   for (; channel > 0; --channel) name += strlen(name) + 1;
   return name;
 }
-const stap_parameter* stap_model_parameter(const stap_model* model, size_t number) {
+const stap_parameter_info* stap_model_parameter(const stap_model* model, size_t number) {
   return number < (size_t)model->info.parameters ? &model->parameters[number].about : NULL;
 }
 

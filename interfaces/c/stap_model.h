@@ -37,7 +37,7 @@ typedef struct stap_work stap_work;
 typedef struct {
   const char* name;
   double least, greatest; /* that networks have learned from; beyond them they extrapolate */
-} stap_parameter;
+} stap_parameter_info;
 
 typedef struct {
   int axes;            /* 1 or 2 */
@@ -76,7 +76,7 @@ const stap_model_info* stap_model_about(const stap_model* model);
 const char* stap_model_channel(const stap_model* model, size_t channel);
 
 /* The parameter of this number, from 0; NULL: there is no such one. */
-const stap_parameter* stap_model_parameter(const stap_model* model, size_t number);
+const stap_parameter_info* stap_model_parameter(const stap_model* model, size_t number);
 
 /* The memory that steps need, for one thread; NULL without memory. */
 stap_work* stap_model_work(const stap_model* model);

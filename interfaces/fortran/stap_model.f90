@@ -66,7 +66,7 @@ module stap_model
     type(c_ptr) :: mask
   end type model_info
 
-  ! stap_parameter of stap_model.h
+  ! stap_parameter_info of stap_model.h
   type, bind(c) :: parameter_info
     type(c_ptr) :: name
     real(c_double) :: least, greatest

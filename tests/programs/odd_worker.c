@@ -1,5 +1,7 @@
 /* A worker that does what its first argument says, for the tests of worker_slot.h. */
 #include "stap_solver.h"
+/* A solver may use a surrogate: their names differ. */
+#include "stap_model.h"
 
 #include <signal.h>
 

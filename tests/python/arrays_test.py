@@ -1,9 +1,11 @@
 """Surrogates, results and solvers with NumPy."""
 
+import copy
 import ctypes
 import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -180,12 +182,21 @@ class Surrogates(Case):
         for other in made:
             self.assertTrue(np.array_equal(other, wanted))
 
+    def test_a_copy_is_the_same_and_closes_nothing(self):
+        model = self.run_.load()
+        for copied in (copy.copy(model), copy.deepcopy([model])[0]):
+            self.assertIs(copied, model)
+
     def test_refuses_what_does_not_fit_and_says_what_would(self):
         u = self.states[0]
         for use, kind, words in (
                 (lambda: self.model.step(u[:, :-1]), ValueError, r"expected \(1, 16\)"),
                 (lambda: self.model.step(u, member=2), IndexError, "expected 0 to 1"),
                 (lambda: self.model.rollout(u, 0), ValueError, "expected 1 or more"),
+                (lambda: self.model.rollout(u, 2, first=-1), ValueError, "first is -1, expected 0 to"),
+                (lambda: self.model.rollout(u, 2, first=2**32 - 1), ValueError, "expected 0 to 4294967294"),
+                (lambda: self.model.rollout(u, 2, first=0.5), TypeError, "integer"),
+                (lambda: pickle.dumps(self.model), TypeError, "stap.load"),
                 (lambda: self.model.vjp(u, u[:, :3]), ValueError, "weights has the shape"),
                 (lambda: stap.load(path("nothing")), FileNotFoundError, "no such model file"),
                 (lambda: stap.load(self.run_.path, device="tpu"), stap.Error, "expected cpu, cuda or auto"),
@@ -424,6 +435,20 @@ class Solvers(Case):
         self.assertEqual(asked, 6 + 11 - 8)  # eight were answered before
         self.assertTrue(np.array_equal(run.transitions.outputs,
                                        self.study("counted", heat).transitions.outputs))
+
+    def test_interrupted_before_the_function_has_heard_a_question_it_ends(self):
+        """In its setup, or while a question lies in the socket: the program waits for the answer."""
+        from stap import _run
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        signal.alarm(60)  # ends this process: it would wait forever
+        self.addCleanup(signal.alarm, 0)
+        for setup, more in (("Desk", {}), ("setup", {"setup": interrupt})):
+            heard = interrupt if setup == "Desk" else _run._Desk._hear
+            with mock.patch.object(_run._Desk, "_hear", heard), self.assertRaises(KeyboardInterrupt):
+                stap.run(HEAT, solver=heat, out=path("interrupted-" + setup), options=CPU, quiet=True, **more)
 
     def test_killed_it_takes_the_program_along_and_continues(self):
         code, _, asked, run = self.stopped("killed", signal.SIGKILL)

@@ -183,18 +183,18 @@ def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
                                stderr=shown.for_program, env=environment, start_new_session=True)
     said: list[str] = []
     readers = [threading.Thread(target=_read_all, args=(process.stdout, said), daemon=True)]
-    readers[0].start()
-    readers.append(shown.show(process))
     interrupted = False
     try:
+        readers[0].start()
+        readers.append(shown.show(process))
         if desk is None:
             process.wait()
         else:
             desk.serve_until_end(process)
     except BaseException as error:
         interrupted = isinstance(error, KeyboardInterrupt)
-        # Nobody will answer what is open; without that, the program may end as it does by Ctrl-C.
-        _stop(process, signal.SIGTERM if desk is not None and desk.busy else signal.SIGINT)
+        # By SIGINT the program waits for what was asked, which a function here no longer answers.
+        _stop(process, signal.SIGINT if desk is None else signal.SIGTERM)
         raise
     finally:
         for reader in readers:
@@ -308,7 +308,6 @@ class _Desk:
         self._selector.register(self._woken, selectors.EVENT_READ, "woken")
         self._callers: set[_Caller] = set()
         self._seen: set[str] = set()
-        self.busy = 0  # queries that the function works on
         self.last_failure: BaseException | None = None
 
     def __enter__(self) -> _Desk:
@@ -353,14 +352,11 @@ class _Desk:
         except SystemExit:
             return self._drop(caller)
         if self._setup is not None:
-            self.busy += 1
             try:
                 self._setup(caller.worker.problem)
             except Exception as error:
                 self._failed(caller, error)
                 return self._drop(caller)
-            finally:
-                self.busy -= 1
         try:
             caller.worker.ready()
         except SystemExit:
@@ -368,8 +364,6 @@ class _Desk:
         self._watch(caller)
 
     def _watch(self, caller: _Caller) -> None:
-        self.busy -= caller.working
-        caller.working = False
         if caller.gone:
             self._drop(caller)
         else:
@@ -377,8 +371,6 @@ class _Desk:
 
     def _hear(self, caller: _Caller) -> None:
         self._selector.unregister(caller.data)
-        caller.working = True
-        self.busy += 1
         if self._pool is None:
             self._serve(caller)
             self._watch(caller)
@@ -445,7 +437,7 @@ class _Caller:
         _, descriptors, _, _ = socket.recv_fds(talk, 16, 1)
         self.data = socket.socket(fileno=descriptors[0])
         self.worker: Any = None
-        self.working = self.gone = False
+        self.gone = False
 
     def greet(self) -> None:
         import stap_solver

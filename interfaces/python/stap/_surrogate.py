@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import functools
 import json
+import operator
 import os
 import tempfile
 import threading
@@ -134,13 +135,22 @@ class Surrogate:
             self._lib.stap_surrogate_close(self._handle)
             self._handle = ctypes.c_void_p()
 
+    def __copy__(self) -> Surrogate:
+        return self  # it never changes, and is closed once
+
+    def __deepcopy__(self, _: Any) -> Surrogate:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Surrogate cannot be pickled: stap.load() its file in the other process")
+
     def step(self, u: ArrayLike, *, member: int | None = None, first: int = 0,
              parameters: Mapping[str, Any] | None = None) -> np.ndarray:
         """The state one step after `u`, or those of a batch."""
         single = self._single
         if isinstance(single, _Single) and self._of_one(u):
             told = self._told(parameters, 1)
-            return single.step(self._state(u), self._member(member), first, told)
+            return single.step(self._state(u), self._member(member), _number(first, 1), told)
         return self.rollout(u, 1, member=member, first=first, parameters=parameters)[
             (slice(None), -1) if not self._of_one(u) else -1]
 
@@ -151,6 +161,7 @@ class Surrogate:
         np = need("numpy", "arrays")
         if steps < 1:
             raise ValueError(f"steps is {steps}, expected 1 or more")
+        first = _number(first, steps)
         rows, one = self._rows(u)
         told = self._told(parameters, len(rows))
         made = np.empty((len(rows), steps + 1, *self._shape))
@@ -244,7 +255,7 @@ class Surrogate:
                         5)
         if steps < 1:
             raise ValueError(f"steps is {steps}, expected 1 or more")
-        told, number = self._told(parameters, 1), self._member(member)
+        first, told, number = _number(first, steps), self._told(parameters, 1), self._member(member)
         states = [self._state(u)]
         for i in range(steps - 1):
             states.append(single.step(states[-1], number, first + i, told))
@@ -318,6 +329,14 @@ class Surrogate:
             np.stack([np.broadcast_to(np.asarray(given[n], dtype=float), (rows,)) for n in names], -1))
 
 
+def _number(first: int, steps: int) -> int:
+    """That of the first step, if the libraries can count on from there."""
+    number = operator.index(first)
+    if not 0 <= number <= 2**32 - steps:
+        raise ValueError(f"first is {number}, expected 0 to {2**32 - steps}")
+    return number
+
+
 class _Single:
     """stap_model.c: one state, one thread at a time."""
 
@@ -385,7 +404,6 @@ class _Single:
     def _check(code: int, step: int) -> None:
         if code != 0:
             raise ValueError(f"first is {step}, expected 0 or more")
-
 
 class _Parameter(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("least", ctypes.c_double), ("greatest", ctypes.c_double)]
