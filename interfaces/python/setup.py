@@ -1,5 +1,5 @@
 """The wheel holds programs and shared libraries, but nothing that depends on a version of Python: one for
-all of them. tools/make-wheel puts them beside the sources first."""
+all of them. packaging/wheel puts them beside the sources first."""
 
 import os
 
