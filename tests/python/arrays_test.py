@@ -457,6 +457,18 @@ class Solvers(Case):
         self.assertEqual(asked, 6 + 11 - 8)
         self.assertEqual(len(run.transitions), 11)
 
+    def test_it_finds_a_folder_that_the_program_named_quietly_too(self):
+        before = os.getcwd()
+        os.makedirs(path("named"))
+        os.chdir(path("named"))
+        self.addCleanup(os.chdir, before)
+        for more, rounds in ((["--stop-after", "0.001s"], 0), ([], 2)):
+            with mock.patch("sys.stderr", io.StringIO()) as said:
+                run = stap.run(HEAT, solver=heat, options=[*CPU, *more], quiet=True)
+            self.assertEqual([str(run.path)], os.listdir("."))
+            self.assertEqual(len(run.rounds), rounds)
+            self.assertEqual(said.getvalue(), "")
+
     def test_the_command_line_says_how_such_a_run_continues(self):
         self.study("counted", heat)
         config = os.path.join(path("counted"), "config.yaml")

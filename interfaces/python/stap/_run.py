@@ -86,7 +86,8 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
             words += ["--with", os.fspath(overlay)]
         if out is not None:
             words += ["--out", os.fspath(out)]
-        if quiet:
+        # Where it chooses the folder, that must be heard.
+        if quiet and out is not None:
             words.append("--quiet")
         words += list(options)
         if function is not None:
@@ -101,7 +102,7 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
         if function is not None:
             desk = until_end.enter_context(_Desk(function, setup, slots, folder / "socket"))
             environment["STAP_PYTHON_SOCKET"] = str(folder / "socket")
-        done = _finish(words, environment, desk, out)
+        done = _finish(words, environment, desk, out, quiet)
     return Run(done)
 
 
@@ -175,9 +176,9 @@ def _yaml(value: Any) -> str:
 
 
 def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
-            out: str | os.PathLike[str] | None) -> Path:
+            out: str | os.PathLike[str] | None, quiet: bool) -> Path:
     """Runs the program to its end; the folder that it worked in."""
-    shown = _Shown()
+    shown = _Shown(quiet)
     # Its own session: Ctrl-C of a terminal reaches this process, which decides what becomes of it.
     process = subprocess.Popen([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=shown.for_program, env=environment, start_new_session=True)
@@ -235,14 +236,16 @@ def _read_all(stream: Any, into: list[str]) -> None:
 
 class _Shown:
     """What the program says, and where it goes: to sys.stderr, which in a notebook is no descriptor.
-    Where that is a terminal the program gets one, too, and draws its bar."""
+    Where that is a terminal the program gets one, too, and draws its bar. `quiet`: only warnings and
+    errors are shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, quiet: bool) -> None:
         self.begin = self._tail = ""  # of all that was said
+        self._quiet, self._line = quiet, ""
         self._terminal: int | None = None
         self.for_program = subprocess.PIPE
         with contextlib.suppress(Exception):
-            if sys.stderr.isatty():
+            if sys.stderr.isatty() and not quiet:
                 size = os.get_terminal_size(sys.stderr.fileno())
                 self._terminal, self.for_program = os.openpty()
                 fcntl.ioctl(self.for_program, termios.TIOCSWINSZ,
@@ -271,11 +274,15 @@ class _Shown:
             text = decode(block, not block)
             self._tail = (self._tail + text)[-8000:]
             self.begin = (self.begin + text)[:8000]
-            self.say(text)
+            self.say(self._loud(text) if self._quiet else text)
             if not block:
                 break
         if self._terminal is not None:
             os.close(self._terminal)
+
+    def _loud(self, text: str) -> str:
+        *lines, self._line = (self._line + text).split("\n")
+        return "".join(f"{line}\n" for line in lines if line.startswith(("warning: ", "stap: ")))
 
     @staticmethod
     def say(text: str) -> None:
