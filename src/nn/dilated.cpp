@@ -84,6 +84,9 @@ std::vector<TensorPlan> dilated_tensors(const NetworkSpec& spec) {
     const double bound = 1.0 / std::sqrt(terms);
     tensors.push_back({name + ".weight", shape, Draw::uniform, bound});
     tensors.push_back({name + ".bias", {out}, Draw::uniform, bound});
+    // At first nothing is shifted.
+    if (spec.shifts() > 0)
+      tensors.push_back({name + ".shifts", {out, spec.shifts()}, Draw::uniform, 0.0});
   };
   convolution("lifting", o.width, spec.in_channels());
   for (std::size_t b = 0; b < o.blocks; ++b)
@@ -99,7 +102,8 @@ FamilyRow dilated_row() {
           &cpu::make_dilated,
           cuda_dilated(),
           &fitted_dilated,
-          false,
+          true,
+          true,
           nullptr};
 }
 

@@ -138,6 +138,7 @@ FamilyRow fno_row() {
           cuda_fno(),
           &fitted,
           true,
+          false,
           nullptr};
 }
 

@@ -39,6 +39,9 @@ std::vector<std::string> required(const Model& model) {
   add("fixed_fields", model.spec.fixed != nullptr);
   add("padding", model.spec.grid.points != model.spec.body_grid().points);
   add("cluster", model.cluster > 1);
+  // Readers of before knew `walls` and `shifts`, but not these.
+  add("convolved_padding", std::ranges::any_of(model.spec.padding, &Padding::convolved));
+  add("dilated_shifts", model.spec.shifts() > 0 && names.front() == "dilated");
   return names;
 }
 
@@ -46,7 +49,8 @@ void check_known(const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (family_table().find(name) == nullptr && name != "time_input" && name != "position_input" &&
         name != "conserved" && name != "parameters" && name != "shifts" && name != "walls" &&
-        name != "padding" && name != "fixed_fields" && name != "cluster")
+        name != "padding" && name != "fixed_fields" && name != "cluster" &&
+        name != "convolved_padding" && name != "dilated_shifts")
       throw Error(ErrorKind::data,
                   fmt::format("it requires '{}', which this program does not know: use the version "
                               "of stap or the program that wrote it",

@@ -3,18 +3,26 @@
 #include <algorithm>
 
 namespace stap {
-namespace {
 
-// The point of an axis of n that stands at i, which lies at most n - 1 beyond an end; n for none.
-std::size_t wrapped(std::ptrdiff_t i, std::ptrdiff_t n, Beyond padding) {
+std::vector<Beyond> beyond(const NetworkSpec& spec) {
+  std::vector<Beyond> beyond(spec.grid.axes(), Beyond::periodic);
+  for (std::size_t axis = 0; axis < spec.padding.size(); ++axis) {
+    const Padding::Kind kind = spec.padding[axis].kind;
+    if (kind == Padding::Kind::conv_zero) beyond[axis] = Beyond::zero;
+    if (kind == Padding::Kind::conv_mirror)
+      beyond[axis] = spec.grid.end(axis) == Boundary::points ? Beyond::reflect : Beyond::mirror;
+  }
+  return beyond;
+}
+
+std::size_t continued(std::ptrdiff_t i, std::ptrdiff_t n, Beyond padding) {
   const bool inside = i >= 0 && i < n;
   if (!inside && padding == Beyond::zero) return static_cast<std::size_t>(n);
   if (!inside && padding == Beyond::periodic) i += i < 0 ? n : -n;
   if (!inside && padding == Beyond::mirror) i = i < 0 ? -1 - i : 2 * n - 1 - i;
+  if (!inside && padding == Beyond::reflect) i = i < 0 ? -i : 2 * (n - 1) - i;
   return static_cast<std::size_t>(i);
 }
-
-}  // namespace
 
 Neighbours neighbours(std::span<const std::size_t> points, std::span<const Beyond> padding,
                       std::size_t taps, std::size_t dilation) {
@@ -35,8 +43,8 @@ Neighbours neighbours(std::span<const std::size_t> points, std::span<const Beyon
         const auto shift =
             static_cast<std::ptrdiff_t>(dilation) *
             (static_cast<std::ptrdiff_t>(tap_left % taps) - static_cast<std::ptrdiff_t>(taps / 2));
-        const std::size_t i = wrapped(static_cast<std::ptrdiff_t>(point_left % n) + shift,
-                                      static_cast<std::ptrdiff_t>(n), padding[axis]);
+        const std::size_t i = continued(static_cast<std::ptrdiff_t>(point_left % n) + shift,
+                                        static_cast<std::ptrdiff_t>(n), padding[axis]);
         source = i == n || source == result.points ? result.points : source + i * stride;
         stride *= n;
         tap_left /= taps;

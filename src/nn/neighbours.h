@@ -6,11 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "stap/nn/network.h"
+
 namespace stap {
 
-/// How an axis goes on beyond its ends: from the other one, with zeros, or mirrored (point -1 is
-/// point 0 again).
-enum class Beyond { periodic, zero, mirror };
+/// How an axis goes on beyond its ends: from the other one, with zeros, or mirrored at a wall half
+/// a cell away (point -1 is point 0 again) or at the last point itself (point -1 is point 1).
+enum class Beyond { periodic, zero, mirror, reflect };
+/// Per axis of the network's body.
+std::vector<Beyond> beyond(const NetworkSpec& spec);
+/// The point of an axis of n points that stands at i, at most n - 1 beyond an end; n for none.
+std::size_t continued(std::ptrdiff_t i, std::ptrdiff_t n, Beyond padding);
 
 /// Entry e adds to point p what tap[e]'s weights make of point source[e * points + p]; `points`
 /// stands for none, where fields have a point of zeros.

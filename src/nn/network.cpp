@@ -64,7 +64,9 @@ constexpr std::pair<std::string_view, Padding::Kind> kPaddings[] = {
     {"blended", Padding::Kind::blended},
     {"zero", Padding::Kind::zero},
     {"odd", Padding::Kind::odd},
-    {"even", Padding::Kind::even}};
+    {"even", Padding::Kind::even},
+    {"conv-zero", Padding::Kind::conv_zero},
+    {"conv-mirror", Padding::Kind::conv_mirror}};
 constexpr double kPaddingShare = 0.25;  // eight cells of 32 halve the error of a cavity
 
 Padding::Kind padding_kind(const std::string& word) {
@@ -72,7 +74,9 @@ Padding::Kind padding_kind(const std::string& word) {
     if (word == name) return kind;
   throw Error(
       ErrorKind::config,
-      fmt::format("network.padding.kind has '{}', expected blended, zero, odd or even", word));
+      fmt::format("network.padding.kind has '{}', expected blended, zero, odd, even, conv-zero or "
+                  "conv-mirror",
+                  word));
 }
 
 // What is asked for on each axis; those that are periodic have none.
@@ -102,7 +106,12 @@ std::vector<Padding> padding_of(const Grid& grid, const NetworkOptions::PaddingO
       throw Error(ErrorKind::config,
                   fmt::format("network.padding.share is {}, expected 0 to 1", one.share));
     if (grid.end(axis) != Boundary::periodic) {
-      if (share.empty()) one.share = kPaddingShare;
+      if (share.empty() && !one.convolved()) one.share = kPaddingShare;
+      if (one.convolved() && one.share > 0)
+        throw Error(ErrorKind::config,
+                    fmt::format("network.padding.share is {} for axis {}, where convolutions pad "
+                                "({}): expected 0, or one value per axis",
+                                one.share, axis + 1, of(kind)));
     } else if (share.size() > 1 && one.share > 0) {
       throw Error(ErrorKind::config,
                   fmt::format("network.padding.share is {} for axis {}, which is periodic: "
@@ -166,6 +175,13 @@ NetworkSpec make_network(Grid grid, const NetworkOptions& options,
                 fmt::format("network.parameter_input is shifts, but networks of the family {} take "
                             "parameters as channels only",
                             row.name));
+  for (std::size_t axis = 0; axis < spec.padding.size() && !row.pads; ++axis)
+    if (spec.padding[axis].convolved())
+      throw Error(ErrorKind::config,
+                  fmt::format("network.padding.kind is {} for axis {}, but networks of the family "
+                              "{} take rings only: choose blended, zero, odd or even, or "
+                              "network.name: dilated",
+                              spec.padding_options().kind[axis], axis + 1, row.name));
   config::AnyOptions& own = spec.family.options;
   if (own.of(*row.fields) == nullptr) own = {*row.fields, row.fields->make()};
   if (row.fitted) own = row.fitted(spec);

@@ -1,5 +1,6 @@
 #include "stap/nn/onnx_file.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "core/pending_file.h"
 #include "nn/body_points.h"
+#include "nn/neighbours.h"
 #include "nn/onnx_graph.h"
 #include "stap/core/error.h"
 #include "stap/nn/dilated.h"
@@ -182,7 +184,8 @@ class MemberGraph {
         member_(member),
         around_(around),
         tables_(tables),
-        body_(spec.body_grid()) {}
+        body_(spec.body_grid()),
+        beyond_(beyond(spec)) {}
 
   // The next state [B, C, P].
   std::string step() {
@@ -232,16 +235,51 @@ class MemberGraph {
       std::string inner = x;
       for (std::size_t d = 0; d < options.dilations.size(); ++d) {
         const std::string name = fmt::format("blocks.{}.{}", b, d);
-        inner = gelu(convolved(inner, tensor(name + ".weight"), options.dilations[d],
-                               tensor(name + ".bias").values));
+        inner = gelu(convolution(inner, name, options.dilations[d]));
       }
       x = graph_.op("Add", {x, inner});
     }
-    return convolved(x, tensor("projection.weight"), 1, tensor("projection.bias").values);
+    return convolution(x, "projection", 1);
   }
 
-  // A convolution of rings, [B, in, P] -> [B, out, P]: their ends are put before their beginnings,
-  // and the other way round.
+  std::string convolution(const std::string& x, const std::string& name, std::size_t dilation) {
+    return shifted(convolved(x, tensor(name + ".weight"), dilation, tensor(name + ".bias").values),
+                   name + ".shifts");
+  }
+
+  // x and what parameters shift it by, with a tensor [width, S], or the part of a layer of one
+  // [layers, width, S].
+  std::string shifted(const std::string& x, const std::string& name, std::size_t layer = 0,
+                      std::size_t layers = 1) {
+    const std::size_t n = spec_.shifts();
+    if (n == 0) return x;
+    const std::vector<float>& all = tensor(name).values;
+    const std::size_t size = all.size() / layers;
+    const std::string by =
+        graph_.constant({size / n, n}, std::span(all).subspan(layer * size, size));
+    return graph_.op("Add", {graph_.op("MatMul", {by, around_.shifts}), x});
+  }
+
+  // An axis of n points continued to both sides, where it is no ring.
+  std::string continued_line(const std::string& x, std::size_t axis, std::int64_t reach) {
+    const auto n = static_cast<std::int64_t>(body_.points[axis]);
+    std::vector<std::int64_t> from;
+    std::vector<float> there;  // 0 where there is nothing
+    for (std::int64_t i = -reach; i < n + reach; ++i) {
+      const auto source = static_cast<std::int64_t>(continued(i, n, beyond_[axis]));
+      from.push_back(source < n ? source : 0);
+      there.push_back(source < n ? 1.0f : 0.0f);
+    }
+    const std::string whole = graph_.op("Gather", {x, graph_.integers(from)}, {},
+                                        {{"axis", static_cast<std::int64_t>(2 + axis)}});
+    if (beyond_[axis] != Beyond::zero) return whole;
+    Shape shape{there.size()};
+    if (axis + 1 < body_.axes()) shape.push_back(1);
+    return graph_.op("Mul", {whole, graph_.constant(shape, there)});
+  }
+
+  // A convolution, [B, in, P] -> [B, out, P]: ends of rings are put before their beginnings, and
+  // the other way round.
   std::string convolved(const std::string& x, const Tensor& weight, std::size_t dilation,
                         std::span<const float> bias) {
     const std::size_t out = weight.shape[0], in = weight.shape[1];
@@ -255,6 +293,10 @@ class MemberGraph {
                                    graph_.integers({at})});
       };
       if (reach == 0) continue;
+      if (beyond_[axis] != Beyond::periodic) {
+        whole = continued_line(whole, axis, reach);
+        continue;
+      }
       whole = graph_.op("Concat", {part(n - reach, n), whole, part(0, reach)}, {}, {{"axis", at}});
     }
     std::vector<std::string> inputs{whole, graph_.constant(weight.shape, weight.values)};
@@ -271,7 +313,9 @@ class MemberGraph {
     const Tensor& weight = tensor("lifting.weight");
     const std::size_t out = weight.shape[0], in = weight.shape[1], channels = spec_.out_channels();
     const std::size_t taps = weight.values.size() / (out * in), points = body_.points_total();
-    const std::size_t placed = in - spec_.placed_channels(), side = weight.shape[2];
+    const std::size_t placed = in - spec_.placed_channels();
+    const Neighbours read = neighbours(body_.points, beyond_, weight.shape[2], 1);
+    const bool open = std::ranges::find(beyond_, Beyond::zero) != beyond_.end();
     const auto of = [&](std::size_t o, std::size_t c, std::size_t t) {
       return weight.values[(o * in + c) * taps + t];
     };
@@ -282,31 +326,30 @@ class MemberGraph {
         of_state.values.push_back(weight.values[o * in * taps + i]);
     std::string made = convolved(x, of_state, 1, {});
     for (std::size_t c = channels; c < placed; ++c) {
-      std::vector<float> sums(out, 0.0f);
+      // Where there is nothing beyond a wall, points near it get less of the number.
+      const std::size_t each = open ? points : 1;
+      std::vector<float> sums(out * each, 0.0f);
       for (std::size_t o = 0; o < out; ++o)
-        for (std::size_t t = 0; t < taps; ++t) sums[o] += of(o, c, t);
-      made = graph_.op(
-          "Add",
-          {made, graph_.op("Mul", {graph_.constant({out, 1}, sums), around_.told[c - channels]})});
+        for (std::size_t t = 0; t < taps; ++t)
+          for (std::size_t p = 0; p < each; ++p)
+            if (read.source[t * points + p] < points || !open) sums[o * each + p] += of(o, c, t);
+      made = graph_.op("Add", {made, graph_.op("Mul", {graph_.constant({out, each}, sums),
+                                                       around_.told[c - channels]})});
     }
     const std::vector<float> positions = position_inputs(spec_);
-    const std::vector<std::size_t> ends{body_.axes() == 2 ? body_.points[0] : 1,
-                                        body_.points.back()};
     std::vector<float> rest(out * points);
     for (std::size_t o = 0; o < out; ++o)
       for (std::size_t p = 0; p < points; ++p) {
         double sum = static_cast<double>(tensor("lifting.bias").values[o]);
         for (std::size_t c = placed; c < in; ++c)
-          for (std::size_t t = 0; t < taps; ++t) {
-            const std::size_t a = body_.axes() == 2 ? t / side : side / 2, b = t % side;
-            const std::size_t i = (p / ends[1] + ends[0] + a - side / 2) % ends[0];
-            const std::size_t j = (p % ends[1] + ends[1] + b - side / 2) % ends[1];
-            sum += static_cast<double>(of(o, c, t)) *
-                   static_cast<double>(positions[(c - placed) * points + i * ends[1] + j]);
-          }
+          for (std::size_t t = 0; t < taps; ++t)
+            if (const std::size_t from = read.source[t * points + p]; from < points)
+              sum += static_cast<double>(of(o, c, t)) *
+                     static_cast<double>(positions[(c - placed) * points + from]);
         rest[o * points + p] = static_cast<float>(sum);
       }
-    return graph_.op("Add", {made, graph_.constant({out, points}, rest)});
+    return shifted(graph_.op("Add", {made, graph_.constant({out, points}, rest)}),
+                   "lifting.shifts");
   }
 
   const Tensor& tensor(const std::string& name) const {
@@ -391,14 +434,8 @@ class MemberGraph {
         "Add", {back(graph_.op("Sub", {product(a, re), product(b, im)}), tables_.from_re),
                 back(graph_.op("Add", {product(a, im), product(b, re)}), tables_.from_im)});
     const std::vector<float>& all = tensor("fno_blocks.convs.bias").values;
-    std::string bias = graph_.constant({w, 1}, std::span(all).subspan(l * w, w));
-    if (const std::size_t n = spec_.shifts(); n > 0) {
-      const std::span<const float> shifts(tensor("fno_blocks.shifts").values);
-      bias = graph_.op(
-          "Add", {graph_.op("MatMul", {graph_.constant({w, n}, shifts.subspan(l * w * n, w * n)),
-                                       around_.shifts}),
-                  bias});
-    }
+    const std::string bias = shifted(graph_.constant({w, 1}, std::span(all).subspan(l * w, w)),
+                                     "fno_blocks.shifts", l, options.layers);
     const std::string skip =
         graph_.op("MatMul", {matrix(fmt::format("fno_blocks.fno_skips.{}.weight", l)), x});
     return graph_.op("Add", {graph_.op("Add", {made, skip}), bias});
@@ -410,6 +447,7 @@ class MemberGraph {
   const Surroundings& around_;
   const TransformTables& tables_;
   const Grid body_;
+  const std::vector<Beyond> beyond_;  // per axis
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ const config::Fields<NetworkOptions>& network_fields() {
       later<PaddingOptions>(
           {"kind", &PaddingOptions::kind,
            "what stands there, in one word or one per axis: blended (from the value at one end to "
-           "that at the other), zero, or the field's odd or even mirror image in each wall; none: "
-           "blended",
+           "that at the other), zero, or the field's odd or even mirror image in each wall; or "
+           "nothing is added, and convolutions (dilated) see zeros (conv-zero) or the mirror image "
+           "(conv-mirror) behind each wall (on the CPU only); none: blended",
            config::length(0, 2)}),
   };
   static const config::Fields<NetworkOptions> fields{

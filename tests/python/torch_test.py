@@ -54,6 +54,9 @@ class Torch(Case):
         self.expect_the_same(stap.run("demo", out=path("dilated"), options=CPU, quiet=True, **{
             **SMALL, "network": {"name": "dilated", "width": 8}, "pde.points": 16,
             "pde.viscosity": {"between": [0.005, 0.05], "draw": "log"}}))
+        self.expect_the_same(stap.run("demo", out=path("dilated-shifts"), options=CPU, quiet=True, **{
+            **SMALL, "network": {"name": "dilated", "width": 8, "parameter_input": "shifts"},
+            "pde.points": 16, "pde.viscosity": {"between": [0.005, 0.05], "draw": "log"}}))
         self.expect_the_same(small_run("cluster", budget=4, **{"study.cluster": 2}))
 
     def test_walls_and_masks(self):
@@ -61,6 +64,10 @@ class Torch(Case):
                 ("fno", {"name": "fno", "modes": [12, 10], "width": 8, "position_input": True,
                          "padding": {"share": [0.25, 0.3], "kind": ["odd", "even"]}}, {}),
                 ("dilated", {"name": "dilated", "width": 8, "dilations": [1, 2], "time_input": True}, {}),
+                ("own zeros", {"name": "dilated", "width": 8, "dilations": [3, 1], "time_input": True,
+                               "padding": {"kind": ["conv-zero"]}}, {}),
+                ("own mirrors", {"name": "dilated", "width": 8, "dilations": [3, 1], "position_input": True,
+                                 "padding": {"kind": ["conv-mirror"]}}, {}),
                 ("half", {"name": "fno", "modes": [12, 10], "width": 8,
                           "padding": {"share": [0.25, 0], "kind": ["zero", "zero"]}},
                  {"pde.walls": ["centres", "periodic"], "pde.hole": []})):

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "nn/neighbours.h"
 #include "reference/fno.h"
 #include "stap/nn/dilated.h"
 
@@ -13,27 +12,21 @@ namespace stap::reference {
 
 class Dilated final : public Network {
  public:
-  /// Beyond per axis; none: all periodic.
-  Dilated(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling,
-          std::vector<Beyond> padding = {})
-      : Network(shape, weights, scaling),
-        options_(shape.family.options.as(dilated_fields())),
-        padding_(std::move(padding)) {
-    padding_.resize(shape.grid.axes(), Beyond::periodic);
-  }
+  Dilated(const NetworkSpec& shape, const DoubleParameters& weights, const Scaling& scaling)
+      : Network(shape, weights, scaling), options_(shape.family.options.as(dilated_fields())) {}
 
-  Field body(Field x, std::span<const float>, Field* hidden) const override {
-    x = convolved(x, "lifting", 1);
+  Field body(Field x, std::span<const float> shifts, Field* hidden) const override {
+    x = convolved(x, "lifting", 1, shifts);
     for (std::size_t b = 0; b < options_.blocks; ++b) {
       Field inner = x;
       for (std::size_t d = 0; d < options_.dilations.size(); ++d)
         inner = activated(convolved(inner, "blocks." + std::to_string(b) + "." + std::to_string(d),
-                                    options_.dilations[d]));
+                                    options_.dilations[d], shifts));
       for (std::size_t c = 0; c < x.size(); ++c)
         for (std::size_t p = 0; p < x[c].size(); ++p) x[c][p] += inner[c][p];
     }
     if (hidden != nullptr) *hidden = x;
-    return convolved(x, "projection", 1);
+    return convolved(x, "projection", 1, shifts);
   }
 
  private:
@@ -41,18 +34,22 @@ class Dilated final : public Network {
   double at(const std::vector<double>& channel, long i, long j) const {
     const bool two = shape_.grid.axes() == 2;
     const long nx = long(sizes_[0]), ny = long(sizes_[1]);
-    const auto inside = [](long k, long n, Beyond padding) {
+    const auto inside = [&](long k, long n, std::size_t axis) {
+      const Padding::Kind kind =
+          shape_.padding.empty() ? Padding::Kind::blended : shape_.padding[axis].kind;
       if (k >= 0 && k < n) return k;
-      if (padding == Beyond::zero) return -1L;
-      if (padding == Beyond::periodic) return (k + n) % n;
+      if (kind == Padding::Kind::conv_zero) return -1L;
+      if (kind != Padding::Kind::conv_mirror) return (k + n) % n;
+      if (shape_.grid.ends[axis] == Boundary::points) return k < 0 ? -k : 2 * n - k - 2;
       return k < 0 ? -k - 1 : 2 * n - k - 1;  // the mirror stands between two points
     };
-    i = inside(i, nx, two ? padding_[0] : Beyond::periodic);
-    j = inside(j, ny, padding_.back());
+    i = two ? inside(i, nx, 0) : i;
+    j = inside(j, ny, two ? 1 : 0);
     return i < 0 || j < 0 ? 0.0 : channel[std::size_t(i * ny + j)];
   }
 
-  Field convolved(const Field& x, const std::string& layer, std::size_t dilation) const {
+  Field convolved(const Field& x, const std::string& layer, std::size_t dilation,
+                  std::span<const float> shifts) const {
     const bool two = shape_.grid.axes() == 2;
     const long ny = long(sizes_[1]), taps = long(options_.taps), half = taps / 2;
     const std::vector<double>&weight = w_[layer + ".weight"], &bias = w_[layer + ".bias"];
@@ -60,6 +57,8 @@ class Dilated final : public Network {
     for (std::size_t o = 0; o < y.size(); ++o)
       for (std::size_t p = 0; p < x[0].size(); ++p) {
         y[o][p] = bias[o];
+        for (std::size_t s = 0; s < shifts.size(); ++s)
+          y[o][p] += double(shifts[s]) * w_[layer + ".shifts"][o * shifts.size() + s];
         const double* w = &weight[o * (weight.size() / bias.size())];
         for (const std::vector<double>& channel : x)
           for (long a = two ? 0 : half; a < (two ? taps : half + 1); ++a)
@@ -71,7 +70,6 @@ class Dilated final : public Network {
   }
 
   const DilatedOptions options_;
-  std::vector<Beyond> padding_;
 };
 
 /// The twin of a network of one of our families.

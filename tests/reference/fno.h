@@ -134,6 +134,8 @@ class Network {
       double one = line.back(), other = line.front();
       switch (shape_.padding[axis].kind) {
         case Padding::Kind::blended:
+        case Padding::Kind::conv_zero:
+        case Padding::Kind::conv_mirror:
           break;
         case Padding::Kind::zero:
           one = other = 0.0;

@@ -39,17 +39,22 @@ inline std::vector<NetworkCase> networks_of_families(std::size_t line, std::size
   for (const FamilyRow& row : family_table()) {
     if (testing_cuda() && !row.cuda) continue;
     const auto& [on_line, on_plane] = small.at(row.name);
-    const auto add = [&](const char* shape, Grid grid, const char* options) {
+    const auto add = [&](const char* shape, Grid grid, const char* options,
+                         const NetworkOptions::PaddingOptions& padding = {}) {
       cases.push_back(
           {row.name + "_" + shape,
            make_network(std::move(grid),
                         {.time_input = time_input,
+                         .padding = padding,
                          .family = family_table().choose(config::parse_yaml(options, "small"))},
                         {}, kHorizon)});
     };
     add("line", make_grid(channels, {line}, {1.0}), on_line);
     add("plane", make_grid(1, plane, {1.0, 1.0}), on_plane);
-    add("walls", with_walls(make_grid(1, plane, {1.0, 1.0}), {"centres", "points"}), on_plane);
+    const Grid walled = with_walls(make_grid(1, plane, {1.0, 1.0}), {"centres", "points"});
+    add("walls", walled, on_plane);
+    if (row.pads && !testing_cuda())
+      add("own_padding", walled, on_plane, {{}, {"conv-zero", "conv-mirror"}});
   }
   return cases;
 }

@@ -50,7 +50,7 @@ inline NetworkSpec with_shifts(NetworkSpec shape) {
 /// Layers are shifted as they are once something was learned; fresh ones are not.
 inline MemberState shifted(MemberState member) {
   for (Tensor& tensor : member.weights)
-    if (tensor.name == "fno_blocks.shifts")
+    if (tensor.name.ends_with("shifts"))
       for (std::size_t i = 0; i < tensor.values.size(); ++i)
         tensor.values[i] = static_cast<float>(0.5 * Rng(77).normal(i));
   return member;

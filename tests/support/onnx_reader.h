@@ -288,6 +288,15 @@ class OnnxModel {
         return at(*in[part], index);
       });
     }
+    if (type == "Gather") {  // by a list
+      const auto axis = static_cast<std::size_t>(node.attributes.at("axis").at(0));
+      std::vector<std::size_t> shape = x.shape;
+      shape.at(axis) = in[1]->values.size();
+      return filled(shape, [&](std::vector<std::size_t> index) {
+        index[axis] = static_cast<std::size_t>(in[1]->values[index[axis]]);
+        return at(x, index);
+      });
+    }
     if (type == "Slice") {
       std::vector<std::size_t> shape = x.shape, first(x.shape.size(), 0);
       for (std::size_t i = 0; i < in[1]->values.size(); ++i) {

@@ -44,6 +44,7 @@ struct FamilyRow : config::Entry {
   /// does not fit it. Empty: all do.
   std::function<config::AnyOptions(const NetworkSpec&)> fitted{};
   bool shifts = false;  ///< its bodies take cpu::Rows::shifts
+  bool pads = false;    ///< its bodies take axes with walls as they are: Padding::convolved()
   /// All fields of a section that names the family; made when the row is added.
   std::shared_ptr<const config::JoinedFields> section{};
 };

@@ -24,13 +24,15 @@ struct NetworkInputs {
 
 /// How an axis with walls goes on behind its end until it begins again, since bodies take axes for
 /// rings: the end's value blended into that of the beginning, zero, or the field's mirror image in
-/// each wall, one blended into the other, with the other sign (odd) or the same (even).
+/// each wall, one blended into the other, with the other sign (odd) or the same (even). Or no ring
+/// is made and the body's convolutions (FamilyRow::pads) read zeros or mirror images there.
 struct Padding {
-  enum class Kind { blended, zero, odd, even };
+  enum class Kind { blended, zero, odd, even, conv_zero, conv_mirror };
 
   double share = 0.0;  ///< of the axis's points; they are rounded
   Kind kind = Kind::blended;
 
+  bool convolved() const { return kind == Kind::conv_zero || kind == Kind::conv_mirror; }
   bool operator==(const Padding&) const = default;
 };
 
@@ -71,7 +73,8 @@ struct NetworkSpec {
   std::size_t out_channels() const { return grid.channels; }
   /// Points of padding behind an axis.
   std::size_t padded(std::size_t axis) const;
-  /// What a body works on: the grid with its padding, a ring in every axis.
+  /// What a body works on: the grid with its padding, a ring in every axis that its convolutions do
+  /// not pad.
   Grid body_grid() const;
   NetworkOptions::PaddingOptions padding_options() const;  ///< that `padding` follows from
   /// What a row is told of its condition: channels that are constant in space.

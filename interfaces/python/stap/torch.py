@@ -27,7 +27,7 @@ functional: Any = torch.nn.functional
 __all__ = ["Committee", "load"]
 
 _KNOWN = {"fno", "dilated", "time_input", "position_input", "conserved", "cluster", "parameters", "shifts",
-          "walls", "padding", "fixed_fields"}
+          "walls", "padding", "fixed_fields", "convolved_padding", "dilated_shifts"}
 
 
 def load(path: str | os.PathLike[str]) -> Committee:
@@ -104,9 +104,12 @@ class _Around(torch.nn.Module):
         padding = self.network.get("padding") or {}
         shares = padding.get("share") or [0.0] * axes
         kinds = padding.get("kind") or ["blended"] * axes
+        self.beyond: list[str] = []  # what convolutions see behind the ends of each axis
         signed, plain = [], []
         for axis, n in enumerate(self.points):
             more = 0 if walls[axis] == "periodic" else _round(shares[axis] * n)
+            inside = walls[axis] != "periodic" and kinds[axis].startswith("conv-")
+            self.beyond.append(f"{kinds[axis]} {walls[axis]}" if inside else "periodic")
             signed.append(_lines(n, more, walls[axis], kinds[axis], True))
             plain.append(_lines(n, more, walls[axis], kinds[axis], False))
         self.axes = axes
@@ -238,19 +241,35 @@ class _Network(torch.nn.Module):
 
     def _dilated(self, x: Any, shifts: Sequence[Any]) -> Any:
         options = self.around.network
-        x = self._ring(x, "lifting", 1)
+        x = self._taps(x, "lifting", 1, shifts)
         for block in range(options["blocks"]):
             inner = x
             for i, dilation in enumerate(options["dilations"]):
-                inner = functional.gelu(self._ring(inner, f"blocks.{block}.{i}", dilation))
+                inner = functional.gelu(self._taps(inner, f"blocks.{block}.{i}", dilation, shifts))
             x = x + inner
-        return self._ring(x, "projection", 1)
+        return self._taps(x, "projection", 1, shifts)
 
-    def _ring(self, x: Any, name: str, dilation: int) -> Any:
-        weight = self._get(name + ".weight")
+    def _taps(self, x: Any, name: str, dilation: int, shifts: Sequence[Any]) -> Any:
+        weight, axes = self._get(name + ".weight"), self.around.axes
         reach = weight.shape[-1] // 2 * dilation
-        x = functional.pad(x, [reach] * (2 * self.around.axes), mode="circular")
-        return self.convolve(x, weight, self._get(name + ".bias"), dilation=dilation)
+        for axis, beyond in enumerate(self.around.beyond):
+            n = x.shape[axis - axes]
+            at = torch.arange(-reach, n + reach, device=x.device)
+            if beyond.startswith("conv-zero"):
+                x = functional.pad(x, [0, 0] * (axes - 1 - axis) + [reach, reach])
+                continue
+            if beyond == "periodic":
+                at = at % n
+            elif beyond.endswith("points"):
+                at = n - 1 - (n - 1 - at.abs()).abs()
+            else:
+                at = torch.where(at < 0, -1 - at, torch.where(at < n, at, 2 * n - 1 - at))
+            x = x.index_select(axis - axes + x.ndim, at)
+        made = self.convolve(x, weight, self._get(name + ".bias"), dilation=dilation)
+        if shifts:
+            by = torch.stack(list(shifts), -1) @ self._get(name + ".shifts").T
+            made = made + by.reshape(*by.shape, *[1] * axes)
+        return made
 
 
 def _along(lines: Any, field: Any, axis: int) -> Any:

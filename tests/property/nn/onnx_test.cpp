@@ -2,7 +2,9 @@
 // tests; `make test-onnx` has a runtime that nobody here wrote.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 
 #include "stap/nn/onnx_file.h"
 #include "support/network_shapes.h"
@@ -20,11 +22,29 @@ test::OnnxModel graph_of(const Model& model) {
   return test::OnnxModel(std::string(std::istreambuf_iterator<char>(in), {}));
 }
 
+// What stap_model.c does not take.
+std::vector<test::NamedShape> own_padding() {
+  using test::dilated_shape, test::with_padding, test::with_parameters, test::with_shifts;
+  const NetworkSpec line = dilated_shape({11}, 2, 5, {3, 1}, true),
+                    plane = test::with_positions(dilated_shape({9, 7}, 2, 5, {2, 1}));
+  return {
+      {"shifts", with_shifts(with_parameters(line, 2))},
+      {"zeros", with_padding(with_parameters(line, 2), {"points"}, {}, {"conv-zero"})},
+      {"mirrors", with_padding(line, {"points"}, {}, {"conv-mirror"})},
+      {"a channel", with_padding(with_parameters(plane, 1), {"centres", "periodic"}, {},
+                                 {"conv-zero"}, test::with_hole(plane.grid, 1))},
+      {"a room", with_padding(with_shifts(with_parameters(plane, 3)), {"points", "centres"}, {},
+                              {"conv-mirror", "conv-zero"})},
+      {"a ring", with_padding(plane, {"centres", "points"}, {0.0, 0.4}, {"conv-mirror", "odd"})}};
+}
+
 // Two rows of a batch and both members. Only constants are rounded (6e-8 each, of sums with random
 // signs). Mutation: a wrong sign, factor, tap, padding, mask or mean; a parameter in another place
 // or out of its range; members or rows that are swapped.
 TEST(Onnx, AGraphMakesTheStepsOfTheTwin) {
-  for (const auto& [name, shape] : test::shapes()) {
+  std::vector<test::NamedShape> all = test::shapes();
+  std::ranges::move(own_padding(), std::back_inserter(all));
+  for (const auto& [name, shape] : all) {
     if (shape.grid.points_total() > 130) continue;  // seconds for the twin
     SCOPED_TRACE(name);
     const std::vector<MemberState> members{test::member_of(shape, 1), test::member_of(shape, 2)};

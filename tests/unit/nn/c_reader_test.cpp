@@ -12,7 +12,7 @@
 #include "stap/nn/model_file.h"
 #include "stap_model.h"
 #include "support/contains.h"
-#include "support/networks.h"
+#include "support/network_shapes.h"
 #include "support/temporary_folder.h"
 
 namespace stap {
@@ -125,6 +125,15 @@ TEST_F(CReader, RefusesWhatItDoesNotKnowByName) {
   EXPECT_TRUE(test::contains(
       with("\\\"conserved\\\",\\\"cluster\\\"]", "\\\"conserved\\\"]" + std::string(12, ' ')),
       "is not what it says"));
+  const NetworkSpec line = test::dilated_shape({9}, 1, 4, {1});
+  for (const auto& [spec, name] :
+       {std::pair(test::with_padding(line, {"points"}, {}, {"conv-zero"}), "convolved_padding"),
+        std::pair(test::with_shifts(test::with_parameters(line, 1)), "dilated_shifts")}) {
+    write_model(path_, {spec, {fresh_member(spec, test::some_scaling(1), Rng(1))}});
+    EXPECT_EQ(read_model(path_).spec, spec);
+    EXPECT_TRUE(test::contains(complaint(bytes_of(path_)),
+                               std::string("it requires '") + name + "', which"));
+  }
   EXPECT_TRUE(test::contains(with("model/4", "model/9"), "its format is 'model/9', expected"));
   EXPECT_TRUE(test::contains(with("\"F32\"", "\"F16\""), "has type 'F16', expected F32"));
 }

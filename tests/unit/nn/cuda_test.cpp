@@ -177,8 +177,12 @@ TEST(CudaEngine, RefusesWhatItsKernelsDoNotHold) {
   if (!family_table().find("fno")->cuda) GTEST_SKIP() << "built without CUDA";
   const NetworkSpec told = test::with_parameters(test::small_shape({16}, {6}), 2);
 
-  EXPECT_TRUE(
-      test::contains(refused(test::with_shifts(told)), "network.parameter_input is shifts"));
+  NetworkSpec convolved = told;
+  convolved.family = dilated({.dilations = {1, 2}});
+
+  for (const NetworkSpec& spec : {told, convolved})
+    EXPECT_TRUE(
+        test::contains(refused(test::with_shifts(spec)), "network.parameter_input is shifts"));
   EXPECT_TRUE(
       test::contains(refused(test::with_parameters(test::small_shape({16}, {6}, 7, 5, 7, true), 8)),
                      "the number of input channels is 16, but the GPU kernels hold at most 15"));

@@ -1,15 +1,13 @@
-// What a dilated network refuses, and its body between walls. Its numbers on periodic grids are
-// tested in gradient_test.cpp, the laws of engines and committees with those of all families.
+// What a dilated network is and refuses. Its numbers are tested in gradient_test.cpp, the laws of
+// engines and committees with those of all families.
 #include "stap/nn/dilated.h"
 
 #include <gtest/gtest.h>
 
-#include "nn/cpu/dilated/body.h"
-#include "reference/dilated.h"
 #include "stap/core/error.h"
+#include "stap/nn/fno.h"
 #include "support/contains.h"
-#include "support/isas.h"
-#include "support/networks.h"
+#include "support/refusals.h"
 
 namespace stap {
 namespace {
@@ -52,85 +50,27 @@ TEST(Dilated, HasAsManyWeightsAsStated) {
             (9 * 4 * 64 + 64) + 21 * (9 * 64 * 64 + 64) + (9 * 64 * 4 + 4));
 }
 
-struct Walls {
-  std::string name;
-  std::vector<std::size_t> points;
-  std::vector<Beyond> padding;
-};
-
-class DilatedBetween : public testing::TestWithParam<Walls> {};
-
-INSTANTIATE_TEST_SUITE_P(Walls, DilatedBetween,
-                         testing::ValuesIn(std::vector<Walls>{
-                             {"Zeros", {13}, {Beyond::zero}},
-                             {"Mirrors", {13}, {Beyond::mirror}},
-                             {"MirrorsThatMeet", {5}, {Beyond::mirror}},
-                             {"AChannel", {6, 7}, {Beyond::periodic, Beyond::zero}},
-                             {"AMirroredChannel", {6, 7}, {Beyond::mirror, Beyond::periodic}},
-                             {"ACorner", {6, 7}, {Beyond::mirror, Beyond::mirror}},
-                             {"BothKinds", {5, 7}, {Beyond::zero, Beyond::mirror}},
-                         }),
-                         [](const auto& test) { return test.param.name; });
-
-// The loss is the sum of the output times something. Tolerances as in gradient_test.cpp. Mutation:
-// another point beyond a wall, or one of the readers of a mirrored point left out on the way back.
-TEST_P(DilatedBetween, OutputAndGradientsAreTheTwins) {
-  const DilatedOptions options{5, 2, {4, 1}};
-  const NetworkSpec spec = network_on(GetParam().points, options, 2);
-  const std::size_t points = spec.grid.points_total(), channels = 2;
-  const Parameters weights = initial_parameters(spec, Rng(1));
-  reference::DoubleParameters weights_of_twin(weights);
-  const reference::Dilated twin(spec, weights_of_twin, unit_scaling(channels), GetParam().padding);
-  std::vector<float> input(points * channels), factor(input.size()), output(input.size());
-  reference::Network::Field x(channels, std::vector<double>(points));
-  for (std::size_t i = 0; i < input.size(); ++i) {
-    input[i] = static_cast<float>(Rng(2).normal(i));
-    factor[i] = static_cast<float>(Rng(3).normal(i));
-    x[i % channels][i / channels] = double(input[i]);
-  }
-  const auto loss = [&] {
-    const reference::Network::Field y = twin.body(x, {}, nullptr);
-    double sum = 0.0;
-    for (std::size_t i = 0; i < factor.size(); ++i)
-      sum += double(factor[i]) * y[i % channels][i / channels];
-    return sum;
+// Mutation: a family that has no convolutions taken at its word, or a ring made all the same.
+TEST(Dilated, PadsByItsConvolutions) {
+  const Grid room = with_walls(make_grid(1, {9, 8}, {1.0, 1.0}), {"points", "centres"});
+  const auto padded = [&](const config::Choice<FamilyRow>& family,
+                          NetworkOptions::PaddingOptions padding) {
+    return make_network(room, {.padding = std::move(padding), .family = family});
+  };
+  const DilatedOptions options{8, 1, {1, 4}};
+  const auto refused = [&](const config::Choice<FamilyRow>& family,
+                           const NetworkOptions::PaddingOptions& padding) {
+    return test::error_text(ErrorKind::config, [&] { padded(family, padding); });
   };
 
-  const cpu::dilated::DilatedBody body(spec, options, GetParam().padding, active_isa());
-  std::vector<float> packed(body.size());
-  body.pack(weights, packed.data());
-  cpu::Rows rows{.weights = packed.data(), .count = 1};
-  rows.input = [&](std::size_t, float* to) { std::ranges::copy(input, to); };
-  rows.output = [&](std::size_t, std::size_t first, std::size_t n, float* values) {
-    std::copy_n(values, n * channels, output.data() + first * channels);
-    std::copy_n(factor.data() + first * channels, n * channels, values);
-  };
-  const auto pass = body.pass(1, 1);
-  pass->run({&rows, 1});
-  Parameters gradient = zero_parameters(spec);
-  body.unpack(pass->gradient(0), gradient);
-
-  const reference::Network::Field y = twin.body(x, {}, nullptr);
-  std::vector<double> found(output.begin(), output.end()), expected;
-  for (std::size_t i = 0; i < output.size(); ++i) expected.push_back(y[i % channels][i / channels]);
-  EXPECT_LT(test::relative_l2(found, expected), 2e-6);
-  for (std::size_t t = 0; t < gradient.size(); ++t) {
-    const std::vector<float>& values = gradient[t].values;
-    double largest = 0.0;
-    for (const float g : values) largest = std::max(largest, std::abs(double(g)));
-    ASSERT_GT(largest, 0.0) << gradient[t].name;
-    for (std::size_t i = 0; i < values.size(); i += 1 + values.size() / 7) {
-      double& w = weights_of_twin.values[t][i];
-      const double kept = w, step = 1e-5;
-      w = kept + step;
-      const double above = loss();
-      w = kept - step;
-      const double below = loss();
-      w = kept;
-      EXPECT_NEAR(double(values[i]), (above - below) / (2 * step), 2e-5 * largest + 1e-8)
-          << gradient[t].name << "[" << i << "]";
-    }
-  }
+  EXPECT_EQ(padded(dilated(options), {{}, {"conv-zero"}}).body_grid().points, room.points);
+  EXPECT_EQ(padded(dilated(options), {{}, {"conv-zero", "odd"}}).body_grid().points,
+            (std::vector<std::size_t>{9, 10}));
+  EXPECT_TRUE(test::contains(refused(fno({{4, 4}, 5, 7, 8}), {{}, {"blended", "conv-mirror"}}),
+                             "network.padding.kind is conv-mirror for axis 2, but networks of the "
+                             "family fno take rings only"));
+  EXPECT_TRUE(test::contains(refused(dilated(options), {{0.25}, {"conv-zero"}}),
+                             "network.padding.share is 0.25 for axis 1, where convolutions pad"));
 }
 
 }  // namespace

@@ -113,6 +113,33 @@ std::vector<Case> cases() {
       {"DilatedInputs", dilated_shape({5, 6}, {4, 1, {2, 1}}, 4, {true, true}), 3},
   };
   list.insert(list.end(), convolutions.begin(), convolutions.end());
+  if (test::testing_cuda()) return list;  // what follows has no GPU kernels
+  // Convolutions that pad: each kind at each wall, mirrors that meet, beside a ring of either sort.
+  const NetworkSpec row = with_positions(dilated_shape({13}, {5, 2, {4, 1}}, 2)),
+                    few = dilated_shape({5}, {5, 2, {4, 1}}),
+                    room = dilated_shape({5, 6}, {3, 1, {4, 1}}, 2, {true, true});
+  for (const char* wall : {"centres", "points"})
+    for (const char* kind : {"zero", "mirror"}) {
+      const std::string conv = std::string("conv-") + kind, name = std::string(wall) + "_" + kind;
+      list.push_back({"DilatedLine_" + name, with_padding(row, {wall}, {}, {conv}), 3});
+      list.push_back({"DilatedFew_" + name, with_padding(few, {wall}, {}, {conv}), 1});
+      list.push_back(
+          {"DilatedChannel_" + name, with_padding(room, {wall, "periodic"}, {}, {conv}), 2});
+      list.push_back({"DilatedRoom_" + name,
+                      with_padding(room, {"points", wall}, {0.0}, {"conv-mirror", conv}), 2});
+    }
+  list.push_back({"DilatedRingAndWall",
+                  with_padding(room, {"points", "centres"}, {0.4, 0.0}, {"odd", "conv-zero"}), 2});
+  list.push_back({"DilatedHoleAtWalls",
+                  with_padding(room, {"points", "centres"}, {}, {"conv-mirror", "conv-zero"},
+                               test::with_hole(room.grid, 2)),
+                  5});
+  const NetworkSpec told = test::with_shifts(test::with_parameters(row, 2));
+  list.push_back({"DilatedShifts", told, 5});
+  list.push_back({"DilatedPlaneShifts",
+                  test::with_shifts(test::with_parameters(
+                      with_padding(room, {"points", "centres"}, {}, {"conv-zero"}), 3)),
+                  6});
   return list;
 }
 

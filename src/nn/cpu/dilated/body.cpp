@@ -20,27 +20,32 @@ void for_each_weight(const DilatedBody& body, const Visit& visit) {
           visit(layer.weight + t * tap_size + (o / kPanel * layer.in + i) * kPanel + o % kPanel,
                 tensor, (o * layer.in + i) * body.taps + t);
     for (std::size_t o = 0; o < layer.out; ++o) visit(layer.bias + o, tensor + 1, o);
-    tensor += 2;
+    for (std::size_t s = 0; s < body.shifts; ++s)
+      for (std::size_t o = 0; o < layer.out; ++o)
+        visit(layer.shift + s * padded(layer.out) + o, tensor + 2, o * body.shifts + s);
+    tensor += body.shifts > 0 ? 3 : 2;
   }
 }
 
 }  // namespace
 
-DilatedBody::DilatedBody(const NetworkSpec& spec, const DilatedOptions& o,
-                         const std::vector<Beyond>& padding, Isa isa)
+DilatedBody::DilatedBody(const NetworkSpec& spec, const DilatedOptions& o, Isa isa)
     : options(o),
       points(spec.body_grid().points_total()),
       taps(1),
       in(spec.in_channels()),
       out(spec.out_channels()),
+      shifts(spec.shifts()),
       out_padded(padded(out)),
       width_padded(padded(o.width)),
       field_ld(field_stride(o.width)),
       transposed_size(0),
+      biases_size(0),
       kernels(cpu::kernels(isa)),
       convolutions(dilated::convolutions(isa)),
       size_(0) {
   for (std::size_t axis = 0; axis < spec.grid.axes(); ++axis) taps *= o.taps;
+  const std::vector<Beyond> padding = beyond(spec);
   std::vector<std::size_t> dilations;  // of the tables
   const auto take = [](std::size_t& next, std::size_t n) {
     const std::size_t at = next;
@@ -55,9 +60,11 @@ DilatedBody::DilatedBody(const NetworkSpec& spec, const DilatedOptions& o,
       forward_.push_back(neighbours(spec.body_grid().points, padding, o.taps, dilation));
       adjoint_.push_back(adjoint(forward_.back()));
     }
-    Layer layer{from, to, 0, 0, 0, table};
+    Layer layer{from, to, 0, 0, 0, table, 0};
     layer.weight = take(size_, taps * from * padded(to));
     layer.bias = take(size_, to);
+    layer.shift = take(size_, shifts * padded(to));
+    if (shifts > 0) layer.shifted = take(biases_size, to);
     layer.transposed = take(transposed_size, taps * to * padded(from));
     layers.push_back(layer);
   };
@@ -85,8 +92,21 @@ std::size_t DilatedBody::stride(const Layer& layer, bool of_input) const {
   return &layer == &projection() ? out_padded : field_ld;
 }
 
-Convolution DilatedBody::convolution(const float* weights, const Layer& layer, const float* x,
-                                     float* y) const {
+RowBias DilatedBody::row_bias(const Rows& rows, std::size_t row, float* biases) const {
+  if (shifts == 0) return {};
+  const float* by = rows.shifts(row);
+  for (const Layer& layer : layers) {
+    const std::size_t n = padded(layer.out);
+    float* bias = biases + layer.shifted;
+    std::copy_n(rows.weights + layer.bias, n, bias);
+    for (std::size_t s = 0; s < shifts; ++s)
+      for (std::size_t c = 0; c < n; ++c) bias[c] += by[s] * rows.weights[layer.shift + s * n + c];
+  }
+  return {by, biases};
+}
+
+Convolution DilatedBody::convolution(const float* weights, const RowBias& bias, const Layer& layer,
+                                     const float* x, float* y) const {
   const Neighbours& table = forward_[layer.table];
   Convolution c{};
   c.points = points;
@@ -98,7 +118,7 @@ Convolution DilatedBody::convolution(const float* weights, const Layer& layer, c
   c.x = x;
   c.ldx = stride(layer, true);
   c.weight = weights + layer.weight;
-  c.bias = weights + layer.bias;
+  c.bias = shifts > 0 ? bias.biases + layer.shifted : weights + layer.bias;
   c.y = y;
   c.ldy = stride(layer, false);
   return c;
@@ -123,7 +143,7 @@ Convolution DilatedBody::backward(const float* transposed, const Layer& layer, c
 }
 
 void DilatedBody::add_gradients(const Layer& layer, const float* x, const float* d,
-                                float* gradient) const {
+                                const RowBias& bias, float* gradient) const {
   TapGradient t{};
   t.points = points;
   t.in = layer.in;
@@ -136,16 +156,25 @@ void DilatedBody::add_gradients(const Layer& layer, const float* x, const float*
   t.ldd = stride(layer, false);
   t.gradient = gradient + layer.weight;
   convolutions.tap_gradient(t);
-  kernels.column_sums(points, t.out_padded, d, t.ldd, gradient + layer.bias);
+  if (shifts == 0) {
+    kernels.column_sums(points, t.out_padded, d, t.ldd, gradient + layer.bias);
+    return;
+  }
+  // The bias of a row is b + sum_s p_s w_s: both have its sums over points, the second times p_s.
+  float* sums = bias.biases + layer.shifted;
+  std::fill_n(sums, t.out_padded, 0.0f);
+  kernels.column_sums(points, t.out_padded, d, t.ldd, sums);
+  for (std::size_t c = 0; c < t.out_padded; ++c) gradient[layer.bias + c] += sums[c];
+  for (std::size_t s = 0; s < shifts; ++s)
+    for (std::size_t c = 0; c < t.out_padded; ++c)
+      gradient[layer.shift + s * t.out_padded + c] += bias.by[s] * sums[c];
 }
 
 }  // namespace dilated
 
 std::unique_ptr<Body> make_dilated(const NetworkSpec& spec, Isa isa) {
-  // So far every axis goes round.
-  const std::vector<Beyond> padding(spec.grid.axes(), Beyond::periodic);
   return std::make_unique<dilated::DilatedBody>(spec, spec.family.options.as(dilated_fields()),
-                                                padding, isa);
+                                                isa);
 }
 
 }  // namespace stap::cpu

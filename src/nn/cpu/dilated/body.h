@@ -20,14 +20,20 @@ namespace stap::cpu::dilated {
 /// transposed weights, [tap][panels of out -> in], in the array of those.
 struct Layer {
   std::size_t in, out, weight, bias, transposed;
-  std::size_t table;  ///< of neighbours: one per dilation
+  std::size_t table;        ///< of neighbours: one per dilation
+  std::size_t shift;        ///< in the packed array, [shifts][padded out]
+  std::size_t shifted = 0;  ///< its bias in RowBias::biases
+};
+
+/// The biases of a row, where parameters shift them.
+struct RowBias {
+  const float* by = nullptr;  ///< Rows::shifts of the row
+  float* biases = nullptr;    ///< of all layers
 };
 
 class DilatedBody final : public Body {
  public:
-  /// Beyond per axis.
-  DilatedBody(const NetworkSpec& spec, const DilatedOptions& options,
-              const std::vector<Beyond>& padding, Isa isa);
+  DilatedBody(const NetworkSpec& spec, const DilatedOptions& options, Isa isa);
 
   std::size_t size() const override { return size_; }
   std::size_t hidden_channels() const override { return options.width; }
@@ -40,10 +46,12 @@ class DilatedBody final : public Body {
 
   DilatedOptions options;
   std::size_t points, taps, in, out;  ///< taps: of a convolution, on all axes
+  std::size_t shifts;                 ///< NetworkSpec::shifts()
   std::size_t out_padded, width_padded;
   std::size_t field_ld;       ///< stride of a field of `width` channels
   std::vector<Layer> layers;  ///< lifting, those of the blocks, projection
   std::size_t transposed_size;
+  std::size_t biases_size;  ///< of RowBias::biases; 0 without shifts
   const Kernels& kernels;
   const Convolutions& convolutions;
 
@@ -57,13 +65,17 @@ class DilatedBody final : public Body {
   const Layer& lifting() const { return layers.front(); }
   const Layer& projection() const { return layers.back(); }
 
+  /// In `biases`, of biases_size.
+  RowBias row_bias(const Rows& rows, std::size_t row, float* biases) const;
   /// x -> y = x W + bias; all else is to be set.
-  Convolution convolution(const float* weights, const Layer& layer, const float* x, float* y) const;
+  Convolution convolution(const float* weights, const RowBias& bias, const Layer& layer,
+                          const float* x, float* y) const;
   /// The gradient at a layer's output -> that at its input, by its transposed weights.
   Convolution backward(const float* transposed, const Layer& layer, const float* d,
                        float* d_in) const;
-  /// Adds the gradients of a layer's weights and bias.
-  void add_gradients(const Layer& layer, const float* x, const float* d, float* gradient) const;
+  /// Adds the gradients of a layer's weights, bias and shifts; its bias of the row is lost.
+  void add_gradients(const Layer& layer, const float* x, const float* d, const RowBias& bias,
+                     float* gradient) const;
 
  private:
   // Of the points of a layer's input, or of its output.

@@ -10,7 +10,10 @@ namespace {
 class DilatedForward final : public Forward {
  public:
   explicit DilatedForward(const DilatedBody& body)
-      : net_(body), input_(body.input_size()), output_(body.output_size()) {
+      : net_(body),
+        input_(body.input_size()),
+        output_(body.output_size()),
+        biases_(body.biases_size) {
     for (Buffer<float>& field : fields_) field = Buffer<float>(body.field_size());
   }
 
@@ -22,7 +25,7 @@ class DilatedForward final : public Forward {
   void advance(const Rows& rows, std::size_t row, const HiddenSink* sink);
 
   const DilatedBody& net_;
-  Buffer<float> input_, output_;
+  Buffer<float> input_, output_, biases_;
   std::array<Buffer<float>, 3> fields_;
 };
 
@@ -36,11 +39,12 @@ void DilatedForward::advance(const Rows& rows, std::size_t row, const HiddenSink
     return static_cast<float*>(nullptr);
   };
 
+  const RowBias bias = net_.row_bias(rows, row, biases_.data());
   rows.input(row, input_.data());
-  convolve(net_.convolution(rows.weights, net_.lifting(), input_.data(), block));
+  convolve(net_.convolution(rows.weights, bias, net_.lifting(), input_.data(), block));
   for (std::size_t l = 0; l < net_.depth(); ++l) {
     float* to = unused();
-    Convolution c = net_.convolution(rows.weights, net_.layers[l + 1], from, to);
+    Convolution c = net_.convolution(rows.weights, bias, net_.layers[l + 1], from, to);
     c.gelu = true;
     if (net_.ends_block(l)) c.add = block;
     convolve(c);
@@ -48,7 +52,7 @@ void DilatedForward::advance(const Rows& rows, std::size_t row, const HiddenSink
     if (net_.ends_block(l)) block = to;
   }
   if (sink != nullptr) (*sink)(row, 0, net_.points, from, net_.field_ld);
-  convolve(net_.convolution(rows.weights, net_.projection(), from, output_.data()));
+  convolve(net_.convolution(rows.weights, bias, net_.projection(), from, output_.data()));
   for (std::size_t p = 1; p < net_.points; ++p)  // without the pad between points
     for (std::size_t c = 0; c < net_.out; ++c)
       output_.data()[p * net_.out + c] = output_.data()[p * net_.out_padded + c];

@@ -41,6 +41,8 @@ class DilatedPass final : public Pass {
     Buffer<float> d_output;             // [points][padded out]
     Buffer<float> d_block;              // gradient at a block's output, then at its input
     Buffer<float> d_field[2];
+    Buffer<float> biases;
+    RowBias bias{};
   };
 
   void forward(const Rows& rows, std::size_t row, Trail& trail) const;
@@ -57,7 +59,8 @@ DilatedPass::Trail::Trail(const DilatedBody& body)
     : input(body.input_size()),
       output(body.output_size()),
       d_output(body.output_size()),
-      d_block(body.field_size()) {
+      d_block(body.field_size()),
+      biases(body.biases_size) {
   for (std::size_t l = 0; l <= body.depth(); ++l) fields.emplace_back(body.field_size());
   for (std::size_t l = 0; l < body.depth(); ++l) slopes.emplace_back(body.field_size());
   for (Buffer<float>& field : d_field) field = Buffer<float>(body.field_size());
@@ -114,17 +117,19 @@ void DilatedPass::forward(const Rows& rows, std::size_t row, Trail& trail) const
   const auto& convolve = net_.convolutions.convolve;
   const std::size_t each = net_.options.dilations.size();
   std::vector<Buffer<float>>& fields = trail.fields;
+  const RowBias& bias = trail.bias = net_.row_bias(rows, row, trail.biases.data());
   rows.input(row, trail.input.data());
-  convolve(net_.convolution(rows.weights, net_.lifting(), trail.input.data(), fields[0].data()));
+  convolve(
+      net_.convolution(rows.weights, bias, net_.lifting(), trail.input.data(), fields[0].data()));
   for (std::size_t l = 0; l < net_.depth(); ++l) {
-    Convolution c =
-        net_.convolution(rows.weights, net_.layers[l + 1], fields[l].data(), fields[l + 1].data());
+    Convolution c = net_.convolution(rows.weights, bias, net_.layers[l + 1], fields[l].data(),
+                                     fields[l + 1].data());
     c.slope = trail.slopes[l].data();
     if (net_.ends_block(l)) c.add = fields[l + 1 - each].data();
     convolve(c);
   }
   float *output = trail.output.data(), *d_output = trail.d_output.data();
-  convolve(net_.convolution(rows.weights, net_.projection(), fields.back().data(), d_output));
+  convolve(net_.convolution(rows.weights, bias, net_.projection(), fields.back().data(), d_output));
   for (std::size_t p = 0; p < net_.points; ++p)
     std::copy_n(d_output + p * net_.out_padded, net_.out, output + p * net_.out);
   rows.output(row, 0, net_.points, output);  // from here on: its gradient
@@ -137,7 +142,7 @@ void DilatedPass::backward(const float* transposed, Trail& trail, float* gradien
   float *d_block = trail.d_block.data(), *d = trail.d_field[0].data();
   float* d_before = trail.d_field[1].data();
   net_.add_gradients(net_.projection(), trail.fields.back().data(), trail.d_output.data(),
-                     gradient);
+                     trail.bias, gradient);
   convolve(net_.backward(transposed, net_.projection(), trail.d_output.data(), d_block));
   for (std::size_t l = net_.depth(); l-- > 0;) {
     // d is to be the gradient at what the GELU of layer l takes.
@@ -146,7 +151,7 @@ void DilatedPass::backward(const float* transposed, Trail& trail, float* gradien
       for (std::size_t i = 0; i < net_.points * net_.field_ld; ++i) d[i] = d_block[i] * slope[i];
     }
     const Layer& layer = net_.layers[l + 1];
-    net_.add_gradients(layer, trail.fields[l].data(), d, gradient);
+    net_.add_gradients(layer, trail.fields[l].data(), d, trail.bias, gradient);
     Convolution c = net_.backward(transposed, layer, d, d_before);
     if (l == 0 || net_.ends_block(l - 1)) {
       c.add = c.y = d_block;
@@ -156,7 +161,7 @@ void DilatedPass::backward(const float* transposed, Trail& trail, float* gradien
     }
     convolve(c);
   }
-  net_.add_gradients(net_.lifting(), trail.input.data(), d_block, gradient);
+  net_.add_gradients(net_.lifting(), trail.input.data(), d_block, trail.bias, gradient);
 }
 
 }  // namespace
@@ -166,7 +171,8 @@ std::size_t DilatedBody::batch_bytes() const {
 }
 
 std::size_t DilatedBody::thread_bytes() const {
-  return sizeof(float) * (input_size() + 2 * output_size() + (2 * depth() + 4) * field_size());
+  return sizeof(float) *
+         (input_size() + 2 * output_size() + (2 * depth() + 4) * field_size() + biases_size);
 }
 
 std::unique_ptr<Pass> DilatedBody::pass(std::size_t batches, int threads) const {

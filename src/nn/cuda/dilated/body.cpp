@@ -68,6 +68,10 @@ class DilatedBody final : public Body {
       throw Error(ErrorKind::config,
                   fmt::format("dilated networks have no GPU kernels for {}: choose device: cpu",
                               spec_.grid.walled() ? "axes with walls" : "fixed fields"));
+    if (spec_.shifts() > 0)
+      throw Error(ErrorKind::config,
+                  "network.parameter_input is shifts, but the GPU's kernels take parameters as "
+                  "input channels only: choose channels, or device: cpu");
     need("network.width", options_.width, 64);
     need("the number of channels", spec_.out_channels(), kChannels);
     need("the number of input channels", spec_.in_channels(), 64);
@@ -108,7 +112,7 @@ class DilatedBody final : public Body {
 
   void prepare() override {
     prepare_dilated();
-    // So far every axis goes round.
+    // Every axis goes round: walls are refused.
     const std::vector<Beyond> padding(spec_.grid.axes(), Beyond::periodic);
     std::vector<std::size_t> dilations{1};  // of lifting and projection
     for (std::size_t b = 0; b < options_.blocks; ++b)
