@@ -95,12 +95,16 @@ Study study_of(const SimulateOptions& options, const Globals& globals) {
 }
 
 // The solver must be what the networks learned.
-void check_solver(const Solver& solver, const Grid& grid, double dt, const std::string& model) {
+void check_solver(const Solver& solver, const StateInfo& learned, const std::string& model) {
+  const auto& [equation, grid, dt] = learned;
   const auto close = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); };
   const Grid& own = solver.grid();
   if (own.channels != grid.channels || own.points != grid.points || own.ends != grid.ends)
     throw Error(ErrorKind::config, fmt::format("{} takes states of {}, but {} has {}", model,
                                                grid.shape_text(), solver.name(), own.shape_text()));
+  if (!equation.empty() && equation != solver.name())
+    throw Error(ErrorKind::config, fmt::format("{} has learned {}, but the solver is that of {}",
+                                               model, equation, solver.name()));
   for (std::size_t axis = 0; axis < grid.axes(); ++axis)
     if (!close(own.lengths[axis], grid.lengths[axis]))
       throw Error(ErrorKind::config,
@@ -109,6 +113,23 @@ void check_solver(const Solver& solver, const Grid& grid, double dt, const std::
   if (dt > 0 && !close(solver.dt(), dt))
     throw Error(ErrorKind::config, fmt::format("{} makes steps of {:g}, but {} makes steps of {:g}",
                                                model, dt, solver.name(), solver.dt()));
+}
+
+// Where the solver is not asked about the problem that the run learned; empty: it is, or nobody
+// knows.
+std::string other_problem(SimulateOptions options, const Globals& globals, const Study& study) {
+  if (!fs::is_directory(options.model) || (options.study.empty() && options.overrides.empty()))
+    return {};
+  options.study.clear();
+  options.overrides.clear();
+  config::Value here, there;
+  here.set("pde", data_request(study).pde);
+  there.set("pde", data_request(study_of(options, globals)).pde);
+  const auto differing = differences(here, there, options.model);
+  if (differing.empty()) return {};
+  return fmt::format(
+      "the solver is not asked about what the networks learned, and error bars are about that: {}",
+      fmt::join(differing, "; "));
 }
 
 // What the results depend on besides the options.
@@ -190,7 +211,7 @@ void run_simulate(SimulateOptions options, const Globals& globals, std::ostream&
                             options.model, surrogate.cluster));
   const Study study = study_of(options, globals);
   const std::shared_ptr<const Solver> solver = make_solver(study, globals.threads);
-  check_solver(*solver, grid, model_info(options.model, surrogate, grid).dt, options.model);
+  check_solver(*solver, model_info(options.model, surrogate, grid), options.model);
   check_described(options.input, grid, solver->dt(), "the model");
   request.initial = read_initial(options.input, grid, 1);
   clear_masked(study.fixed.get(), request.initial.values());
@@ -203,6 +224,8 @@ void run_simulate(SimulateOptions options, const Globals& globals, std::ostream&
   Console console(globals);
   if (const std::string older = about_older_networks(options.model); !older.empty())
     console.warning(older);
+  if (const std::string other = other_problem(options, globals, study); !other.empty())
+    console.warning(other);
   for (const std::string& text : outside_ranges(request.parameters, draws))
     console.warning(fmt::format(
         "{}, which the networks were trained for: what they make of it is extrapolated", text));
@@ -292,6 +315,7 @@ void add_simulate(CLI::App& program, const Globals& globals) {
   command
       ->add_option("--most", options->most,
                    "Ask for this many solver steps at most, shared equally among trajectories")
+      ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 40))
       ->type_name("N");
   command->add_flag("--anywhere", options->anywhere,
                     "The input states are from anywhere in a trajectory, not from its beginning");

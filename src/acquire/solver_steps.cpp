@@ -24,9 +24,10 @@ double orderly(double value) {
 // added to it.
 class Rollouts {
  public:
-  Rollouts(Committee& committee, const StepsToPlace& wanted)
+  Rollouts(Committee& committee, const StepsToPlace& wanted, const StopAsked& stop)
       : committee_(committee),
         wanted_(wanted),
+        stop_(stop),
         members_(static_cast<std::size_t>(committee.members())),
         rows_(committee, members_ * (wanted.steps + 1 + 2 + wanted.steps)) {
     Conditions conditions;
@@ -39,6 +40,7 @@ class Rollouts {
     std::vector<int> model(members_);
     for (std::size_t m = 0; m < members_; ++m) model[m] = static_cast<int>(m);
     for (std::size_t t = 0; t < wanted.steps; ++t) {
+      look();
       std::vector<std::size_t> from, to;
       for (std::size_t m = 0; m < members_; ++m) {
         from.push_back(own(m, t));
@@ -65,6 +67,7 @@ class Rollouts {
     std::vector<int> model;
     std::vector<double> distance;
     for (std::size_t t = 0; t < steps; ++t) {
+      look();
       from.clear(), to.clear(), target.clear(), model.clear();
       const auto make = [&](std::size_t m, std::size_t source, std::size_t goal, bool solver) {
         from.push_back(source);
@@ -101,6 +104,9 @@ class Rollouts {
   }
 
  private:
+  void look() const {
+    if (stop_ && stop_()) throw Stopped();
+  }
   std::size_t own(std::size_t m, std::size_t time) const { return m * (wanted_.steps + 1) + time; }
   std::size_t base(std::size_t m, std::size_t time) const {
     return members_ * (wanted_.steps + 1) + 2 * m + time % 2;
@@ -111,6 +117,7 @@ class Rollouts {
 
   Committee& committee_;
   const StepsToPlace& wanted_;
+  const StopAsked& stop_;
   std::size_t members_;
   ResidentRows rows_;
   Conditions initial_;
@@ -126,7 +133,8 @@ std::size_t best_of(const std::vector<double>& with, const Pattern& pattern) {
 
 }  // namespace
 
-PlacedSteps place_solver_steps(Committee& committee, const StepsToPlace& wanted) {
+PlacedSteps place_solver_steps(Committee& committee, const StepsToPlace& wanted,
+                               const StopAsked& stop) {
   if (committee.members() < 2)
     throw Error(ErrorKind::config,
                 "networks that disagree say where the solver helps most, but there is only one: "
@@ -134,7 +142,7 @@ PlacedSteps place_solver_steps(Committee& committee, const StepsToPlace& wanted)
   if (wanted.cost > wanted.steps || wanted.steps == 0)
     throw Error(ErrorKind::internal, "more steps of the solver than there are");
   PlacedSteps placed{Pattern(wanted.steps)};
-  Rollouts rollouts(committee, wanted);
+  Rollouts rollouts(committee, wanted, stop);
   Pattern& pattern = placed.pattern;
   for (std::size_t k = 0; k < wanted.cost; ++k)
     pattern.set(best_of(rollouts.sums_with(pattern).with, pattern), true);

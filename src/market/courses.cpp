@@ -102,8 +102,8 @@ class ToleranceCourses final : public Courses {
 
 class ShareCourses final : public Courses {
  public:
-  ShareCourses(const SimulationRequest& request, Committee& committee)
-      : Courses(request, committee), trips_(count()) {
+  ShareCourses(const SimulationRequest& request, Committee& committee, const StopAsked& stop)
+      : Courses(request, committee), stop_(stop), trips_(count()) {
     const SimulationRules& rules = request.rules;
     for (std::size_t row = 0; row < count(); ++row) {
       Trip& trip = trips_[row];
@@ -163,11 +163,13 @@ class ShareCourses final : public Courses {
     const std::size_t skipped = trip.without ? 1 : 0;
     PlacedSteps placed{Pattern(steps), std::vector<double>(steps, 0.0)};
     if (std::min(trip.left, steps - skipped) > 0)
-      placed = place_solver_steps(committee_, {.state = single(row, trip.step),
-                                               .step = static_cast<std::uint32_t>(trip.step),
-                                               .parameters = request_.parameters.row(row),
-                                               .steps = steps,
-                                               .cost = std::min(trip.left, steps - skipped)});
+      placed = place_solver_steps(committee_,
+                                  {.state = single(row, trip.step),
+                                   .step = static_cast<std::uint32_t>(trip.step),
+                                   .parameters = request_.parameters.row(row),
+                                   .steps = steps,
+                                   .cost = std::min(trip.left, steps - skipped)},
+                                  stop_);
     trip.pattern = Pattern(rules.steps);
     const double points = static_cast<double>(committee_.grid().points_total());
     for (std::size_t i = 0; i < steps; ++i) {
@@ -191,6 +193,7 @@ class ShareCourses final : public Courses {
     return true;
   }
 
+  const StopAsked& stop_;
   std::vector<Trip> trips_;
 };
 
@@ -340,12 +343,13 @@ std::size_t Courses::allowed(std::size_t row) const {
   return most;
 }
 
-std::unique_ptr<Courses> make_courses(const SimulationRequest& request, Committee& committee) {
+std::unique_ptr<Courses> make_courses(const SimulationRequest& request, Committee& committee,
+                                      const StopAsked& stop) {
   switch (request.rules.how) {
     case How::tolerance:
       return std::make_unique<ToleranceCourses>(request, committee);
     case How::share:
-      return std::make_unique<ShareCourses>(request, committee);
+      return std::make_unique<ShareCourses>(request, committee, stop);
     case How::verify:
       break;
   }

@@ -10,6 +10,7 @@
 
 #include "stap/core/answer_record.h"
 #include "stap/core/committee.h"
+#include "stap/core/stop.h"
 #include "stap/market/simulate.h"
 
 namespace stap {
@@ -51,7 +52,7 @@ class Courses {
   const Course& operator[](std::size_t row) const { return courses_[row]; }
 
   /// The surrogate's work for these, none of which waits for the solver: then each has questions,
-  /// or is done.
+  /// or is done. Throws Stopped where that may take long.
   virtual void move(std::span<const std::size_t> rows) = 0;
   /// Takes the answers to all of a row's questions, in their order.
   void take(std::size_t row, std::span<AnswerRecord> answers);
@@ -74,7 +75,9 @@ class Courses {
   std::vector<std::vector<float>> singles_;
 };
 
-std::unique_ptr<Courses> make_courses(const SimulationRequest& request, Committee& committee);
+/// `stop` is asked while a share is planned, and must outlive them.
+std::unique_ptr<Courses> make_courses(const SimulationRequest& request, Committee& committee,
+                                      const StopAsked& stop);
 
 /// Solver steps of each trajectory under a share.
 std::size_t shared_steps(const SimulationRules& rules);

@@ -84,7 +84,14 @@ void Market::serve(QueueDriver& driver, Clock::time_point until) {
 void Market::order(Customer& customer) {
   if (asked_ != nullptr && asked_ != &customer) asked_->rest();
   asked_ = &customer;
-  for (SolverOrder& order : customer.ask()) {
+  std::vector<SolverOrder> orders;
+  try {
+    orders = customer.ask();
+  } catch (const Stopped&) {  // planning was stopped: what is paid for is waited for
+    wind_down();
+    throw;
+  }
+  for (SolverOrder& order : orders) {
     const Solver& solver = *order.solver;
     auto driver =
         std::ranges::find_if(drivers_, [&](const auto& d) { return &d->solver() == &solver; });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -20,6 +21,7 @@
 #include "stap/core/sha256.h"
 #include "stap/data/array_file.h"
 #include "stap/data/transitions.h"
+#include "stap/eval/hybrid.h"
 #include "stap/folder/own_folder.h"
 #include "stap/folder/run_records.h"
 #include "stap/journal/answer_log.h"
@@ -34,7 +36,6 @@ using config::Value;
 using How = SimulationRules::How;
 using Placing = SimulationRules::Placing;
 
-constexpr std::string_view kSimulationFormat = "simulation/1";
 constexpr const char *kOwnRequest = "config.yaml", *kResultFile = "simulation.h5",
                      *kSolvedFile = "transitions.h5";
 constexpr std::string_view kSimulationLine = "simulation";
@@ -237,7 +238,7 @@ class SimulationFolder final : public OwnFolder {
     });
     if (!begun) begin(log);
     log.hold_reserve(info_.grid.values());
-    const std::unique_ptr<Courses> courses = make_courses(request_, committee);
+    const std::unique_ptr<Courses> courses = make_courses(request_, committee, stop);
     Simulation simulation(request_, *courses, solver, log);
     Customer* const customers[] = {&simulation};
     try {
@@ -400,13 +401,15 @@ void check(const SimulationRequest& request, const Committee& committee, const S
   const SimulationRules& rules = request.rules;
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::config, why); };
   if (rules.steps == 0 || request.initial.count() == 0) refuse("a simulation of nothing");
-  if (rules.how != How::share && !(rules.tolerance > 0))
+  if (rules.how != How::share && !(rules.tolerance > 0 && std::isfinite(rules.tolerance)))
     refuse(fmt::format("a tolerance of {:g} is none: give one above 0", rules.tolerance));
   if (rules.how == How::share && !(rules.share > 0 && rules.share <= 1))
     refuse(fmt::format("a share of {:g} is none: give one up to 1", rules.share));
   if (rules.how == How::verify && rules.draft == 0) refuse("drafts of no steps");
   if (rules.how == How::tolerance && (!request.bars || request.bars->cluster != 1))
     refuse("a tolerance needs error bars of networks that make one step at a time");
+  if (rules.how == How::tolerance)  // before there is a folder
+    HybridTurns(*request.bars, {.tolerance = rules.tolerance, .steps = rules.steps});
   if (rules.how == How::share && rules.placing == Placing::planned && committee.members() < 2)
     refuse(
         "only networks that disagree can plan where the solver helps most, and there is one: "

@@ -8,6 +8,7 @@
 #include "stap/core/committee.h"
 #include "stap/core/pattern.h"
 #include "stap/core/rng.h"
+#include "stap/core/stop.h"
 
 // Where the solver helps most on the way of a trajectory that it makes a share of.
 namespace stap {
@@ -31,8 +32,10 @@ struct PlacedSteps {
 /// STAP's utility R(member, averaged model, S) is how much closer that comes to the member's own
 /// rollout than the averaged model does, over all steps. S is found greedily: one step after the
 /// other, each the one of largest gain (of equals the first), then each is moved once to where
-/// that gains most. Throws Error(config) for a committee of one, which cannot disagree.
-PlacedSteps place_solver_steps(Committee& committee, const StepsToPlace& wanted);
+/// that gains most. The work grows with cost and with the square of the steps: it asks `stop`, and
+/// throws Stopped. Throws Error(config) for a committee of one, which cannot disagree.
+PlacedSteps place_solver_steps(Committee& committee, const StepsToPlace& wanted,
+                               const StopAsked& stop = {});
 
 /// The same number of steps at equal distances, the first one among them; and at random ones.
 Pattern even_steps(std::size_t steps, std::size_t cost);

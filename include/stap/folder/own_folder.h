@@ -11,6 +11,9 @@
 
 namespace stap {
 
+/// In the config.yaml and simulation.h5 of a folder that simulate() makes.
+inline constexpr std::string_view kSimulationFormat = "simulation/1";
+
 /// A folder that is ours, or will be: of a run, or of generated data. Its config.yaml is written
 /// last, so one that has it is whole, and its journal says whose it is before anything else.
 class OwnFolder {

@@ -219,9 +219,11 @@ TEST(Simulate, ContinuesWhereItWasStopped) {
     bool finished = false;
     for (int attempt = 0; !finished; ++attempt) {
       ASSERT_LT(attempt, 100);
+      // Planning looks often, and is done again each time.
+      const int most = rules.how == How::share ? 12 + 40 * attempt : 12;
       int looks = 0;
       finished =
-          run_it(rules, folder.path("out"), solver, 0.1f, StopAsked([&] { return ++looks > 12; }))
+          run_it(rules, folder.path("out"), solver, 0.1f, StopAsked([&] { return ++looks > most; }))
               .finished;
     }
     const Simulated again = run_it(rules, folder.path("out"), solver);  // all is there
@@ -231,6 +233,25 @@ TEST(Simulate, ContinuesWhereItWasStopped) {
     EXPECT_EQ(again.paid, whole.paid);
     EXPECT_EQ(bytes_of(folder.path("out")), bytes_of(folder.path("whole")));
   }
+}
+
+// Planning takes hours where steps are many. Broken by planning that does not look.
+TEST(Simulate, PlanningIsStoppedToo) {
+  const TemporaryFolder folder;
+  SimulationRequest request = request_for({.how = How::share, .share = 0.4});
+  request.rules.steps = 300;
+  const auto committee = committee_off_by(0.1f);
+  Observer silent;
+  int looks = 0;
+  const auto solver = std::make_shared<TimelessSolver>();
+
+  const Simulated done =
+      simulate(request, *committee, solver, {"timeless", kSimulated, kStepLength},
+               folder.path("out"), silent, StopAsked([&] { return ++looks > 12; }));
+
+  EXPECT_FALSE(done.finished);
+  EXPECT_LT(looks, 20);
+  EXPECT_EQ(solver->asked, 0u);
 }
 
 // A useless surrogate leaves all of it to the solver, and costs no more than that under a
