@@ -156,6 +156,9 @@ void repair(Looked& looked, const Globals& globals, Console& console, const Stop
           {file.file, false,
            file.file.filename() == "sweep.json"
                ? "remove it and run the same 'stap sweep' command again, which writes it"
+           : file.file.filename() == "simulation.h5" || file.file.filename() == "transitions.h5"
+               ? "if 'stap simulate' made it, run the same command again, which writes it from its "
+                 "journal"
            : !looked.remark.empty()
                ? "give the folder of the run"
                : "nothing to rebuild it from: if 'stap generate' made it, remove it and generate "

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "folder/look_at_file.h"
+#include "stap/folder/own_folder.h"
 #include "stap/folder/run_id.h"
 #include "stap/study/data_request.h"
 
@@ -44,6 +45,8 @@ class DataCheck {
     }
     if (any_file_at(journal_) || any_file_at(answers_)) add(journal_, [&] { check_journal(); });
     for (const char* name : kProducts) product(name);
+    if (format != nullptr && format->text() != nullptr && *format->text() == kSimulationFormat)
+      for (const char* name : kSimulated) simulated(folder_ / name);
     if (any_file_at(answers_)) answers();
     return std::move(states_);
   }
@@ -101,6 +104,10 @@ class DataCheck {
     else if (!key_.empty() && wanted(name) && !any_file_at(answers_))
       states_.push_back({file, Is::missing, "config.yaml describes it"});
   }
+  // Of a simulation that is not at its end they are not there yet.
+  void simulated(const fs::path& file) {
+    if (any_file_at(file)) add(file, [&] { check_seal(file, Sealed::always); });
+  }
   void answers() {
     std::uint64_t unnamed = 0;
     add(answers_, [&] { unnamed = check_answers(journal_, answers_); });
@@ -108,6 +115,7 @@ class DataCheck {
   }
 
   static constexpr std::array kProducts{"pool.h5", "test.h5"};
+  static constexpr std::array kSimulated{"simulation.h5", "transitions.h5"};
 
   fs::path folder_, config_ = folder_ / "config.yaml", journal_ = folder_ / "journal.jsonl",
                     answers_ = folder_ / "answers.bin";

@@ -69,6 +69,7 @@ TEST_F(Simulating, StaysWithinATolerance) {
   const Finished before = run(simulate("--tolerance 0.5", "out"));
   ASSERT_EQ(run("calibrate --quiet --on " + data_ + "/test.h5 " + run_).exit_code, 0);
 
+  const Finished endless = run(simulate("--tolerance inf", "endless"));
   const Finished strict = run(simulate("--tolerance 1e-9", "strict"));
   const Finished loose = run(simulate("--tolerance 1e9", "loose"));
   const Finished all = run(simulate("--share 1", "all"));
@@ -77,6 +78,8 @@ TEST_F(Simulating, StaysWithinATolerance) {
 
   EXPECT_EQ(before.exit_code, 3);
   EXPECT_TRUE(contains(before.err, "'stap calibrate " + run_ + "' makes them"));
+  EXPECT_EQ(endless.exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder_.path("endless")));  // refused before there is a folder
   ASSERT_EQ(strict.exit_code, 0) << strict.err;
   ASSERT_EQ(loose.exit_code, 0) << loose.err;
   EXPECT_EQ(Json::parse(strict.out).at("solver_steps"), 3 * kFar);
@@ -116,6 +119,17 @@ TEST_F(Simulating, SharesAndVerifies) {
 
   ASSERT_EQ(shared.exit_code, 0) << shared.err;
   EXPECT_EQ(Json::parse(shared.out).at("solver_steps"), 6);
+  // What it made has checksums that somebody looks at, and is made again from the journal.
+  const std::string whole = content(folder_.path("shared/simulation.h5"));
+  std::string changed = whole;
+  changed[whole.size() / 2] ^= 1;
+  folder_.file("shared/simulation.h5", changed);
+  const Finished damaged = run("fsck --repair " + folder_.path("shared"));
+  EXPECT_EQ(damaged.exit_code, 3);
+  EXPECT_TRUE(contains(damaged.out, "run the same command again")) << damaged.out;
+  EXPECT_EQ(run(simulate("--share 0.34", "shared")).exit_code, 0);
+  EXPECT_TRUE(content(folder_.path("shared/simulation.h5")) == whole);
+  EXPECT_EQ(run("fsck " + folder_.path("shared")).exit_code, 0);
   ASSERT_EQ(verified.exit_code, 0) << verified.err;
   EXPECT_GE(Json::parse(verified.out).at("solver_steps"), 6);
   EXPECT_EQ(without.exit_code, 2);
@@ -139,9 +153,17 @@ TEST_F(Simulating, RefusesWhatCannotBe) {
   refused("--share 1.5", "a share of 1.5 is none");
   refused("--share 0.1 --verify 2", "--verify needs --tolerance");
   refused("--tolerance 1 --placing even", "--placing is about --share");
+  refused("--share 0.1 --most -1", "--most: Value -1 not in range");
+  refused("--tolerance inf --verify 2", "a tolerance of inf is none");
   refused("--share 0.1 pde.dt=0.5", "makes steps of 0.5");
   refused("--share 0.1 pde.points=32", "takes states of");
+  refused("--share 0.1 --study paper/kdv pde.points=16 pde.length=1 pde.dt=0.04",
+          "has learned burgers, but the solver is that of kdv");
   EXPECT_FALSE(fs::exists(folder_.path("out")));
+  const Finished other = run(simulate("--share 0.1 pde.viscosity=0.5", "other"));
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_TRUE(contains(other.err, "what the networks learned")) << other.err;
+  EXPECT_TRUE(contains(other.err, "pde.viscosity: 0.5 in this command, 0.01 in")) << other.err;
 }
 
 // kill -9 at random moments, with a solver of the user's own that counts its calls.
