@@ -5,6 +5,7 @@ import ctypes
 import io
 import json
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
@@ -449,6 +450,39 @@ class Solvers(Case):
             heard = interrupt if setup == "Desk" else _run._Desk._hear
             with mock.patch.object(_run._Desk, "_hear", heard), self.assertRaises(KeyboardInterrupt):
                 stap.run(HEAT, solver=heat, out=path("interrupted-" + setup), options=CPU, quiet=True, **more)
+
+    def test_interrupted_with_slots_it_does_not_wait_for_their_threads(self):
+        script = textwrap.dedent("""
+            import signal, sys, threading, time
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+            sys.path.insert(0, %r)
+            import stap
+            from support import CPU, HEAT
+
+            def step(u, info):
+                print("now", flush=True)
+                threading.Event().wait()  # which no signal ends
+
+            stap.run(HEAT, solver=step, slots=2, out=sys.argv[1], options=CPU, quiet=True)
+            """) % os.path.dirname(os.path.abspath(__file__))
+        process = subprocess.Popen([sys.executable, "-c", script, path("slots-interrupted")],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "now\n")
+        process.send_signal(signal.SIGINT)
+        with process.stdout:
+            self.assertEqual(process.wait(timeout=60), -signal.SIGINT)  # it would never end
+
+    def test_a_thread_that_comes_too_late_writes_into_no_other_file(self):
+        from stap import _run
+
+        with _run._Desk(heat, None, 1, pathlib.Path(path("desk"))) as desk:
+            pass
+        files = [open(path(f"late-{i}"), "w+") for i in range(8)]  # they take the numbers that are free
+        desk._wake_up()
+        for file in files:
+            with file:
+                self.assertEqual(os.path.getsize(file.name), 0)
 
     def test_killed_it_takes_the_program_along_and_continues(self):
         code, _, asked, run = self.stopped("killed", signal.SIGKILL)

@@ -29,7 +29,6 @@ import threading
 import traceback
 import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -303,32 +302,37 @@ class _Desk:
     def __init__(self, step: Callable[..., Any], setup: Callable[..., Any] | None, slots: int,
                  where: Path):
         self._step, self._setup = step, setup
-        self._pool = ThreadPoolExecutor(slots, "stap-solver") if slots > 1 else None
+        # No ThreadPoolExecutor: after Ctrl-C, Python would not end before the function has.
+        self._threads = slots if slots > 1 else 0
+        self._asked: queue.SimpleQueue[_Caller | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Caller] = queue.SimpleQueue()
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(where))
         self._listener.listen()
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ, "calls")
-        self._woken, self._wake = os.pipe()
-        os.set_blocking(self._wake, False)
+        # No numbers of a pipe, which may be another file's when a thread comes too late.
+        self._woken, self._wake = socket.socketpair()
+        self._wake.setblocking(False)
         self._selector.register(self._woken, selectors.EVENT_READ, "woken")
         self._callers: set[_Caller] = set()
         self._seen: set[str] = set()
         self.last_failure: BaseException | None = None
+        for _ in range(self._threads):
+            threading.Thread(target=self._serve_aside, name="stap-solver", daemon=True).start()
 
     def __enter__(self) -> _Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+        for _ in range(self._threads):
+            self._asked.put(None)
         for caller in self._callers:
             caller.close()
         self._selector.close()
         self._listener.close()
-        os.close(self._woken)
-        os.close(self._wake)
+        self._woken.close()
+        self._wake.close()
 
     def serve_until_end(self, process: subprocess.Popen[bytes]) -> None:
         def wait() -> None:
@@ -341,7 +345,7 @@ class _Desk:
                 if key.data == "calls":
                     self._take()
                 elif key.data == "woken":
-                    os.read(self._woken, 4096)
+                    self._woken.recv(4096)
                     while not self._done.empty():
                         self._watch(self._done.get())
                 else:
@@ -349,7 +353,7 @@ class _Desk:
 
     def _wake_up(self) -> None:
         with contextlib.suppress(OSError):  # full: it will wake; closed: it has ended
-            os.write(self._wake, b"w")
+            self._wake.send(b"w")
 
     def _take(self) -> None:
         caller = _Caller(self._listener.accept()[0])
@@ -378,18 +382,19 @@ class _Desk:
 
     def _hear(self, caller: _Caller) -> None:
         self._selector.unregister(caller.data)
-        if self._pool is None:
+        if self._threads > 0:
+            self._asked.put(caller)
+        else:
             self._serve(caller)
             self._watch(caller)
-        else:
-            self._pool.submit(self._serve_aside, caller)
 
-    def _serve_aside(self, caller: _Caller) -> None:
-        try:
-            self._serve(caller)
-        finally:
-            self._done.put(caller)
-            self._wake_up()
+    def _serve_aside(self) -> None:
+        for caller in iter(self._asked.get, None):
+            try:
+                self._serve(caller)
+            finally:
+                self._done.put(caller)
+                self._wake_up()
 
     def _serve(self, caller: _Caller) -> None:
         """Answers one query, all of its steps."""
