@@ -2,6 +2,7 @@
 #include "stap/c/surrogate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -139,7 +140,8 @@ struct Rows {
 Rows rows_of(const stap_surrogate& opened, std::size_t rows, std::size_t calls,
              const double* states, const std::uint32_t* first, const double* parameters) {
   const Grid& grid = opened.model.grid();
-  const std::size_t count = opened.model.committee->told().parameters.size();
+  const std::vector<ParameterDraw>& draws = opened.model.committee->told().parameters;
+  const std::size_t count = draws.size();
   check(rows > 0 && calls > 0,
         fmt::format("{} rows and {} calls, expected at least 1 of each", rows, calls));
   std::size_t total = grid.values() * sizeof(double);
@@ -148,6 +150,13 @@ Rows rows_of(const stap_surrogate& opened, std::size_t rows, std::size_t calls,
         fmt::format("{} rows of {} calls are more values than there can be", rows, calls));
   check_given(states, "states");
   if (count > 0) check_given(parameters, "parameters");
+  for (std::size_t i = 0; i < rows * count; ++i) {
+    const ParameterDraw& draw = draws[i % count];
+    const bool logarithm = draw.kind == ParameterDraw::Kind::log;
+    check(std::isfinite(parameters[i]) && (!logarithm || parameters[i] > 0),
+          fmt::format("parameter {} of row {} is {}, expected a finite number{}", draw.name,
+                      i / count, parameters[i], logarithm ? " above 0" : ""));
+  }
   Rows made{States<float>(grid, rows), {}};
   convert(std::span(states, rows * grid.values()), made.states.values());
   if (first != nullptr) made.conditions.steps = {first, rows};

@@ -155,6 +155,9 @@ class Surrogates(Case):
                 model.step(u, parameters=wrong)
         with self.assertRaisesRegex(ValueError, "above 0"):
             model.step(u[0], parameters={"viscosity": -1.0})
+        for wrong in (-1.0, [0.02, 0.02, np.nan]):
+            with self.assertRaisesRegex(stap.Error, "viscosity of row . is .*, expected .* above 0"):
+                model.rollout(u, 2, parameters={"viscosity": wrong})
 
         weights = np.random.default_rng(2).normal(size=(1, 16))
 

@@ -75,7 +75,7 @@ class Torch(Case):
                 self.expect_the_same(stap.run(FHN, out=path(f"walls-{name}"), options=CPU, quiet=True,
                                               network=network, **more))
 
-    def test_files_that_need_more_are_refused_by_name(self):
+    def test_files_that_need_more_or_are_damaged_are_refused(self):
         run = small_run()
         program("export-model", run.path, "--out", path("more.safetensors"))
         with open(path("more.safetensors"), "rb") as file:
@@ -85,6 +85,11 @@ class Torch(Case):
 
         with self.assertRaisesRegex(ValueError, "requires fnx"):
             stap.torch.load(path("more.safetensors"))
+        for damaged in (content[:-5] + bytes([content[-5] ^ 64]) + content[-4:], content[: len(content) // 2]):
+            with open(path("damaged.safetensors"), "wb") as file:
+                file.write(damaged)
+            with self.assertRaisesRegex(ValueError, "checksum does not fit"):
+                stap.torch.load(path("damaged.safetensors"))
 
 
 if __name__ == "__main__":

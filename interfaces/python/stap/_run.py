@@ -325,7 +325,7 @@ class _Desk:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for _ in range(self._threads):
+        for _thread in range(self._threads):
             self._asked.put(None)
         for caller in self._callers:
             caller.close()

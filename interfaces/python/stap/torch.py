@@ -32,6 +32,9 @@ _KNOWN = {"fno", "dilated", "time_input", "position_input", "conserved", "cluste
 
 def load(path: str | os.PathLike[str]) -> Committee:
     """All networks of a model file."""
+    need("numpy", "model files")
+    from stap_solver import crc32c
+
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder: 'stap export-model {path} --out model.safetensors' "
@@ -48,6 +51,9 @@ def load(path: str | os.PathLike[str]) -> Committee:
     unknown = sorted(set(requires) - _KNOWN)
     if unknown:
         raise ValueError(f"{path} requires {', '.join(unknown)}, which this version does not know")
+    at = content.find(b'"seal":"crc32c:', 8, 8 + size) + 15  # of the file with zeros for its digits
+    if at < 15 or b"%08x" % crc32c(content[:at] + b"0" * 8 + content[at + 8 :]) != content[at : at + 8]:
+        raise ValueError(f"{path} is damaged: its checksum does not fit")
     tensors = {}
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
@@ -74,6 +80,8 @@ class Committee(torch.nn.Module):
         """The states one step later, of the averaged model or a member. step: how many steps lead to
         `u`, a number or [B], for networks with a time input. parameters: values by name, likewise."""
         if member is not None:
+            if not 0 <= member < len(self.networks):
+                raise IndexError(f"there is no network {member}: expected 0 to {len(self.networks) - 1}")
             return self.networks[member](u, step, parameters)
         return torch.stack([network(u, step, parameters) for network in self.networks]).mean(0)
 
