@@ -1,5 +1,6 @@
 #include "interrupt.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 
 namespace stap::app {
 namespace {
@@ -78,6 +80,11 @@ Clock::time_point end_after(Clock::time_point notice, double seconds) {
 
 void heed_notice() {
   std::signal(SIGUSR1, note_notice);
+}
+
+void end_with_parent() {
+  const char* parent = std::getenv("STAP_PARENT");
+  if (parent != nullptr && parent == std::to_string(getppid())) prctl(PR_SET_PDEATHSIG, SIGTERM);
 }
 
 InterruptGuard::InterruptGuard(const TimeLimit& limit) : limit_(limit) {

@@ -18,6 +18,10 @@ struct TimeLimit {
 /// heeded by whoever has an InterruptGuard, then or later. Call it once, first of all.
 void heed_notice();
 
+/// Ends it by SIGTERM with the process that started it, if STAP_PARENT is that one's id: stap.run()
+/// of Python has it in a session of its own, where no terminal would end both.
+void end_with_parent();
+
 /// While it lives, the first Ctrl-C only asks for an end, so that what runs is not lost; the second
 /// one, or SIGTERM at any time, asks for it now. Whoever asks a second time gets it within seconds,
 /// and the third time at once, whatever the program is doing. A time limit or SIGUSR1 sets a

@@ -240,6 +240,7 @@ int main(int argc, char** argv) {
   stap::app::show_printable();
   std::signal(SIGXFSZ, SIG_IGN);  // to write beyond a limit is an error, and is said
   stap::app::heed_notice();
+  stap::app::end_with_parent();
   try {
     return stap::app::run(argc, argv);
   } catch (...) {

@@ -506,6 +506,32 @@ class Solvers(Case):
             self.assertEqual(len(run.rounds), rounds)
             self.assertEqual(said.getvalue(), "")
 
+    def test_killed_it_takes_along_a_program_without_a_function_too(self):
+        script = textwrap.dedent("""
+            import sys
+            sys.path.insert(0, %r)
+            import stap
+            from support import CPU, SMALL
+
+            stap.run("demo", out=sys.argv[1], options=CPU, quiet=True, **{**SMALL, "train.epochs": 10**7})
+            """) % os.path.dirname(os.path.abspath(__file__))
+        process = subprocess.Popen([sys.executable, "-c", script, path("orphan")])
+        self.addCleanup(process.kill)
+        lock = os.path.join(path("orphan"), "lock.json")
+        while not os.path.exists(lock):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        with open(lock) as file:
+            orphan = json.load(file)["process"]
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 20
+        while os.path.exists(lock) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if os.path.exists(lock):
+            os.kill(orphan, signal.SIGKILL)
+            self.fail("the program went on")
+
     def test_the_command_line_says_how_such_a_run_continues(self):
         self.study("counted", heat)
         config = os.path.join(path("counted"), "config.yaml")

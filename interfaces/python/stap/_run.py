@@ -4,7 +4,7 @@ The program starts `_worker.py` as it would start any worker, with one end of a 
 passes the socket on to this process and then only waits, so queries go straight from the program to the
 function and back: nothing is copied twice, nothing is pickled, and the function may be defined in a
 notebook. When the program ends the child, the socket closes here; when this process ends, the child
-ends the program, which keeps all that was answered.
+ends the program, which keeps all that was answered. Without a function the program sees to that itself.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
         if function is not None:
             desk = until_end.enter_context(_Desk(function, setup, slots, folder / "socket"))
             environment["STAP_PYTHON_SOCKET"] = str(folder / "socket")
+        else:
+            environment["STAP_PARENT"] = str(os.getpid())  # it ends with this process
         done = _finish(words, environment, desk, out, quiet)
     return Run(done)
 
