@@ -476,6 +476,19 @@ class Solvers(Case):
         with process.stdout:
             self.assertEqual(process.wait(timeout=60), -signal.SIGINT)  # it would never end
 
+    def test_what_is_no_exception_ends_a_query_of_a_thread_too(self):
+        class Odd(BaseException):
+            pass
+
+        def step(u, info):
+            raise Odd
+
+        signal.alarm(60)  # nobody answered, and the program waited forever
+        self.addCleanup(signal.alarm, 0)
+        with self.assertRaises(stap.Error) as failed:
+            stap.run(HEAT, solver=step, slots=2, out=path("odd"), options=CPU, quiet=True)
+        self.assertIsInstance(failed.exception.__cause__, Odd)
+
     def test_a_thread_that_comes_too_late_writes_into_no_other_file(self):
         from stap import _run
 

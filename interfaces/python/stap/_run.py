@@ -394,9 +394,10 @@ class _Desk:
         for caller in iter(self._asked.get, None):
             try:
                 self._serve(caller)
-            finally:
-                self._done.put(caller)
-                self._wake_up()
+            except BaseException as error:  # which would end run() in its own thread
+                self.last_failure, caller.gone = error, True
+            self._done.put(caller)
+            self._wake_up()
 
     def _serve(self, caller: _Caller) -> None:
         """Answers one query, all of its steps."""
@@ -466,7 +467,7 @@ class _Caller:
         while got < size:
             try:
                 n = self.data.recv_into(view[got:])
-            except ConnectionError:
+            except OSError:  # also where it was closed meanwhile
                 n = 0
             if n == 0:
                 break
