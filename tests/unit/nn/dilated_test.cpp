@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "nn/gradients.h"
 #include "stap/core/error.h"
 #include "stap/nn/fno.h"
 #include "support/contains.h"
+#include "support/networks.h"
 #include "support/refusals.h"
 
 namespace stap {
@@ -71,6 +73,26 @@ TEST(Dilated, PadsByItsConvolutions) {
                              "family fno take rings only"));
   EXPECT_TRUE(test::contains(refused(dilated(options), {{0.25}, {"conv-zero"}}),
                              "network.padding.share is 0.25 for axis 1, where convolutions pad"));
+}
+
+// 21 rows are five whole blocks and one row. Mutation: sums of a row kept for all threads.
+TEST(Dilated, ShiftsHaveOneGradientOnAnyNumberOfThreads) {
+  const NetworkSpec spec =
+      test::with_shifts(test::with_parameters(network_on({13}, {5, 2, {4, 1}}), 2));
+  const test::Transitions data(spec, 21, Rng(1));
+  const MemberState member = fresh_member(spec, test::some_scaling(1), Rng(2));
+  const auto gradient_on = [&](int threads) {
+    const auto engine = make_cpu_engine(spec, 1, threads);
+    engine->load(0, test::shifted(member));
+    Parameters gradient;
+    batch_gradient(*engine, 0, data.view(), gradient);
+    return gradient;
+  };
+
+  const Parameters one = gradient_on(1);
+
+  EXPECT_EQ(one, gradient_on(2));
+  EXPECT_EQ(one, gradient_on(3));
 }
 
 }  // namespace
