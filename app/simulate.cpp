@@ -241,7 +241,7 @@ void run_simulate(SimulateOptions options, const Globals& globals, std::ostream&
   const Simulated done = simulate(request, *surrogate.committee, solver, info, options.output,
                                   console, interrupt.stop());
   console.finish();
-  if (!done.trouble.empty())
+  if (!done.trouble.empty() && done.by_solver > 0)
     console.warning(fmt::format("{}; the surrogate went on alone there", done.trouble));
   if (done.finished && done.beyond > 0)
     console.warning(fmt::format(
@@ -252,6 +252,11 @@ void run_simulate(SimulateOptions options, const Globals& globals, std::ostream&
     console.note(
         fmt::format("stopped; run the same command again to continue in {}", options.output));
   print_summary(options, rules, rows, done, out);
+  if (done.finished && done.by_solver == 0 && !done.trouble.empty())
+    throw Error(ErrorKind::solver,
+                fmt::format("the solver made none of the steps it was asked for, so the surrogate "
+                            "made them all; {}",
+                            done.trouble));
   if (done.finished) return;
   if (interrupt.requested()) interrupt.end_program();
   end_in_time(options.output, command_text(globals), console);

@@ -190,6 +190,14 @@ TEST(SimulateKilled, EndsWithTheSameBytes) {
            content(folder.path(to + "/transitions.h5"));
   };
   fs::remove(folder.log());
+  folder.set_environment();
+  const Finished without =
+      run_stap({"simulate", folder.path("run"), "solver.argv=[/bin/false]", "solver.retries=0",
+                "--quiet", "--input", folder.path("in.h5"), "--steps", "2", "--tolerance", "0.05",
+                "--verify", "2", "--out", folder.path("without")});
+  EXPECT_EQ(without.exit_code, 7);
+  EXPECT_TRUE(contains(without.err, "the solver made none of the steps")) << without.err;
+
   ASSERT_EQ(wait_for(start("whole")), 0);
   const std::string expected = essence("whole");
   const std::size_t queries = folder.begun().size();

@@ -27,7 +27,8 @@ constexpr std::size_t kPoints = 16, kRows = 3, kCalls = 4;
 class CSurrogate : public ::testing::Test {
  protected:
   void SetUp() override {
-    Model model{.spec = test::small_shape({kPoints}, {6})};
+    Model model;
+    model.spec = test::small_shape({kPoints}, {6});
     model.members = {fresh_member(model.spec, test::some_scaling(1), Rng(1)),
                      fresh_member(model.spec, test::some_scaling(1), Rng(2))};
     model.problem = {"heat", {"T"}, 0.5};

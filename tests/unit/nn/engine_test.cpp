@@ -374,10 +374,10 @@ TEST(Engine, TheLastEpochEndsWithTheLastStep) {
 // of half a unit in the last place of the weights at every step. Mutation: an average that lags a
 // step, starts at zero or has the full decay from the beginning; weights that come to depend on it.
 TEST_P(EngineOf, AverageIsThatOfTheWeightsAfterEveryStep) {
-  constexpr int kSteps = 12;
+  constexpr int kEpochs = 12;
   const Transitions data(shape, 8, Rng(4));
   FitOptions options = short_training();
-  options.epochs = kSteps;
+  options.epochs = kEpochs;
   options.average = 0.6;  // reached at step 12.5
   const auto engine = test::make_engine_under_test(shape, 2, 1);
   MemberState now = fresh_member(shape, test::some_scaling(shape.grid.channels), Rng(8));
@@ -389,7 +389,7 @@ TEST_P(EngineOf, AverageIsThatOfTheWeightsAfterEveryStep) {
   for (const Tensor& t : now.weights) average.emplace_back(t.values.begin(), t.values.end());
   Observer observer;
 
-  for (int step = 1; step <= kSteps; ++step) {
+  for (int step = 1; step <= kEpochs; ++step) {
     engine->fit({&job, 1}, observer, [] { return true; });
     now = engine->save(0);
     const double decay = std::min(0.6, (1.0 + step) / (10.0 + step));
