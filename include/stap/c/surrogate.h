@@ -47,9 +47,9 @@ const char* stap_surrogate_text(const stap_surrogate* surrogate);
 
 /* `calls` calls of a member or the averaged model from every row: `states` [rows][values] become
  * `made` [rows][calls][values]. `first` [rows]: the calls that lead to each state, for networks
- * with a time input; NULL: 0. `parameters` [rows][parameters] in the order of the text; NULL where
- * there are none. What is not finite is given as it is. Results of a row do not depend on other
- * rows. */
+ * with a time input; NULL: 0. `parameters` [rows][parameters] in the order of the text, finite, and
+ * above 0 where they are drawn by their logarithm; NULL where there are none. States that are not
+ * finite are taken as they are. Results of a row do not depend on other rows. */
 int stap_surrogate_rollout(stap_surrogate* surrogate, int member, size_t rows, size_t calls,
                            const double* states, const uint32_t* first, const double* parameters,
                            double* made, char* why, size_t why_size);
