@@ -68,6 +68,16 @@ RowParameters given_parameters(const std::vector<std::string>& given,
   }
   for (std::size_t i = 0; i < parameters.values.size(); ++i)
     if (const auto& value = values[i % names.size()]) parameters.values[i] = *value;
+  for (std::size_t i = 0; i < parameters.values.size(); ++i) {
+    const ParameterDraw& draw = draws[i % draws.size()];
+    const double value = parameters.values[i];
+    const bool log = draw.kind == ParameterDraw::Kind::log;
+    if (!std::isfinite(value) || (log && value <= 0.0))
+      throw Error(
+          values[i % names.size()] ? ErrorKind::config : ErrorKind::data,
+          fmt::format("{} is {:g} in row {}, expected a number{}", draw.name, value,
+                      i / draws.size(), log ? " above 0: networks are told its logarithm" : ""));
+  }
   return parameters;
 }
 

@@ -53,7 +53,9 @@ struct SimulateOptions {
 };
 
 SimulationRules rules_of(const SimulateOptions& options) {
-  if (options.share.has_value() == options.tolerance.has_value())
+  if (options.share && options.tolerance)
+    throw Error(ErrorKind::config, "--tolerance and --share are given, expected one of the two");
+  if (!options.share && !options.tolerance)
     throw Error(ErrorKind::config,
                 "say how much of the solver you want: --tolerance E (stay this close to its own "
                 "trajectory) or --share S (this share of the steps)");

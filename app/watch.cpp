@@ -22,6 +22,7 @@
 #include "stap/core/error.h"
 #include "stap/core/shown_text.h"
 #include "stap/data/store.h"
+#include "stap/folder/run_folder.h"
 #include "stap/folder/sweep_folder.h"
 #include "stap/report/page.h"
 #include "stap/report/watch.h"
@@ -205,6 +206,9 @@ void run_watch(const WatchOptions& options, const Globals& globals, std::ostream
   Console console(globals);
   check_report_output(report_file(folder), std::span(&folder, 1));
   wait_for(options, console);
+  // A folder that is neither a run nor a sweep would never end.
+  if (const RunFolder run(folder); fs::exists(run.config_file()) && !is_sweep(folder))
+    run.read_config();
   ReportWriter report(folder);
   View view(globals);
   for (;;) {

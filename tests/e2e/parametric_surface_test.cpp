@@ -187,6 +187,8 @@ TEST_F(ParametricSurface, PredictsWithWhatItIsTold) {
   };
   refused(3, {"--input", path("initial.npy")}, "or say --parameter viscosity=VALUE for all rows");
   refused(2, {"--input", test, "--parameter", "viscosty=0.1"}, "did you mean 'viscosity'?");
+  refused(2, {"--input", test, "--parameter", "viscosity=-1"},
+          "viscosity is -1 in row 0, expected a number above 0");
   refused(2, {"--input", test, "--parameter", "viscosity=thick"}, "expected NAME=VALUE");
   refused(2, {"--input", test, "--parameter", "viscosity=1", "--parameter", "viscosity=2"},
           "is given twice");

@@ -118,6 +118,7 @@ TEST_F(Simulating, SharesAndVerifies) {
           folder_.path("shared/transitions.h5") + " --out " + folder_.path("next"));
 
   ASSERT_EQ(shared.exit_code, 0) << shared.err;
+  EXPECT_EQ(run("watch " + folder_.path("shared")).exit_code, 3);  // at once: it is no run
   EXPECT_EQ(Json::parse(shared.out).at("solver_steps"), 6);
   // What it made has checksums that somebody looks at, and is made again from the journal.
   const std::string whole = content(folder_.path("shared/simulation.h5"));
@@ -149,7 +150,7 @@ TEST_F(Simulating, RefusesWhatCannotBe) {
     EXPECT_TRUE(contains(done.err, part)) << done.err;
   };
   refused("", "say how much of the solver you want");
-  refused("--tolerance 1 --share 0.1", "say how much of the solver you want");
+  refused("--tolerance 1 --share 0.1", "expected one of the two");
   refused("--share 1.5", "a share of 1.5 is none");
   refused("--share 0.1 --verify 2", "--verify needs --tolerance");
   refused("--tolerance 1 --placing even", "--placing is about --share");
