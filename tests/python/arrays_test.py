@@ -248,6 +248,16 @@ class Results(Case):
         with self.assertRaisesRegex(KeyError, "rmse_by_step"):
             self.run_.metric("rmsee")
 
+    def test_parameters_are_those_of_the_rows(self):
+        run = small_run("parametric", **{"pde.viscosity": {"between": [0.005, 0.05], "draw": "log"},
+                                         "network.time_input": True})
+        bought, pool, test = run.transitions, run.pool_parameters(), run.test_parameters()
+
+        self.assertTrue(np.array_equal(pool["viscosity"][bought.candidate], bought.parameters["viscosity"]))
+        made = run.load().predict(run.test()[:, 0], 4, parameters=test).mean
+        self.assertEqual(made.shape, run.test().shape)
+        self.assertEqual(self.run_.pool_parameters(), {})
+
     def test_test_trajectories_begin_with_states_of_their_own(self):
         test = self.run_.test()
 
@@ -553,7 +563,117 @@ class Solvers(Case):
                        "pde.label=unasked")
 
         self.assertEqual(done.returncode, 7)
-        self.assertIn("stap.run()", done.stderr)
+        self.assertIn("use stap.run() or stap.simulate() with solver=FUNCTION", done.stderr)
+
+
+class Simulations(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.study = {**HEAT, "pde": {**HEAT["pde"], "label": "heat-hybrid"}}
+        cls.run_ = stap.run(cls.study, solver=heat, out=path("hybrid"), options=CPU, quiet=True)
+        cls.states = cls.run_.pool()[:3]
+        cls.info = mock.Mock(dt=0.1, lengths=(1.0,))
+
+    def simulate(self, *states, solver=heat, **more):
+        return stap.simulate(self.run_, *(states or (self.states,)), 4, solver=solver, options=CPU[:2],
+                             quiet=True, **more)
+
+    def test_the_function_makes_its_share_and_the_surrogate_the_rest(self):
+        asked = []
+
+        def step(u, info):
+            asked.append(1)
+            return heat(u, info)
+
+        with mock.patch.object(sys, "stderr", io.StringIO()) as said:
+            done = self.simulate(solver=step, share=0.5, out=path("shared"))
+        again = self.simulate(solver=lambda u, info: self.fail("asked again"), share=0.5, out=path("shared"))
+
+        states, by_solver = done.states, done.by_solver
+        self.assertEqual((str(done.folder), states.shape), (path("shared"), (3, 5, 1, 16)))
+        self.assertEqual(said.getvalue(), "")  # no warning that it is another problem
+        self.assertTrue(np.array_equal(states[:, 0], self.states))
+        self.assertEqual((len(asked), by_solver.sum(), done.solver_steps.sum()), (6, 6, 6))
+        model = self.run_.load()
+        for row, step_ in np.ndindex(3, 4):
+            u, v = states[row, step_ : step_ + 2]
+            if by_solver[row, step_]:
+                self.assertTrue(np.array_equal(v, heat(u, self.info)))
+            else:
+                self.assertLess(relative(v, model.step(u)), ROUNDING)
+        self.assertEqual(done.predicted_error.shape, (3, 5))
+        self.assertTrue((done.failed_step == -1).all())
+        self.assertTrue(np.array_equal(again.states, states))
+
+    def test_interrupted_it_continues_with_the_steps_that_are_missing(self):
+        asked = []
+
+        def step(u, info):
+            asked.append(u.tobytes())
+            if len(asked) == 4:
+                raise KeyboardInterrupt
+            return heat(u, info)
+
+        with mock.patch.object(sys, "stderr", io.StringIO()) as said, self.assertRaises(KeyboardInterrupt):
+            self.simulate(solver=step, share=0.5, out=path("stopped-simulation"))
+        self.assertIn("the same call continues", said.getvalue())
+        self.assertFalse(stap.Simulation(path("stopped-simulation")).finished)
+        made = self.simulate(solver=step, share=0.5, out=path("stopped-simulation"))
+
+        self.assertTrue(made.finished)
+        self.assertEqual((len(asked), len(set(asked))), (6 + 1, 6))  # only the interrupted step twice
+
+    def test_without_out_every_question_has_its_folder(self):
+        one = self.simulate(self.states[0], tolerance=1e-9, verify=2)
+        batch = self.simulate(self.states[:1], tolerance=1e-9, verify=2)
+        other = self.simulate(self.states[1], tolerance=1e-9, verify=2)
+
+        # Nothing that was learned is so close: the solver makes every step.
+        state = self.states[0]
+        for made in one.states[1:]:
+            state = heat(state, self.info)
+            self.assertTrue(np.array_equal(made, state))
+        self.assertEqual(one.by_solver.tolist(), [True] * 4)
+        self.assertEqual(batch.states.shape, (1, 5, 1, 16))
+        self.assertEqual(one.folder, batch.folder)
+        self.assertNotEqual(one.folder, other.folder)
+
+    def test_a_model_file_takes_a_study_and_threads_answer(self):
+        file = path("heat.safetensors")
+        program("export-model", self.run_.path, "--out", file)
+
+        made = stap.simulate(file, self.states, 4, study=self.study, solver=heat, slots=2, share=0.5,
+                             options=CPU[:2], quiet=True, out=path("of-file"))
+
+        self.assertTrue(np.array_equal(made.states, self.simulate(share=0.5, out=path("of-run")).states))
+
+    def test_parameters_of_every_row_reach_both(self):
+        run = small_run("parametric", **{"pde.viscosity": {"between": [0.005, 0.05], "draw": "log"},
+                                         "network.time_input": True})
+        pool, told = run.pool()[:4], run.pool_parameters()["viscosity"][:4]
+
+        made = stap.simulate(run, pool, 4, parameters={"viscosity": told}, share=0.5, quiet=True,
+                             options=CPU[:2], out=path("parametric-shared"))
+
+        with h5py.File(made.folder / "simulation.h5") as file:
+            self.assertTrue(np.array_equal(file["parameters"][:, 0], told))
+        self.assertEqual(made.by_solver.sum(), 8)
+
+    def test_failures_are_the_cause_and_what_cannot_be_is_refused(self):
+        def broken(u, info):
+            raise ZeroDivisionError("the viscosity is missing")
+
+        with mock.patch.object(sys, "stderr", io.StringIO()), self.assertRaises(stap.Error) as caught:
+            self.simulate(solver=broken, share=0.5, out=path("broken"))
+        self.assertIsInstance(caught.exception.__cause__, ZeroDivisionError)
+        for use, kind, words in (
+                (lambda: self.simulate(out=path("no")), stap.Error, "--tolerance E .* or --share S"),
+                (lambda: self.simulate(share=0.5, solver=None, out=path("no")), stap.Error,
+                 "stap.simulate.. with solver=FUNCTION"),
+                (lambda: self.simulate(self.states[..., 1:], share=0.5), ValueError, "expected"),
+                (lambda: self.simulate(share=0.5, parameters={"k": 1}), ValueError, "expected none")):
+            with mock.patch.object(sys, "stderr", io.StringIO()), self.assertRaisesRegex(kind, words):
+                use()
 
 
 class Library(Case):
@@ -564,6 +684,14 @@ class Library(Case):
 
         self.assertEqual(lib.stap_checksum(b"123456789", 9), 0xE3069283)  # RFC 3720
         self.assertEqual(lib.stap_checksum(b"", 0), 0)
+
+    def test_a_library_of_another_version_is_refused_by_name(self):
+        from stap import _found
+
+        with mock.patch.object(_found, "VERSION", "0.1.9"), self.assertRaises(stap.Error) as caught:
+            _found.library.__wrapped__("stap_c")
+
+        self.assertRegex(str(caught.exception), r"libstap_c.so is of stap .*, but .* package is 0\.1\.9")
 
     def test_functions_refuse_what_would_crash(self):
         lib = _batches()

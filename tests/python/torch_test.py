@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 import stap
-import stap.torch
 from support import CPU, SMALL, Case, path, program, small_run
 
 FHN = {"extends": "walls/fhn-hole", "method": "random", "seed": 0, "rounds": 0, "pool": 6, "test": 2,

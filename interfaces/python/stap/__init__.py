@@ -16,13 +16,15 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from ._found import VERSION as __version__
 from ._found import Error, command, program
 
 if TYPE_CHECKING:
     from stap_solver import Info, Retry
 
-    from ._results import Plan, Run, Sweep, Transitions
-    from ._run import run
+    from . import torch
+    from ._results import Plan, Run, Simulation, Sweep, Transitions
+    from ._run import run, simulate
     from ._surrogate import About, Bars, Parameter, Prediction, Surrogate, load
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "Prediction",
     "Retry",
     "Run",
+    "Simulation",
     "Surrogate",
     "Sweep",
     "Transitions",
@@ -42,12 +45,13 @@ __all__ = [
     "load",
     "program",
     "run",
+    "simulate",
 ]
 
 # Read when they are first used: `import stap` takes milliseconds, NumPy a tenth of a second.
 _PLACES = {
-    "_results": ("Plan", "Run", "Sweep", "Transitions"),
-    "_run": ("run",),
+    "_results": ("Plan", "Run", "Simulation", "Sweep", "Transitions"),
+    "_run": ("run", "simulate"),
     "_surrogate": ("About", "Bars", "Parameter", "Prediction", "Surrogate", "load"),
 }
 
@@ -58,13 +62,8 @@ def __getattr__(name: str) -> Any:
 
         need("numpy", "a solver in Python")
         return getattr(importlib.import_module("stap_solver"), name)
-    if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            return version("stap")
-        except PackageNotFoundError:  # a source tree
-            return command("--version", capture=True).split()[-1]
+    if name == "torch":
+        return importlib.import_module(f"{__name__}.torch")
     for module, names in _PLACES.items():
         if name in names:
             value = getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+VERSION = "0.2.0"  # of the package; that of the libraries must be the same
 _HERE = Path(__file__).parent
 
 
@@ -92,11 +93,22 @@ def library(name: str) -> ctypes.CDLL:
     for folder in _library_folders():
         if (folder / file).exists():
             try:
-                return ctypes.CDLL(str(folder / file))
+                loaded = ctypes.CDLL(str(folder / file))
             except OSError as error:
                 raise Error(f"{folder / file} could not be loaded: {error}", 5) from None
+            if name == "stap_c":
+                _check_version(loaded, folder / file)
+            return loaded
     raise Error(f"{file} of stap is not there: install the wheel or the packages, or set STAP_LIBRARIES to "
                 "the folder build/release/python of a source tree", 5)
+
+
+def _check_version(loaded: ctypes.CDLL, file: Path) -> None:
+    loaded.stap_library_version.restype = ctypes.c_char_p
+    theirs = loaded.stap_library_version().decode()
+    if theirs != VERSION:
+        raise Error(f"{file} is of stap {theirs}, but the Python package is {VERSION}: install both in the "
+                    "same version", 5)
 
 
 @functools.lru_cache(maxsize=None)

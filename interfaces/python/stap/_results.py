@@ -111,23 +111,34 @@ class Run:
         """The training set with its provenance."""
         np = _numpy()
         with _hdf5(self.path / "transitions.h5") as file:
-            names = _parameter_names(file)
-            values = np.asarray(file["parameters"]) if names else np.empty((0, 0))
             return Transitions(
                 **{key: np.asarray(file[key])
                    for key in ("inputs", "outputs", "candidate", "step", "acquisition")},
-                parameters={name: values[:, i] for i, name in enumerate(names)})
+                parameters=_parameters(file))
 
     def pool(self) -> np.ndarray:
         """The initial conditions that could be chosen, [B, C, X...]."""
-        return self._data("pool", "initial")
+        return self._data("pool")
 
     def test(self) -> np.ndarray:
         """The test trajectories, [B, T, C, X...]."""
-        return self._data("test", "test")
+        return self._data("test")
 
-    def _data(self, name: str, section: str) -> np.ndarray:
-        np = _numpy()
+    def pool_parameters(self) -> dict[str, np.ndarray]:
+        """Those that vary, [B] each, as the parameters of predict(); empty if none does."""
+        return self._data_parameters("pool")
+
+    def test_parameters(self) -> dict[str, np.ndarray]:
+        """The same of the test trajectories."""
+        return self._data_parameters("test")
+
+    def _data_parameters(self, name: str) -> dict[str, np.ndarray]:
+        if not self.manifest["identity"].get("parameters"):
+            return {}
+        with _hdf5(self._data_file(name)) as file:
+            return _parameters(file)
+
+    def _data_file(self, name: str) -> Path:
         named = self.manifest["identity"].get(f"{name}_file")
         if not named:
             # Made, and kept in the cache; what is missing there is made again.
@@ -135,9 +146,14 @@ class Run:
             named = str(Path(made["folder"]) / f"{name}.h5")
         if not Path(named).exists():
             raise FileNotFoundError(f"{self.path}: there is no {name}: {named} is missing")
-        if named.endswith(".npy"):
+        return Path(named)
+
+    def _data(self, name: str) -> np.ndarray:
+        np = _numpy()
+        named = self._data_file(name)
+        if named.suffix == ".npy":
             return np.load(named)
-        with _hdf5(Path(named)) as file:
+        with _hdf5(named) as file:
             key = "trajectory" if "trajectory" in file and (name == "test" or "states" not in file) \
                 else "states"
             array = np.asarray(file[key], dtype=float)
@@ -175,6 +191,56 @@ class Run:
     def report(self) -> Path:
         """The page with its charts."""
         return self.path / "report.html"
+
+
+class Simulation:
+    """The folder of `stap simulate`, also of one that is under way. Every property reads anew; the
+    leading [B] is there only if stap.simulate() was given a batch (`one` is False)."""
+
+    def __init__(self, folder: str | os.PathLike[str], one: bool = False):
+        self.folder = Path(folder)
+        self._one = one
+
+    def __repr__(self) -> str:
+        return f"stap.Simulation({str(self.folder)!r})"
+
+    @property
+    def finished(self) -> bool:
+        """Whether there are results. If not, the same call of stap.simulate() continues."""
+        return (self.folder / "simulation.h5").exists()
+
+    @property
+    def states(self) -> np.ndarray:
+        """[B, L+1, C, X...], from the input on."""
+        return self._read("trajectory")
+
+    @property
+    def by_solver(self) -> np.ndarray:
+        """[B, L] of bool: who made each step."""
+        return self._read("by_solver").astype(bool)
+
+    @property
+    def predicted_error(self) -> np.ndarray | None:
+        """[B, L+1]: the error bar; with verify, by how much each step differed from the solver's; with
+        share, what the committee expects since the solver's last step. None: nobody predicts."""
+        return self._read("predicted_error", optional=True)
+
+    @property
+    def solver_steps(self) -> np.ndarray:
+        """[B, L]: what each step cost."""
+        return self._read("solver_steps")
+
+    @property
+    def failed_step(self) -> np.ndarray:
+        """[B]: the step from which the solver no longer answered; -1: none."""
+        return self._read("failed_step")
+
+    def _read(self, name: str, optional: bool = False) -> Any:
+        with _hdf5(self.folder / "simulation.h5") as file:
+            if optional and name not in file:
+                return None
+            array = _numpy().asarray(file[name])
+        return array[0] if self._one else array
 
 
 class Sweep(Mapping[str, Run]):
@@ -236,10 +302,12 @@ def _hdf5(path: Path) -> Any:
     return h5py.File(path, "r", locking=False)
 
 
-def _parameter_names(file: Any) -> list[str]:
+def _parameters(file: Any) -> dict[str, np.ndarray]:
+    """Those of its rows."""
     names = file.attrs.get("parameter_names", b"")
     text = names.decode() if isinstance(names, bytes) else str(names)
-    return [name for name in text.split(",") if name]
+    return {name: _numpy().asarray(file["parameters"][:, i], dtype=float)
+            for i, name in enumerate(name for name in text.split(",") if name)}
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""stap.run(): the program as a child, and a function of this process as its solver.
+"""stap.run() and stap.simulate(): the program as a child, and a function of this process as its solver.
 
 The program starts `_worker.py` as it would start any worker, with one end of a socket pair. That child
 passes the socket on to this process and then only waits, so queries go straight from the program to the
@@ -13,6 +13,7 @@ import codecs
 import contextlib
 import ctypes
 import fcntl
+import hashlib
 import json
 import os
 import queue
@@ -30,10 +31,13 @@ import traceback
 import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._found import Error, library, need, program
-from ._results import Run
+from ._results import Run, Simulation
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 # Programs that were stopped or have finished a part: their runs continue with the same call.
 _STOPPED_IN_TIME = (8, 9)
@@ -67,6 +71,77 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
     KeyboardInterrupt (Ctrl-C, also in a notebook) stops the program cleanly and is raised again.
     Progress goes to sys.stderr. `out` is the folder (default: a name made of the configuration).
     """
+
+    def words(folder: Path) -> list[str]:
+        with_overlays = [word for overlay in overlays for word in ("--with", os.fspath(overlay))]
+        return ["run", *_config_words(config, folder), *with_overlays]
+
+    section = config.get("solver", {}) if isinstance(config, Mapping) else {}
+    return Run(_done(words, solver, section, setup, slots, out, options, quiet, settings))
+
+
+def simulate(model: Run | str | os.PathLike[str], states: ArrayLike, steps: int, *,
+             solver: Callable[..., Any] | Mapping[str, Any] | None = None,
+             tolerance: float | None = None, share: float | None = None, verify: int | None = None,
+             most: int | None = None, parameters: Mapping[str, Any] | None = None,
+             study: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+             out: str | os.PathLike[str] | None = None, anywhere: bool = False,
+             options: Sequence[str] = (), quiet: bool = False, slots: int = 1,
+             setup: Callable[..., Any] | None = None, **settings: Any) -> Simulation:
+    """Trajectories of `steps` steps by surrogate and solver, as `stap simulate` makes them.
+
+    model: a run, its folder, or a model file with the `study` whose solver is asked. states: one,
+    [C, X...], or a batch [B, C, X...]; parameters: those that vary, a number or [B] each. tolerance
+    and share, of which one is needed, verify, most and anywhere are those of `stap simulate --help`.
+
+    solver, setup, slots, settings, options and quiet are those of stap.run(), and so are failures,
+    interruptions and that the same call continues. `out` is the folder (default: a name made of the
+    run's and the question).
+    """
+    from ._surrogate import load
+
+    model = model.path if isinstance(model, Run) else Path(model)
+    np = need("numpy", "arrays")
+    h5py = need("h5py", "stap.simulate")
+    networks = load(model, device="cpu")
+    rows, one = networks._rows(states)
+    told = networks._told(parameters, len(rows))
+    given = {"--steps": steps, "--tolerance": tolerance, "--share": share, "--verify": verify,
+             "--most": most}
+    question = [str(word) for name, value in given.items() if value is not None
+                for word in (name, value)] + ["--anywhere"] * anywhere
+    if out is None:
+        digest = hashlib.sha256(rows.tobytes() + (b"" if told is None else told.tobytes()))
+        digest.update(" ".join(question).encode())
+        out = f"{model.with_suffix('') if model.is_file() else model}-simulated-{digest.hexdigest()[:8]}"
+
+    def words(folder: Path) -> list[str]:
+        with h5py.File(folder / "states.h5", "w") as file:
+            file["states"] = rows
+            if told is not None:
+                file["parameters"] = told
+                file.attrs["parameter_names"] = np.bytes_(
+                    ",".join(p.name for p in networks.about.parameters))
+        asked, *changed = _config_words(study, folder) if study is not None else [""]
+        return ["simulate", str(model), *changed, *(["--study", asked] if asked else []),
+                "--input", str(folder / "states.h5"), *question]
+
+    section: Mapping[str, Any] = {}
+    if isinstance(study, Mapping):
+        section = study.get("solver", {})
+    elif study is None and model.is_dir():
+        # Its other keys may be those of another kind of solver.
+        section = {key: value for key, value in Run(model).config.get("solver", {}).items()
+                   if key in ("limits", "on_failure", "retries")}
+    return Simulation(_done(words, solver, section, setup, slots, out, options, quiet, settings), one)
+
+
+def _done(words: Callable[[Path], list[str]],
+          solver: Callable[..., Any] | Mapping[str, Any] | None, section: Mapping[str, Any],
+          setup: Callable[..., Any] | None, slots: int, out: str | os.PathLike[str] | None,
+          options: Sequence[str], quiet: bool, settings: dict[str, Any]) -> Path:
+    """Runs the program with the words, which may name files in the folder that they are given, and
+    the solver, whose `section` of the study says more. Its folder."""
     function = solver if callable(solver) else None
     if solver is not None and function is None and not isinstance(solver, Mapping):
         raise TypeError(f"solver is a {type(solver).__name__}, expected a function step(u, info) or a "
@@ -80,22 +155,19 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
         _quicken_checksums()
     with contextlib.ExitStack() as until_end:  # gives back the folder of the socket
         folder = Path(until_end.enter_context(_private_folder()))
-        words = _config_words(config, folder)
-        for overlay in overlays:
-            words += ["--with", os.fspath(overlay)]
+        argv = words(folder)
         if out is not None:
-            words += ["--out", os.fspath(out)]
+            argv += ["--out", os.fspath(out)]
         # Where it chooses the folder, that must be heard.
         if quiet and out is not None:
-            words.append("--quiet")
-        words += list(options)
+            argv.append("--quiet")
+        argv += list(options)
         if function is not None:
-            more = config.get("solver", {}) if isinstance(config, Mapping) else {}
-            settings["solver"] = {**{k: v for k, v in more.items() if k not in ("name", "argv")},
-                                  **_worker_section(slots)}
+            more = {k: v for k, v in section.items() if k not in ("name", "argv")}
+            settings["solver"] = {**more, **_worker_section(slots)}
         elif solver is not None:
             settings["solver"] = solver
-        words += [f"{key}={value}" for key, value in _flat(settings)]
+        argv += [f"{key}={value}" for key, value in _flat(settings)]
         desk = None
         environment = dict(os.environ)
         if function is not None:
@@ -103,8 +175,7 @@ def run(config: str | os.PathLike[str] | Mapping[str, Any], *,
             environment["STAP_PYTHON_SOCKET"] = str(folder / "socket")
         else:
             environment["STAP_PARENT"] = str(os.getpid())  # it ends with this process
-        done = _finish(words, environment, desk, out, quiet)
-    return Run(done)
+        return _finish(argv, environment, desk, out, quiet)
 
 
 def _quicken_checksums() -> None:
@@ -138,12 +209,12 @@ def _config_words(config: str | os.PathLike[str] | Mapping[str, Any], folder: Pa
     """The words that name the configuration; of a dict a file, and what is in it as settings, so that
     paths in it are those of the working folder."""
     if not isinstance(config, Mapping):
-        return ["run", os.fspath(config)]
+        return [os.fspath(config)]
     sections = {key: value for key, value in config.items() if key != "extends"}
     file = os.fspath(config["extends"]) if "extends" in config else str(folder / "study.yaml")
     if "extends" not in config:
         Path(file).write_text("{}\n")
-    return ["run", file, *(f"{key}={value}" for key, value in _flat(sections, whole=False))]
+    return [file, *(f"{key}={value}" for key, value in _flat(sections, whole=False))]
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "", whole: bool = True) -> Iterator[tuple[str, str]]:
@@ -176,12 +247,12 @@ def _yaml(value: Any) -> str:
     return {"Infinity": ".inf", "-Infinity": "-.inf", "NaN": ".nan"}.get(text, text)
 
 
-def _finish(words: list[str], environment: dict[str, str], desk: _Desk | None,
+def _finish(argv: list[str], environment: dict[str, str], desk: _Desk | None,
             out: str | os.PathLike[str] | None, quiet: bool) -> Path:
     """Runs the program to its end; the folder that it worked in."""
     shown = _Shown(quiet)
     # Its own session: Ctrl-C of a terminal reaches this process, which decides what becomes of it.
-    process = subprocess.Popen([program(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    process = subprocess.Popen([program(), *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=shown.for_program, env=environment, start_new_session=True)
     said: list[str] = []
     readers = [threading.Thread(target=_read_all, args=(process.stdout, said), daemon=True)]

@@ -1,4 +1,4 @@
-"""Started by the program as the solver of a study that stap.run() was given a function for: hands the
+"""Started by the program as the solver where stap.run() or stap.simulate() has a function: hands the
 connection over to that process, and stays as long as it serves it. Standard library only: it is
 started as `python3 -I -S`, in some 20 ms.
 """
@@ -18,8 +18,8 @@ def _program():
 def _main():
     where = os.environ.get("STAP_PYTHON_SOCKET")
     if not where:
-        sys.exit("the solver of this study is a function in Python: continue it by calling stap.run() "
-                 "with the function and the same folder, not with 'stap run'")
+        sys.exit("the solver is a function in Python: use stap.run() or stap.simulate() with solver=FUNCTION "
+                 "and the same folder; 'stap solver check' and others need a solver that is a program")
     program = _program()
     talk = socket.socket(socket.AF_UNIX)
     try:
@@ -31,9 +31,9 @@ def _main():
     except OSError:
         ended = b""
     if ended != b"e":
-        # Whoever called stap.run() is gone: nobody could answer any more. The run is kept.
+        # Whose function it is has gone: nobody could answer any more. The folder is kept.
         os.kill(program, signal.SIGTERM)
-        sys.exit("the Python process that called stap.run() has ended")
+        sys.exit("the Python process whose function is the solver has ended")
 
 
 _main()
