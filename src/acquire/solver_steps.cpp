@@ -12,6 +12,7 @@
 namespace stap {
 namespace {
 
+constexpr std::size_t kParts = 8;  // of a trajectory, between times that are kept
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
 // Sums of squares that left the numbers are no good.
@@ -21,7 +22,9 @@ double orderly(double value) {
 
 // All rollouts of one trajectory. Rows, by member: the members' own rollouts [steps + 1]; then
 // those of the pattern at hand, in two rows that take turns; then one for each step that might be
-// added to it.
+// added to it. Patterns that are asked one after the other share their beginnings: at some times
+// rows and sums stay, [1 + time] rows by member, and the next pattern goes on from the last of
+// these times before it differs.
 class Rollouts {
  public:
   Rollouts(Committee& committee, const StepsToPlace& wanted, const StopAsked& stop)
@@ -29,7 +32,8 @@ class Rollouts {
         wanted_(wanted),
         stop_(stop),
         members_(static_cast<std::size_t>(committee.members())),
-        rows_(committee, members_ * (wanted.steps + 1 + 2 + wanted.steps)) {
+        kept_(kept_times(wanted.steps, members_)),
+        rows_(committee, kept_rows(kept_, wanted.steps, members_)) {
     Conditions conditions;
     conditions.add(wanted.step, wanted.parameters);
     const StatesView<const float> state{wanted.state.data(), 1, wanted.state.size()};
@@ -51,22 +55,71 @@ class Rollouts {
   }
 
   // What is gained by adding one step to a pattern: the sums of squares with each that it does not
-  // have (infinite for those it has), and without any, by step.
+  // have (infinite for those it has).
+  std::vector<double> sums_with(const Pattern& pattern) {
+    std::vector<double> with = roll(pattern, true).with;
+    for (std::size_t t = 0; t < wanted_.steps; ++t)
+      with[t] = pattern[t] ? kWorst : orderly(with[t]);
+    return with;
+  }
+  // [steps]: the mean over members of the squares of the pattern itself.
+  std::vector<double> squared(const Pattern& pattern) {
+    std::vector<double> squared = roll(pattern, false).squared;
+    for (double& square : squared) square /= static_cast<double>(members_);
+    return squared;
+  }
+
+ private:
+  // Over members, of trials and of the pattern itself.
   struct Sums {
-    std::vector<double> with;     // [steps]
-    std::vector<double> squared;  // [steps] of the pattern itself
-    double without = 0.0;
+    std::vector<double> with, squared;  // [steps] each
   };
-  Sums sums_with(const Pattern& pattern) {
+  // A time at which rows and sums stay.
+  struct Kept {
+    std::size_t time = 0, first = 0;  // of its rows
+    Sums sums{};                      // of the steps before it
+  };
+  static std::vector<Kept> kept_times(std::size_t steps, std::size_t members) {
+    std::vector<Kept> kept;
+    std::size_t first = members * (2 * steps + 3);
+    for (std::size_t k = 1; k < kParts; ++k) {
+      const std::size_t time = k * steps / kParts;
+      if (time == (kept.empty() ? 0 : kept.back().time)) continue;
+      kept.push_back({time, first});
+      first += members * (1 + time);
+    }
+    return kept;
+  }
+  static std::size_t kept_rows(const std::vector<Kept>& kept, std::size_t steps,
+                               std::size_t members) {
+    return kept.empty() ? members * (2 * steps + 3)
+                        : kept.back().first + members * (1 + kept.back().time);
+  }
+
+  // Without trials, `with` is of no use.
+  Sums roll(const Pattern& pattern, bool trials) {
     const std::size_t steps = wanted_.steps;
     Sums sums{std::vector<double>(steps, 0.0), std::vector<double>(steps, 0.0)};
-    const StatesView<const float> state{wanted_.state.data(), 1, wanted_.state.size()};
-    for (std::size_t m = 0; m < members_; ++m)
-      committee_.put(rows_, base(m, 0), state, initial_.view());
+    std::size_t begin = 0;
+    if (last_) {
+      std::size_t same = 0;
+      while (same < steps && pattern[same] == (*last_)[same]) ++same;
+      for (const Kept& kept : kept_)
+        if (kept.time <= same) {
+          begin = kept.time;
+          sums = kept.sums;
+        }
+    }
+    last_.reset();
+    if (begin == 0) {
+      const StatesView<const float> state{wanted_.state.data(), 1, wanted_.state.size()};
+      for (std::size_t m = 0; m < members_; ++m)
+        committee_.put(rows_, base(m, 0), state, initial_.view());
+    }
     std::vector<std::size_t> from, to, target;
     std::vector<int> model;
     std::vector<double> distance;
-    for (std::size_t t = 0; t < steps; ++t) {
+    for (std::size_t t = begin; t < steps; ++t) {
       look();
       from.clear(), to.clear(), target.clear(), model.clear();
       const auto make = [&](std::size_t m, std::size_t source, std::size_t goal, bool solver) {
@@ -77,9 +130,9 @@ class Rollouts {
       };
       for (std::size_t m = 0; m < members_; ++m) {
         make(m, base(m, t), base(m, t + 1), pattern[t]);
-        for (std::size_t c = 0; c <= t; ++c)
+        for (std::size_t c = 0; trials && c <= t; ++c)
           if (!pattern[c])
-            make(m, c == t ? base(m, t) : trial(m, c), trial(m, c), c == t || pattern[t]);
+            make(m, c == t ? base(m, t) : trial(m, c, t), trial(m, c, t + 1), c == t || pattern[t]);
       }
       committee_.advance(rows_, from, model, rows_, to);
       distance.resize(to.size());
@@ -88,30 +141,32 @@ class Rollouts {
       std::vector<double> now(steps, 0.0);
       for (std::size_t m = 0; m < members_; ++m) {
         sums.squared[t] += distance[next++];
-        for (std::size_t c = 0; c <= t; ++c)
+        for (std::size_t c = 0; trials && c <= t; ++c)
           if (!pattern[c]) now[c] += distance[next++];
       }
       for (std::size_t c = 0; c < steps; ++c)
         sums.with[c] += c <= t ? now[c] : sums.squared[t];  // it is not there yet
+      for (Kept& kept : kept_)
+        if (kept.time == t + 1) kept.sums = sums;
     }
-    for (std::size_t t = 0; t < steps; ++t) {
-      sums.without += sums.squared[t];
-      sums.squared[t] /= static_cast<double>(members_);
-      sums.with[t] = pattern[t] ? kWorst : orderly(sums.with[t]);
-    }
-    sums.without = orderly(sums.without);
+    if (trials) last_ = pattern;
     return sums;
   }
 
- private:
   void look() const {
     if (stop_ && stop_()) throw Stopped();
   }
+  const Kept* kept_at(std::size_t time) const {
+    const auto kept = std::ranges::find(kept_, time, &Kept::time);
+    return kept == kept_.end() ? nullptr : &*kept;
+  }
   std::size_t own(std::size_t m, std::size_t time) const { return m * (wanted_.steps + 1) + time; }
   std::size_t base(std::size_t m, std::size_t time) const {
+    if (const Kept* kept = kept_at(time)) return kept->first + m * (1 + time) + time;
     return members_ * (wanted_.steps + 1) + 2 * m + time % 2;
   }
-  std::size_t trial(std::size_t m, std::size_t step) const {
+  std::size_t trial(std::size_t m, std::size_t step, std::size_t time) const {
+    if (const Kept* kept = kept_at(time)) return kept->first + m * (1 + time) + step;
     return members_ * (wanted_.steps + 3) + m * wanted_.steps + step;
   }
 
@@ -119,8 +174,10 @@ class Rollouts {
   const StepsToPlace& wanted_;
   const StopAsked& stop_;
   std::size_t members_;
+  std::vector<Kept> kept_;
   ResidentRows rows_;
   Conditions initial_;
+  std::optional<Pattern> last_;  // whose rows and sums are kept
 };
 
 // The first of the least that is free; where all are beyond the numbers, too.
@@ -145,16 +202,16 @@ PlacedSteps place_solver_steps(Committee& committee, const StepsToPlace& wanted,
   Rollouts rollouts(committee, wanted, stop);
   Pattern& pattern = placed.pattern;
   for (std::size_t k = 0; k < wanted.cost; ++k)
-    pattern.set(best_of(rollouts.sums_with(pattern).with, pattern), true);
+    pattern.set(best_of(rollouts.sums_with(pattern), pattern), true);
   if (wanted.cost > 1 && wanted.cost < wanted.steps)
     for (std::size_t step = 0; step < wanted.steps; ++step) {
       if (!pattern[step]) continue;
       pattern.set(step, false);
-      const auto sums = rollouts.sums_with(pattern);
-      const std::size_t best = best_of(sums.with, pattern);
-      pattern.set(sums.with[best] < sums.with[step] ? best : step, true);
+      const std::vector<double> with = rollouts.sums_with(pattern);
+      const std::size_t best = best_of(with, pattern);
+      pattern.set(with[best] < with[step] ? best : step, true);
     }
-  placed.squared = rollouts.sums_with(pattern).squared;
+  placed.squared = rollouts.squared(pattern);
   return placed;
 }
 

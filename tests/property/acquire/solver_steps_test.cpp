@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include "support/acquiring.h"
 #include "support/refusals.h"
@@ -77,6 +79,67 @@ TEST(SolverSteps, AreWhereTheyHelpMost) {
       }
       EXPECT_EQ(placed(world, id, world.steps).squared, std::vector<double>(world.steps, 0.0));
     }
+}
+
+// The sum of squares that planning compares, in its order of additions: equal bits, equal choices.
+double slow_total(const World& world, std::size_t id, const Pattern& pattern) {
+  const std::vector<Model> models = world.models();
+  std::vector<State> own(models.size(), world.state(id)), mixed = own;
+  double total = 0;
+  for (std::size_t t = 0; t < world.steps; ++t) {
+    const double time = static_cast<double>(t) / static_cast<double>(world.steps);
+    double now = 0;
+    for (std::size_t m = 0; m < models.size(); ++m) {
+      own[m] = models[m](own[m], time);
+      mixed[m] = (pattern[t] ? models[m] : world.model(kMean))(mixed[m], time);
+      double square = 0;
+      for (std::size_t v = 0; v < own[m].size(); ++v) {
+        const double d = static_cast<double>(own[m][v]) - static_cast<double>(mixed[m][v]);
+        square += d * d;
+      }
+      now += square;
+    }
+    total += now;
+  }
+  return total;
+}
+
+// Each pattern from the beginning.
+Pattern slow_pattern(const World& world, std::size_t id, std::size_t cost) {
+  Pattern pattern(world.steps);
+  const auto put_best = [&](std::optional<std::size_t> unless_better) {
+    std::optional<std::size_t> best;
+    double least = 0;
+    const auto try_step = [&](std::size_t step) {
+      if (pattern[step]) return;
+      pattern.set(step, true);
+      const double sum = slow_total(world, id, pattern);
+      pattern.set(step, false);
+      if (best && sum >= least) return;
+      best = step;
+      least = sum;
+    };
+    if (unless_better) try_step(*unless_better);
+    for (std::size_t step = 0; step < world.steps; ++step) try_step(step);
+    pattern.set(*best, true);
+  };
+  for (std::size_t k = 0; k < cost; ++k) put_best({});
+  if (cost > 1 && cost < world.steps)
+    for (std::size_t step = 0; step < world.steps; ++step)
+      if (pattern[step]) {
+        pattern.set(step, false);
+        put_best(step);
+      }
+  return pattern;
+}
+
+// Mutations: a time that is kept too late by one step, sums that are not kept with the rows, rows
+// of the pattern before the last.
+TEST(SolverSteps, AreThoseOfPatternsFromTheBeginning) {
+  for (World& world : test::some_worlds(2))
+    for (const std::size_t id : world.open)
+      for (std::size_t cost = 0; cost <= world.steps; ++cost)
+        EXPECT_EQ(placed(world, id, cost).pattern.text(), slow_pattern(world, id, cost).text());
 }
 
 TEST(SolverSteps, AtEqualDistancesAndAtRandom) {
