@@ -40,6 +40,7 @@ struct Looked {
   bool run = false;      ///< of a kind that can be repaired here
   std::string remark{};  ///< or why it could not be looked at
   bool looked = true;
+  bool simulation = false;
 
   bool good() const { return looked && std::ranges::all_of(files, &FileState::good); }
 };
@@ -135,6 +136,12 @@ std::vector<Looked> look_at(const fs::path& path) {
   if (error) throw Error(ErrorKind::storage, fmt::format("{}: {}", path.string(), error.message()));
   if (is_sweep(path)) return look_at_sweep(path);
   if (is_run(path)) return {look_at_run(path)};
+  if (is_simulation(path)) {
+    Looked looked{path.string(), check_data(path)};
+    looked.simulation = true;
+    looked.remark = "a simulation";
+    return {std::move(looked)};
+  }
   if (is_there(path / "pool.h5") || is_there(path / "test.h5") || is_there(path / "config.yaml"))
     return {{path.string(), check_data(path)}};
   if (!runs_below(path).empty()) return look_at_sweep(path);
@@ -159,6 +166,9 @@ void repair(Looked& looked, const Globals& globals, Console& console, const Stop
            : file.file.filename() == "simulation.h5" || file.file.filename() == "transitions.h5"
                ? "if 'stap simulate' made it, run the same command again, which writes it from its "
                  "journal"
+           : looked.simulation
+               ? "nothing to rebuild it from: restore it from a copy, or remove the folder and run "
+                 "the same 'stap simulate' again, which asks the solver again"
            : !looked.remark.empty()
                ? "give the folder of the run"
                : "nothing to rebuild it from: if 'stap generate' made it, remove it and generate "

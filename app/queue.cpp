@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "stap/config/files.h"
 #include "stap/core/error.h"
+#include "stap/folder/fsck.h"
 #include "stap/folder/run_folder.h"
 #include "stap/folder/sweep_folder.h"
 #include "stap/report/watch.h"
@@ -183,6 +184,12 @@ void run_queue(const QueueOptions& options, std::ostream& out) {
                             fs::exists(folder / "spool.json", error)
                                 ? ": it is a spool; give the folder of the run that asks there"
                                 : " yet"));
+  if (is_simulation(folder))
+    throw Error(ErrorKind::data,
+                fmt::format("{} is a folder of 'stap simulate', not of a run: the command that "
+                            "works there shows its progress, and journal.jsonl has the answers; "
+                            "if it was stopped, run the same command again",
+                            folder.string()));
   std::vector<AskedRun> runs;
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   const double now = std::chrono::duration<double>(since).count();

@@ -196,6 +196,21 @@ bool is_run(const fs::path& folder) {
   return if_readable([&] { return read_record(run.journal_file()).run; }).value_or("") != "";
 }
 
+bool is_simulation(const fs::path& folder) {
+  if (const auto config = if_readable([&] { return read_yaml(folder / "config.yaml"); }))
+    if (const Value* format = config->find("format");
+        format != nullptr && format->text() != nullptr)
+      return format->text()->starts_with("simulation/");
+  bool says_so = false;
+  if_readable([&] {
+    read_journal(folder / "journal.jsonl", [&](const JournalLine& line, const std::string&) {
+      says_so = says_so || line.type == "simulation";
+    });
+    return true;
+  });
+  return says_so;
+}
+
 Purchases purchases_of(const RunFolder& folder) {
   Purchases purchases;
   purchases.ledgers = purchases.known = read_record(folder.journal_file()).ledgers();

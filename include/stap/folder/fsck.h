@@ -30,6 +30,9 @@ std::string_view to_string(FileState::Is is);
 /// Whether a folder holds a run, or what is left of one.
 bool is_run(const std::filesystem::path& folder);
 
+/// Whether a folder is one of 'stap simulate', or what is left of it.
+bool is_simulation(const std::filesystem::path& folder);
+
 /// What the journal of a run says.
 struct RunRecord {
   std::string run;
