@@ -14,6 +14,7 @@
 #include "interrupt.h"
 #include "output_file.h"
 #include "stap/core/error.h"
+#include "stap/couple/by_hand.h"
 #include "stap/data/store.h"
 #include "stap/folder/bars_of.h"
 #include "stap/folder/model_of.h"
@@ -212,11 +213,16 @@ void run_simulate(SimulateOptions options, const Globals& globals, std::ostream&
                             "make one: train with study.cluster=1",
                             options.model, surrogate.cluster));
   const Study study = study_of(options, globals);
+  if (study.solver.row != nullptr && study.solver.row->name == kByHand)
+    throw Error(ErrorKind::config,
+                "a simulation needs a solver that answers by itself, but this one is asked by "
+                "hand: give a --study whose solver is a program or a worker");
   const std::shared_ptr<const Solver> solver = make_solver(study, globals.threads);
   check_solver(*solver, model_info(options.model, surrogate, grid), options.model);
   check_described(options.input, grid, solver->dt(), "the model");
   request.initial = read_initial(options.input, grid, 1);
   clear_masked(study.fixed.get(), request.initial.values());
+  check_initial(request.initial, options.input);
   const std::vector<ParameterDraw>& draws = surrogate.committee->told().parameters;
   request.parameters =
       given_parameters(options.parameters, draws, options.input, request.initial.count());
@@ -238,6 +244,10 @@ void run_simulate(SimulateOptions options, const Globals& globals, std::ostream&
                     request.bars->steps, rules.steps - request.bars->steps, rules.steps));
   const std::size_t rows = request.initial.count();
   console.note(cost_text(options, rules, rows, study));
+  if (rules.how == How::share && rules.placing == Placing::planned)
+    console.note(
+        "the networks plan where it helps most, again after each of them, which takes long where "
+        "steps are many: '--placing even' plans nothing");
   show_spools(std::span(&study, 1), console);
   const StateInfo info{solver->name(), grid, solver->dt()};
   const Simulated done = simulate(request, *surrogate.committee, solver, info, options.output,

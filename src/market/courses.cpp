@@ -102,12 +102,14 @@ class ToleranceCourses final : public Courses {
 
 class ShareCourses final : public Courses {
  public:
-  ShareCourses(const SimulationRequest& request, Committee& committee, const StopAsked& stop)
-      : Courses(request, committee), stop_(stop), trips_(count()) {
+  ShareCourses(const SimulationRequest& request, Committee& committee, Observer& observer,
+               const StopAsked& stop)
+      : Courses(request, committee), observer_(observer), stop_(stop), trips_(count()) {
     const SimulationRules& rules = request.rules;
     for (std::size_t row = 0; row < count(); ++row) {
       Trip& trip = trips_[row];
       trip.left = allowed(row);
+      most_plans_ += trip.left;
       if (rules.placing == SimulationRules::Placing::even)
         trip.pattern = even_steps(rules.steps, trip.left);
       if (rules.placing == SimulationRules::Placing::random)
@@ -162,7 +164,8 @@ class ShareCourses final : public Courses {
     // After a step that it cannot make, the surrogate goes first.
     const std::size_t skipped = trip.without ? 1 : 0;
     PlacedSteps placed{Pattern(steps), std::vector<double>(steps, 0.0)};
-    if (std::min(trip.left, steps - skipped) > 0)
+    if (std::min(trip.left, steps - skipped) > 0) {
+      observer_.progress({"planning", plans_++, most_plans_, "plans"});
       placed = place_solver_steps(committee_,
                                   {.state = single(row, trip.step),
                                    .step = static_cast<std::uint32_t>(trip.step),
@@ -170,6 +173,7 @@ class ShareCourses final : public Courses {
                                    .steps = steps,
                                    .cost = std::min(trip.left, steps - skipped)},
                                   stop_);
+    }
     trip.pattern = Pattern(rules.steps);
     const double points = static_cast<double>(committee_.grid().points_total());
     for (std::size_t i = 0; i < steps; ++i) {
@@ -193,8 +197,10 @@ class ShareCourses final : public Courses {
     return true;
   }
 
+  Observer& observer_;
   const StopAsked& stop_;
   std::vector<Trip> trips_;
+  std::size_t plans_ = 0, most_plans_ = 0;  // one for each step of the solver
 };
 
 class VerifiedCourses final : public Courses {
@@ -344,16 +350,24 @@ std::size_t Courses::allowed(std::size_t row) const {
 }
 
 std::unique_ptr<Courses> make_courses(const SimulationRequest& request, Committee& committee,
-                                      const StopAsked& stop) {
+                                      Observer& observer, const StopAsked& stop) {
   switch (request.rules.how) {
     case How::tolerance:
       return std::make_unique<ToleranceCourses>(request, committee);
     case How::share:
-      return std::make_unique<ShareCourses>(request, committee, stop);
+      return std::make_unique<ShareCourses>(request, committee, observer, stop);
     case How::verify:
       break;
   }
   return std::make_unique<VerifiedCourses>(request, committee);
+}
+
+double bytes_of_courses(const SimulationRequest& request) {
+  const double values = static_cast<double>(request.initial.grid().values()),
+               steps = static_cast<double>(request.rules.steps),
+               rows = static_cast<double>(request.initial.count());
+  // States, and of each step a prediction, a cost and a maker.
+  return rows * ((steps + 1) * values * sizeof(double) + steps * 17);
 }
 
 std::size_t shared_steps(const SimulationRules& rules) {

@@ -10,6 +10,7 @@
 
 #include "stap/core/answer_record.h"
 #include "stap/core/committee.h"
+#include "stap/core/observer.h"
 #include "stap/core/stop.h"
 #include "stap/market/simulate.h"
 
@@ -75,9 +76,13 @@ class Courses {
   std::vector<std::vector<float>> singles_;
 };
 
-/// `stop` is asked while a share is planned, and must outlive them.
+/// While a share is planned the observer is told of every plan, and `stop` is asked; both must
+/// outlive them.
 std::unique_ptr<Courses> make_courses(const SimulationRequest& request, Committee& committee,
-                                      const StopAsked& stop);
+                                      Observer& observer, const StopAsked& stop);
+
+/// Bytes of memory that they take at least; there may be more than can be counted.
+double bytes_of_courses(const SimulationRequest& request);
 
 /// Solver steps of each trajectory under a share.
 std::size_t shared_steps(const SimulationRules& rules);

@@ -1,5 +1,7 @@
 #include "stap/market/simulate.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -26,6 +28,7 @@
 #include "stap/folder/run_records.h"
 #include "stap/journal/answer_log.h"
 #include "stap/market/market.h"
+#include "stap/study/data_files.h"
 #include "stap/study/study.h"
 
 namespace stap {
@@ -230,6 +233,8 @@ class SimulationFolder final : public OwnFolder {
     const auto started = std::chrono::steady_clock::now();
     Simulated result;
     bool closed = false;
+    // Before there is a folder: they may be more than the memory holds.
+    const std::unique_ptr<Courses> courses = make_courses(request_, committee, observer, stop);
     auto [log, begun] = open(observer, [&](JournalLine&& line, const std::string&) {
       closed = closed || line.type == "ledger";
       const Value* spent = line.body.find("seconds");
@@ -238,7 +243,6 @@ class SimulationFolder final : public OwnFolder {
     });
     if (!begun) begin(log);
     log.hold_reserve(info_.grid.values());
-    const std::unique_ptr<Courses> courses = make_courses(request_, committee, stop);
     Simulation simulation(request_, *courses, solver, log);
     Customer* const customers[] = {&simulation};
     try {
@@ -401,6 +405,15 @@ void check(const SimulationRequest& request, const Committee& committee, const S
   const SimulationRules& rules = request.rules;
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::config, why); };
   if (rules.steps == 0 || request.initial.count() == 0) refuse("a simulation of nothing");
+  check_initial(request.initial, "the input");
+  const double needed = bytes_of_courses(request),
+               there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                       static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > there)
+    refuse(
+        fmt::format("{} trajectories of {} steps take {:.3g} GB of memory, but this machine has "
+                    "{:.3g}: simulate fewer at a time",
+                    request.initial.count(), rules.steps, needed / 1e9, there / 1e9));
   if (rules.how != How::share && !(rules.tolerance > 0 && std::isfinite(rules.tolerance)))
     refuse(fmt::format("a tolerance of {:g} is none: give one above 0", rules.tolerance));
   if (rules.how == How::share && !(rules.share > 0 && rules.share <= 1))

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <span>
 #include <sstream>
@@ -114,6 +115,20 @@ void check_own_hash(const fs::path& file, std::span<const double> values) {
 States<double> read_initial(const fs::path& file, const Grid& grid, std::size_t cluster) {
   return is_npy(file) ? read_npy_states(file, grid, false).states
                       : read_clusters(file, grid, cluster);
+}
+
+void check_initial(const States<double>& states, const std::string& what) {
+  constexpr double most = std::numeric_limits<float>::max();
+  const std::span<const double> values = states.values();
+  const auto bad = std::ranges::find_if(values, [](double v) { return !(std::abs(v) <= most); });
+  if (bad == values.end()) return;
+  const auto at = static_cast<std::size_t>(bad - values.begin());
+  const std::size_t each = states.grid().values(), points = states.grid().points_total();
+  throw Error(
+      ErrorKind::data,
+      fmt::format("{} has {:g} in row {}, channel {} (both from 0): expected finite values, "
+                  "at most {:.2g} in size; leave out such rows",
+                  what, *bad, at / each, at % each / points, most));
 }
 
 RowParameters read_parameters(const fs::path& file, const std::vector<std::string>& names,

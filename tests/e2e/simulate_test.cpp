@@ -131,6 +131,17 @@ TEST_F(Simulating, SharesAndVerifies) {
   EXPECT_EQ(run(simulate("--share 0.34", "shared")).exit_code, 0);
   EXPECT_TRUE(content(folder_.path("shared/simulation.h5")) == whole);
   EXPECT_EQ(run("fsck " + folder_.path("shared")).exit_code, 0);
+  const Finished queue = run("queue " + folder_.path("shared"));
+  EXPECT_EQ(queue.exit_code, 3);
+  EXPECT_TRUE(contains(queue.err, "is a folder of 'stap simulate'")) << queue.err;
+  fs::copy(folder_.path("shared"), folder_.path("cut"));
+  std::string answers = content(folder_.path("cut/answers.bin"));
+  answers[answers.size() / 2] ^= 1;
+  folder_.file("cut/answers.bin", answers);
+  const Finished lost = run("fsck --repair " + folder_.path("cut"));
+  EXPECT_EQ(lost.exit_code, 3);
+  EXPECT_TRUE(contains(lost.out, "the same 'stap simulate' again")) << lost.out;
+  EXPECT_FALSE(contains(lost.out, "stap generate")) << lost.out;
   ASSERT_EQ(verified.exit_code, 0) << verified.err;
   EXPECT_GE(Json::parse(verified.out).at("solver_steps"), 6);
   EXPECT_EQ(without.exit_code, 2);
@@ -160,6 +171,28 @@ TEST_F(Simulating, RefusesWhatCannotBe) {
   refused("--share 0.1 pde.points=32", "takes states of");
   refused("--share 0.1 --study paper/kdv pde.points=16 pde.length=1 pde.dt=0.04",
           "has learned burgers, but the solver is that of kdv");
+  std::string endless = simulate("--share 0.1", "out");
+  endless.replace(endless.find("--steps 6"), 9, "--steps 1000000000000");
+  const Finished too_much = run(endless);
+  EXPECT_EQ(too_much.exit_code, 2);
+  EXPECT_TRUE(contains(too_much.err, "of memory")) << too_much.err;
+  const std::string people = folder_.file("people.yaml", R"(
+pde: {name: external, channels: [u], points: [16], lengths: [1], dt: 0.1}
+solver: {name: by-hand}
+initial: {name: sines}
+study: {steps: 3, test: 0, pool: 6, initial: 2, rounds: 0, budget: 3}
+method: random
+)");
+  refused("--share 0.1 --study " + people, "asked by hand");
+  std::vector<double> broken(kGridHere, 0.5);
+  broken[3] = std::nan("");
+  H5File(folder_.path("nan.h5")).dataset("states", {1, 1, kGridHere}, broken);
+  std::string with_nan = simulate("--share 0.1", "out");
+  with_nan.replace(with_nan.find(input_), input_.size(), folder_.path("nan.h5"));
+  const Finished refused_input = run(with_nan);
+  EXPECT_EQ(refused_input.exit_code, 3);
+  EXPECT_TRUE(contains(refused_input.err, "nan.h5 has nan in row 0, channel 0"))
+      << refused_input.err;
   EXPECT_FALSE(fs::exists(folder_.path("out")));
   const Finished other = run(simulate("--share 0.1 pde.viscosity=0.5", "other"));
   EXPECT_EQ(other.exit_code, 0) << other.err;

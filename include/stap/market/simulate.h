@@ -73,8 +73,9 @@ std::size_t most_solver_steps(const SimulationRules& rules, std::size_t trajecto
 /// call that was killed anywhere and made again ends with the same bytes. Equal questions are
 /// recorded by (trajectory, step), of verify by (trajectory, number of the question). A trajectory
 /// whose solver refuses or fails is finished by the surrogate and marked. `info`: what states are.
-/// Throws as generate() does, and Error(config) for rules that cannot be, a solver that answers by
-/// hand, or networks that do not fit it.
+/// Throws as generate() does; before there is a folder, Error(config) for rules that cannot be,
+/// more than the memory holds, or networks that do not fit the solver, and Error(data) for input
+/// that is not finite; and Error(config) for a solver that answers by hand, once it is asked.
 Simulated simulate(const SimulationRequest& request, Committee& committee,
                    std::shared_ptr<const Solver> solver, const StateInfo& info,
                    const std::filesystem::path& folder, Observer& observer, const StopAsked& stop);

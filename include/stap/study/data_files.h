@@ -36,6 +36,10 @@ struct TestSet {
 States<double> read_initial(const std::filesystem::path& file, const Grid& grid,
                             std::size_t cluster);
 
+/// Throws Error(data), saying row and channel, for the first value that is not finite as networks
+/// take it; `what`: whose states these are.
+void check_initial(const States<double>& states, const std::string& what);
+
 /// Those of the first `rows` rows, in the order of `names`, whatever that of the file is. Throws
 /// Error(data) if the file has others or fewer, values that are not finite, or some where there
 /// are no names.

@@ -294,6 +294,50 @@ TEST(Simulate, GoesOnAloneWhereTheSolverFails) {
   }
 }
 
+// Of what can never become a simulation there is no folder.
+TEST(Simulate, RefusesBeforeThereIsAFolder) {
+  const TemporaryFolder folder;
+  const auto refused = [&](ErrorKind kind, const std::string& part, const auto& spoil) {
+    SimulationRequest request = request_for({.how = How::share, .share = 0.4});
+    spoil(request);
+    Observer silent;
+    const auto committee = committee_off_by(0.1f);
+    expect_error(kind, part, [&] {
+      simulate(request, *committee, std::make_shared<TimelessSolver>(),
+               {"timeless", kSimulated, kStepLength}, folder.path("out"), silent, {});
+    });
+    EXPECT_FALSE(fs::exists(folder.path("out")));
+  };
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity(), -1e39})
+    refused(ErrorKind::data, "in row 3, channel 0",
+            [&](SimulationRequest& request) { request.initial.row(3)[2] = bad; });
+  refused(ErrorKind::config, "of memory",
+          [](SimulationRequest& request) { request.rules.steps = std::size_t{1} << 40; });
+}
+
+// A plan for each step of the solver, told before it is made.
+TEST(Simulate, TellsOfItsPlans) {
+  class Plans final : public Observer {
+   public:
+    void progress(const Progress& event) override {
+      if (event.phase != "planning") return;
+      EXPECT_EQ(event.done, told++);
+      EXPECT_EQ(event.total, 15U);  // of five trajectories, three each
+    }
+    std::size_t told = 0;
+  };
+  const TemporaryFolder folder;
+  Plans plans;
+  const auto committee = committee_off_by(0.1f);
+  const Simulated done =
+      simulate(request_for({.how = How::share, .share = 0.4}), *committee,
+               std::make_shared<TimelessSolver>(), {"timeless", kSimulated, kStepLength},
+               folder.path("out"), plans, {});
+
+  EXPECT_TRUE(done.finished);
+  EXPECT_EQ(plans.told, 15U);
+}
+
 TEST(Simulate, KeepsToItsMost) {
   const TemporaryFolder folder;
   SimulationRules rules{.how = How::tolerance, .tolerance = 1e-4};
